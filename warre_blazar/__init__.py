@@ -1,0 +1,1 @@
+"""Reservable flavors inside OpenStack Blazar."""

@@ -1,0 +1,68 @@
+"""The one Keystone session of this process, kept: its token serves Nova and Placement alike.
+
+Stock Blazar logs in anew for every client it makes, which costs more than the calls themselves.
+"""
+
+import contextlib
+import functools
+from collections.abc import Iterator
+
+from keystoneauth1 import exceptions as ks_exc
+from keystoneauth1 import session as ks_session
+from keystoneauth1.identity import v3
+from oslo_config import cfg
+
+from warre_blazar import exceptions
+
+# Blazar registers the options of its own service user there.
+cfg.CONF.import_opt("os_admin_username", "blazar.config")
+cfg.CONF.import_opt("os_region_name", "blazar.utils.openstack.keystone")
+
+
+def auth_url(conf: cfg.ConfigOpts) -> str:
+    """Keystone's address, as Blazar's options spell it."""
+    host = f"[{conf.os_auth_host}]" if ":" in conf.os_auth_host else conf.os_auth_host
+    parts = [f"{conf.os_auth_protocol}://{host}:{conf.os_auth_port}"]
+    parts += [part.strip("/") for part in (conf.os_auth_prefix, conf.os_auth_version) if part]
+    return "/".join(parts)
+
+
+@functools.cache
+def service_session() -> ks_session.Session:
+    """The session of Blazar's service user."""
+    conf = cfg.CONF
+    auth = v3.Password(
+        auth_url=auth_url(conf),
+        username=conf.os_admin_username,
+        password=conf.os_admin_password,
+        project_name=conf.os_admin_project_name,
+        user_domain_name=conf.os_admin_user_domain_name,
+        project_domain_name=conf.os_admin_project_domain_name,
+    )
+    return ks_session.Session(
+        auth=auth,
+        verify=conf.cafile or True,
+        timeout=conf.warre.request_timeout,
+        app_name="warre-blazar",
+    )
+
+
+@contextlib.contextmanager
+def speaking_of(service: str) -> Iterator[None]:
+    """Turn what keystoneauth raises into our errors, which name the service.
+
+    :raises ServiceUnavailable: it doesn't answer, or says that it can't now (5xx).
+    :raises ServiceRefused: it answered no.
+    """
+    try:
+        yield
+    except ks_exc.HttpError as error:
+        if (error.http_status or 500) >= 500:
+            raise exceptions.ServiceUnavailable(service, _said(error)) from error
+        raise exceptions.ServiceRefused(service, _said(error)) from error
+    except ks_exc.ClientException as error:
+        raise exceptions.ServiceUnavailable(service, type(error).__name__) from error
+
+
+def _said(error: ks_exc.HttpError) -> str:
+    return f"{error.http_status} {error.message}"

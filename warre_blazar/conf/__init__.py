@@ -1,0 +1,16 @@
+"""Options, one module a group."""
+
+from oslo_config import cfg
+
+from warre_blazar.conf import warre
+
+
+def register(conf: cfg.ConfigOpts) -> None:
+    """Register all our options."""
+    for group, opts in list_opts():
+        conf.register_opts(opts, group=group)
+
+
+def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
+    """For oslo-config-generator."""
+    return [(warre.GROUP, warre.OPTS)]

@@ -1,0 +1,33 @@
+"""The group ``[warre]`` of blazar.conf."""
+
+from oslo_config import cfg
+
+GROUP = "warre"
+
+OPTS: list[cfg.Opt] = [
+    cfg.IntOpt(
+        "request_timeout",
+        default=60,
+        min=1,
+        help="Seconds that one request to Keystone, Nova or Placement may take. Longer ones count "
+        "as the service being away: a booking is refused, a start or an end is tried again later.",
+    ),
+    cfg.IntOpt(
+        "server_deletion_timeout",
+        default=45,
+        min=0,
+        help="Seconds that the end or deletion of a reservation waits for its servers to be gone. "
+        "When it has passed the reservation ends all the same, and the rest of the clean-up goes "
+        "on in the background. Keep it under [DEFAULT] rpc_response_timeout, or the user who "
+        "deletes a reservation is told that the deletion goes on instead of that it is done.",
+    ),
+    cfg.IntOpt(
+        "reconcile_interval",
+        default=20,
+        min=1,
+        help="Seconds between two looks for what is left to do in Nova and Placement: to remove "
+        "what belongs to a reservation that is no more, and to open one to its project when that "
+        "failed at its start. A longer one means that leftovers stay longer, and that after Nova "
+        "was away a running reservation becomes usable later.",
+    ),
+]

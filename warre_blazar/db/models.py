@@ -1,0 +1,112 @@
+"""Our tables, in Blazar's metadata because they refer to its tables.
+
+Text that people choose is utf8mb4 and compares by its bytes on MariaDB whatever the database's
+default is, as on the others; columns that refer to Blazar's have to inherit that default.
+"""
+
+import sqlalchemy as sa
+from blazar.db.sqlalchemy.model_base import BlazarBase
+from sqlalchemy.dialects import mysql
+
+metadata = BlazarBase.metadata
+
+
+def _string(length: int) -> sa.types.TypeEngine[str]:
+    exact = mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin")
+    return sa.String(length).with_variant(exact, "mysql", "mariadb")
+
+
+def _text() -> sa.types.TypeEngine[str]:
+    exact = mysql.TEXT(charset="utf8mb4", collation="utf8mb4_bin")
+    return sa.Text().with_variant(exact, "mysql", "mariadb")
+
+
+flavors = sa.Table(
+    "warre_flavors",
+    metadata,
+    sa.Column("id", _string(64), primary_key=True),
+    sa.Column("name", _string(64), nullable=False),
+    sa.Column("description", _text()),
+    sa.Column("vcpu", sa.Integer, nullable=False),
+    sa.Column("memory_mb", sa.Integer, nullable=False),
+    sa.Column("disk_gb", sa.Integer, nullable=False),
+    sa.Column("ephemeral_gb", sa.Integer, nullable=False),
+    sa.Column("extra_specs", sa.JSON, nullable=False),
+    sa.Column("properties", _text()),
+    sa.Column("availability_zone", _string(255)),
+    sa.Column("slots", sa.Integer, nullable=False),
+    sa.Column("max_length_hours", sa.Integer, nullable=False),
+    sa.Column("start_date", sa.DateTime),
+    sa.Column("end_date", sa.DateTime),
+    sa.Column("category", _string(64)),
+    sa.Column("is_public", sa.Boolean, nullable=False),
+    sa.Column("active", sa.Boolean, nullable=False),
+    # Moves with every claim on the flavor's slots and every change of its terms.
+    sa.Column("generation", sa.Integer, nullable=False),
+    # Empty while the flavor lives, else its id: names are unique among the living, and the
+    # history still names the dead.
+    sa.Column("deleted", _string(64), nullable=False),
+    sa.Column("created_at", sa.DateTime, nullable=False),
+    sa.UniqueConstraint("name", "deleted", name="uniq_warre_flavors0name0deleted"),
+)
+
+flavor_projects = sa.Table(
+    "warre_flavor_projects",
+    metadata,
+    sa.Column("id", _string(64), primary_key=True),
+    sa.Column(
+        "flavor_id", _string(64), sa.ForeignKey("warre_flavors.id", ondelete="CASCADE"),
+        nullable=False,
+    ),
+    sa.Column("project_id", _string(255), nullable=False),
+    sa.UniqueConstraint(
+        "flavor_id", "project_id", name="uniq_warre_flavor_projects0flavor_id0project_id"
+    ),
+)
+
+reservations = sa.Table(
+    "warre_reservations",
+    metadata,
+    sa.Column("id", _string(64), primary_key=True),
+    # Blazar's reservation, whose end is ours: whoever deletes it frees the slots.
+    sa.Column(
+        "reservation_id", sa.String(36), sa.ForeignKey("reservations.id", ondelete="CASCADE"),
+        nullable=False, unique=True,
+    ),
+    sa.Column("flavor_id", _string(64), sa.ForeignKey("warre_flavors.id"), nullable=False),
+    sa.Column("instance_count", sa.Integer, nullable=False),
+    # The flavor's shape as it was booked, as domain.flavor.Shape's fields.
+    sa.Column("shape", sa.JSON, nullable=False),
+    # What is claimed besides the lease's own time while the lease is UPDATING: Blazar writes a
+    # lease's new dates only after we have promised them.
+    sa.Column("claim_start", sa.DateTime),
+    sa.Column("claim_end", sa.DateTime),
+    sa.Column("status_reason", _text()),
+    sa.Column("created_at", sa.DateTime, nullable=False),
+)
+
+hosts = sa.Table(
+    "warre_hosts",
+    metadata,
+    sa.Column(
+        "host_id", sa.String(36), sa.ForeignKey("computehosts.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    # Moves with every claim on the host.
+    sa.Column("generation", sa.Integer, nullable=False),
+)
+
+backings = sa.Table(
+    "warre_backings",
+    metadata,
+    # What Nova and Placement may hold for a reservation. No foreign key: the row has to outlive
+    # the reservation until all of that is gone.
+    sa.Column("reservation_id", sa.String(36), primary_key=True),
+    sa.Column("project_id", _string(255), nullable=False),
+    sa.Column("aggregate_id", sa.Integer),
+    # Whether the project may have been let in, so may have servers there.
+    sa.Column("opened", sa.Boolean, nullable=False),
+    # Whether everything that opening does was done.
+    sa.Column("open_done", sa.Boolean, nullable=False),
+    sa.Column("created_at", sa.DateTime, nullable=False),
+)

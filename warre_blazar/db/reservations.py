@@ -1,0 +1,232 @@
+"""Queries on our reservations, with the Blazar lease and reservation each belongs to."""
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from blazar.db.sqlalchemy import models as blazar
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import models
+from warre_blazar.domain import states, timeline
+from warre_blazar.domain.flavor import Shape
+
+_W = models.reservations
+_R = blazar.Reservation.__table__
+_L = blazar.Lease.__table__
+_A = blazar.ComputeHostAllocation.__table__
+_JOINED = _W.join(_R, _R.c.id == _W.c.reservation_id).join(_L, _L.c.id == _R.c.lease_id)
+
+
+@dataclasses.dataclass(frozen=True)
+class Reservation:
+    """A reservation with what Blazar knows of it. Times are naive UTC."""
+
+    id: str
+    reservation_id: str
+    lease_id: str
+    lease_name: str
+    flavor_id: str
+    instance_count: int
+    shape: Shape
+    span: timeline.Span
+    project_id: str
+    user_id: str | None
+    state: str
+    status_reason: str | None
+    created_at: datetime.datetime
+
+
+_COLUMNS = (
+    _W,
+    _R.c.lease_id,
+    _R.c.status.label("reservation_status"),
+    _L.c.name.label("lease_name"),
+    _L.c.status.label("lease_status"),
+    _L.c.start_date,
+    _L.c.end_date,
+    _L.c.project_id,
+    _L.c.user_id,
+)
+
+
+def _reservation(row: sa.RowMapping) -> Reservation:
+    state = states.derive(row["lease_status"], row["reservation_status"])
+    return Reservation(
+        id=row["id"],
+        reservation_id=row["reservation_id"],
+        lease_id=row["lease_id"],
+        lease_name=row["lease_name"],
+        flavor_id=row["flavor_id"],
+        instance_count=row["instance_count"],
+        shape=Shape(**row["shape"]),
+        span=timeline.Span(row["start_date"], row["end_date"]),
+        project_id=row["project_id"],
+        user_id=row["user_id"],
+        state=state,
+        status_reason=row["status_reason"],
+        created_at=row["created_at"],
+    )
+
+
+def claimed_during(window: timeline.Span) -> sa.ColumnElement[bool]:
+    """Whether a lease claims any of the window: its own time, or what it is being moved to.
+
+    For a query that joins leases and, perhaps outer, our reservations.
+    """
+    own = sa.and_(_L.c.start_date < window.end, _L.c.end_date > window.start)
+    moving = sa.and_(
+        _L.c.status == "UPDATING", _W.c.claim_start < window.end, _W.c.claim_end > window.start
+    )
+    return sa.or_(own, moving)
+
+
+def claimed_spans(row: sa.RowMapping) -> list[timeline.Span]:
+    """What a row with a lease's dates and status and our claim holds, as spans that don't meet.
+
+    A lease that is UPDATING holds its own time and what was promised it, counted once where the
+    two overlap, which for an extended or shortened lease they do.
+    """
+    own = timeline.Span(row["start_date"], row["end_date"])
+    if row["lease_status"] != "UPDATING" or row["claim_start"] is None:
+        return [own]
+    return timeline.union(own, timeline.Span(row["claim_start"], row["claim_end"]))
+
+
+def slot_claims(
+    db: Session, flavor_id: str, window: timeline.Span, but: str | None = None
+) -> list[timeline.Claim]:
+    """Slots of a flavor that are claimed at some time of the window.
+
+    A reservation claims its slots as long as Blazar holds host allocations for it.
+
+    :param but: a Blazar reservation to leave out.
+    """
+    held = sa.exists().where(_A.c.reservation_id == _R.c.id)
+    query = (
+        sa.select(
+            _W.c.instance_count, _W.c.claim_start, _W.c.claim_end,
+            _L.c.start_date, _L.c.end_date, _L.c.status.label("lease_status"),
+        )
+        .select_from(_JOINED)
+        .where(_W.c.flavor_id == flavor_id, held, claimed_during(window))
+    )
+    if but is not None:
+        query = query.where(_W.c.reservation_id != but)
+    return [
+        timeline.Claim(span, row["instance_count"])
+        for row in db.execute(query).mappings()
+        for span in claimed_spans(row)
+    ]
+
+
+def insert(db: Session, values: Mapping[str, Any], shape: Shape) -> None:
+    """Add a reservation; ``values`` are columns."""
+    db.execute(_W.insert().values(shape=dataclasses.asdict(shape), **values))
+
+
+def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | None:
+    """A reservation by its id or by Blazar's id of it.
+
+    :param project_id: only one of this project.
+    """
+    query = (
+        sa.select(*_COLUMNS)
+        .select_from(_JOINED)
+        .where(sa.or_(_W.c.id == ref, _W.c.reservation_id == ref))
+    )
+    if project_id is not None:
+        query = query.where(_L.c.project_id == project_id)
+    row = db.execute(query).mappings().first()
+    return _reservation(row) if row else None
+
+
+def find_by_lease_name(db: Session, name: str) -> Reservation | None:
+    """The reservation of the lease of that name."""
+    query = sa.select(*_COLUMNS).select_from(_JOINED).where(_L.c.name == name)
+    row = db.execute(query).mappings().first()
+    return _reservation(row) if row else None
+
+
+def lease_exists(db: Session, name: str) -> bool:
+    """Whether Blazar has written a lease of that name."""
+    return db.execute(sa.select(_L.c.id).where(_L.c.name == name)).first() is not None
+
+
+def listing(
+    db: Session,
+    *,
+    project_id: str | None,
+    flavor_id: str | None,
+    limit: int | None,
+    offset: int,
+) -> tuple[list[Reservation], int]:
+    """A page of reservations by start, and how many there are in all.
+
+    :param project_id: None for those of all projects.
+    """
+    conditions = []
+    if project_id is not None:
+        conditions.append(_L.c.project_id == project_id)
+    if flavor_id is not None:
+        conditions.append(_W.c.flavor_id == flavor_id)
+    count = sa.select(sa.func.count()).select_from(_JOINED).where(*conditions)
+    query = (
+        sa.select(*_COLUMNS)
+        .select_from(_JOINED)
+        .where(*conditions)
+        .order_by(_L.c.start_date, _W.c.id)
+    )
+    if limit is not None:
+        query = query.limit(limit).offset(offset)
+    found = [_reservation(row) for row in db.execute(query).mappings()]
+    return found, db.execute(count).scalar_one()
+
+
+def live_count(db: Session, flavor_id: str) -> int:
+    """How many reservations of a flavor are still to be used, or in error and not cleared."""
+    query = (
+        sa.select(_L.c.status, _R.c.status, sa.func.count())
+        .select_from(_JOINED)
+        .where(_W.c.flavor_id == flavor_id)
+        .group_by(_L.c.status, _R.c.status)
+    )
+    return sum(
+        count
+        for lease, reservation, count in db.execute(query)
+        if states.derive(lease, reservation) != states.COMPLETE
+    )
+
+
+def lease_size(db: Session, lease_id: str) -> int:
+    """How many reservations, of any type, a lease holds."""
+    query = sa.select(sa.func.count()).select_from(_R).where(_R.c.lease_id == lease_id)
+    return db.execute(query).scalar_one()
+
+
+def promise(db: Session, reservation_id: str, span: timeline.Span) -> None:
+    """Claim a span besides the lease's own while the lease is UPDATING."""
+    db.execute(
+        _W.update()
+        .where(_W.c.reservation_id == reservation_id)
+        .values(claim_start=span.start, claim_end=span.end)
+    )
+
+
+def set_reason(db: Session, reservation_id: str, reason: str | None) -> None:
+    """Keep why a reservation is in error."""
+    db.execute(
+        _W.update().where(_W.c.reservation_id == reservation_id).values(status_reason=reason)
+    )
+
+
+def lease_owner(db: Session, reservation_id: str) -> sa.RowMapping | None:
+    """``project_id``, ``start_date``, ``end_date`` of the lease of a Blazar reservation."""
+    query = (
+        sa.select(_L.c.project_id, _L.c.start_date, _L.c.end_date)
+        .select_from(_R.join(_L, _L.c.id == _R.c.lease_id))
+        .where(_R.c.id == reservation_id)
+    )
+    return db.execute(query).mappings().first()

@@ -1,0 +1,74 @@
+"""Transactions on Blazar's own database connection.
+
+The outermost ``with`` owns the transaction: an inner one, ours or Blazar's, joins it (the facade
+keeps the session per thread).
+"""
+
+import functools
+import random
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import ParamSpec, TypeVar
+
+from blazar.db.sqlalchemy import facade_wrapper
+from oslo_db import exception as db_exc
+from oslo_log import log as logging
+from sqlalchemy.orm import Session
+
+from warre_blazar import exceptions
+
+LOG = logging.getLogger(__name__)
+
+ATTEMPTS = 16
+_FIRST_WAIT = 0.02
+_LONGEST_WAIT = 0.5
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class LostRace(Exception):
+    """A generation moved between its read and its write: read again and retry."""
+
+
+def writer() -> AbstractContextManager[Session]:
+    """A session that commits at the end of the outermost ``with``, or rolls back on an error."""
+    # SQLite enforces foreign keys, so cascades, only when asked to.
+    return facade_wrapper.session_for_write(sqlite_fk=True)
+
+
+def reader() -> AbstractContextManager[Session]:
+    """A session for reading only."""
+    facade_wrapper.session_for_write(sqlite_fk=True)  # the first facade made decides that setting
+    return facade_wrapper.session_for_read()
+
+
+def retried(function: Callable[P, R]) -> Callable[P, R]:
+    """Run a function that owns a transaction again when it lost a race or met a deadlock.
+
+    :raises TryAgain: when it lost every time.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        wait = _FIRST_WAIT
+        for _ in range(ATTEMPTS):
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                if not _worth_retrying(error):
+                    raise
+                LOG.debug("%s lost a race, trying again: %s", function.__name__, error)
+            time.sleep(wait * random.uniform(0.5, 1.5))  # noqa: S311
+            wait = min(wait * 2, _LONGEST_WAIT)
+        raise exceptions.TryAgain
+
+    return wrapper
+
+
+def _worth_retrying(error: Exception) -> bool:
+    if isinstance(error, LostRace | db_exc.DBDeadlock):
+        return True
+    # SQLite has one writer at a time and tells the others so.
+    return isinstance(error, db_exc.DBError) and "database is locked" in str(error)

@@ -1,0 +1,167 @@
+"""What can go wrong, as data.
+
+Every error has a stable ``code``, a text for a person that says what to do, and ``detail``, a
+JSON-able dict. Nothing here knows HTTP or RPC: the edges map codes to their own terms.
+"""
+
+from typing import Any
+
+
+class WarreError(Exception):
+    """Base of all errors this package raises on purpose."""
+
+    code = "error"
+
+    def __init__(self, message: str, **detail: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.detail = detail
+
+
+class InvalidField(WarreError):
+    """A value that a client sent isn't what was expected; ``detail["field"]`` names it."""
+
+    code = "invalid_field"
+
+    def __init__(self, field: str, expected: str) -> None:
+        super().__init__(f"{field}: {expected}", field=field, expected=expected)
+
+
+class InvalidPeriod(WarreError):
+    """Start and end don't make a bookable period."""
+
+    code = "invalid_period"
+
+
+class FlavorNotFound(WarreError):
+    """No such flavor, or none that the caller may see."""
+
+    code = "flavor_not_found"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__("Flavor does not exist", flavor=ref)
+
+
+class FlavorExists(WarreError):
+    """Flavor names are unique among the flavors that aren't deleted."""
+
+    code = "flavor_exists"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"A flavor named {name!r} already exists; choose another name", name=name)
+
+
+class FlavorInUse(WarreError):
+    """A flavor with reservations that aren't complete can't be deleted."""
+
+    code = "flavor_in_use"
+
+    def __init__(self, flavor_id: str, reservations: int) -> None:
+        super().__init__(f"Flavor {flavor_id} is in use", flavor=flavor_id, count=reservations)
+
+
+class FlavorNotBookable(WarreError):
+    """The flavor's own terms refuse the booking: inactive, not accessible, outside its period."""
+
+    def __init__(self, code: str, message: str, **detail: Any) -> None:
+        super().__init__(message, **detail)
+        self.code = code
+
+
+class SlotsExhausted(WarreError):
+    """Fewer slots are free during the asked period than were asked for."""
+
+    code = "slots_exhausted"
+
+    def __init__(self, asked: int, free: int, slots: int) -> None:
+        super().__init__(
+            f"No capacity: {asked} asked, at most {free} of {slots} slots are free throughout",
+            asked=asked, free=free, slots=slots,
+        )
+
+
+class HostsExhausted(WarreError):
+    """The matching hosts have no room for the booking during the asked period."""
+
+    code = "hosts_exhausted"
+
+    def __init__(self, asked: int, free: int, matching: int) -> None:
+        super().__init__(
+            f"No capacity: {asked} asked, the {matching} matching hosts have room for {free}",
+            asked=asked, free=free, matching=matching,
+        )
+
+
+class TryAgain(WarreError):
+    """Others booked the same things at the same moment, time after time."""
+
+    code = "try_again"
+
+    def __init__(self) -> None:
+        super().__init__("Too many bookings at the same time; nothing was booked, try again")
+
+
+class ReservationNotFound(WarreError):
+    """No such reservation, or none that the caller may see."""
+
+    code = "reservation_not_found"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(f"Reservation {ref} doesn't exist", reservation=ref)
+
+
+class LeaseShared(WarreError):
+    """The reservation's lease holds others, which deleting it would end too."""
+
+    code = "lease_shared"
+
+    def __init__(self, lease_id: str) -> None:
+        super().__init__(
+            f"Lease {lease_id} holds other reservations too; delete the lease instead",
+            lease=lease_id,
+        )
+
+
+class FixedValue(WarreError):
+    """A value of a reservation that can't be changed once it is booked."""
+
+    code = "fixed_value"
+
+    def __init__(self, field: str) -> None:
+        super().__init__(f"{field} can't be changed; make another reservation", field=field)
+
+
+class InvalidState(WarreError):
+    """What was asked for can't be done in the reservation's present state."""
+
+    code = "invalid_state"
+
+
+class Forbidden(WarreError):
+    """A policy doesn't allow it."""
+
+    code = "forbidden"
+
+    def __init__(self, action: str) -> None:
+        super().__init__(f"Policy doesn't allow {action} to be performed", action=action)
+
+
+class ServiceUnavailable(WarreError):
+    """Nova, Placement, Keystone or the manager doesn't answer."""
+
+    code = "service_unavailable"
+
+    def __init__(self, service: str, reason: str) -> None:
+        super().__init__(
+            f"{service} is not available ({reason}); nothing was booked, try again later",
+            service=service,
+        )
+
+
+class ServiceRefused(WarreError):
+    """Nova, Placement or Keystone answered, but refused."""
+
+    code = "service_refused"
+
+    def __init__(self, service: str, reason: str) -> None:
+        super().__init__(f"{service} refused: {reason}", service=service)

@@ -1,0 +1,161 @@
+"""Blazar's resource plugin ``flavor.slot.plugin``: translation between Blazar and our services."""
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from blazar import context
+from blazar.db import api as db_api
+from blazar.db import utils as db_utils
+from blazar.plugins import base
+from oslo_config import cfg
+from oslo_utils import timeutils
+
+from warre_blazar import conf, enforcement, exceptions
+from warre_blazar.db import hosts, session
+from warre_blazar.domain.timeline import Span
+from warre_blazar.plugins import errors, monitor
+from warre_blazar.services import reservations
+
+RESOURCE_TYPE = "flavor:slot"
+
+# Blazar looks filters up by name once its plugins are loaded; v1 looks exceptions up likewise.
+conf.register(cfg.CONF)
+enforcement.register()
+errors.expose_to_v1()
+
+_FAR = datetime.datetime(9999, 12, 31)
+_MAX_AMOUNT = 2**31 - 1
+# What Blazar itself puts beside what the client sent.
+_BLAZARS_OWN = {"resource_type", "lease_id", "start_date", "end_date"}
+
+
+class FlavorSlotPlugin(base.BasePlugin):
+    """Reserves instances of our flavors, slot by slot and host by host."""
+
+    resource_type = RESOURCE_TYPE
+    title = "Flavor slots"
+    description = "Reserves instances of a flavor with a number of slots on hosts that match it."
+    query_options = {"allocation": ["lease_id", "reservation_id"]}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self.monitor = monitor.SlotMonitor()
+
+    def get(self, resource_id: str) -> dict[str, Any] | None:
+        """A host of Blazar's, its extra capabilities among its values."""
+        host = db_api.host_get(resource_id)
+        if host is None:
+            return None
+        capabilities = db_api.host_extra_capability_get_all_per_host(resource_id)
+        return {**host, **{name: c.capability_value for c, name in capabilities}}
+
+    def allocation_candidates(self, lease_values: Mapping[str, Any]) -> list[str]:
+        """The hosts that a new reservation would be on, or that an existing one is on."""
+        with errors.translated():
+            # When a lease is updated Blazar asks for its reservations as they are.
+            if reservation_id := lease_values.get("id"):
+                with session.reader() as db:
+                    return list(hosts.allocated(db, str(reservation_id)))
+            return reservations.check(_request(lease_values, context.current().project_id))
+
+    def reserve_resource(self, reservation_id: str, values: Mapping[str, Any]) -> str:
+        """Book, exactly; the id returned is that of the ``instance_reservations`` row."""
+        with errors.translated():
+            project_id = db_api.lease_get(values["lease_id"])["project_id"]
+            return reservations.book(reservation_id, _request(values, project_id))
+
+    def update_reservation(self, reservation_id: str, values: Mapping[str, Any]) -> None:
+        """Promise the lease's new time; flavor and amount stay as they are."""
+        with errors.translated(updating=True):
+            _check_unchanged(reservation_id, values)
+            reservations.move(
+                reservation_id, Span(values["start_date"], values["end_date"]), _cleaning()
+            )
+
+    def on_start(self, resource_id: str) -> None:
+        """Let the project boot on its reservation."""
+        with errors.translated():
+            reservations.start(_reservation_id(resource_id))
+
+    def before_end(self, resource_id: str) -> None:
+        """Nothing has to be done ahead of an end."""
+
+    def on_end(self, resource_id: str) -> None:
+        """Remove servers and all else, and give up the slots."""
+        with errors.translated():
+            patience = cfg.CONF.warre.server_deletion_timeout
+            reservations.end(_reservation_id(resource_id), patience)
+
+    def list_allocations(
+        self, query: Mapping[str, Any] | None, detail: bool = False
+    ) -> list[dict[str, Any]]:
+        """Every host with the reservations on it: ``[{"resource_id", "reservations"}]``."""
+        options = self.get_query_options(query or {}, "allocation")
+        found = self.query_allocations([h["id"] for h in db_api.host_list()], **options)
+        return [{"resource_id": h, "reservations": found[h]} for h in found]
+
+    def query_allocations(
+        self,
+        resource_id_list: list[str],
+        lease_id: str | None = None,
+        reservation_id: str | None = None,
+    ) -> dict[str, list[dict[str, Any]]]:
+        """By host, its reservations from now on: id, lease_id, start_date, end_date."""
+        found = db_utils.get_reservation_allocations_by_host_ids(
+            resource_id_list, timeutils.utcnow(), _FAR, lease_id, reservation_id
+        )
+        allocations: dict[str, list[dict[str, Any]]] = {h: [] for h in resource_id_list}
+        for reservation in found:
+            shown = {k: reservation[k] for k in ("id", "lease_id", "start_date", "end_date")}
+            for host_id in reservation["host_ids"]:
+                allocations[host_id].append(shown)
+        return allocations
+
+
+def _cleaning() -> datetime.timedelta:
+    return datetime.timedelta(minutes=cfg.CONF.cleaning_time)
+
+
+def _reservation_id(resource_id: str) -> str:
+    found = db_api.instance_reservation_get(resource_id)
+    if found is None:
+        raise exceptions.ReservationNotFound(resource_id)
+    return found["reservation_id"]
+
+
+def _request(values: Mapping[str, Any], project_id: str) -> reservations.Request:
+    """What a client asked for in a lease, checked."""
+    unknown = set(values) - _BLAZARS_OWN - {"flavor_id", "amount"}
+    if unknown:
+        raise exceptions.InvalidField(min(unknown), "Unknown field, expected flavor_id and amount")
+    flavor = values.get("flavor_id")
+    if not isinstance(flavor, str) or not 1 <= len(flavor) <= 64:
+        raise exceptions.InvalidField("flavor_id", "expected the id or name of a flavor")
+    return reservations.Request(
+        project_id=project_id,
+        flavor=flavor,
+        count=_amount(values.get("amount")),
+        span=Span(values["start_date"], values["end_date"]),
+        now=timeutils.utcnow(),
+        cleaning=_cleaning(),
+    )
+
+
+def _amount(value: Any) -> int:
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_AMOUNT:
+        raise exceptions.InvalidField("amount", "expected a whole number of at least 1")
+    return value
+
+
+def _check_unchanged(reservation_id: str, values: Mapping[str, Any]) -> None:
+    """An update may name flavor and amount as they are, so that what was shown can be sent."""
+    unknown = set(values) - _BLAZARS_OWN - {"flavor_id", "amount", "id"}
+    if unknown:
+        raise exceptions.InvalidField(min(unknown), "Unknown field")
+    found, flavor = reservations.get(reservation_id, None)
+    if values.get("flavor_id") not in (None, flavor.id, flavor.name, reservation_id):
+        raise exceptions.FixedValue("flavor_id")
+    if values.get("amount") not in (None, found.instance_count, str(found.instance_count)):
+        raise exceptions.FixedValue("amount")

@@ -1,0 +1,150 @@
+"""What Nova and Placement hold for a reservation: made at booking, opened at start, removed at end.
+
+A row in ``warre_backings`` is there before anything is made and until all is gone, so whatever
+stops half way is found again. Every step can be repeated.
+"""
+
+import time
+
+from oslo_log import log as logging
+
+from warre_blazar import exceptions
+from warre_blazar.clients import nova, placement
+from warre_blazar.db import backings, hosts, session
+from warre_blazar.db.backings import Backing
+from warre_blazar.domain.flavor import Shape
+
+LOG = logging.getLogger(__name__)
+
+# The names by which blazar-nova's scheduler filter and Blazar's other plugins know these things.
+_FLAVOR_PREFIX = "reservation:"
+_AGGREGATE_SPEC = "aggregate_instance_extra_specs:reservation"
+_OWNER_KEY = "blazar:owner"
+
+_FIRST_POLL = 0.25
+_LONGEST_POLL = 2.0
+
+
+def resource_class(reservation_id: str) -> str:
+    """The Placement class that a reservation's servers take one of each."""
+    return "CUSTOM_RESERVATION_" + reservation_id.upper().replace("-", "_")
+
+
+def make(reservation_id: str, project_id: str, shape: Shape) -> int:
+    """Make the Nova flavor, the aggregate and the resource class; nobody is let in yet.
+
+    :returns: the aggregate's id.
+    :raises ServiceUnavailable, ServiceRefused: some of it may have been made.
+    """
+    cls = resource_class(reservation_id)
+    placement.make_class(cls)
+    aggregate_id = nova.make_aggregate(
+        reservation_id,
+        {
+            "reservation": reservation_id,
+            "filter_tenant_id": project_id,
+            _OWNER_KEY: project_id,
+        },
+    )
+    with session.writer() as db:
+        backings.update(db, reservation_id, aggregate_id=aggregate_id)
+    nova.make_flavor(
+        reservation_id,
+        _FLAVOR_PREFIX + reservation_id,
+        vcpus=shape.vcpu,
+        ram=shape.memory_mb,
+        disk=shape.disk_gb,
+        ephemeral=shape.ephemeral_gb,
+        extra_specs={
+            **shape.extra_specs,
+            _AGGREGATE_SPEC: reservation_id,
+            f"resources:{cls}": "1",
+        },
+    )
+    return aggregate_id
+
+
+def open_to_project(reservation_id: str) -> None:
+    """Let the project boot on the reservation's hosts, its flavor last: seen, it works.
+
+    :raises ServiceUnavailable, ServiceRefused: ``reconcile`` goes on from there.
+    """
+    with session.writer() as db:
+        backing = backings.get(db, reservation_id)
+        if backing is None:
+            raise exceptions.InvalidState(f"Reservation {reservation_id} has nothing in Nova")
+        backings.update(db, reservation_id, opened=True)
+        places = hosts.nova_names(db, reservation_id)
+    cls = resource_class(reservation_id)
+    for service_host, hypervisor, count in places:
+        if backing.aggregate_id is not None:
+            nova.add_host(backing.aggregate_id, service_host)
+        placement.offer(hypervisor, cls, count)
+    nova.grant(reservation_id, backing.project_id)
+    with session.writer() as db:
+        backings.update(db, reservation_id, open_done=True)
+
+
+def remove(reservation_id: str, patience: float) -> None:
+    """Remove the servers, then all else, then the note of it.
+
+    :param patience: seconds to wait for the servers to be gone.
+    :raises InvalidState: servers are left.
+    :raises ServiceUnavailable, ServiceRefused: ``reconcile`` goes on from there.
+    """
+    with session.reader() as db:
+        backing = backings.get(db, reservation_id)
+    if backing is not None:
+        _remove(backing, patience)
+
+
+def _remove(backing: Backing, patience: float) -> None:
+    reservation_id = backing.reservation_id
+    if backing.opened:
+        nova.revoke(reservation_id, backing.project_id)
+        _remove_servers(reservation_id, patience)
+    placement.remove_class(resource_class(reservation_id))
+    aggregate_id = backing.aggregate_id or nova.find_aggregate(reservation_id)
+    if aggregate_id is not None:
+        nova.remove_aggregate(aggregate_id)
+    nova.remove_flavor(reservation_id)
+    with session.writer() as db:
+        backings.delete(db, reservation_id)
+
+
+def _remove_servers(reservation_id: str, patience: float) -> None:
+    deadline = time.monotonic() + patience
+    wait = _FIRST_POLL
+    while servers := nova.servers_on(reservation_id):
+        for server in servers:
+            nova.delete_server(server)
+        if time.monotonic() + wait > deadline:
+            raise exceptions.InvalidState(
+                f"{len(servers)} servers of reservation {reservation_id} are still being deleted"
+            )
+        time.sleep(wait)
+        wait = min(wait * 2, _LONGEST_POLL)
+
+
+def remove_or_leave(reservation_id: str, patience: float = 0) -> None:
+    """Remove what can be removed now, and leave the rest to ``reconcile``."""
+    try:
+        remove(reservation_id, patience)
+    except exceptions.WarreError as error:
+        LOG.warning("Removing reservation %s goes on later: %s", reservation_id, error)
+
+
+def reconcile() -> None:
+    """Remove what belongs to no reservation any more, and open what should be open.
+
+    One that fails doesn't keep the others from their turn.
+    """
+    with session.reader() as db:
+        ended, half_open = backings.ended(db), backings.half_open(db)
+    for backing in ended:
+        remove_or_leave(backing.reservation_id)
+    for backing in half_open:
+        try:
+            open_to_project(backing.reservation_id)
+        except exceptions.WarreError as error:
+            LOG.warning("Reservation %s opens later: %s", backing.reservation_id, error)

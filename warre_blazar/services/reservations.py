@@ -1,0 +1,311 @@
+"""Booking, moving and finding reservations."""
+
+import dataclasses
+import datetime
+import threading
+import uuid
+from typing import Any
+
+from blazar.db.sqlalchemy import models as blazar
+from oslo_log import log as logging
+from oslo_serialization import jsonutils
+from sqlalchemy.orm import Session
+
+from warre_blazar import exceptions
+from warre_blazar.db import backings, flavors, hosts, reservations, session
+from warre_blazar.db.reservations import Reservation
+from warre_blazar.domain import rules, states, timeline
+from warre_blazar.domain import hosts as placing
+from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.services import backing
+
+LOG = logging.getLogger(__name__)
+
+# In front of the generations: threads of this process wait here instead of losing races there.
+_admission = threading.Lock()
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What somebody wants to book. ``flavor`` is an id or a name."""
+
+    project_id: str
+    flavor: str
+    count: int
+    span: timeline.Span
+    now: datetime.datetime
+    #: Blazar's cleaning_time: what has to be free after the end.
+    cleaning: datetime.timedelta
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where a request fits."""
+
+    flavor: Flavor
+    #: The hosts that were chosen, as they were read.
+    hosts: list[placing.Host]
+    #: Instances by host id.
+    chosen: dict[str, int]
+
+
+def check(request: Request) -> list[str]:
+    """Whether the request could be booked at this moment, without booking it.
+
+    :returns: the ids of the hosts it would be on.
+    :raises FlavorNotFound, InvalidPeriod, FlavorNotBookable, SlotsExhausted, HostsExhausted:
+    """
+    with session.reader() as db:
+        return list(_place(db, request).chosen)
+
+
+def book(reservation_id: str, request: Request) -> str:
+    """Book for a Blazar reservation that was just created.
+
+    :returns: the id of its row in Blazar's ``instance_reservations``.
+    :raises FlavorNotFound, InvalidPeriod, FlavorNotBookable, SlotsExhausted, HostsExhausted,
+        TryAgain: nothing was claimed.
+    :raises ServiceUnavailable, ServiceRefused: what was claimed goes with Blazar's reservation,
+        which the caller deletes; what Nova and Placement hold goes here or, if they are away, later.
+    """
+    with _admission:
+        resource_id, shape = _claim(reservation_id, request)
+    try:
+        aggregate_id = backing.make(reservation_id, request.project_id, shape)
+        _confirm(reservation_id, aggregate_id)
+    except Exception:
+        backing.remove_or_leave(reservation_id)
+        raise
+    return resource_id
+
+
+@session.retried
+def _claim(reservation_id: str, request: Request) -> tuple[str, Shape]:
+    """Check and write in one transaction, guarded by the generations of flavor and hosts."""
+    with session.writer() as db:
+        place = _place(db, request)
+        shape = place.flavor.shape
+        flavors.update(db, place.flavor, {})
+        hosts.claim(db, place.hosts)
+        reservations.insert(
+            db,
+            {
+                "id": reservation_id,
+                "reservation_id": reservation_id,
+                "flavor_id": place.flavor.id,
+                "instance_count": request.count,
+                "created_at": request.now,
+            },
+            shape,
+        )
+        resource_id = _insert_instance_reservation(db, reservation_id, place, request.count)
+        hosts.allocate(db, reservation_id, place.chosen)
+        backings.insert(db, reservation_id, request.project_id, request.now)
+    return resource_id, shape
+
+
+def _place(db: Session, request: Request) -> Place:
+    flavor = flavors.find(db, request.flavor)
+    if flavor is None:
+        raise exceptions.FlavorNotFound(request.flavor)
+    rules.check_period(request.span)
+    rules.check_future(request.span, request.now)
+    accessible = flavors.is_accessible(db, flavor, request.project_id)
+    rules.check_bookable(flavor, accessible, request.span)
+    return _find_place(db, flavor, flavor.shape, request.count, request.span, request.cleaning)
+
+
+def _find_place(
+    db: Session,
+    flavor: Flavor,
+    shape: Shape,
+    count: int,
+    span: timeline.Span,
+    cleaning: datetime.timedelta,
+    mine: Reservation | None = None,
+) -> Place:
+    """Slots and hosts for a booking, or for one (``mine``) that moves.
+
+    What is held already needs its cleaning time too, so the look goes that far back.
+    """
+    window = span.padded(cleaning)
+    reach = timeline.Span(window.start - cleaning, window.end)
+    but = mine.reservation_id if mine else None
+    taken = timeline.peak(
+        (
+            dataclasses.replace(c, span=c.span.padded(cleaning))
+            for c in reservations.slot_claims(db, flavor.id, reach, but)
+        ),
+        window,
+    )
+    rules.check_slots(flavor, taken, count)
+    found = [_with_cleaning(h, cleaning) for h in hosts.snapshot(db, shape, reach)]
+    preferred = {}
+    if mine:
+        preferred = hosts.allocated(db, mine.reservation_id)
+        found = [h.without(mine.reservation_id) for h in found]
+    chosen, room = placing.choose(found, shape, count, window, preferred)
+    if room < count:
+        raise exceptions.HostsExhausted(count, room, len(found))
+    if mine and mine.state == states.ACTIVE and chosen != preferred:
+        # Its servers are there already.
+        raise exceptions.HostsExhausted(count, 0, len(preferred))
+    return Place(flavor, [h for h in found if h.id in chosen], chosen)
+
+
+def _with_cleaning(host: placing.Host, cleaning: datetime.timedelta) -> placing.Host:
+    padded = [dataclasses.replace(h, span=h.span.padded(cleaning)) for h in host.holdings]
+    return dataclasses.replace(host, holdings=padded)
+
+
+def _insert_instance_reservation(
+    db: Session, reservation_id: str, place: Place, count: int
+) -> str:
+    """The row by which Blazar's own plugins and API know a reservation on hosts.
+
+    The instance plugin counts a reservation once on each of its hosts however many instances are
+    there, so it is told what the fullest of them holds: it never sells what we hold. The flavor
+    plugin reads the JSON.
+    """
+    shape = place.flavor.shape
+    per_host = max(place.chosen.values())
+    resource_id = str(uuid.uuid4())
+    source: dict[str, Any] = {
+        "id": place.flavor.id,
+        "name": place.flavor.name,
+        "vcpus": shape.vcpu,
+        "ram": shape.memory_mb,
+        "disk": shape.disk_gb,
+        "OS-FLV-EXT-DATA:ephemeral": shape.ephemeral_gb,
+        "extra_specs": dict(shape.extra_specs),
+    }
+    db.execute(
+        blazar.InstanceReservations.__table__.insert().values(
+            id=resource_id,
+            reservation_id=reservation_id,
+            vcpus=shape.vcpu * per_host,
+            memory_mb=shape.memory_mb * per_host,
+            disk_gb=(shape.disk_gb + shape.ephemeral_gb) * per_host,
+            amount=count,
+            resource_properties=jsonutils.dumps(source),
+            flavor_id=reservation_id,
+        )
+    )
+    return resource_id
+
+
+def _confirm(reservation_id: str, aggregate_id: int) -> None:
+    """Note the aggregate where Blazar does, if Blazar still has the reservation."""
+    table = blazar.InstanceReservations.__table__
+    with session.writer() as db:
+        written = db.execute(
+            table.update()
+            .where(table.c.reservation_id == reservation_id)
+            .values(aggregate_id=aggregate_id)
+        )
+    if written.rowcount != 1:
+        raise exceptions.InvalidState("The reservation was deleted while it was made")
+
+
+def move(reservation_id: str, span: timeline.Span, cleaning: datetime.timedelta) -> None:
+    """Promise a reservation another time; Blazar, whose lease is UPDATING, writes it afterwards.
+
+    A reservation keeps its hosts where they have room, and before its start may change them.
+
+    :raises ReservationNotFound, InvalidState, InvalidPeriod, FlavorNotBookable, SlotsExhausted,
+        HostsExhausted, TryAgain: nothing changed.
+    """
+    with _admission:
+        _move(reservation_id, span, cleaning)
+
+
+@session.retried
+def _move(reservation_id: str, span: timeline.Span, cleaning: datetime.timedelta) -> None:
+    with session.writer() as db:
+        mine = reservations.find(db, reservation_id)
+        if mine is None:
+            raise exceptions.ReservationNotFound(reservation_id)
+        if mine.state not in (states.ALLOCATED, states.ACTIVE):
+            raise exceptions.InvalidState(f"Reservation {mine.id} is {mine.state}")
+        rules.check_period(span)
+        reservations.promise(db, reservation_id, span)
+        if mine.span.start <= span.start and span.end <= mine.span.end:
+            return  # less than it holds already
+        flavor = flavors.get_many(db, {mine.flavor_id})[mine.flavor_id]
+        accessible = flavors.is_accessible(db, flavor, mine.project_id)
+        rules.check_bookable(flavor, accessible, span)
+        place = _find_place(
+            db, flavor, mine.shape, mine.instance_count, span, cleaning, mine
+        )
+        flavors.update(db, flavor, {})
+        hosts.claim(db, place.hosts)
+        hosts.allocate(db, reservation_id, place.chosen)
+
+
+def start(reservation_id: str) -> None:
+    """Let the project in. While a service is away that is left to ``backing.reconcile``.
+
+    :raises ServiceRefused, InvalidState: and kept as the reservation's reason.
+    """
+    try:
+        backing.open_to_project(reservation_id)
+    except exceptions.ServiceUnavailable as error:
+        LOG.warning("Reservation %s opens later: %s", reservation_id, error)
+    except exceptions.WarreError as error:
+        with session.writer() as db:
+            reservations.set_reason(db, reservation_id, error.message)
+        raise
+
+
+def end(reservation_id: str, patience: float) -> None:
+    """Remove the servers and all else, then give up slots and hosts.
+
+    What can't be removed now is left to ``backing.reconcile``: the reservation is over all the
+    same, since its time is another's.
+
+    :param patience: seconds to wait for the servers to be gone.
+    """
+    backing.remove_or_leave(reservation_id, patience)
+    with session.writer() as db:
+        hosts.release(db, reservation_id)
+
+
+def get(ref: str, project_id: str | None) -> tuple[Reservation, Flavor]:
+    """A reservation and its flavor.
+
+    :param project_id: None for one of any project.
+    :raises ReservationNotFound:
+    """
+    with session.reader() as db:
+        found = reservations.find(db, ref, project_id)
+        if found is None:
+            raise exceptions.ReservationNotFound(ref)
+        return found, flavors.get_many(db, {found.flavor_id})[found.flavor_id]
+
+
+def get_by_lease_name(name: str) -> tuple[Reservation, Flavor] | None:
+    """The reservation that was booked under a lease of that name, if it was."""
+    with session.reader() as db:
+        found = reservations.find_by_lease_name(db, name)
+        if found is None:
+            return None
+        return found, flavors.get_many(db, {found.flavor_id})[found.flavor_id]
+
+
+def listing(
+    *, project_id: str | None, flavor_id: str | None, limit: int | None, offset: int
+) -> tuple[list[tuple[Reservation, Flavor]], int]:
+    """A page of reservations with their flavors, by start, and how many there are in all."""
+    with session.reader() as db:
+        found, total = reservations.listing(
+            db, project_id=project_id, flavor_id=flavor_id, limit=limit, offset=offset
+        )
+        known = flavors.get_many(db, {r.flavor_id for r in found})
+    return [(r, known[r.flavor_id]) for r in found], total
+
+
+def check_sole(reservation: Reservation) -> None:
+    """:raises LeaseShared: when its lease holds other reservations too."""
+    with session.reader() as db:
+        if reservations.lease_size(db, reservation.lease_id) > 1:
+            raise exceptions.LeaseShared(reservation.lease_id)
