@@ -76,7 +76,9 @@ class SlotsExhausted(WarreError):
     def __init__(self, asked: int, free: int, slots: int) -> None:
         super().__init__(
             f"No capacity: {asked} asked, at most {free} of {slots} slots are free throughout",
-            asked=asked, free=free, slots=slots,
+            asked=asked,
+            free=free,
+            slots=slots,
         )
 
 
@@ -88,7 +90,9 @@ class HostsExhausted(WarreError):
     def __init__(self, asked: int, free: int, matching: int) -> None:
         super().__init__(
             f"No capacity: {asked} asked, the {matching} matching hosts have room for {free}",
-            asked=asked, free=free, matching=matching,
+            asked=asked,
+            free=free,
+            matching=matching,
         )
 
 

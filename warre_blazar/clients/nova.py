@@ -39,7 +39,7 @@ def _nova() -> Iterator[nova_client.Client]:
         raise exceptions.ServiceRefused(_SERVICE, str(error)) from error
 
 
-def make_flavor(  # noqa: PLR0913
+def make_flavor(
     flavor_id: str,
     name: str,
     *,

@@ -67,8 +67,14 @@ def remove_class(name: str) -> None:
 def offer(host: str, cls: str, amount: int) -> None:
     """Let a host offer this much of a reservation's class, one to a server."""
     provider = _provider(host)
-    inventory = {"total": amount, "reserved": 0, "min_unit": 1, "max_unit": 1, "step_size": 1,
-                 "allocation_ratio": 1.0}
+    inventory = {
+        "total": amount,
+        "reserved": 0,
+        "min_unit": 1,
+        "max_unit": 1,
+        "step_size": 1,
+        "allocation_ratio": 1.0,
+    }
     url = f"/resource_providers/{provider}/inventories"
     for _ in range(_ATTEMPTS):
         now = _request("GET", url).json()

@@ -32,7 +32,10 @@ def insert(db: Session, reservation_id: str, project_id: str, now: datetime.date
     """Note that something is about to be made for a reservation."""
     db.execute(
         _B.insert().values(
-            reservation_id=reservation_id, project_id=project_id, opened=False, open_done=False,
+            reservation_id=reservation_id,
+            project_id=project_id,
+            opened=False,
+            open_done=False,
             created_at=now,
         )
     )
@@ -72,4 +75,3 @@ def half_open(db: Session) -> list[Backing]:
         .where(_R.c.status == "active", sa.not_(_B.c.open_done))
     )
     return [_backing(row) for row in db.execute(query).mappings()]
-

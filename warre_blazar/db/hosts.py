@@ -36,8 +36,13 @@ def snapshot(db: Session, shape: Shape, window: timeline.Span) -> list[Host]:
     held = _holdings(db, [host.id for host in matching], window)
     return [
         Host(
-            id=h.id, name=h.name, availability_zone=h.availability_zone, properties=h.properties,
-            inventories=h.inventories, traits=h.traits, holdings=held[h.id],
+            id=h.id,
+            name=h.name,
+            availability_zone=h.availability_zone,
+            properties=h.properties,
+            inventories=h.inventories,
+            traits=h.traits,
+            holdings=held[h.id],
             generation=h.generation,
         )
         for h in matching
@@ -77,7 +82,7 @@ def _bare_hosts(db: Session) -> list[Host]:
     ]
 
 
-def _inventory(row: Mapping[str, Any]) -> Inventory:
+def _inventory(row: sa.RowMapping) -> Inventory:
     return Inventory(
         total=row["total"],
         reserved=row["reserved"],
@@ -88,7 +93,7 @@ def _inventory(row: Mapping[str, Any]) -> Inventory:
     )
 
 
-def _hypervisor_inventories(row: Mapping[str, Any]) -> dict[str, Inventory]:
+def _hypervisor_inventories(row: sa.RowMapping) -> dict[str, Inventory]:
     """For a host that was added to Blazar before Blazar kept Placement's inventories."""
     return {
         "VCPU": Inventory(row["vcpus"]),
@@ -97,15 +102,22 @@ def _hypervisor_inventories(row: Mapping[str, Any]) -> dict[str, Inventory]:
     }
 
 
-def _holdings(
-    db: Session, host_ids: list[str], window: timeline.Span
-) -> dict[str, list[Holding]]:
+def _holdings(db: Session, host_ids: list[str], window: timeline.Span) -> dict[str, list[Holding]]:
     query = (
         sa.select(
-            _A.c.compute_host_id, _A.c.reservation_id, _R.c.resource_type,
-            _L.c.start_date, _L.c.end_date, _L.c.status.label("lease_status"),
-            _I.c.vcpus, _I.c.memory_mb, _I.c.disk_gb, _I.c.resource_properties,
-            _W.c.shape, _W.c.claim_start, _W.c.claim_end,
+            _A.c.compute_host_id,
+            _A.c.reservation_id,
+            _R.c.resource_type,
+            _L.c.start_date,
+            _L.c.end_date,
+            _L.c.status.label("lease_status"),
+            _I.c.vcpus,
+            _I.c.memory_mb,
+            _I.c.disk_gb,
+            _I.c.resource_properties,
+            _W.c.shape,
+            _W.c.claim_start,
+            _W.c.claim_end,
         )
         .select_from(
             _A.join(_R, _R.c.id == _A.c.reservation_id)
@@ -129,7 +141,9 @@ def _held_resources(row: sa.RowMapping) -> dict[str, int] | None:
         return Shape(**row["shape"]).resources()
     if row["resource_type"] == "virtual:instance" and row["vcpus"] is not None:
         return {
-            "VCPU": row["vcpus"], "MEMORY_MB": row["memory_mb"], "DISK_GB": row["disk_gb"],
+            "VCPU": row["vcpus"],
+            "MEMORY_MB": row["memory_mb"],
+            "DISK_GB": row["disk_gb"],
         }
     if row["resource_type"] == "flavor:instance":
         return _source_flavor_resources(row["resource_properties"])

@@ -55,7 +55,9 @@ flavor_projects = sa.Table(
     metadata,
     sa.Column("id", _string(64), primary_key=True),
     sa.Column(
-        "flavor_id", _string(64), sa.ForeignKey("warre_flavors.id", ondelete="CASCADE"),
+        "flavor_id",
+        _string(64),
+        sa.ForeignKey("warre_flavors.id", ondelete="CASCADE"),
         nullable=False,
     ),
     sa.Column("project_id", _string(255), nullable=False),
@@ -70,8 +72,11 @@ reservations = sa.Table(
     sa.Column("id", _string(64), primary_key=True),
     # Blazar's reservation, whose end is ours: whoever deletes it frees the slots.
     sa.Column(
-        "reservation_id", sa.String(36), sa.ForeignKey("reservations.id", ondelete="CASCADE"),
-        nullable=False, unique=True,
+        "reservation_id",
+        sa.String(36),
+        sa.ForeignKey("reservations.id", ondelete="CASCADE"),
+        nullable=False,
+        unique=True,
     ),
     sa.Column("flavor_id", _string(64), sa.ForeignKey("warre_flavors.id"), nullable=False),
     sa.Column("instance_count", sa.Integer, nullable=False),
@@ -89,7 +94,9 @@ hosts = sa.Table(
     "warre_hosts",
     metadata,
     sa.Column(
-        "host_id", sa.String(36), sa.ForeignKey("computehosts.id", ondelete="CASCADE"),
+        "host_id",
+        sa.String(36),
+        sa.ForeignKey("computehosts.id", ondelete="CASCADE"),
         primary_key=True,
     ),
     # Moves with every claim on the host.

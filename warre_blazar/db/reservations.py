@@ -107,8 +107,12 @@ def slot_claims(
     held = sa.exists().where(_A.c.reservation_id == _R.c.id)
     query = (
         sa.select(
-            _W.c.instance_count, _W.c.claim_start, _W.c.claim_end,
-            _L.c.start_date, _L.c.end_date, _L.c.status.label("lease_status"),
+            _W.c.instance_count,
+            _W.c.claim_start,
+            _W.c.claim_end,
+            _L.c.start_date,
+            _L.c.end_date,
+            _L.c.status.label("lease_status"),
         )
         .select_from(_JOINED)
         .where(_W.c.flavor_id == flavor_id, held, claimed_during(window))

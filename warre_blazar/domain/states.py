@@ -6,7 +6,7 @@ ACTIVE = "ACTIVE"
 COMPLETE = "COMPLETE"
 ERROR = "ERROR"
 
-#: States in which a reservation is still to be used, so counts against a quota and holds its flavor.
+#: States in which a reservation is still to be used, so counts against a quota.
 LIVE = (PENDING_CREATE, ALLOCATED, ACTIVE)
 
 _BY_LEASE = {

@@ -84,7 +84,11 @@ def listing(
     """
     with session.reader() as db:
         return flavors.listing(
-            db, project_id=project_id, everything=everything, filters=filters, limit=limit,
+            db,
+            project_id=project_id,
+            everything=everything,
+            filters=filters,
+            limit=limit,
             offset=offset,
         )
 

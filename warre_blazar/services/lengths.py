@@ -8,7 +8,7 @@ from warre_blazar.domain.timeline import Span
 
 
 def check_flavors(refs: Iterable[str], span: Span) -> None:
-    """:raises FlavorNotBookable: for the first flavor, by id or name, that the span is too long for."""
+    """:raises FlavorNotBookable: for the first flavor (id or name) that allows less."""
     with session.reader() as db:
         for ref in refs:
             flavor = flavors.find(db, ref)

@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 from warre_blazar import exceptions
 from warre_blazar.db import backings, flavors, hosts, reservations, session
 from warre_blazar.db.reservations import Reservation
-from warre_blazar.domain import rules, states, timeline
 from warre_blazar.domain import hosts as placing
+from warre_blazar.domain import rules, states, timeline
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.services import backing
 
@@ -66,7 +66,8 @@ def book(reservation_id: str, request: Request) -> str:
     :raises FlavorNotFound, InvalidPeriod, FlavorNotBookable, SlotsExhausted, HostsExhausted,
         TryAgain: nothing was claimed.
     :raises ServiceUnavailable, ServiceRefused: what was claimed goes with Blazar's reservation,
-        which the caller deletes; what Nova and Placement hold goes here or, if they are away, later.
+        which the caller deletes; what Nova and Placement hold goes here or, if they are away,
+        later.
     """
     with _admission:
         resource_id, shape = _claim(reservation_id, request)
@@ -158,9 +159,7 @@ def _with_cleaning(host: placing.Host, cleaning: datetime.timedelta) -> placing.
     return dataclasses.replace(host, holdings=padded)
 
 
-def _insert_instance_reservation(
-    db: Session, reservation_id: str, place: Place, count: int
-) -> str:
+def _insert_instance_reservation(db: Session, reservation_id: str, place: Place, count: int) -> str:
     """The row by which Blazar's own plugins and API know a reservation on hosts.
 
     The instance plugin counts a reservation once on each of its hosts however many instances are
@@ -203,7 +202,7 @@ def _confirm(reservation_id: str, aggregate_id: int) -> None:
             .where(table.c.reservation_id == reservation_id)
             .values(aggregate_id=aggregate_id)
         )
-    if written.rowcount != 1:
+    if written.rowcount != 1:  # type: ignore[attr-defined]
         raise exceptions.InvalidState("The reservation was deleted while it was made")
 
 
@@ -234,9 +233,7 @@ def _move(reservation_id: str, span: timeline.Span, cleaning: datetime.timedelta
         flavor = flavors.get_many(db, {mine.flavor_id})[mine.flavor_id]
         accessible = flavors.is_accessible(db, flavor, mine.project_id)
         rules.check_bookable(flavor, accessible, span)
-        place = _find_place(
-            db, flavor, mine.shape, mine.instance_count, span, cleaning, mine
-        )
+        place = _find_place(db, flavor, mine.shape, mine.instance_count, span, cleaning, mine)
         flavors.update(db, flavor, {})
         hosts.claim(db, place.hosts)
         hosts.allocate(db, reservation_id, place.chosen)

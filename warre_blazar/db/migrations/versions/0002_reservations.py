@@ -24,7 +24,7 @@ def _text() -> sa.types.TypeEngine[str]:
     return sa.Text().with_variant(exact, "mysql", "mariadb")
 
 
-def _referring(table: str, column: str) -> sa.String:
+def _referring(table: str, column: str) -> sa.types.TypeEngine[str]:
     """The type of a column of Blazar's, character set included, as a foreign key has to have."""
     found = sa.inspect(op.get_bind()).get_columns(table)
     return next(c["type"] for c in found if c["name"] == column)
