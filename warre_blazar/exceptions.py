@@ -169,3 +169,11 @@ class ServiceRefused(WarreError):
 
     def __init__(self, service: str, reason: str) -> None:
         super().__init__(f"{service} refused: {reason}", service=service)
+
+
+class Refused(WarreError):
+    """Refused elsewhere, by a manager or by Pecan: code and text as they came."""
+
+    def __init__(self, code: str, message: str, **detail: Any) -> None:
+        super().__init__(message, **detail)
+        self.code = code

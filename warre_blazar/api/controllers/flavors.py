@@ -1,0 +1,84 @@
+"""/flavors"""
+
+from typing import Any
+
+import pecan
+from oslo_utils import timeutils
+
+from warre_blazar import exceptions, policy
+from warre_blazar.api import parsing, schemas, views
+from warre_blazar.api.controllers import base
+from warre_blazar.policies import flavors as policies
+from warre_blazar.services import flavors
+
+_LIST_QUERY = {
+    "all_projects": parsing.boolean,
+    "active": parsing.boolean,
+    "category": parsing.word,
+    "availability_zone": parsing.word,
+    **base.PAGING,
+}
+
+
+class FlavorsController(base.Controller):
+    """Flavors: what can be booked."""
+
+    name = "flavors"
+
+    @pecan.expose("json")
+    def get_all(self, **_query: Any) -> Any:
+        context = base.context()
+        policy.authorise(context, policies.LIST)
+        query = parsing.query(pecan.request, _LIST_QUERY)
+        wanted = query.pop("all_projects", False)
+        limit, offset = base.page_of(query)
+        found, total = flavors.listing(
+            project_id=context.project_id,
+            everything=wanted and policy.allows(context, policies.LIST_ALL),
+            filters=query,
+            limit=limit,
+            offset=offset,
+        )
+        return base.listing([views.flavor(f) for f in found], total, limit, offset)
+
+    @pecan.expose("json")
+    def get_one(self, *path: str, **_query: Any) -> Any:
+        context = base.context()
+        policy.authorise(context, policies.GET)
+        parsing.query(pecan.request, {})
+        return views.flavor(_visible(base.item(path)))
+
+    @pecan.expose("json")
+    def post(self, **_query: Any) -> Any:
+        policy.authorise(base.context(), policies.CREATE)
+        parsing.query(pecan.request, {})
+        values = parsing.body(pecan.request, schemas.FLAVOR_CREATE)
+        made = flavors.create({**schemas.FLAVOR_DEFAULTS, **values}, timeutils.utcnow())
+        return base.reply(202, views.flavor(made))
+
+    @pecan.expose("json")
+    def patch(self, *path: str, **_query: Any) -> Any:
+        flavor_id = base.item(path)
+        _authorise_change(policies.UPDATE, flavor_id)
+        values = parsing.body(pecan.request, schemas.FLAVOR_UPDATE)
+        return views.flavor(flavors.update(flavor_id, values))
+
+    @pecan.expose("json")
+    def delete(self, *path: str, **_query: Any) -> Any:
+        flavor_id = base.item(path)
+        _authorise_change(policies.DELETE, flavor_id)
+        flavors.delete(flavor_id)
+        return base.empty(204)
+
+
+def _visible(flavor_id: str) -> flavors.Flavor:
+    context = base.context()
+    everything = policy.allows(context, policies.LIST_ALL)
+    return flavors.get(flavor_id, project_id=context.project_id, everything=everything)
+
+
+def _authorise_change(rule: str, flavor_id: str) -> None:
+    """As in Warre, what one may not change isn't there."""
+    parsing.query(pecan.request, {})
+    if not policy.allows(base.context(), rule):
+        raise exceptions.FlavorNotFound(flavor_id)

@@ -1,0 +1,50 @@
+"""What every one of our controllers has around it: errors leave as JSON."""
+
+import json
+from typing import Any
+
+import webob
+import webob.exc
+from oslo_db import exception as db_exc
+from oslo_log import log as logging
+from pecan import hooks
+
+from warre_blazar import exceptions
+from warre_blazar.api import errors
+
+LOG = logging.getLogger(__name__)
+
+
+class ErrorHook(hooks.PecanHook):
+    """Answers any error that a controller, or pecan on its behalf, raises."""
+
+    def on_error(self, state: Any, error: Exception) -> webob.Response:
+        known = as_warre(error)
+        code = errors.status(known.code, state.request.method)
+        if code >= 500:
+            LOG.error("%s %s: %s", state.request.method, state.request.path, known, exc_info=error)
+        return webob.Response(
+            json.dumps(errors.body(code, known)).encode(),
+            status=code,
+            content_type="application/json",
+            charset="UTF-8",
+        )
+
+
+def as_warre(error: Exception) -> exceptions.WarreError:
+    """Any exception as one of ours; what nobody expected tells a client nothing."""
+    if isinstance(error, exceptions.WarreError):
+        return error
+    if isinstance(error, UnicodeDecodeError):
+        return exceptions.InvalidField("query", "expected UTF-8")
+    if isinstance(error, RecursionError):
+        return exceptions.Refused("malformed_json", "body: nested too deeply")
+    if isinstance(error, LookupError) and "encoding" in str(error):
+        return exceptions.InvalidField("Content-Type", "expected the character set UTF-8")
+    if isinstance(error, webob.exc.HTTPException):
+        return exceptions.Refused(errors.CODES.get(error.code, "refused"), error.title)
+    if isinstance(error, db_exc.DBDataError):
+        return exceptions.InvalidField("body", "a value can't be stored by this database")
+    if isinstance(error, db_exc.DBError):
+        return exceptions.ServiceUnavailable("The database", type(error).__name__)
+    return exceptions.Refused("internal", "Internal Server Error")

@@ -1,0 +1,54 @@
+"""Our values as the API's documents."""
+
+import datetime
+from typing import Any
+
+from warre_blazar.db.reservations import Reservation
+from warre_blazar.domain import states
+from warre_blazar.domain.flavor import Flavor
+
+
+def _time(value: datetime.datetime | None) -> str | None:
+    return None if value is None else value.replace(tzinfo=datetime.UTC).isoformat()
+
+
+def flavor(item: Flavor) -> dict[str, Any]:
+    """A flavor."""
+    return {
+        "id": item.id,
+        "name": item.name,
+        "description": item.description,
+        "vcpu": item.shape.vcpu,
+        "memory_mb": item.shape.memory_mb,
+        "disk_gb": item.shape.disk_gb,
+        "ephemeral_gb": item.shape.ephemeral_gb,
+        "active": item.active,
+        "properties": item.shape.properties,
+        "max_length_hours": item.max_length_hours,
+        "slots": item.slots,
+        "is_public": item.is_public,
+        "extra_specs": dict(item.shape.extra_specs),
+        "start": _time(item.start),
+        "end": _time(item.end),
+        "category": item.category,
+        "availability_zone": item.shape.availability_zone,
+    }
+
+
+def reservation(item: Reservation, its_flavor: Flavor) -> dict[str, Any]:
+    """A reservation, its flavor in it; ``compute_flavor`` is the Nova flavor to boot on."""
+    made = item.state != states.PENDING_CREATE
+    return {
+        "id": item.id,
+        "flavor": flavor(its_flavor),
+        "instance_count": item.instance_count,
+        "start": _time(item.span.start),
+        "end": _time(item.span.end),
+        "status": item.state,
+        "status_reason": item.status_reason,
+        "project_id": item.project_id,
+        "user_id": item.user_id,
+        "lease_id": item.lease_id,
+        "compute_flavor": item.reservation_id if made else None,
+        "created_at": _time(item.created_at),
+    }

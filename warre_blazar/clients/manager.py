@@ -1,0 +1,92 @@
+"""Calls to blazar-manager.
+
+Blazar's own client gets a refusal as a class name and a text; ours lets oslo.messaging rebuild the
+exception, and so its code and detail.
+"""
+
+import contextlib
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import oslo_messaging as messaging
+from blazar import exceptions as blazar_exc
+from blazar import manager
+from keystoneauth1 import exceptions as ks_exc
+from oslo_config import cfg
+from oslo_db import exception as db_exc
+from oslo_log import log as logging
+
+from warre_blazar import exceptions
+
+LOG = logging.getLogger(__name__)
+
+# The modules whose exceptions a manager may raise on purpose.
+_MODULES = [
+    "blazar.exceptions",
+    "blazar.manager.exceptions",
+    "blazar.enforcement.exceptions",
+    "warre_blazar.plugins.errors",
+]
+_SERVICE = "The reservation manager"
+_CODES = {403: "forbidden", 404: "not_found", 409: "conflict"}
+
+
+class NoAnswer(Exception):
+    """The manager took longer than [DEFAULT] rpc_response_timeout; it may still be at it."""
+
+
+@functools.cache
+def _client() -> messaging.RPCClient:
+    transport = messaging.get_rpc_transport(cfg.CONF, allowed_remote_exmods=_MODULES)
+    return messaging.get_rpc_client(transport, manager.get_target())
+
+
+@contextlib.contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except blazar_exc.BlazarException as error:
+        raise _refusal(error) from error
+    except messaging.RemoteError as error:
+        LOG.error("The manager failed: %s %s", error.exc_type, error.value)
+        name = error.exc_type or ""
+        if hasattr(ks_exc, name):
+            raise exceptions.ServiceUnavailable("Keystone", name) from error
+        if hasattr(db_exc, name):
+            raise exceptions.ServiceUnavailable("The database", name) from error
+        raise exceptions.ServiceRefused(_SERVICE, "it failed; its log tells why") from error
+    except messaging.MessagingTimeout as error:
+        raise NoAnswer from error
+    except messaging.MessagingException as error:
+        raise exceptions.ServiceUnavailable(_SERVICE, type(error).__name__) from error
+
+
+def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:
+    # str() of a rebuilt exception has the traceback in it.
+    message = str(error.args[0]) if error.args else type(error).__name__
+    ours = error.kwargs.get("warre")
+    if ours:
+        return exceptions.Refused(ours["code"], message, **ours["detail"])
+    if error.code >= 500:
+        return exceptions.ServiceRefused(_SERVICE, message)
+    return exceptions.Refused(_CODES.get(error.code, "refused"), message)
+
+
+def create_lease(context: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Create a lease with its reservations.
+
+    :param context: the caller's, as a dict.
+    :raises Refused, ServiceUnavailable, ServiceRefused, NoAnswer:
+    """
+    with _refusals():
+        return _client().call(dict(context), "create_lease", lease_values=dict(values))
+
+
+def delete_lease(context: Mapping[str, Any], lease_id: str) -> None:
+    """Delete a lease, its servers too.
+
+    :raises Refused, ServiceUnavailable, ServiceRefused, NoAnswer:
+    """
+    with _refusals():
+        _client().call(dict(context), "delete_lease", lease_id=lease_id)

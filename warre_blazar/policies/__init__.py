@@ -1,0 +1,12 @@
+"""Policies, one module a noun. They are read from Blazar's policy file."""
+
+import itertools
+
+from oslo_policy import policy
+
+from warre_blazar.policies import flavors, reservations
+
+
+def list_rules() -> list[policy.RuleDefault]:
+    """For oslopolicy-sample-generator and our enforcer."""
+    return list(itertools.chain(flavors.RULES, reservations.RULES))

@@ -1,0 +1,41 @@
+"""Who may do what with flavors."""
+
+from blazar.policies import base
+from oslo_policy import policy
+
+CREATE = "warre:flavor:create"
+LIST = "warre:flavor:list"
+LIST_ALL = "warre:flavor:list:all"
+GET = "warre:flavor:get"
+UPDATE = "warre:flavor:update"
+DELETE = "warre:flavor:delete"
+
+_LIST: policy.Operation = {"path": "/v2/flavors", "method": "GET"}
+_ONE = "/v2/flavors/{flavor_id}"
+
+RULES = [
+    policy.DocumentedRuleDefault(
+        CREATE, "rule:admin", "Create a flavor.", [{"path": "/v2/flavors", "method": "POST"}]
+    ),
+    policy.DocumentedRuleDefault(
+        LIST, base.PROJECT_READER_OR_ADMIN, "List the flavors that the project may book.", [_LIST]
+    ),
+    policy.DocumentedRuleDefault(
+        LIST_ALL,
+        "rule:admin",
+        "List and show inactive flavors, and private ones whose projects one doesn't belong to.",
+        [_LIST, {"path": _ONE, "method": "GET"}],
+    ),
+    policy.DocumentedRuleDefault(
+        GET,
+        base.PROJECT_READER_OR_ADMIN,
+        "Show a flavor that the project may book.",
+        [{"path": _ONE, "method": "GET"}],
+    ),
+    policy.DocumentedRuleDefault(
+        UPDATE, "rule:admin", "Change a flavor.", [{"path": _ONE, "method": "PATCH"}]
+    ),
+    policy.DocumentedRuleDefault(
+        DELETE, "rule:admin", "Delete a flavor.", [{"path": _ONE, "method": "DELETE"}]
+    ),
+]

@@ -1,0 +1,40 @@
+"""Who may do what with reservations."""
+
+from blazar.policies import base
+from oslo_policy import policy
+
+CREATE = "warre:reservation:create"
+LIST = "warre:reservation:list"
+LIST_ALL = "warre:reservation:list:all"
+GET = "warre:reservation:get"
+DELETE = "warre:reservation:delete"
+
+_LIST: policy.Operation = {"path": "/v2/reservations", "method": "GET"}
+_ONE = "/v2/reservations/{reservation_id}"
+
+RULES = [
+    policy.DocumentedRuleDefault(
+        CREATE,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        "Book a flavor for one's own project.",
+        [{"path": "/v2/reservations", "method": "POST"}],
+    ),
+    policy.DocumentedRuleDefault(
+        LIST, base.PROJECT_READER_OR_ADMIN, "List the project's reservations.", [_LIST]
+    ),
+    policy.DocumentedRuleDefault(
+        LIST_ALL, "rule:admin", "List the reservations of all projects or another one.", [_LIST]
+    ),
+    policy.DocumentedRuleDefault(
+        GET,
+        base.PROJECT_READER_OR_ADMIN,
+        "Show a reservation; others' don't exist for who may not.",
+        [{"path": _ONE, "method": "GET"}],
+    ),
+    policy.DocumentedRuleDefault(
+        DELETE,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        "Delete a reservation, or end it; others' don't exist for who may not.",
+        [{"path": _ONE, "method": "DELETE"}],
+    ),
+]

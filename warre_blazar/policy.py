@@ -1,0 +1,33 @@
+"""Asking Blazar's policy file."""
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from blazar.context import BlazarContext
+from blazar.policies import base
+from oslo_config import cfg
+from oslo_policy import policy
+
+from warre_blazar import exceptions, policies
+
+
+@functools.cache
+def _enforcer() -> policy.Enforcer:
+    enforcer = policy.Enforcer(cfg.CONF)
+    enforcer.register_defaults(base.list_rules())
+    enforcer.register_defaults(policies.list_rules())
+    return enforcer
+
+
+def allows(context: BlazarContext, rule: str, target: Mapping[str, Any] | None = None) -> bool:
+    """Whether the caller may; without a target, on things of the caller's own project."""
+    if target is None:
+        target = {"project_id": context.project_id, "user_id": context.user_id}
+    return bool(_enforcer().authorize(rule, dict(target), context.to_policy_values()))
+
+
+def authorise(context: BlazarContext, rule: str, target: Mapping[str, Any] | None = None) -> None:
+    """:raises Forbidden: when the caller may not."""
+    if not allows(context, rule, target):
+        raise exceptions.Forbidden(rule)

@@ -1,0 +1,75 @@
+"""What the API does with reservations through the manager, who decides."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from warre_blazar import exceptions
+from warre_blazar.clients import manager, trusts
+from warre_blazar.db.reservations import Reservation
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.services import reservations
+
+_LEASE_TIME = "%Y-%m-%d %H:%M"
+
+
+@dataclasses.dataclass(frozen=True)
+class Caller:
+    """Who asks, as Keystone's middleware found; ``context`` is what the manager is told of them."""
+
+    token: str
+    user_id: str
+    roles: list[str]
+    context: Mapping[str, Any]
+
+
+def create(caller: Caller, request: reservations.Request) -> tuple[Reservation, Flavor]:
+    """Book. When the manager doesn't answer in time the reservation may still be PENDING_CREATE.
+
+    :raises WarreError: refused, and nothing is booked.
+    :raises ServiceUnavailable: or it isn't known whether it will be; detail has the lease's name.
+    """
+    # The manager decides again; what it would refuse needs no trust.
+    reservations.check(request)
+    name = f"reservation-{uuidutils.generate_uuid()}"
+    trust_id = trusts.create(caller.token, caller.user_id, request.project_id, caller.roles)
+    lease = {
+        "name": name,
+        "start_date": request.span.start.strftime(_LEASE_TIME),
+        "end_date": request.span.end.strftime(_LEASE_TIME),
+        "user_id": caller.user_id,
+        "trust_id": trust_id,
+        "events": [],
+        "reservations": [
+            {"resource_type": "flavor:slot", "flavor_id": request.flavor, "amount": request.count}
+        ],
+    }
+    try:
+        manager.create_lease(caller.context, lease)
+    except manager.NoAnswer:
+        pass
+    except exceptions.WarreError:
+        trusts.discard(caller.token, trust_id)
+        raise
+    found = reservations.get_by_lease_name(name)
+    if found is None:
+        unknown = exceptions.ServiceUnavailable("The reservation manager", "no answer in time")
+        unknown.detail["lease_name"] = name
+        raise unknown
+    return found
+
+
+def delete(caller: Caller, reservation: Reservation) -> bool:
+    """Delete a reservation with its lease, servers and all.
+
+    :returns: whether that is done; False: it goes on.
+    :raises LeaseShared: the lease holds other reservations too.
+    """
+    reservations.check_sole(reservation)
+    try:
+        manager.delete_lease(caller.context, reservation.lease_id)
+    except manager.NoAnswer:
+        return False
+    return True
