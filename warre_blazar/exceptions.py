@@ -157,8 +157,20 @@ class ServiceUnavailable(WarreError):
 
     def __init__(self, service: str, reason: str) -> None:
         super().__init__(
-            f"{service} is not available ({reason}); nothing was booked, try again later",
-            service=service,
+            f"{service} is not available ({reason}); try again later", service=service
+        )
+
+
+class NoAnswer(WarreError):
+    """The manager took too long: a booking may or may not come to be."""
+
+    code = "no_answer"
+
+    def __init__(self, lease_name: str) -> None:
+        super().__init__(
+            "The reservation manager didn't answer in time; before you try again, see whether a "
+            f"lease named {lease_name} appears",
+            lease_name=lease_name,
         )
 
 

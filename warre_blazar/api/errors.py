@@ -22,6 +22,7 @@ STATUS: dict[str, int] = {
     "internal": 500,
     "service_refused": 502,
     "service_unavailable": 503,
+    "no_answer": 503,
 }
 
 _NAMES = {

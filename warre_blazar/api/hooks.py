@@ -8,6 +8,7 @@ import webob.exc
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from pecan import hooks
+from sqlalchemy import exc as sa_exc
 
 from warre_blazar import exceptions
 from warre_blazar.api import errors
@@ -45,6 +46,7 @@ def as_warre(error: Exception) -> exceptions.WarreError:
         return exceptions.Refused(errors.CODES.get(error.code, "refused"), error.title)
     if isinstance(error, db_exc.DBDataError):
         return exceptions.InvalidField("body", "a value can't be stored by this database")
-    if isinstance(error, db_exc.DBError):
+    # What oslo.db doesn't know, such as a missing table, comes as SQLAlchemy's own.
+    if isinstance(error, db_exc.DBError | sa_exc.SQLAlchemyError):
         return exceptions.ServiceUnavailable("The database", type(error).__name__)
     return exceptions.Refused("internal", "Internal Server Error")

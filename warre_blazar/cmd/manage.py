@@ -36,7 +36,7 @@ def main(argv: list[str] | None = None) -> int:
     if not url:
         return _fail("[database] connection is not set; name Blazar's with --config-file")
     command = getattr(migration, conf.command.action)
-    revision = [conf.command.revision] if "revision" in conf.command else []
+    revision = [conf.command.revision] if hasattr(conf.command, "revision") else []
     try:
         command(url, *revision)
     except migration.MigrationError as error:

@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 from blazar.db.sqlalchemy import facade_wrapper
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
+from sqlalchemy import exc as sa_exc
 from sqlalchemy.orm import Session
 
 from warre_blazar import exceptions
@@ -70,5 +71,5 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
 def _worth_retrying(error: Exception) -> bool:
     if isinstance(error, LostRace | db_exc.DBDeadlock):
         return True
-    # SQLite has one writer at a time and tells the others so.
-    return isinstance(error, db_exc.DBError) and "database is locked" in str(error)
+    # SQLite has one writer at a time and tells the others so; oslo.db lets that out untranslated.
+    return isinstance(error, sa_exc.OperationalError) and "database is locked" in str(error)

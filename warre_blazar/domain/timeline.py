@@ -4,9 +4,10 @@ All intervals are half-open, [start, end): a claim that ends at a minute and one
 don't meet. Times are naive datetimes in UTC.
 """
 
+import collections
 import dataclasses
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 
@@ -23,7 +24,8 @@ class Span:
 
     def padded(self, tail: datetime.timedelta) -> Self:
         """The same span with ``tail`` added after its end, for cleaning."""
-        return dataclasses.replace(self, end=self.end + tail)
+        end = self.end + min(tail, datetime.datetime.max - self.end)
+        return dataclasses.replace(self, end=end)
 
     def hours(self) -> int:
         """The length in hours, a started hour counted whole."""
@@ -59,3 +61,132 @@ def union(one: Span, other: Span) -> list[Span]:
     if one.start <= other.end and other.start <= one.end:
         return [Span(min(one.start, other.start), max(one.end, other.end))]
     return [one, other]
+
+
+def free_runs(claims: Iterable[Claim], capacity: int, count: int, window: Span) -> list[Span]:
+    """The spans of the window throughout which ``count`` more fit, each as long as it can be."""
+    levels = Levels.left(capacity, claims, window)
+    return maximal_spans([levels], count, window)
+
+
+def intersect(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
+    """The times that a span of the one and a span of the other have in common."""
+    others = list(others)
+    return [
+        Span(max(a.start, b.start), min(a.end, b.end))
+        for a in spans
+        for b in others
+        if a.overlaps(b)
+    ]
+
+
+def outside(taken: Iterable[Span], window: Span) -> list[Span]:
+    """What of the window none of the spans takes."""
+    free = []
+    start = window.start
+    for span in sorted(taken, key=lambda s: s.start):
+        if span.start >= window.end:
+            break
+        if span.start > start:
+            free.append(Span(start, span.start))
+        start = max(start, span.end)
+    if start < window.end:
+        free.append(Span(start, window.end))
+    return free
+
+
+def widest(spans: Iterable[Span]) -> list[Span]:
+    """The spans that aren't within another one, by start."""
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.start, -s.end.timestamp())):
+        if not kept or span.end > kept[-1].end:
+            kept.append(span)
+    return kept
+
+
+@dataclasses.dataclass(frozen=True)
+class Levels:
+    """How much there is of something over a window: ``steps`` of (from when on, how much).
+
+    The first step is at the window's start; a step holds until the next one.
+    """
+
+    steps: list[tuple[datetime.datetime, int]]
+
+    @classmethod
+    def left(cls, capacity: int, claims: Iterable[Claim], window: Span) -> Self:
+        """What the claims leave of a capacity."""
+        changes: dict[datetime.datetime, int] = {window.start: 0}
+        for claim in claims:
+            if claim.span.overlaps(window):
+                start = max(claim.span.start, window.start)
+                changes[start] = changes.get(start, 0) - claim.amount
+                if claim.span.end < window.end:
+                    changes[claim.span.end] = changes.get(claim.span.end, 0) + claim.amount
+        level, steps = capacity, []
+        for moment in sorted(changes):
+            level += changes[moment]
+            steps.append((moment, level))
+        return cls(steps)
+
+
+def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[Span]:
+    """The longest spans for which the supplies' lowest levels within the span add up to ``count``.
+
+    What is booked stays where it is, so a supply gives a booking no more than it has throughout.
+    Spans may overlap; every part of a span fits too, and whatever fits lies within one of them.
+
+    Two ends sweep over the moments at which a level changes: the right one takes in a moment, the
+    left one lets go of moments until it fits again. Each supply keeps its lowest level in a queue
+    of the levels that can still become the lowest; so all takes time in proportion to the changes.
+    """
+    moments = sorted({moment for supply in supplies for moment, _ in supply.steps})
+    changes: dict[datetime.datetime, list[tuple[int, int]]] = {m: [] for m in moments}
+    for index, supply in enumerate(supplies):
+        for moment, level in supply.steps:
+            changes[moment].append((index, max(level, 0)))
+    lows = [_Lowest() for _ in supplies]
+    found: list[Span] = []
+    total = left = 0
+    for right, moment in enumerate(moments):
+        grew = True
+        for index, level in changes[moment]:
+            total += lows[index].push(right, level)
+        while total < count and left <= right:
+            if grew and left < right:
+                found.append(Span(moments[left], moment))
+            grew = False
+            left += 1
+            for index, _ in changes[moments[left]] if left < len(moments) else ():
+                total += lows[index].drop_before(left)
+    if left < len(moments):
+        found.append(Span(moments[left], window.end))
+    return [span for span in found if span.start < span.end]
+
+
+class _Lowest:
+    """The lowest of a supply's levels between two moments that both only move on."""
+
+    def __init__(self) -> None:
+        # (moment from which on, level), levels rising: a level that is followed by a lower one can
+        # never be the lowest again.
+        self._queue: collections.deque[tuple[int, int]] = collections.deque()
+
+    def _value(self) -> int:
+        return self._queue[0][1] if self._queue else 0
+
+    def push(self, moment: int, level: int) -> int:
+        """Take in the level from a moment on; how much the lowest changes by it."""
+        before = self._value()
+        start = moment
+        while self._queue and self._queue[-1][1] >= level:
+            self._queue.pop()
+        self._queue.append((start, level))
+        return self._value() - before
+
+    def drop_before(self, moment: int) -> int:
+        """Let go of levels that end by a moment; how much the lowest changes by it."""
+        before = self._value()
+        while len(self._queue) > 1 and self._queue[1][0] <= moment:
+            self._queue.popleft()
+        return self._value() - before

@@ -14,6 +14,7 @@ from blazar import exceptions as blazar_exc
 from blazar.manager import exceptions as manager_exc
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
+from sqlalchemy import exc as sa_exc
 
 from warre_blazar import exceptions
 
@@ -77,7 +78,7 @@ def translated(*, updating: bool = False) -> Iterator[None]:
         yield
     except exceptions.WarreError as error:
         raise as_blazar(error, updating=updating) from error
-    except db_exc.DBError as error:
+    except (db_exc.DBError, sa_exc.SQLAlchemyError) as error:
         LOG.exception("The database failed")
         away = exceptions.ServiceUnavailable("The database", type(error).__name__)
         raise as_blazar(away, updating=updating) from error

@@ -28,8 +28,8 @@ class Caller:
 def create(caller: Caller, request: reservations.Request) -> tuple[Reservation, Flavor]:
     """Book. When the manager doesn't answer in time the reservation may still be PENDING_CREATE.
 
-    :raises WarreError: refused, and nothing is booked.
-    :raises ServiceUnavailable: or it isn't known whether it will be; detail has the lease's name.
+    :raises NoAnswer: it isn't known whether it will be booked.
+    :raises WarreError: any other: nothing is booked.
     """
     # The manager decides again; what it would refuse needs no trust.
     reservations.check(request)
@@ -55,9 +55,7 @@ def create(caller: Caller, request: reservations.Request) -> tuple[Reservation, 
         raise
     found = reservations.get_by_lease_name(name)
     if found is None:
-        unknown = exceptions.ServiceUnavailable("The reservation manager", "no answer in time")
-        unknown.detail["lease_name"] = name
-        raise unknown
+        raise exceptions.NoAnswer(name)
     return found
 
 

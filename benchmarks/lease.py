@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Seconds to book and to delete: a reservation of ours beside a stock virtual:instance lease.
+
+Run on the dev cloud (``eval "$(tools/devcloud env)"`` first), with hosts registered in Blazar. One
+request after the other; prints the median of each and the ratios. Warre's times are those recorded
+of Warre 5.2.2 on Blazar on the reference machine.
+"""
+
+import argparse
+import datetime
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import openstack
+
+WARRE_CREATE, WARRE_DELETE = 5.1, 5.6
+
+
+def seconds(action: Callable[[], Any]) -> tuple[float, Any]:
+    began = time.perf_counter()
+    result = action()
+    return time.perf_counter() - began, result
+
+
+class Cloud:
+    """Blazar's API as the environment's user."""
+
+    def __init__(self) -> None:
+        self.session = openstack.connect().session
+        self.v1 = self.session.get_endpoint(service_type="reservation")
+        self.v2 = self.v1.replace("/v1", "/v2")
+
+    def call(self, method: str, url: str, body: Any = None) -> Any:
+        answer = self.session.request(url, method, json=body, raise_exc=False)
+        if answer.status_code >= 400:
+            raise SystemExit(f"{method} {url}: {answer.status_code} {answer.text}")
+        return answer.json() if answer.content else None
+
+    def flavor(self) -> str:
+        body = {
+            "name": f"bench-{time.time_ns()}",
+            "vcpu": 1,
+            "memory_mb": 128,
+            "disk_gb": 1,
+            "slots": 10,
+            "max_length_hours": 100,
+        }
+        return self.call("POST", f"{self.v2}/flavors/", body)["id"]
+
+    def book(self, flavor: str, start: str, end: str) -> str:
+        body = {"flavor_id": flavor, "start": start, "end": end, "instance_count": 1}
+        made = self.call("POST", f"{self.v2}/reservations/", body)
+        if made["status"] != "ALLOCATED":
+            raise SystemExit(f"booked, but {made['status']}")
+        return f"{self.v2}/reservations/{made['id']}/"
+
+    def lease(self, start: str, end: str) -> str:
+        reservation = {
+            "resource_type": "virtual:instance",
+            "vcpus": 1,
+            "memory_mb": 128,
+            "disk_gb": 1,
+            "amount": 1,
+            "affinity": None,
+            "resource_properties": "",
+        }
+        body = {
+            "name": f"bench-{time.time_ns()}",
+            "start_date": start,
+            "end_date": end,
+            "reservations": [reservation],
+            "events": [],
+        }
+        made = self.call("POST", f"{self.v1}/leases", body)["lease"]
+        return f"{self.v1}/leases/{made['id']}"
+
+
+def measure(cloud: Cloud, runs: int) -> dict[str, list[float]]:
+    start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=30)
+    end = start + datetime.timedelta(hours=1)
+    ours = [t.strftime("%Y-%m-%dT%H:%M:00+00:00") for t in (start, end)]
+    stocks = [t.strftime("%Y-%m-%d %H:%M") for t in (start, end)]
+    flavor = cloud.flavor()
+    times: dict[str, list[float]] = {}
+    for run in range(runs + 1):
+        for who, make in (
+            ("ours", lambda: cloud.book(flavor, *ours)),
+            ("stock", lambda: cloud.lease(*stocks)),
+        ):
+            create, url = seconds(make)
+            delete, _ = seconds(lambda url=url: cloud.call("DELETE", url))
+            if run:  # the first warms the services up
+                times.setdefault(f"{who} create", []).append(create)
+                times.setdefault(f"{who} delete", []).append(delete)
+    cloud.call("DELETE", f"{cloud.v2}/flavors/{flavor}/")
+    return times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    times = measure(Cloud(), parser.parse_args().runs)
+    medians = {what: statistics.median(values) for what, values in times.items()}
+    for what, values in times.items():
+        print(f"{what:13} {medians[what]:6.2f} s   of {' '.join(f'{v:.2f}' for v in values)}")
+    for what, warre in (("create", WARRE_CREATE), ("delete", WARRE_DELETE)):
+        mine, stock = medians[f"ours {what}"], medians[f"stock {what}"]
+        print(
+            f"{what}: stock / ours = {stock / mine:.1f}; "
+            f"Warre's recorded {warre} s / ours = {warre / mine:.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""The cloud as a whole: which services there are, and the steps that bring them up."""
+
+import functools
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+from devcloud_lib import apt, bus, content, mariadb, processes, rabbitmq, readiness, stamps, venv
+from devcloud_lib.layout import Layout
+from devcloud_lib.service import Service
+from devcloud_lib.services import blazar, glance, keystone, neutron, nova, placement
+from devcloud_lib.steps import Step, run_all
+
+DATABASES = [
+    "keystone",
+    "placement",
+    "glance",
+    "neutron",
+    "nova_api",
+    "nova",
+    "nova_cell0",
+    "blazar",
+]
+# Database migrations use a processor each; more at once only makes each slower.
+_WORKERS = 6
+
+
+def infrastructure(layout: Layout) -> list[Service]:
+    """Database server and message bus, in the order in which they start."""
+    home, ports, rabbit = layout.home, layout.ports, layout.home / "rabbitmq"
+    return [
+        Service(
+            "mariadb",
+            home,
+            mariadb.command(home / "mariadb", ports.mariadb),
+            readiness.Tcp(ports.mariadb, greets=True),
+            config=(home / "mariadb" / "init.sql",),
+        ),
+        Service(
+            "epmd",
+            home,
+            rabbitmq.epmd_command(ports),
+            readiness.Tcp(ports.epmd),
+            {"HOME": str(rabbit)},
+        ),
+        Service(
+            "rabbitmq",
+            home,
+            rabbitmq.command(),
+            readiness.Tcp(ports.rabbitmq),
+            rabbitmq.environment(rabbit, ports),
+            (rabbit / "rabbitmq.conf",),
+        ),
+    ]
+
+
+def openstack(layout: Layout) -> list[Service]:
+    """OpenStack's services, in the order in which they start."""
+    modules = (keystone, placement, glance, neutron)
+    found = [service for module in modules for service in module.services(layout)]
+    return [*found, nova.api(layout), *nova.services(layout), *blazar.services(layout)]
+
+
+def all_services(layout: Layout) -> list[Service]:
+    """Every service of the cloud."""
+    return [*infrastructure(layout), *openstack(layout)]
+
+
+def install(layout: Layout) -> None:
+    """Bring Debian's packages and the virtual environment."""
+    missing = [
+        *mariadb.missing_packages(),
+        *rabbitmq.missing_packages(),
+        *venv.missing_packages(),
+    ]
+    steps = [
+        Step("apt", lambda: _installed(missing, layout.log("apt"))),
+        Step("venv", lambda: venv.ensure(layout.venv, layout.log("pip")), ("apt",)),
+    ]
+    run_all(steps, 1)
+
+
+def up(layout: Layout) -> None:
+    """Start what does not run as wanted, making first what it needs."""
+    stop_surplus(layout)
+    mariadb.create(layout.home / "mariadb", DATABASES, layout.log("mariadb"))
+    rabbitmq.create(layout.home / "rabbitmq", layout.ports)
+    for module in (keystone, placement, glance, neutron, nova):
+        module.configure(layout)
+    run_all(_steps(layout), _WORKERS)
+
+
+def stop_surplus(layout: Layout) -> None:
+    """End services that the settings no longer ask for, such as a fourth compute."""
+    wanted = {service.pid_file for service in all_services(layout)}
+    processes.stop([path for path in pid_files(layout.home) if path not in wanted])
+
+
+def down(home: Path) -> int:
+    """End every service, OpenStack's first; say how many ran."""
+    base = [home / "run" / f"{name}.pid" for name in ("mariadb", "epmd", "rabbitmq")]
+    above = [path for path in pid_files(home) if path not in base]
+    return processes.stop(above, patience=8) + processes.stop(base, patience=30)
+
+
+def wipe(home: Path) -> None:
+    """Remove everything but the virtual environment."""
+    for path in home.iterdir() if home.exists() else ():
+        if path.is_dir() and path.name != "venv":
+            shutil.rmtree(path)
+        elif path.name == "settings.json":
+            path.unlink()
+
+
+def pid_files(home: Path) -> list[Path]:
+    return sorted((home / "run").glob("*.pid"))
+
+
+def _installed(packages: list[str], log: Path) -> str:
+    apt.install(packages, log)
+    return f"installed {' '.join(packages)}" if packages else ""
+
+
+def _steps(layout: Layout) -> list[Step]:
+    """What must be done, and after what. Steps that need nothing of each other run together."""
+    database, epmd, rabbit = infrastructure(layout)
+    steps = [
+        _start(database),
+        _start(epmd),
+        _start(rabbit, "epmd"),
+        _migrate(layout, keystone, "mariadb"),
+        _start(keystone.services(layout)[0], "keystone database"),
+        Step("identity", lambda: content.identity(layout), ("keystone",)),
+        *_web_steps(layout),
+        *_nova_steps(layout),
+        *_blazar_steps(layout),
+    ]
+    made_of = ("identity", "glance", "neutron", "nova-api")
+    return [*steps, Step("resources", lambda: content.resources(layout), made_of)]
+
+
+def _web_steps(layout: Layout) -> list[Step]:
+    steps = []
+    for module, needs in ((placement, ()), (glance, ()), (neutron, ("rabbitmq",))):
+        (service,) = module.services(layout)
+        # Keystone's tables first: everything else waits for its users.
+        steps.append(_migrate(layout, module, "mariadb", "keystone database"))
+        steps.append(_start(service, f"{service.name} database", "identity", *needs))
+    return steps
+
+
+def _nova_steps(layout: Layout) -> list[Step]:
+    needs = ("nova database", "rabbitmq", "identity")
+    return [
+        _migrate(layout, nova, "mariadb", "keystone database"),
+        _start(nova.api(layout), *needs),
+        Step(
+            "nova workers",
+            lambda: _bring_up_workers(layout, nova.services(layout)),
+            (*needs, "placement"),
+        ),
+        Step("nova hosts", lambda: _discover(layout), ("nova workers",)),
+    ]
+
+
+def _blazar_steps(layout: Layout) -> list[Step]:
+    def configure() -> str:
+        blazar.configure(layout, content.blazar_endpoint(layout))
+        return ""
+
+    def start() -> str:
+        # Built now, not before: the fingerprint is that of the configuration just written.
+        api, *managers = blazar.services(layout)
+        outcomes = (_bring_up_workers(layout, managers), api.bring_up())
+        return "started" if any(outcomes) else ""
+
+    return [
+        Step("blazar configuration", configure, ("identity",)),
+        _migrate(layout, blazar, "mariadb", "blazar configuration"),
+        Step("warre database", lambda: blazar.migrate_project(layout), ("blazar database",)),
+        Step("blazar", start, ("warre database", "rabbitmq", "nova-api", "placement")),
+    ]
+
+
+def _start(service: Service, *needs: str) -> Step:
+    return Step(service.name, service.bring_up, needs)
+
+
+def _migrate(layout: Layout, module: ModuleType, *needs: str) -> Step:
+    name = module.__name__.rpartition(".")[2]
+    return Step(f"{name} database", functools.partial(_once, layout, name, module.migrate), needs)
+
+
+def _once(layout: Layout, name: str, migrate: Callable[[Layout], None]) -> str:
+    stamp = stamps.digest(layout.version)
+    if layout.stamps.current(f"{name}-database", stamp):
+        return ""
+    migrate(layout)
+    layout.stamps.set(f"{name}-database", stamp)
+    return "migrated"
+
+
+def _bring_up_workers(layout: Layout, services: list[Service]) -> str:
+    started = [service.name for service in services if service.start()]
+    bus.wait(layout, services)
+    return f"started {', '.join(started)}" if started else ""
+
+
+def _discover(layout: Layout) -> str:
+    stamp = stamps.digest(*nova.compute_hosts(layout))
+    if layout.stamps.current("nova-hosts", stamp):
+        return ""
+    nova.discover_hosts(layout)
+    layout.stamps.set("nova-hosts", stamp)
+    return "mapped to their cell"

@@ -1,0 +1,98 @@
+"""What the cloud holds from the start: people, catalogue, limits, and a few resources."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from devcloud_lib.console import Failure
+from devcloud_lib.layout import PASSWORD, REGION, Layout
+from devcloud_lib.stamps import digest
+
+_INSIDE = Path(__file__).resolve().parent / "inside"
+SERVICE_USERS = ("nova", "placement", "glance", "neutron", "blazar")
+USERS = ("alpha", "beta")
+
+
+def identity(layout: Layout) -> str:
+    """Fill Keystone; what to print."""
+    users = [
+        {"name": name, "project": "service", "roles": ["admin", "service"]}
+        for name in SERVICE_USERS
+    ]
+    users += [{"name": name, "project": name, "roles": ["member", "reader"]} for name in USERS]
+    wanted = {
+        **_login(layout),
+        "projects": ["service", *USERS],
+        "users": users,
+        # oslo.limit reads limits with a token for the whole system.
+        "system_admins": ["blazar"],
+        "catalogue": _catalogue(layout),
+        "limits": [
+            {"service": "reservation", "resource": "reservation", "limit": 1000},
+            {"service": "reservation", "resource": "hours", "limit": 100000},
+        ],
+    }
+    made = _run_inside(layout, "identity", wanted, _endpoints(layout))
+    return "users, catalogue and limits made" if made else ""
+
+
+def blazar_endpoint(layout: Layout) -> str:
+    """The id of Blazar's public endpoint."""
+    return str(json.loads(_endpoints(layout).read_text())["reservation"])
+
+
+def resources(layout: Layout) -> str:
+    """Make the aggregate, network and image; what to print."""
+    wanted = {
+        **_login(layout),
+        "aggregate": "freepool",
+        "network": "shared",
+        "cidr": "10.20.0.0/16",
+        "image": "tiny",
+    }
+    made = _run_inside(layout, "resources", wanted, layout.state("resources.json"))
+    return "aggregate freepool, network shared and image tiny made" if made else ""
+
+
+def _login(layout: Layout) -> dict[str, Any]:
+    return {"auth_url": layout.auth_url, "password": PASSWORD, "region": REGION}
+
+
+def _catalogue(layout: Layout) -> list[dict[str, str]]:
+    entries = (
+        ("compute", "nova", layout.url("nova", "/v2.1")),
+        ("placement", "placement", layout.url("placement")),
+        ("network", "neutron", layout.url("neutron")),
+        ("image", "glance", layout.url("glance")),
+        ("reservation", "blazar", layout.url("blazar", "/v1")),
+        # Where an unmodified python-warreclient looks.
+        ("nectar-reservation", "warre", layout.url("blazar", "/v2/warre")),
+    )
+    return [{"type": type_, "name": name, "url": url} for type_, name, url in entries]
+
+
+def _endpoints(layout: Layout) -> Path:
+    return layout.state("endpoints.json")
+
+
+def _run_inside(layout: Layout, script: str, wanted: dict[str, Any], output: Path) -> bool:
+    """Run a script of inside/ unless it has run with this input; say whether it ran."""
+    text = json.dumps(wanted, sort_keys=True)
+    stamp = digest(text, _INSIDE / f"{script}.py")
+    if layout.stamps.current(script, stamp) and output.exists():
+        return False
+    done = subprocess.run(
+        [layout.program("python"), str(_INSIDE / f"{script}.py")],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    layout.log(script).write_text(done.stderr)
+    if done.returncode != 0:
+        raise Failure(f"{script}.py ended with status {done.returncode}", layout.log(script))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(done.stdout)
+    layout.stamps.set(script, stamp)
+    return True

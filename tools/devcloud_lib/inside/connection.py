@@ -1,0 +1,22 @@
+"""The cloud as its admin sees it, for the scripts here."""
+
+import openstack
+from openstack.connection import Connection
+
+
+def connect(auth_url: str, password: str, region: str) -> Connection:
+    """Log in as admin, whatever the environment says."""
+    return openstack.connect(
+        load_envvars=False,
+        load_yaml_config=False,
+        auth_type="password",
+        auth={
+            "auth_url": auth_url,
+            "username": "admin",
+            "password": password,
+            "project_name": "admin",
+            "user_domain_id": "default",
+            "project_domain_id": "default",
+        },
+        region_name=region,
+    )

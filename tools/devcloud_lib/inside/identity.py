@@ -1,0 +1,86 @@
+"""Make Keystone hold projects, users, roles, the catalogue and limits, as standard input says.
+
+Prints as JSON the id of each service's public endpoint, by type. Repeating it changes nothing.
+"""
+
+import json
+import sys
+from typing import Any
+
+from connection import connect
+from openstack.connection import Connection
+
+INTERFACES = ("public", "internal", "admin")
+
+
+def main(wanted: dict[str, Any]) -> None:
+    cloud = connect(wanted["auth_url"], wanted["password"], wanted["region"])
+    for name in wanted["projects"]:
+        ensure_project(cloud, name)
+    for user in wanted["users"]:
+        ensure_user(cloud, user["name"], wanted["password"], user["project"], user["roles"])
+    for name in wanted["system_admins"]:
+        role = cloud.identity.find_role("admin", ignore_missing=False)
+        user = cloud.identity.find_user(name, ignore_missing=False)
+        cloud.identity.assign_system_role_to_user(user, role, "all")
+    endpoints = {
+        service["type"]: ensure_endpoints(cloud, service, wanted["region"])
+        for service in wanted["catalogue"]
+    }
+    for limit in wanted["limits"]:
+        ensure_limit(cloud, limit, wanted["region"])
+    print(json.dumps(endpoints))
+
+
+def ensure_project(cloud: Connection, name: str) -> None:
+    if not cloud.identity.find_project(name, domain_id="default"):
+        cloud.identity.create_project(name=name, domain_id="default")
+
+
+def ensure_user(
+    cloud: Connection, name: str, password: str, project: str, roles: list[str]
+) -> None:
+    place = cloud.identity.find_project(project, domain_id="default", ignore_missing=False)
+    user = cloud.identity.find_user(name, domain_id="default")
+    if not user:
+        user = cloud.identity.create_user(
+            name=name, password=password, domain_id="default", default_project_id=place.id
+        )
+    for role in roles:
+        found = cloud.identity.find_role(role, ignore_missing=False)
+        cloud.identity.assign_project_role_to_user(place, user, found)
+
+
+def ensure_endpoints(cloud: Connection, wanted: dict[str, str], region: str) -> str:
+    """Make a service with its three endpoints; the id of the public one."""
+    services = list(cloud.identity.services(type=wanted["type"]))
+    service = services[0] if services else None
+    if service is None:
+        service = cloud.identity.create_service(type=wanted["type"], name=wanted["name"])
+    there = {e.interface: e for e in cloud.identity.endpoints(service_id=service.id)}
+    for interface in INTERFACES:
+        if interface not in there:
+            there[interface] = cloud.identity.create_endpoint(
+                service_id=service.id, interface=interface, url=wanted["url"], region_id=region
+            )
+        elif there[interface].url != wanted["url"]:
+            cloud.identity.update_endpoint(there[interface], url=wanted["url"])
+    return str(there["public"].id)
+
+
+def ensure_limit(cloud: Connection, wanted: dict[str, Any], region: str) -> None:
+    """Register the limit; one that is registered keeps its value, which may be a developer's."""
+    service = next(iter(cloud.identity.services(type=wanted["service"])))
+    there = cloud.identity.registered_limits(service_id=service.id, region_id=region)
+    if any(limit.resource_name == wanted["resource"] for limit in there):
+        return
+    cloud.identity.create_registered_limit(
+        service_id=service.id,
+        region_id=region,
+        resource_name=wanted["resource"],
+        default_limit=wanted["limit"],
+    )
+
+
+if __name__ == "__main__":
+    main(json.load(sys.stdin))

@@ -1,0 +1,59 @@
+"""Print as JSON what the installed warre_blazar offers to Blazar."""
+
+import importlib
+import json
+from importlib.metadata import EntryPoint, entry_points
+
+PLUGINS = ("flavor.slot.plugin",)
+CONTROLLERS = (
+    "flavors",
+    "flavorprojects",
+    "reservations",
+    "maintenancewindows",
+    "limits",
+    "warre",
+)
+FILTERS = ("FlavorMaxLengthFilter", "ProjectQuotaFilter")
+
+
+def main() -> None:
+    broken: list[str] = []
+    found = {
+        "plugins": usable("blazar.resource.plugins", PLUGINS, broken),
+        "controllers": usable("blazar.api.v2.controllers.extensions", CONTROLLERS, broken),
+        "filters": filters(broken),
+        "broken": broken,
+    }
+    print(json.dumps(found))
+
+
+def usable(group: str, names: tuple[str, ...], broken: list[str]) -> list[str]:
+    """Those of the names that the group has and that can be imported, in the names' order."""
+    offered = {point.name: point for point in entry_points(group=group)}
+    return [name for name in names if name in offered and imports(offered[name], broken)]
+
+
+def imports(point: EntryPoint, broken: list[str]) -> bool:
+    """Whether an entry point leads to something."""
+    try:
+        point.load()
+    except Exception as error:  # whatever a module raises while it is being written
+        broken.append(f"{point.name}: {type(error).__name__}: {error}")
+        return False
+    return True
+
+
+def filters(broken: list[str]) -> list[str]:
+    """The enforcement filters that warre_blazar.enforcement lists."""
+    try:
+        offered = importlib.import_module("warre_blazar.enforcement").FILTERS
+    except (ModuleNotFoundError, AttributeError):
+        return []
+    except Exception as error:  # as above
+        broken.append(f"warre_blazar.enforcement: {type(error).__name__}: {error}")
+        return []
+    return [name for name in FILTERS if name in offered]
+
+
+if __name__ == "__main__":
+    main()

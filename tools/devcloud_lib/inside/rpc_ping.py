@@ -1,0 +1,48 @@
+"""Ask servers on the message bus to answer, until all have.
+
+Usage: rpc_ping.py SECONDS TRANSPORT_URL EXCHANGE/TOPIC/SERVER ...
+Names those that stayed silent on standard error, one a line, and ends with status 1.
+"""
+
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+
+# Short, and asked again: a question to a queue that does not exist yet is lost.
+_ASK_SECONDS = 2
+
+
+def main(seconds: float, url: str, servers: list[str]) -> int:
+    deadline = time.monotonic() + seconds
+    cfg.CONF([], project="ping", default_config_files=[])
+    transport = messaging.get_rpc_transport(cfg.CONF, url=url)
+    with ThreadPoolExecutor(len(servers)) as pool:
+        answers = list(pool.map(lambda name: ping(transport, name, deadline), servers))
+    silent = [name for name, answered in zip(servers, answers, strict=True) if not answered]
+    for name in silent:
+        print(name, file=sys.stderr)
+    return 1 if silent else 0
+
+
+def ping(transport: messaging.Transport, name: str, deadline: float) -> bool:
+    """Whether one server answers before the deadline."""
+    exchange, topic, server = name.split("/")
+    target = messaging.Target(exchange=exchange, topic=topic, server=server)
+    client = messaging.get_rpc_client(transport, target, timeout=_ASK_SECONDS)
+    while time.monotonic() < deadline:
+        try:
+            client.call({}, "oslo_rpc_server_ping")
+        except messaging.MessagingTimeout:
+            continue
+        except messaging.MessageDeliveryFailure:
+            time.sleep(0.2)
+        else:
+            return True
+    return False
+
+
+if __name__ == "__main__":
+    sys.exit(main(float(sys.argv[1]), sys.argv[2], sys.argv[3:]))

@@ -1,0 +1,71 @@
+"""A private MariaDB server in a directory of its own."""
+
+import getpass
+from pathlib import Path
+
+from devcloud_lib import apt, shell
+
+USER = "warre"
+PASSWORD = "secret"
+PACKAGE = "mariadb-server-core"
+
+
+def missing_packages() -> list[str]:
+    """Debian packages to install. The core package has the server and starts nothing."""
+    programs = ("mariadbd", "mariadb-install-db")
+    return [] if all(apt.find(name) for name in programs) else [PACKAGE, "mariadb-client-core"]
+
+
+def create(directory: Path, databases: list[str], log: Path) -> None:
+    """Make the data directory, once, and the statements that the server runs at every start."""
+    directory.mkdir(parents=True, exist_ok=True)
+    _init_file(directory).write_text("".join(f"{line}\n" for line in _statements(databases)))
+    if (directory / "data" / "mysql").exists():
+        return
+    words: shell.Words = [
+        apt.program("mariadb-install-db"),
+        "--no-defaults",
+        f"--datadir={directory / 'data'}",
+        f"--user={getpass.getuser()}",
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+    ]
+    shell.run(words, log)
+
+
+def command(directory: Path, port: int) -> tuple[str, ...]:
+    """The words that run the server in the foreground."""
+    return (
+        str(apt.program("mariadbd")),
+        "--no-defaults",
+        f"--user={getpass.getuser()}",
+        f"--datadir={directory / 'data'}",
+        # Relative to the data directory: a socket's whole path may have 107 characters only.
+        "--socket=mariadb.sock",
+        f"--pid-file={directory / 'mariadb.pid'}",
+        f"--init-file={_init_file(directory)}",
+        f"--port={port}",
+        "--bind-address=127.0.0.1",
+        "--max-connections=1000",
+        "--skip-log-bin",
+        # Survives a killed server; only a machine that crashes may lose the last second.
+        "--innodb-flush-log-at-trx-commit=2",
+    )
+
+
+def url(port: int, database: str, charset: str = "utf8mb4") -> str:
+    """SQLAlchemy's URL of a database."""
+    return f"mysql+pymysql://{USER}:{PASSWORD}@127.0.0.1:{port}/{database}?charset={charset}"
+
+
+def _init_file(directory: Path) -> Path:
+    return directory / "init.sql"
+
+
+def _statements(databases: list[str]) -> list[str]:
+    # utf8mb3 because some projects' indexes are too long for four bytes a character.
+    made = [f"CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8mb3;" for name in databases]
+    for host in ("%", "localhost"):
+        made.append(f"CREATE USER IF NOT EXISTS '{USER}'@'{host}' IDENTIFIED BY '{PASSWORD}';")
+        made.append(f"GRANT ALL ON *.* TO '{USER}'@'{host}';")
+    return made

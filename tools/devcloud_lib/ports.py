@@ -1,0 +1,34 @@
+"""TCP ports: those of the cloud, away from every service's usual one, and free ones."""
+
+import dataclasses
+import socket
+
+
+@dataclasses.dataclass(frozen=True)
+class Ports:
+    """The cloud's ports. Blazar keeps its own, which the documented commands name."""
+
+    offset: int = 0
+    mariadb: int = 23306
+    rabbitmq: int = 25673
+    rabbitmq_distribution: int = 25674
+    epmd: int = 24369
+    keystone: int = 25000
+    placement: int = 28778
+    glance: int = 29292
+    neutron: int = 29696
+    nova: int = 28774
+    blazar: int = 1234
+
+    @classmethod
+    def moved(cls, offset: int) -> "Ports":
+        """Every port moved by the same offset."""
+        names = [field.name for field in dataclasses.fields(cls) if field.name != "offset"]
+        return cls(offset=offset, **{name: getattr(cls, name) + offset for name in names})
+
+
+def free_port() -> int:
+    """A port on loopback that nothing listens on now."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

@@ -1,0 +1,4 @@
+"""One module per OpenStack service: its configuration, its database, its processes.
+
+Each has `configure(layout)`, `migrate(layout)` and `services(layout)`.
+"""

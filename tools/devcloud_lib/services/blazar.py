@@ -1,0 +1,141 @@
+"""Blazar with this repository's plugin, controllers and filters, as far as they are there."""
+
+import json
+import subprocess
+from pathlib import Path
+
+from devcloud_lib import ini, readiness, shell, venv, wsgi
+from devcloud_lib.console import Failure, say
+from devcloud_lib.layout import PASSWORD, REGION, Layout
+from devcloud_lib.service import Service
+
+_STOCK_PLUGINS = ("physical.host.plugin", "virtual.instance.plugin", "flavor.instance.plugin")
+# blazar-api's own defaults, for when the repository offers no controller yet.
+_STOCK_CONTROLLERS = ("oshosts", "leases")
+_PROBE = Path(__file__).resolve().parents[1] / "inside" / "probe.py"
+
+
+def probe(layout: Layout) -> dict[str, list[str]]:
+    """What the installed warre_blazar offers: plugins, controllers, filters; and what is broken."""
+    done = subprocess.run(
+        [layout.program("python"), str(_PROBE)], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise Failure(f"cannot tell what warre_blazar offers:\n{done.stderr}")
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def configure(layout: Layout, endpoint_id: str) -> None:
+    """Write the configuration; `endpoint_id` is Blazar's public endpoint, which limits hang on."""
+    offered = probe(layout)
+    for problem in offered["broken"]:
+        say(f"blazar: left out, for it cannot be imported: {problem}")
+    ini.write(
+        _config(layout),
+        {
+            **_peer_options(layout),
+            "manager": {
+                "plugins": ",".join([*_STOCK_PLUGINS, *offered["plugins"]]),
+                "minutes_before_end_lease": 0,
+            },
+            "api": {"api_v2_controllers": ",".join(offered["controllers"] or _STOCK_CONTROLLERS)},
+            "enforcement": {"enabled_filters": ",".join(offered["filters"])},
+            "oslo_limit": {
+                **_system_login(layout),
+                "endpoint_id": endpoint_id,
+            },
+        },
+    )
+    for host in _manager_hosts(layout):
+        ini.write(_host_config(layout, host), {"DEFAULT": {"host": host}})
+
+
+def migrate(layout: Layout) -> None:
+    """Blazar's own tables."""
+    words: shell.Words = [layout.program("blazar-db-manage"), "--config-file", _config(layout)]
+    shell.run([*words, "upgrade", "head"], layout.log("blazar-db-manage"))
+
+
+def migrate_project(layout: Layout) -> str:
+    """This repository's tables, at every `up`: its code is what changes here."""
+    program = layout.program("warre-blazar-manage")
+    if not program.exists():
+        return ""
+    words: shell.Words = [program, "--config-file", _config(layout), "db", "upgrade"]
+    shell.run(words, layout.log("warre-blazar-manage"))
+    return "database upgraded"
+
+
+def services(layout: Layout) -> list[Service]:
+    # blazar-api's console script of 18.0.0 ends at once: its server is a daemon thread.
+    found = [
+        wsgi.service(
+            layout,
+            "blazar-api",
+            "blazar.wsgi.api:application",
+            {"OS_BLAZAR_CONFIG_DIR": str(layout.etc("blazar"))},
+            (_config(layout),),
+            version=venv.project_version(),
+        )
+    ]
+    return found + [_manager(layout, host) for host in _manager_hosts(layout)]
+
+
+def _manager(layout: Layout, host: str) -> Service:
+    files = (_config(layout), _host_config(layout, host))
+    words = [word for path in files for word in ("--config-file", str(path))]
+    return Service(
+        name=f"blazar-{host}",
+        home=layout.home,
+        command=(str(layout.program("blazar-manager")), *words),
+        ready=readiness.Rpc("openstack", "blazar.manager", host),
+        config=files,
+        version=layout.version + venv.project_version(),
+    )
+
+
+def _manager_hosts(layout: Layout) -> list[str]:
+    return [f"manager{number}" for number in range(1, layout.settings.managers + 1)]
+
+
+def _config(layout: Layout) -> Path:
+    return layout.etc("blazar", "blazar.conf")
+
+
+def _host_config(layout: Layout, host: str) -> Path:
+    return layout.etc("blazar", f"{host}.conf")
+
+
+def _system_login(layout: Layout) -> dict[str, ini.Value]:
+    """Limits are read with a token for the system, not for a project."""
+    scoped = ("project_domain_id", "project_name")
+    login = {name: value for name, value in layout.login("blazar").items() if name not in scoped}
+    return {**login, "system_scope": "all"}
+
+
+def _peer_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
+    """Where Blazar finds its database and the other services."""
+    return {
+        "DEFAULT": {
+            "transport_url": layout.rabbit,
+            "rpc_ping_enabled": True,
+            "os_auth_version": "v3",
+            "os_auth_protocol": "http",
+            "os_auth_host": "127.0.0.1",
+            "os_auth_port": layout.ports.keystone,
+            "os_auth_prefix": "",
+            "os_admin_username": "blazar",
+            "os_admin_password": PASSWORD,
+            "os_admin_project_name": "service",
+            "os_region_name": REGION,
+            "identity_service": "identity",
+            "host": "127.0.0.1",
+            "port": layout.ports.blazar,
+        },
+        # Blazar's tables have utf8mb3's collation.
+        "database": {"connection": layout.database("blazar", charset="utf8")},
+        "keystone_authtoken": layout.token_check("blazar"),
+        "nova": {"aggregate_freepool_name": "freepool", "endpoint_type": "public"},
+        "placement": {"endpoint_type": "public"},
+        "oslo_policy": {"enforce_scope": False},
+    }

@@ -1,0 +1,56 @@
+"""Keystone: who may do what, and where the services are."""
+
+import getpass
+import grp
+import os
+
+from devcloud_lib import ini, shell, wsgi
+from devcloud_lib.layout import PASSWORD, REGION, Layout
+from devcloud_lib.service import Service
+
+
+def configure(layout: Layout) -> None:
+    ini.write(
+        layout.etc("keystone", "keystone.conf"),
+        {
+            "database": {"connection": layout.database("keystone")},
+            "token": {"provider": "fernet"},
+            "fernet_tokens": {"key_repository": layout.state("keystone", "fernet")},
+            "credential": {"key_repository": layout.state("keystone", "credential")},
+        },
+    )
+
+
+def migrate(layout: Layout) -> None:
+    """Make the tables, the keys, and the user admin with its project and endpoint."""
+    for keys in ("fernet", "credential"):
+        layout.state("keystone", keys).mkdir(parents=True, exist_ok=True)
+    manage: shell.Words = [
+        layout.program("keystone-manage"),
+        "--config-file",
+        layout.etc("keystone", "keystone.conf"),
+    ]
+    log = layout.log("keystone-manage")
+    shell.run([*manage, "db_sync"], log)
+    owner = [
+        f"--keystone-user={getpass.getuser()}",
+        f"--keystone-group={grp.getgrgid(os.getgid()).gr_name}",
+    ]
+    shell.run([*manage, "fernet_setup", *owner], log)
+    shell.run([*manage, "credential_setup", *owner], log)
+    urls = [f"--bootstrap-{name}-url={layout.auth_url}" for name in ("admin", "internal", "public")]
+    password = f"--bootstrap-password={PASSWORD}"
+    region = f"--bootstrap-region-id={REGION}"
+    shell.run([*manage, "bootstrap", password, region, *urls], log)
+
+
+def services(layout: Layout) -> list[Service]:
+    return [
+        wsgi.service(
+            layout,
+            "keystone",
+            "keystone.wsgi.api:application",
+            {"OS_KEYSTONE_CONFIG_DIR": str(layout.etc("keystone"))},
+            (layout.etc("keystone", "keystone.conf"),),
+        )
+    ]

@@ -1,0 +1,146 @@
+"""Nova: the API, conductor, scheduler with Blazar's filter, and computes on the fake driver."""
+
+import shutil
+from pathlib import Path
+
+from devcloud_lib import ini, readiness, shell, wsgi
+from devcloud_lib.layout import Layout
+from devcloud_lib.service import Service
+
+# Where conductor and scheduler say they run; not a compute's name.
+CONTROLLER = "controller"
+# Our variant of Nova's fake.MediumFakeDriver.
+_CODE = Path(__file__).resolve().parents[1] / "inside" / "nova_compute"
+_FILTERS = (
+    "ComputeFilter",
+    "ComputeCapabilitiesFilter",
+    "ImagePropertiesFilter",
+    "ServerGroupAntiAffinityFilter",
+    "ServerGroupAffinityFilter",
+    "AggregateInstanceExtraSpecsFilter",
+    "BlazarFilter",
+)
+
+
+def configure(layout: Layout) -> None:
+    shutil.copytree(layout.venv / "etc" / "nova", layout.etc("nova"), dirs_exist_ok=True)
+    ini.write(_config(layout), {**_process_options(layout), **_peer_options(layout)})
+    for host in compute_hosts(layout):
+        state = layout.state("nova", host)
+        state.mkdir(parents=True, exist_ok=True)
+        ini.write(_host_config(layout, host), {"DEFAULT": {"host": host, "state_path": state}})
+
+
+def migrate(layout: Layout) -> None:
+    manage: shell.Words = [layout.program("nova-manage"), "--config-file", _config(layout)]
+    log = layout.log("nova-manage")
+    cell0 = layout.database("nova_cell0")
+    shell.run([*manage, "api_db", "sync"], log)
+    shell.run([*manage, "cell_v2", "map_cell0", "--database_connection", cell0], log)
+    shell.run([*manage, "db", "sync"], log)
+    # Status 2: the cell was there already.
+    shell.run([*manage, "cell_v2", "create_cell", "--name", "cell1"], log, accept=(0, 2))
+
+
+def discover_hosts(layout: Layout) -> None:
+    """Map computes that have come up to the cell: only then do they get servers."""
+    manage: shell.Words = [layout.program("nova-manage"), "--config-file", _config(layout)]
+    shell.run([*manage, "cell_v2", "discover_hosts"], layout.log("nova-manage"))
+
+
+def compute_hosts(layout: Layout) -> list[str]:
+    return [f"cmp{number}" for number in range(1, layout.settings.computes + 1)]
+
+
+def api(layout: Layout) -> Service:
+    return wsgi.service(
+        layout,
+        "nova-api",
+        "nova.wsgi.osapi_compute:application",
+        {"OS_NOVA_CONFIG_DIR": str(layout.etc("nova"))},
+        (_config(layout),),
+    )
+
+
+def services(layout: Layout) -> list[Service]:
+    """Everything but the API: what works off the message bus."""
+    found = [
+        _worker(layout, f"nova-{topic}", [layout.program(f"nova-{topic}")], topic, CONTROLLER)
+        for topic in ("conductor", "scheduler")
+    ]
+    program: shell.Words = [layout.program("python"), _CODE / "nova_compute.py"]
+    for host in compute_hosts(layout):
+        found.append(_worker(layout, f"nova-compute-{host}", program, "compute", host))
+    return found
+
+
+def _worker(layout: Layout, name: str, program: shell.Words, topic: str, host: str) -> Service:
+    files = [_config(layout)]
+    if host != CONTROLLER:
+        files.append(_host_config(layout, host))
+    words = [word for path in files for word in ("--config-file", str(path))]
+    return Service(
+        name=name,
+        home=layout.home,
+        command=(*map(str, program), *words),
+        ready=readiness.Rpc("nova", topic, host),
+        config=(*files, *sorted(_CODE.glob("*.py"))),
+        version=layout.version,
+    )
+
+
+def _config(layout: Layout) -> Path:
+    return layout.etc("nova", "nova.conf")
+
+
+def _host_config(layout: Layout, host: str) -> Path:
+    return layout.etc("nova", f"{host}.conf")
+
+
+def _process_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
+    """What Nova is and how it schedules."""
+    every_filter = "nova.scheduler.filters.all_filters"
+    blazar_filter = "blazarnova.scheduler.filters.blazar_filter.BlazarFilter"
+    return {
+        "DEFAULT": {
+            "transport_url": layout.rabbit,
+            "state_path": layout.state("nova"),
+            "use_rootwrap_daemon": False,
+            "compute_driver": "devcloud_driver.DevcloudDriver",
+            "host": CONTROLLER,
+            "my_ip": "127.0.0.1",
+            "rpc_ping_enabled": True,
+            "graceful_shutdown_timeout": 5,
+        },
+        "wsgi": {"api_paste_config": layout.etc("nova", "api-paste.ini")},
+        "conductor": {"workers": 1},
+        "scheduler": {
+            "workers": 1,
+            "discover_hosts_in_cells_interval": 10,
+            "placement_aggregate_required_for_tenants": False,
+            "limit_tenants_to_placement_aggregate": False,
+        },
+        "filter_scheduler": {
+            "available_filters": [every_filter, blazar_filter],
+            "enabled_filters": ",".join(_FILTERS),
+        },
+        "oslo_concurrency": {"lock_path": layout.state("nova", "locks")},
+        "vnc": {"enabled": False},
+        "key_manager": {
+            "backend": "nova.keymgr.conf_key_mgr.ConfKeyManager",
+            "fixed_key": "0" * 64,
+        },
+    }
+
+
+def _peer_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
+    """Where Nova finds its databases and the other services."""
+    return {
+        "api_database": {"connection": layout.database("nova_api")},
+        "database": {"connection": layout.database("nova")},
+        "placement": layout.login("placement"),
+        "glance": {"api_servers": layout.url("glance"), **layout.login("glance")},
+        "neutron": layout.login("neutron"),
+        "service_user": {"send_service_user_token": True, **layout.login("nova")},
+        "keystone_authtoken": layout.token_check("nova"),
+    }

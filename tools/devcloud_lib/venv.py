@@ -1,0 +1,72 @@
+"""The virtual environment with OpenStack's released packages and this repository."""
+
+import sys
+from pathlib import Path
+
+from devcloud_lib import shell, stamps
+from devcloud_lib.console import say
+from devcloud_lib.settings import REPOSITORY
+
+PACKAGES = (
+    "blazar==18.0.0",
+    "blazar-nova",
+    "glance",
+    "keystone",
+    "neutron",
+    "nova",
+    "openstack-placement",
+    "openstacksdk",
+    "psycopg2-binary",
+    "pymysql",
+    "python-blazarclient",
+    "python-openstackclient",
+    # A wheel of uWSGI: nothing is compiled.
+    "pyuwsgi",
+)
+_PROJECT_FILES = ("setup.cfg", "requirements.txt", "pyproject.toml")
+
+
+def missing_packages() -> list[str]:
+    """Debian packages to install: Debian's Python comes without what makes environments."""
+    try:
+        import ensurepip  # noqa: F401, PLC0415
+    except ImportError:
+        return ["python3-venv"]
+    return []
+
+
+def packages_version() -> str:
+    """A hash that changes when other released packages are wanted."""
+    return stamps.digest(*PACKAGES, sys.version)
+
+
+def project_version() -> str:
+    """A hash that changes when the repository must be installed anew (not at each edit)."""
+    return stamps.digest(str(REPOSITORY), *(REPOSITORY / name for name in _PROJECT_FILES))
+
+
+def ensure(directory: Path, log: Path) -> str:
+    """Make the environment and install into it what is not there yet; what to print."""
+    done = stamps.Stamps(directory / "stamps")
+    packages, project = packages_version(), project_version()
+    if not done.current("packages", packages):
+        say("venv: pip install of OpenStack's packages, a minute or two")
+        _make(directory, log)
+        _pip(directory, log, *PACKAGES)
+        done.set("packages", packages)
+    elif done.current("project", packages + project):
+        return ""
+    if not (REPOSITORY / "setup.cfg").exists():
+        return "OpenStack's packages installed; the repository has no setup.cfg yet"
+    _pip(directory, log, "--editable", str(REPOSITORY))
+    done.set("project", packages + project)
+    return "packages and this repository installed"
+
+
+def _make(directory: Path, log: Path) -> None:
+    if not (directory / "bin" / "pip").exists():
+        shell.run([sys.executable, "-m", "venv", str(directory)], log)
+
+
+def _pip(directory: Path, log: Path, *words: str) -> None:
+    shell.run([directory / "bin" / "pip", "install", "--quiet", *words], log)
