@@ -1,1 +1,1 @@
-
+"""Commands for the ``blazar`` and ``openstack`` CLIs; needs the extra ``cli``."""

@@ -12,8 +12,10 @@ from keystoneauth1 import session as ks_session
 from keystoneauth1.identity import v3
 from oslo_config import cfg
 
+from warre_blazar import conf as options
 from warre_blazar import exceptions
 
+options.register(cfg.CONF)
 # Blazar registers the options of its own service user there.
 cfg.CONF.import_opt("os_admin_username", "blazar.config")
 cfg.CONF.import_opt("os_region_name", "blazar.utils.openstack.keystone")
