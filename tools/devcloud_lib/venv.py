@@ -1,6 +1,7 @@
-"""The virtual environment with OpenStack's released packages and this repository."""
+"""A virtual environment with released packages and this repository."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from devcloud_lib import shell, stamps
@@ -35,9 +36,9 @@ def missing_packages() -> list[str]:
     return []
 
 
-def packages_version() -> str:
+def packages_version(packages: Sequence[str] = PACKAGES) -> str:
     """A hash that changes when other released packages are wanted."""
-    return stamps.digest(*PACKAGES, sys.version)
+    return stamps.digest(*packages, sys.version)
 
 
 def project_version() -> str:
@@ -45,19 +46,19 @@ def project_version() -> str:
     return stamps.digest(str(REPOSITORY), *(REPOSITORY / name for name in _PROJECT_FILES))
 
 
-def ensure(directory: Path, log: Path) -> str:
+def ensure(directory: Path, log: Path, wanted: Sequence[str] = PACKAGES) -> str:
     """Make the environment and install into it what is not there yet; what to print."""
     done = stamps.Stamps(directory / "stamps")
-    packages, project = packages_version(), project_version()
+    packages, project = packages_version(wanted), project_version()
     if not done.current("packages", packages):
-        say("venv: pip install of OpenStack's packages, a minute or two")
+        say(f"venv: pip install of {len(wanted)} packages and their dependencies, a minute or two")
         _make(directory, log)
-        _pip(directory, log, *PACKAGES)
+        _pip(directory, log, *wanted)
         done.set("packages", packages)
     elif done.current("project", packages + project):
         return ""
     if not (REPOSITORY / "setup.cfg").exists():
-        return "OpenStack's packages installed; the repository has no setup.cfg yet"
+        return "packages installed; the repository has no setup.cfg yet"
     _pip(directory, log, "--editable", str(REPOSITORY))
     done.set("project", packages + project)
     return "packages and this repository installed"

@@ -60,7 +60,7 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
             except Exception as error:
                 if not _worth_retrying(error):
                     raise
-                LOG.debug("%s lost a race, trying again: %s", function.__name__, error)
+                LOG.debug("%s lost a race, trying again: %r", function.__name__, error)
             time.sleep(wait * random.uniform(0.5, 1.5))  # noqa: S311
             wait = min(wait * 2, _LONGEST_WAIT)
         raise exceptions.TryAgain

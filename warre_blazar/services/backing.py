@@ -4,6 +4,7 @@ A row in ``warre_backings`` is there before anything is made and until all is go
 stops half way is found again. Every step can be repeated.
 """
 
+import datetime
 import time
 
 from oslo_log import log as logging
@@ -62,6 +63,16 @@ def make(reservation_id: str, project_id: str, shape: Shape) -> int:
         },
     )
     return aggregate_id
+
+
+def note_again(reservation_id: str, project_id: str, now: datetime.datetime) -> None:
+    """Write the note of what may be there anew, in case ``reconcile`` finished before ``make``.
+
+    Another manager's does, where the reservation was deleted while it was being made.
+    """
+    with session.writer() as db:
+        if backings.get(db, reservation_id) is None:
+            backings.insert(db, reservation_id, project_id, now)
 
 
 def open_to_project(reservation_id: str) -> None:

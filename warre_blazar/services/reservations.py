@@ -75,6 +75,7 @@ def book(reservation_id: str, request: Request) -> str:
         aggregate_id = backing.make(reservation_id, request.project_id, shape)
         _confirm(reservation_id, aggregate_id)
     except Exception:
+        backing.note_again(reservation_id, request.project_id, request.now)
         backing.remove_or_leave(reservation_id)
         raise
     return resource_id
