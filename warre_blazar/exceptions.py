@@ -38,8 +38,8 @@ class FlavorNotFound(WarreError):
 
     code = "flavor_not_found"
 
-    def __init__(self, ref: str) -> None:
-        super().__init__("Flavor does not exist", flavor=ref)
+    def __init__(self, ref: str, message: str = "Flavor does not exist") -> None:
+        super().__init__(message, flavor=ref)
 
 
 class FlavorExists(WarreError):
@@ -156,9 +156,7 @@ class ServiceUnavailable(WarreError):
     code = "service_unavailable"
 
     def __init__(self, service: str, reason: str) -> None:
-        super().__init__(
-            f"{service} is not available ({reason}); try again later", service=service
-        )
+        super().__init__(f"{service} is not available ({reason}); try again later", service=service)
 
 
 class NoAnswer(WarreError):
@@ -189,3 +187,62 @@ class Refused(WarreError):
     def __init__(self, code: str, message: str, **detail: Any) -> None:
         super().__init__(message, **detail)
         self.code = code
+
+
+class WindowNotFound(WarreError):
+    """No such maintenance window."""
+
+    code = "window_not_found"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(f"MaintenanceWindow {ref} doesn't exist", window=ref)
+
+
+class WindowConflict(WarreError):
+    """A flavor of the window is booked at that time."""
+
+    code = "window_conflict"
+
+    def __init__(self, flavor_id: str) -> None:
+        super().__init__(
+            "Maintenance window conflicts with existing reservations", flavor=flavor_id
+        )
+
+
+class AccessExists(WarreError):
+    """The project may book the flavor already."""
+
+    code = "access_exists"
+
+    def __init__(self, flavor: str, project_id: str) -> None:
+        super().__init__("Already exists", flavor=flavor, project=project_id)
+
+
+class AccessNotFound(WarreError):
+    """No such right of a project to a flavor."""
+
+    code = "access_not_found"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(f"FlavorProject {ref} doesn't exist", flavorproject=ref)
+
+
+class InMaintenance(WarreError):
+    """A maintenance window closes the flavor at that time."""
+
+    code = "maintenance"
+
+    def __init__(self) -> None:
+        super().__init__("Reservation conflicts with a maintenance window")
+
+
+class LimitsNotRegistered(WarreError):
+    """The operator hasn't registered the limits in Keystone."""
+
+    code = "limits_not_registered"
+
+    def __init__(self, resources: str) -> None:
+        super().__init__(
+            f"The operator has not registered limits for {resources} in Keystone",
+            resources=resources,
+        )

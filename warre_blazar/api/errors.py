@@ -9,12 +9,18 @@ STATUS: dict[str, int] = {
     "forbidden": 403,
     "flavor_not_found": 404,
     "reservation_not_found": 404,
+    "window_not_found": 404,
+    "access_not_found": 404,
     "not_found": 404,
     "method_not_allowed": 405,
     "not_acceptable": 406,
     "flavor_exists": 409,
     "flavor_in_use": 409,
+    "window_conflict": 409,
+    "access_exists": 409,
     "lease_shared": 409,
+    "fixed_value": 409,
+    "conflict": 409,
     "try_again": 409,
     "invalid_state": 409,
     "body_too_large": 413,
@@ -23,6 +29,7 @@ STATUS: dict[str, int] = {
     "service_refused": 502,
     "service_unavailable": 503,
     "no_answer": 503,
+    "limits_not_registered": 503,
 }
 
 _NAMES = {

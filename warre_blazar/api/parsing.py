@@ -15,6 +15,7 @@ from warre_blazar.api.schemas import Schema
 MAX_BODY = 128 * 1024
 
 _TIME = re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|z|[+-]\d\d:?\d\d)?$")
+_DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 _EARLIEST, _LATEST = datetime.datetime(1970, 1, 1), datetime.datetime(9000, 1, 1)
 _DIGITS = re.compile(r"^-?[0-9]{1,10}$")
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
@@ -23,6 +24,7 @@ _TYPE_NAMES = {
     "string": "a text",
     "boolean": "true or false",
     "object": "an object",
+    "array": "a list",
     "null": "null",
 }
 
@@ -105,8 +107,10 @@ def _expected(error: jsonschema.ValidationError) -> str:
             return "expected a text that isn't empty"
         case "maxLength":
             return f"expected at most {want} characters"
-        case "maxProperties":
+        case "maxProperties" | "maxItems":
             return f"expected at most {want} entries"
+        case "uniqueItems":
+            return "expected each entry once"
         case _:
             return "expected printable text that neither starts nor ends with a space"
 
@@ -128,6 +132,13 @@ def time(field: str, text: str) -> datetime.datetime:
             field, "Not a valid datetime, expected one between 1970 and 9000."
         )
     return parsed.replace(second=0, microsecond=0)
+
+
+def moment(field: str, text: str) -> datetime.datetime:
+    """A query's date (its first minute, in UTC) or time."""
+    # A + that wasn't quoted arrives as a space.
+    text = re.sub(r" (\d\d:?\d\d)$", r"+\1", text) if "T" in text else text
+    return time(field, f"{text}T00:00" if _DATE.match(text) else text)
 
 
 def query(request: Request, known: Mapping[str, Any]) -> dict[str, Any]:

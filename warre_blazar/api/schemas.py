@@ -88,3 +88,41 @@ RESERVATION_CREATE: Schema = {
         "instance_count": _POSITIVE,
     },
 }
+
+#: Of a reservation only the end can be changed.
+RESERVATION_UPDATE: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["end"],
+    "properties": {"end": _TIME},
+}
+
+_IDS: Schema = {"type": "array", "maxItems": 1000, "uniqueItems": True, "items": _NAME}
+
+_WINDOW: dict[str, Schema] = {
+    "start": _TIME,
+    "end": _TIME,
+    "note": _nullable({"type": "string", "maxLength": 4096, "pattern": _PROSE}),
+    "flavor_ids": _IDS,
+}
+
+WINDOW_CREATE: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["start", "end"],
+    "properties": _WINDOW,
+}
+
+WINDOW_UPDATE: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "minProperties": 1,
+    "properties": _WINDOW,
+}
+
+ACCESS_CREATE: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["flavor_id", "project_id"],
+    "properties": {"flavor_id": _NAME, "project_id": {**_NAME, "maxLength": 255}},
+}

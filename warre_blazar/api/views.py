@@ -3,9 +3,13 @@
 import datetime
 from typing import Any
 
+from warre_blazar.db.access import Access
 from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import states
 from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.window import Window
+from warre_blazar.services.limits import Standing
 
 
 def _time(value: datetime.datetime | None) -> str | None:
@@ -51,4 +55,36 @@ def reservation(item: Reservation, its_flavor: Flavor) -> dict[str, Any]:
         "lease_id": item.lease_id,
         "compute_flavor": item.reservation_id if made else None,
         "created_at": _time(item.created_at),
+    }
+
+
+def span(item: Span) -> dict[str, Any]:
+    """A span of time in which a flavor is free."""
+    return {"start": _time(item.start), "end": _time(item.end)}
+
+
+def access(item: Access) -> dict[str, Any]:
+    """A project's right to a private flavor; ``flavor`` is its id."""
+    return {"id": item.id, "flavor": item.flavor_id, "project_id": item.project_id}
+
+
+def window(item: Window) -> dict[str, Any]:
+    """A maintenance window."""
+    return {
+        "id": item.id,
+        **span(item.span),
+        "note": item.note,
+        "flavors": [{"id": flavor_id, "name": name} for flavor_id, name in item.flavors],
+    }
+
+
+def limits(item: Standing) -> dict[str, Any]:
+    """A project's limits and what it uses of them."""
+    return {
+        "absolute": {
+            "maxHours": item.max_hours,
+            "maxReservations": item.max_reservations,
+            "totalHoursUsed": item.hours,
+            "totalReservationsUsed": item.reservations,
+        }
     }

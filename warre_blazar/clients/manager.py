@@ -83,6 +83,15 @@ def create_lease(context: Mapping[str, Any], values: Mapping[str, Any]) -> dict[
         return _client().call(dict(context), "create_lease", lease_values=dict(values))
 
 
+def update_lease(context: Mapping[str, Any], lease_id: str, values: Mapping[str, Any]) -> None:
+    """Change a lease.
+
+    :raises Refused, ServiceUnavailable, ServiceRefused, NoAnswer:
+    """
+    with _refusals():
+        _client().call(dict(context), "update_lease", lease_id=lease_id, values=dict(values))
+
+
 def delete_lease(context: Mapping[str, Any], lease_id: str) -> None:
     """Delete a lease, its servers too.
 

@@ -117,3 +117,30 @@ backings = sa.Table(
     sa.Column("open_done", sa.Boolean, nullable=False),
     sa.Column("created_at", sa.DateTime, nullable=False),
 )
+
+windows = sa.Table(
+    "warre_windows",
+    metadata,
+    sa.Column("id", _string(64), primary_key=True),
+    sa.Column("start_date", sa.DateTime, nullable=False),
+    sa.Column("end_date", sa.DateTime, nullable=False),
+    sa.Column("note", _text()),
+    sa.Column("created_at", sa.DateTime, nullable=False),
+)
+
+window_flavors = sa.Table(
+    "warre_window_flavors",
+    metadata,
+    sa.Column(
+        "window_id",
+        _string(64),
+        sa.ForeignKey("warre_windows.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column(
+        "flavor_id",
+        _string(64),
+        sa.ForeignKey("warre_flavors.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+)

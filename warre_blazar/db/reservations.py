@@ -234,3 +234,21 @@ def lease_owner(db: Session, reservation_id: str) -> sa.RowMapping | None:
         .where(_R.c.id == reservation_id)
     )
     return db.execute(query).mappings().first()
+
+
+def usage(db: Session, project_id: str) -> tuple[int, int]:
+    """How many reservations and hours a project holds that are still to be used.
+
+    Hours are the length, a started hour counted whole, times the instances.
+    """
+    query = (
+        sa.select(_L.c.status, _R.c.status, _L.c.start_date, _L.c.end_date, _W.c.instance_count)
+        .select_from(_JOINED)
+        .where(_L.c.project_id == project_id, _R.c.status != "deleted")
+    )
+    held = [
+        timeline.Span(start, end).hours() * count
+        for lease, reservation, start, end, count in db.execute(query)
+        if states.derive(lease, reservation) in states.LIVE
+    ]
+    return len(held), sum(held)

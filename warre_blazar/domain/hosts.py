@@ -1,6 +1,8 @@
 """Which hosts hold a booking: arithmetic over a snapshot of hosts and what they hold already."""
 
+import collections
 import dataclasses
+import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -62,17 +64,38 @@ class Host:
 
     def room(self, asked: Mapping[str, int], window: timeline.Span) -> int:
         """How many more instances that take ``asked`` fit throughout ``window``."""
-        held = [h for h in self.holdings if h.span.overlaps(window)]
-        if any(h.resources is None for h in held):
-            return 0
-        counts = []
-        for cls, amount in asked.items():
-            inventory = self.inventories.get(cls)
-            if inventory is None or not inventory.takes(amount):
-                return 0
-            free = inventory.capacity - self._peak(held, cls, window)
-            counts.append(max(free // amount, 0))
-        return min(counts, default=0)
+        return min(level for _, level in self.levels(asked, window).steps)
+
+    def levels(self, asked: Mapping[str, int], window: timeline.Span) -> timeline.Levels:
+        """How many more instances that take ``asked`` fit at each moment of ``window``."""
+        fits = {cls: self.inventories.get(cls) for cls in asked}
+        if any(inv is None or not inv.takes(asked[cls]) for cls, inv in fits.items()):
+            return timeline.Levels([(window.start, 0)])
+        free = {cls: inv.capacity for cls, inv in fits.items() if inv is not None}
+        changes = self._changes(window)
+        steps = []
+        wholes = 0
+        for moment in sorted(changes):
+            for sign, resources in changes[moment]:
+                wholes += sign * (resources is None)
+                for cls in free:
+                    free[cls] -= sign * (resources or {}).get(cls, 0)
+            level = min(free[cls] // amount for cls, amount in asked.items())
+            steps.append((moment, 0 if wholes else max(level, 0)))
+        return timeline.Levels(steps)
+
+    def _changes(
+        self, window: timeline.Span
+    ) -> dict[datetime.datetime, list[tuple[int, Mapping[str, int] | None]]]:
+        """At each moment of the window, what begins (1) or ends (-1) to be held."""
+        changes: dict[datetime.datetime, list[tuple[int, Mapping[str, int] | None]]]
+        changes = collections.defaultdict(list, {window.start: []})
+        for held in self.holdings:
+            if held.span.overlaps(window):
+                changes[max(held.span.start, window.start)].append((1, held.resources))
+                if held.span.end < window.end:
+                    changes[held.span.end].append((-1, held.resources))
+        return changes
 
     def fullness(self, asked: Iterable[str], window: timeline.Span) -> float:
         """The largest share of any of the classes that is held at some moment, 0.0 to 1.0."""
@@ -90,6 +113,11 @@ class Host:
         return timeline.peak(
             (timeline.Claim(h.span, (h.resources or {}).get(cls, 0)) for h in holdings), window
         )
+
+    def padded(self, tail: datetime.timedelta) -> "Host":
+        """The host as if all that it holds went on for ``tail``, for cleaning."""
+        held = [dataclasses.replace(h, span=h.span.padded(tail)) for h in self.holdings]
+        return dataclasses.replace(self, holdings=held)
 
     def without(self, reservation_id: str) -> "Host":
         """The host as if one reservation weren't on it."""

@@ -22,6 +22,10 @@ class Span:
         """Whether the two have any time in common."""
         return self.start < other.end and other.start < self.end
 
+    def contains(self, other: "Span") -> bool:
+        """Whether all of the other lies within this one."""
+        return self.start <= other.start and other.end <= self.end
+
     def padded(self, tail: datetime.timedelta) -> Self:
         """The same span with ``tail`` added after its end, for cleaning."""
         end = self.end + min(tail, datetime.datetime.max - self.end)
@@ -38,6 +42,10 @@ class Claim:
 
     span: Span
     amount: int
+
+    def padded(self, tail: datetime.timedelta) -> Self:
+        """The same claim with ``tail`` added after its end, for cleaning."""
+        return dataclasses.replace(self, span=self.span.padded(tail))
 
 
 def peak(claims: Iterable[Claim], window: Span) -> int:

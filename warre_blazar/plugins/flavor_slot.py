@@ -11,10 +11,11 @@ from blazar.plugins import base
 from oslo_config import cfg
 from oslo_utils import timeutils
 
-from warre_blazar import conf, enforcement, exceptions
+from warre_blazar import conf, enforcement, exceptions, policy
 from warre_blazar.db import hosts, session
 from warre_blazar.domain.timeline import Span
 from warre_blazar.plugins import errors, monitor
+from warre_blazar.policies import reservations as policies
 from warre_blazar.services import reservations
 
 RESOURCE_TYPE = "flavor:slot"
@@ -69,7 +70,10 @@ class FlavorSlotPlugin(base.BasePlugin):
         with errors.translated(updating=True):
             _check_unchanged(reservation_id, values)
             reservations.move(
-                reservation_id, Span(values["start_date"], values["end_date"]), _cleaning()
+                reservation_id,
+                Span(values["start_date"], values["end_date"]),
+                _cleaning(),
+                _in_windows(),
             )
 
     def on_start(self, resource_id: str) -> None:
@@ -116,6 +120,16 @@ def _cleaning() -> datetime.timedelta:
     return datetime.timedelta(minutes=cfg.CONF.cleaning_time)
 
 
+def _in_windows() -> bool:
+    """Whether the caller may book inside maintenance windows.
+
+    Blazar works in the context of the lease's trust, whose roles are the owner's; below it lies
+    the context of the request, which has the caller's own.
+    """
+    request_context = context.BlazarContext._context_stack.stack[0]
+    return policy.allows(request_context, policies.IN_WINDOW)
+
+
 def _reservation_id(resource_id: str) -> str:
     found = db_api.instance_reservation_get(resource_id)
     if found is None:
@@ -138,6 +152,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> reservations.Request
         span=Span(values["start_date"], values["end_date"]),
         now=timeutils.utcnow(),
         cleaning=_cleaning(),
+        in_windows=_in_windows(),
     )
 
 

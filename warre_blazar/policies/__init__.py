@@ -4,9 +4,11 @@ import itertools
 
 from oslo_policy import policy
 
-from warre_blazar.policies import flavors, reservations
+from warre_blazar.policies import access, flavors, limits, reservations, windows
+
+_MODULES = (flavors, access, reservations, windows, limits)
 
 
 def list_rules() -> list[policy.RuleDefault]:
     """For oslopolicy-sample-generator and our enforcer."""
-    return list(itertools.chain(flavors.RULES, reservations.RULES))
+    return list(itertools.chain.from_iterable(module.RULES for module in _MODULES))

@@ -7,6 +7,7 @@ CREATE = "warre:flavor:create"
 LIST = "warre:flavor:list"
 LIST_ALL = "warre:flavor:list:all"
 GET = "warre:flavor:get"
+FREE = "warre:flavor:free"
 UPDATE = "warre:flavor:update"
 DELETE = "warre:flavor:delete"
 
@@ -31,6 +32,12 @@ RULES = [
         base.PROJECT_READER_OR_ADMIN,
         "Show a flavor that the project may book.",
         [{"path": _ONE, "method": "GET"}],
+    ),
+    policy.DocumentedRuleDefault(
+        FREE,
+        base.PROJECT_READER_OR_ADMIN,
+        "See when a flavor is free.",
+        [{"path": f"{_ONE}/freeslots", "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         UPDATE, "rule:admin", "Change a flavor.", [{"path": _ONE, "method": "PATCH"}]

@@ -4,9 +4,11 @@ from blazar.policies import base
 from oslo_policy import policy
 
 CREATE = "warre:reservation:create"
+IN_WINDOW = "warre:reservation:create:in_window"
 LIST = "warre:reservation:list"
 LIST_ALL = "warre:reservation:list:all"
 GET = "warre:reservation:get"
+UPDATE = "warre:reservation:update"
 DELETE = "warre:reservation:delete"
 
 _LIST: policy.Operation = {"path": "/v2/reservations", "method": "GET"}
@@ -20,6 +22,18 @@ RULES = [
         [{"path": "/v2/reservations", "method": "POST"}],
     ),
     policy.DocumentedRuleDefault(
+        IN_WINDOW,
+        "rule:admin",
+        "Book, or extend a reservation, inside a maintenance window. blazar-manager asks this of "
+        "the roles of whoever sent the request, so its policy file counts.",
+        [
+            {"path": "/v2/reservations", "method": "POST"},
+            {"path": "/v2/reservations/{reservation_id}", "method": "PATCH"},
+            {"path": "/v1/leases", "method": "POST"},
+            {"path": "/v1/leases/{lease_id}", "method": "PUT"},
+        ],
+    ),
+    policy.DocumentedRuleDefault(
         LIST, base.PROJECT_READER_OR_ADMIN, "List the project's reservations.", [_LIST]
     ),
     policy.DocumentedRuleDefault(
@@ -30,6 +44,12 @@ RULES = [
         base.PROJECT_READER_OR_ADMIN,
         "Show a reservation; others' don't exist for who may not.",
         [{"path": _ONE, "method": "GET"}],
+    ),
+    policy.DocumentedRuleDefault(
+        UPDATE,
+        base.PROJECT_MEMBER_OR_ADMIN,
+        "Extend or shorten a reservation; others' don't exist for who may not.",
+        [{"path": _ONE, "method": "PATCH"}],
     ),
     policy.DocumentedRuleDefault(
         DELETE,

@@ -1,6 +1,8 @@
 """What the API does with reservations through the manager, who decides."""
 
+import contextlib
 import dataclasses
+import datetime
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +11,7 @@ from oslo_utils import uuidutils
 from warre_blazar import exceptions
 from warre_blazar.clients import manager, trusts
 from warre_blazar.db.reservations import Reservation
+from warre_blazar.domain import rules
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.services import reservations
 
@@ -47,9 +50,8 @@ def create(caller: Caller, request: reservations.Request) -> tuple[Reservation, 
         ],
     }
     try:
-        manager.create_lease(caller.context, lease)
-    except manager.NoAnswer:
-        pass
+        with contextlib.suppress(manager.NoAnswer):
+            manager.create_lease(caller.context, lease)
     except exceptions.WarreError:
         trusts.discard(caller.token, trust_id)
         raise
@@ -57,6 +59,25 @@ def create(caller: Caller, request: reservations.Request) -> tuple[Reservation, 
     if found is None:
         raise exceptions.NoAnswer(name)
     return found
+
+
+def move(
+    caller: Caller, reservation: Reservation, end: datetime.datetime
+) -> tuple[Reservation, Flavor]:
+    """Extend or shorten a reservation; the start stays.
+
+    When the manager doesn't answer in time the reservation is as it is by then.
+
+    :raises LeaseShared: the lease holds other reservations, which would move too.
+    :raises WarreError: refused, and nothing has changed.
+    """
+    rules.check_period(dataclasses.replace(reservation.span, end=end))
+    reservations.check_sole(reservation)
+    with contextlib.suppress(manager.NoAnswer):
+        manager.update_lease(
+            caller.context, reservation.lease_id, {"end_date": end.strftime(_LEASE_TIME)}
+        )
+    return reservations.get(reservation.id, None)
 
 
 def delete(caller: Caller, reservation: Reservation) -> bool:

@@ -26,6 +26,6 @@ def check_reservations(ids: Iterable[str], span: Span) -> None:
     with session.reader() as db:
         for reservation_id in ids:
             found = reservations.find(db, reservation_id)
-            if found is None or (found.span.start <= span.start and span.end <= found.span.end):
+            if found is None or found.span.contains(span):
                 continue
             rules.check_length(flavors.get_many(db, {found.flavor_id})[found.flavor_id], span)

@@ -12,7 +12,7 @@ from oslo_serialization import jsonutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import exceptions
-from warre_blazar.db import backings, flavors, hosts, reservations, session
+from warre_blazar.db import backings, flavors, hosts, reservations, session, windows
 from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import hosts as placing
 from warre_blazar.domain import rules, states, timeline
@@ -36,6 +36,8 @@ class Request:
     now: datetime.datetime
     #: Blazar's cleaning_time: what has to be free after the end.
     cleaning: datetime.timedelta
+    #: Whether the caller's own roles let them book inside a maintenance window.
+    in_windows: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,7 +116,14 @@ def _place(db: Session, request: Request) -> Place:
     rules.check_future(request.span, request.now)
     accessible = flavors.is_accessible(db, flavor, request.project_id)
     rules.check_bookable(flavor, accessible, request.span)
+    if not request.in_windows:
+        _check_windows(db, flavor, request.span)
     return _find_place(db, flavor, flavor.shape, request.count, request.span, request.cleaning)
+
+
+def _check_windows(db: Session, flavor: Flavor, span: timeline.Span) -> None:
+    if windows.closing(db, flavor.id, span):
+        raise exceptions.InMaintenance
 
 
 def _find_place(
@@ -133,15 +142,10 @@ def _find_place(
     window = span.padded(cleaning)
     reach = timeline.Span(window.start - cleaning, window.end)
     but = mine.reservation_id if mine else None
-    taken = timeline.peak(
-        (
-            dataclasses.replace(c, span=c.span.padded(cleaning))
-            for c in reservations.slot_claims(db, flavor.id, reach, but)
-        ),
-        window,
-    )
+    claims = reservations.slot_claims(db, flavor.id, reach, but)
+    taken = timeline.peak((c.padded(cleaning) for c in claims), window)
     rules.check_slots(flavor, taken, count)
-    found = [_with_cleaning(h, cleaning) for h in hosts.snapshot(db, shape, reach)]
+    found = [h.padded(cleaning) for h in hosts.snapshot(db, shape, reach)]
     preferred = {}
     if mine:
         preferred = hosts.allocated(db, mine.reservation_id)
@@ -153,11 +157,6 @@ def _find_place(
         # Its servers are there already.
         raise exceptions.HostsExhausted(count, 0, len(preferred))
     return Place(flavor, [h for h in found if h.id in chosen], chosen)
-
-
-def _with_cleaning(host: placing.Host, cleaning: datetime.timedelta) -> placing.Host:
-    padded = [dataclasses.replace(h, span=h.span.padded(cleaning)) for h in host.holdings]
-    return dataclasses.replace(host, holdings=padded)
 
 
 def _insert_instance_reservation(db: Session, reservation_id: str, place: Place, count: int) -> str:
@@ -207,20 +206,25 @@ def _confirm(reservation_id: str, aggregate_id: int) -> None:
         raise exceptions.InvalidState("The reservation was deleted while it was made")
 
 
-def move(reservation_id: str, span: timeline.Span, cleaning: datetime.timedelta) -> None:
+def move(
+    reservation_id: str, span: timeline.Span, cleaning: datetime.timedelta, in_windows: bool = False
+) -> None:
     """Promise a reservation another time; Blazar, whose lease is UPDATING, writes it afterwards.
 
     A reservation keeps its hosts where they have room, and before its start may change them.
 
+    :param in_windows: whether the caller may book inside a maintenance window.
     :raises ReservationNotFound, InvalidState, InvalidPeriod, FlavorNotBookable, SlotsExhausted,
         HostsExhausted, TryAgain: nothing changed.
     """
     with _admission:
-        _move(reservation_id, span, cleaning)
+        _move(reservation_id, span, cleaning, in_windows)
 
 
 @session.retried
-def _move(reservation_id: str, span: timeline.Span, cleaning: datetime.timedelta) -> None:
+def _move(
+    reservation_id: str, span: timeline.Span, cleaning: datetime.timedelta, in_windows: bool
+) -> None:
     with session.writer() as db:
         mine = reservations.find(db, reservation_id)
         if mine is None:
@@ -229,11 +233,13 @@ def _move(reservation_id: str, span: timeline.Span, cleaning: datetime.timedelta
             raise exceptions.InvalidState(f"Reservation {mine.id} is {mine.state}")
         rules.check_period(span)
         reservations.promise(db, reservation_id, span)
-        if mine.span.start <= span.start and span.end <= mine.span.end:
+        if mine.span.contains(span):
             return  # less than it holds already
         flavor = flavors.get_many(db, {mine.flavor_id})[mine.flavor_id]
         accessible = flavors.is_accessible(db, flavor, mine.project_id)
         rules.check_bookable(flavor, accessible, span)
+        if not in_windows:
+            _check_windows(db, flavor, span)
         place = _find_place(db, flavor, mine.shape, mine.instance_count, span, cleaning, mine)
         flavors.update(db, flavor, {})
         hosts.claim(db, place.hosts)

@@ -1,15 +1,20 @@
 """/flavors"""
 
+import datetime
 from typing import Any
 
 import pecan
+from oslo_config import cfg
 from oslo_utils import timeutils
 
 from warre_blazar import exceptions, policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
+from warre_blazar.domain.timeline import Span
 from warre_blazar.policies import flavors as policies
-from warre_blazar.services import flavors
+from warre_blazar.services import flavors, freeslots
+
+cfg.CONF.import_opt("cleaning_time", "blazar.config")
 
 _LIST_QUERY = {
     "all_projects": parsing.boolean,
@@ -20,10 +25,15 @@ _LIST_QUERY = {
 }
 
 
+_FREE_QUERY = {"start": parsing.moment, "end": parsing.moment, "count": parsing.positive}
+_FREE_DAYS = datetime.timedelta(days=365)
+
+
 class FlavorsController(base.Controller):
     """Flavors: what can be booked."""
 
     name = "flavors"
+    _custom_actions = {"freeslots": ["GET"]}  # noqa: RUF012
 
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
@@ -47,6 +57,28 @@ class FlavorsController(base.Controller):
         policy.authorise(context, policies.GET)
         parsing.query(pecan.request, {})
         return views.flavor(_visible(base.item(path)))
+
+    @pecan.expose("json")
+    def freeslots(self, *path: str, **_query: Any) -> Any:
+        context = base.context()
+        policy.authorise(context, policies.FREE)
+        flavor_id = base.item(path)
+        query = parsing.query(pecan.request, _FREE_QUERY)
+        now = timeutils.utcnow().replace(second=0, microsecond=0)
+        start = query.get("start", now)
+        window = Span(start, query.get("end", start + _FREE_DAYS))
+        if window.end <= window.start:
+            raise exceptions.InvalidField("end", "expected a time after the start")
+        question = freeslots.Question(
+            flavor=flavor_id,
+            project_id=context.project_id,
+            everything=policy.allows(context, policies.LIST_ALL),
+            count=query.get("count", 1),
+            window=window,
+            now=now,
+            cleaning=datetime.timedelta(minutes=cfg.CONF.cleaning_time),
+        )
+        return [views.span(s) for s in freeslots.find(question)]
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:

@@ -64,8 +64,18 @@ class ReservationsController(base.Controller):
             span=Span(values["start"], values["end"]),
             now=timeutils.utcnow(),
             cleaning=datetime.timedelta(minutes=cfg.CONF.cleaning_time),
+            in_windows=policy.allows(context, policies.IN_WINDOW),
         )
         return views.reservation(*bookings.create(_caller(), request))
+
+    @pecan.expose("json")
+    def patch(self, *path: str, **_query: Any) -> Any:
+        reservation_id = base.item(path)
+        found, _ = _find(policies.UPDATE, reservation_id)
+        parsing.query(pecan.request, {})
+        values = parsing.body(pecan.request, schemas.RESERVATION_UPDATE)
+        moved = bookings.move(_caller(), found, values["end"])
+        return views.reservation(*moved)
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:

@@ -1,0 +1,54 @@
+"""/flavorprojects"""
+
+from typing import Any
+
+import pecan
+
+from warre_blazar import exceptions, policy
+from warre_blazar.api import parsing, schemas, views
+from warre_blazar.api.controllers import base
+from warre_blazar.policies import access as policies
+from warre_blazar.services import access
+
+_LIST_QUERY = {"flavor_id": parsing.word, "project_id": parsing.word, **base.PAGING}
+
+
+class FlavorProjectsController(base.Controller):
+    """Access: which projects may book which private flavors."""
+
+    name = "flavorprojects"
+
+    @pecan.expose("json")
+    def get_all(self, **_query: Any) -> Any:
+        policy.authorise(base.context(), policies.LIST)
+        query = parsing.query(pecan.request, _LIST_QUERY)
+        limit, offset = base.page_of(query)
+        found, total = access.listing(query, limit, offset)
+        return base.listing([views.access(a) for a in found], total, limit, offset)
+
+    @pecan.expose("json")
+    def get_one(self, *path: str, **_query: Any) -> Any:
+        access_id = base.item(path)
+        _authorise_one(policies.GET, access_id)
+        return views.access(access.get(access_id))
+
+    @pecan.expose("json")
+    def post(self, **_query: Any) -> Any:
+        policy.authorise(base.context(), policies.CREATE)
+        parsing.query(pecan.request, {})
+        values = parsing.body(pecan.request, schemas.ACCESS_CREATE)
+        return views.access(access.grant(values["flavor_id"], values["project_id"]))
+
+    @pecan.expose("json")
+    def delete(self, *path: str, **_query: Any) -> Any:
+        access_id = base.item(path)
+        _authorise_one(policies.DELETE, access_id)
+        access.revoke(access_id)
+        return base.empty(204)
+
+
+def _authorise_one(rule: str, access_id: str) -> None:
+    """As in Warre, what one may not see isn't there."""
+    parsing.query(pecan.request, {})
+    if not policy.allows(base.context(), rule):
+        raise exceptions.AccessNotFound(access_id)
