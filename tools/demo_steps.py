@@ -168,26 +168,27 @@ def use(alpha: Person, beta: Person, nova_flavor: str) -> None:
             fail("another project booted on the reservation")
 
 
-def leftovers(admin: Person, reservation_id: str, servers: set[str]) -> list[str]:
+def leftovers(admin: Person, booked: dict[str, Any], servers: set[str]) -> list[str]:
     """What Nova and Placement still have of a reservation."""
     compute, placement = admin.cloud.compute, admin.cloud.placement
+    reservation_id, nova_flavor = booked["id"], booked["compute_flavor"]
     cls = "CUSTOM_RESERVATION_" + reservation_id.upper().replace("-", "_")
     here = {s.id for s in compute.servers(details=False, all_projects=True)}
     found = [f"server {s}" for s in servers & here]
-    found += [f"flavor {f.id}" for f in compute.flavors(is_public=None) if f.id == reservation_id]
+    found += [f"flavor {f.id}" for f in compute.flavors(is_public=None) if f.id == nova_flavor]
     found += [f"aggregate {a.name}" for a in compute.aggregates() if a.name == reservation_id]
     found += [f"class {c.name}" for c in placement.resource_classes() if c.name == cls]
     return found
 
 
-def give_back(admin: Person, alpha: Person, reservation_id: str) -> None:
+def give_back(admin: Person, alpha: Person, booked: dict[str, Any]) -> None:
     servers = {s.id for s in alpha.cloud.compute.servers() if s.name.startswith("demo-")}
-    before = leftovers(admin, reservation_id, servers)
+    before = leftovers(admin, booked, servers)
     print(f"   before: {', '.join(before)}")
     if len(before) < 5:
         fail("expected two servers, a flavor, an aggregate and a resource class")
-    alpha.asks("DELETE", f"/v2/reservations/{reservation_id}/", want=204)
-    after = leftovers(admin, reservation_id, servers)
+    alpha.asks("DELETE", f"/v2/reservations/{booked['id']}/", want=204)
+    after = leftovers(admin, booked, servers)
     print(f"   after:  {', '.join(after) or 'nothing'}")
     if after:
         fail("something is left")
@@ -220,7 +221,7 @@ def main() -> None:
     with step("1 more is taken"):
         other = book(beta, overlapping, 1)
     with step("alpha ends the reservation: servers, flavor, aggregate and class go with it"):
-        give_back(admin, alpha, booked["id"])
+        give_back(admin, alpha, booked)
     with step("beta gives back what it booked"):
         beta.asks("DELETE", f"/v2/reservations/{other['id']}/", want=204)
     print("\nAll steps showed what they should.")

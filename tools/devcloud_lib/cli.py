@@ -52,6 +52,8 @@ def _add_whole(
     down.set_defaults(run=commands.down)
     status = found.add_parser("status", parents=[common], help="which services run")
     status.set_defaults(run=commands.status)
+    hosts = found.add_parser("hosts", parents=[common], help="register all computes in Blazar")
+    hosts.set_defaults(run=commands.hosts)
     env = found.add_parser("env", parents=[common], help="shell lines to source for the clients")
     env.add_argument("user", nargs="?", default="admin", choices=("admin", "alpha", "beta"))
     env.set_defaults(run=commands.env)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from devcloud_lib import bus, cloud, environment, processes, settings
+from devcloud_lib import bus, cloud, content, environment, processes, settings
 from devcloud_lib.console import Failure, say
 from devcloud_lib.layout import Layout
 from devcloud_lib.service import Service
@@ -56,6 +56,11 @@ def status(home: Path, _options: argparse.Namespace) -> int:
         record = processes.running(service.pid_file)
         print(f"{service.name:20} {f'up, pid {record.pid}' if record else 'down'}")
     return 0 if all(service.running() for service in services) else 1
+
+
+def hosts(home: Path, _options: argparse.Namespace) -> int:
+    content.register_hosts(_layout(home))
+    return 0
 
 
 def env(home: Path, options: argparse.Namespace) -> int:

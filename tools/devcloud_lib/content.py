@@ -43,16 +43,30 @@ def blazar_endpoint(layout: Layout) -> str:
 
 
 def resources(layout: Layout) -> str:
-    """Make the aggregate, network and image; what to print."""
+    """Make the aggregates, network and image; what to print."""
     wanted = {
         **_login(layout),
         "aggregate": "freepool",
+        "zone": "az1",
+        "zone_host": computes(layout)[-1],
         "network": "shared",
         "cidr": "10.20.0.0/16",
         "image": "tiny",
     }
     made = _run_inside(layout, "resources", wanted, layout.state("resources.json"))
-    return "aggregate freepool, network shared and image tiny made" if made else ""
+    return "aggregates freepool and az1, network shared and image tiny made" if made else ""
+
+
+def computes(layout: Layout) -> list[str]:
+    """The names of the computes."""
+    return [f"cmp{number}" for number in range(1, layout.settings.computes + 1)]
+
+
+def register_hosts(layout: Layout) -> None:
+    """Let Blazar lend out all computes; those it has already stay as they are."""
+    wanted = {**_login(layout), "hosts": computes(layout)}
+    command = [str(layout.venv / "bin" / "python"), str(_INSIDE / "hosts.py")]
+    subprocess.run(command, input=json.dumps(wanted), text=True, check=True)
 
 
 def _login(layout: Layout) -> dict[str, Any]:

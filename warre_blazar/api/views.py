@@ -9,6 +9,7 @@ from warre_blazar.domain import states
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.window import Window
+from warre_blazar.services import backing
 from warre_blazar.services.limits import Standing
 
 
@@ -53,7 +54,7 @@ def reservation(item: Reservation, its_flavor: Flavor) -> dict[str, Any]:
         "project_id": item.project_id,
         "user_id": item.user_id,
         "lease_id": item.lease_id,
-        "compute_flavor": item.reservation_id if made else None,
+        "compute_flavor": backing.nova_flavor(item.reservation_id) if made else None,
         "created_at": _time(item.created_at),
     }
 

@@ -159,7 +159,7 @@ def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[
     for right, moment in enumerate(moments):
         grew = True
         for index, level in changes[moment]:
-            total += lows[index].push(right, level)
+            total += lows[index].push(right, level) + lows[index].drop_before(left)
         while total < count and left <= right:
             if grew and left < right:
                 found.append(Span(moments[left], moment))

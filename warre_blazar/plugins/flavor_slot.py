@@ -16,7 +16,7 @@ from warre_blazar.db import hosts, session
 from warre_blazar.domain.timeline import Span
 from warre_blazar.plugins import errors, monitor
 from warre_blazar.policies import reservations as policies
-from warre_blazar.services import reservations
+from warre_blazar.services import backing, reservations
 
 RESOURCE_TYPE = "flavor:slot"
 
@@ -170,7 +170,8 @@ def _check_unchanged(reservation_id: str, values: Mapping[str, Any]) -> None:
     if unknown:
         raise exceptions.InvalidField(min(unknown), "Unknown field")
     found, flavor = reservations.get(reservation_id, None)
-    if values.get("flavor_id") not in (None, flavor.id, flavor.name, reservation_id):
+    nova_flavor = backing.nova_flavor(reservation_id)
+    if values.get("flavor_id") not in (None, flavor.id, flavor.name, nova_flavor):
         raise exceptions.FixedValue("flavor_id")
     if values.get("amount") not in (None, found.instance_count, str(found.instance_count)):
         raise exceptions.FixedValue("amount")

@@ -31,6 +31,14 @@ def resource_class(reservation_id: str) -> str:
     return "CUSTOM_RESERVATION_" + reservation_id.upper().replace("-", "_")
 
 
+def nova_flavor(reservation_id: str) -> str:
+    """The id of a reservation's Nova flavor: the reservation's own, without its dashes.
+
+    Warre's clients know a reservation and its Nova flavor as two things with different ids.
+    """
+    return reservation_id.replace("-", "")
+
+
 def make(reservation_id: str, project_id: str, shape: Shape) -> int:
     """Make the Nova flavor, the aggregate and the resource class; nobody is let in yet.
 
@@ -50,7 +58,7 @@ def make(reservation_id: str, project_id: str, shape: Shape) -> int:
     with session.writer() as db:
         backings.update(db, reservation_id, aggregate_id=aggregate_id)
     nova.make_flavor(
-        reservation_id,
+        nova_flavor(reservation_id),
         _FLAVOR_PREFIX + reservation_id,
         vcpus=shape.vcpu,
         ram=shape.memory_mb,
@@ -91,7 +99,7 @@ def open_to_project(reservation_id: str) -> None:
         if backing.aggregate_id is not None:
             nova.add_host(backing.aggregate_id, service_host)
         placement.offer(hypervisor, cls, count)
-    nova.grant(reservation_id, backing.project_id)
+    nova.grant(nova_flavor(reservation_id), backing.project_id)
     with session.writer() as db:
         backings.update(db, reservation_id, open_done=True)
 
@@ -112,13 +120,13 @@ def remove(reservation_id: str, patience: float) -> None:
 def _remove(backing: Backing, patience: float) -> None:
     reservation_id = backing.reservation_id
     if backing.opened:
-        nova.revoke(reservation_id, backing.project_id)
+        nova.revoke(nova_flavor(reservation_id), backing.project_id)
         _remove_servers(reservation_id, patience)
     placement.remove_class(resource_class(reservation_id))
     aggregate_id = backing.aggregate_id or nova.find_aggregate(reservation_id)
     if aggregate_id is not None:
         nova.remove_aggregate(aggregate_id)
-    nova.remove_flavor(reservation_id)
+    nova.remove_flavor(nova_flavor(reservation_id))
     with session.writer() as db:
         backings.delete(db, reservation_id)
 
@@ -126,7 +134,7 @@ def _remove(backing: Backing, patience: float) -> None:
 def _remove_servers(reservation_id: str, patience: float) -> None:
     deadline = time.monotonic() + patience
     wait = _FIRST_POLL
-    while servers := nova.servers_on(reservation_id):
+    while servers := nova.servers_on(nova_flavor(reservation_id)):
         for server in servers:
             nova.delete_server(server)
         if time.monotonic() + wait > deadline:

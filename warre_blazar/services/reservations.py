@@ -187,7 +187,7 @@ def _insert_instance_reservation(db: Session, reservation_id: str, place: Place,
             disk_gb=(shape.disk_gb + shape.ephemeral_gb) * per_host,
             amount=count,
             resource_properties=jsonutils.dumps(source),
-            flavor_id=reservation_id,
+            flavor_id=backing.nova_flavor(reservation_id),
         )
     )
     return resource_id

@@ -1,4 +1,4 @@
-"""Make the aggregate, network and image that servers need. Repeating changes nothing."""
+"""Make the aggregates, network and image that servers need. Repeating changes nothing."""
 
 import json
 import sys
@@ -11,6 +11,7 @@ from openstack.connection import Connection
 def main(wanted: dict[str, Any]) -> None:
     cloud = connect(wanted["auth_url"], wanted["password"], wanted["region"])
     ensure_aggregate(cloud, wanted["aggregate"])
+    ensure_zone(cloud, wanted["zone"], wanted["zone_host"])
     ensure_network(cloud, wanted["network"], wanted["cidr"])
     ensure_image(cloud, wanted["image"])
 
@@ -18,6 +19,14 @@ def main(wanted: dict[str, Any]) -> None:
 def ensure_aggregate(cloud: Connection, name: str) -> None:
     if name not in {aggregate.name for aggregate in cloud.compute.aggregates()}:
         cloud.compute.create_aggregate(name=name)
+
+
+def ensure_zone(cloud: Connection, name: str, host: str) -> None:
+    """An availability zone with one compute, for flavors that ask for one."""
+    known = {aggregate.name: aggregate for aggregate in cloud.compute.aggregates()}
+    zone = known.get(name) or cloud.compute.create_aggregate(name=name, availability_zone=name)
+    if not zone.hosts:
+        cloud.compute.add_host_to_aggregate(zone, host)
 
 
 def ensure_network(cloud: Connection, name: str, cidr: str) -> None:
