@@ -3,7 +3,7 @@
 import datetime
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jsonschema
@@ -14,10 +14,13 @@ from warre_blazar.api.schemas import Schema
 
 MAX_BODY = 128 * 1024
 
-_TIME = re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d{1,9})?)?(Z|z|[+-]\d\d:?\d\d)?$")
-_DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?"
+_OFFSET = r"(Z|z|[+-][0-9]{2}:?[0-9]{2})"
+_TIME = f"{_DATE}[T ]{_CLOCK}{_OFFSET}?"
 _EARLIEST, _LATEST = datetime.datetime(1970, 1, 1), datetime.datetime(9000, 1, 1)
-_DIGITS = re.compile(r"^-?[0-9]{1,10}$")
+#: Whole numbers in texts.
+DIGITS = r"-?[0-9]{1,10}"
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 _TYPE_NAMES = {
     "integer": "a whole number",
@@ -40,7 +43,7 @@ def body(request: Request, schema: Schema) -> dict[str, Any]:
     for field, value in document.items():
         # Form values and the like arrive as text; Warre takes them.
         is_integer = properties.get(field, {}).get("type") == "integer"
-        if is_integer and isinstance(value, str) and _DIGITS.match(value):
+        if is_integer and isinstance(value, str) and re.fullmatch(DIGITS, value):
             document[field] = int(value)
     _check(document, schema)
     for field, value in document.items():
@@ -118,7 +121,7 @@ def _expected(error: jsonschema.ValidationError) -> str:
 def time(field: str, text: str) -> datetime.datetime:
     """ISO 8601 with or without offset (without: UTC), to the minute, as naive UTC."""
     try:
-        if not _TIME.match(text):
+        if not re.fullmatch(_TIME, text):
             raise ValueError(text)
         parsed = datetime.datetime.fromisoformat(text)
         if parsed.tzinfo is not None:
@@ -138,7 +141,7 @@ def moment(field: str, text: str) -> datetime.datetime:
     """A query's date (its first minute, in UTC) or time."""
     # A + that wasn't quoted arrives as a space.
     text = re.sub(r" (\d\d:?\d\d)$", r"+\1", text) if "T" in text else text
-    return time(field, f"{text}T00:00" if _DATE.match(text) else text)
+    return time(field, f"{text}T00:00" if re.fullmatch(_DATE, text) else text)
 
 
 def query(request: Request, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,7 +169,7 @@ def boolean(field: str, text: str) -> bool:
 
 def positive(field: str, text: str) -> int:
     """A query's whole number of at least 1."""
-    if not _DIGITS.match(text) or not 1 <= int(text) < 2**31:
+    if not re.fullmatch(DIGITS, text) or not 1 <= int(text) < 2**31:
         raise exceptions.InvalidField(field, "expected a whole number of at least 1")
     return int(text)
 
@@ -181,3 +184,22 @@ def word(field: str, text: str) -> str:
 def next_page(field: str, text: str) -> int:
     """The page number in a listing's ``next`` link."""
     return positive(field, text.removeprefix("/?page="))
+
+
+#: What each of the functions for a query's values takes, for the API's document.
+QUERY_SCHEMAS: dict[Callable[[str, str], Any], Schema] = {
+    boolean: {"type": "string", "enum": sorted(_TRUE | _FALSE), "description": "In any case."},
+    positive: {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
+    word: {"type": "string", "minLength": 1, "maxLength": 255},
+    moment: {
+        "type": "string",
+        "pattern": f"^({_DATE}|{_TIME})$",
+        "examples": ["2026-12-01", "2026-12-01T09:00:00+00:00"],
+        "description": "A date, or an ISO 8601 time with or without offset (without: UTC).",
+    },
+    next_page: {
+        "type": "string",
+        "pattern": r"^(/\?page=)?[0-9]{1,10}$",
+        "description": "The page, as the link to it says it; goes before `page`.",
+    },
+}

@@ -12,9 +12,13 @@ _POSITIVE: Schema = {**_INT, "minimum": 1}
 _NATURAL: Schema = {**_INT, "minimum": 0}
 _BOOLEAN: Schema = {"type": "boolean"}
 # No control characters: they hide in a list, and NUL ends a text in some databases.
-_PRINTABLE = r"^[^\u0000-\u001f\u007f]*$"
-_PROSE = r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$"
-_NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 64, "pattern": _PRINTABLE}
+# (As what may not be in it: in Python a "$" lets a last newline through.)
+_PRINTABLE: Schema = {"not": {"type": "string", "pattern": r"[\u0000-\u001f\u007f]"}}
+_PROSE: Schema = {
+    "not": {"type": "string", "pattern": r"[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]"}
+}
+_TRIMMED: Schema = {"not": {"type": "string", "pattern": r"[\u0000-\u001f\u007f]|^\s|\s$"}}
+_NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 64, **_PRINTABLE}
 _TIME: Schema = {"type": "string", "format": "date-time", "maxLength": 64}
 
 
@@ -23,10 +27,10 @@ def _nullable(schema: Schema) -> Schema:
 
 
 _FLAVOR_TERMS: dict[str, Schema] = {
-    "name": {**_NAME, "pattern": r"^[^\u0000-\u001f\u007f\s]([^\u0000-\u001f\u007f]*\S)?$"},
-    "description": _nullable({"type": "string", "maxLength": 4096, "pattern": _PROSE}),
+    "name": {**_NAME, **_TRIMMED},
+    "description": _nullable({"type": "string", "maxLength": 4096, **_PROSE}),
     "active": _BOOLEAN,
-    "properties": _nullable({"type": "string", "maxLength": 4096, "pattern": _PROSE}),
+    "properties": _nullable({"type": "string", "maxLength": 4096, **_PROSE}),
     "max_length_hours": _POSITIVE,
     "slots": _POSITIVE,
     "is_public": _BOOLEAN,
@@ -34,7 +38,7 @@ _FLAVOR_TERMS: dict[str, Schema] = {
         "type": "object",
         "maxProperties": 128,
         "propertyNames": {"minLength": 1, "maxLength": 255},
-        "additionalProperties": {"type": "string", "maxLength": 255, "pattern": _PRINTABLE},
+        "additionalProperties": {"type": "string", "maxLength": 255, **_PRINTABLE},
     },
     "start": _nullable(_TIME),
     "end": _nullable(_TIME),
@@ -102,7 +106,7 @@ _IDS: Schema = {"type": "array", "maxItems": 1000, "uniqueItems": True, "items":
 _WINDOW: dict[str, Schema] = {
     "start": _TIME,
     "end": _TIME,
-    "note": _nullable({"type": "string", "maxLength": 4096, "pattern": _PROSE}),
+    "note": _nullable({"type": "string", "maxLength": 4096, **_PROSE}),
     "flavor_ids": _IDS,
 }
 
@@ -126,3 +130,90 @@ ACCESS_CREATE: Schema = {
     "required": ["flavor_id", "project_id"],
     "properties": {"flavor_id": _NAME, "project_id": {**_NAME, "maxLength": 255}},
 }
+
+# What the API answers. Times have an offset, which is always UTC's.
+_ID: Schema = {"type": "string", "minLength": 1, "maxLength": 64}
+_MOMENT: Schema = {"type": "string", "format": "date-time"}
+_TEXT: Schema = {"type": "string"}
+
+
+def _answer(**properties: Schema) -> Schema:
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+FLAVOR: Schema = _answer(
+    id=_ID,
+    name=_TEXT,
+    description=_nullable(_TEXT),
+    vcpu=_POSITIVE,
+    memory_mb=_POSITIVE,
+    disk_gb=_POSITIVE,
+    ephemeral_gb=_NATURAL,
+    active=_BOOLEAN,
+    properties=_nullable(_TEXT),
+    max_length_hours=_POSITIVE,
+    slots=_POSITIVE,
+    is_public=_BOOLEAN,
+    extra_specs={"type": "object", "additionalProperties": _TEXT},
+    start=_nullable(_MOMENT),
+    end=_nullable(_MOMENT),
+    category=_nullable(_TEXT),
+    availability_zone=_nullable(_TEXT),
+)
+
+SPAN: Schema = _answer(start=_MOMENT, end=_MOMENT)
+
+RESERVATION: Schema = _answer(
+    id=_ID,
+    flavor={"$ref": "#/components/schemas/Flavor"},
+    instance_count=_POSITIVE,
+    **SPAN["properties"],
+    status={"enum": ["PENDING_CREATE", "ALLOCATED", "ACTIVE", "COMPLETE", "ERROR"]},
+    status_reason=_nullable(_TEXT),
+    project_id=_TEXT,
+    user_id=_nullable(_TEXT),
+    lease_id=_TEXT,
+    compute_flavor={**_nullable(_TEXT), "description": "The Nova flavor to boot on, once made."},
+    created_at=_MOMENT,
+)
+
+ACCESS: Schema = _answer(
+    id=_ID, flavor={**_ID, "description": "The flavor's id."}, project_id=_TEXT
+)
+
+WINDOW: Schema = _answer(
+    id=_ID,
+    **SPAN["properties"],
+    note=_nullable(_TEXT),
+    flavors={"type": "array", "items": _answer(id=_ID, name=_TEXT)},
+)
+
+_LIMIT: Schema = {"type": "integer", "minimum": -1, "description": "-1 is unlimited."}
+
+LIMITS: Schema = _answer(
+    absolute=_answer(
+        maxHours=_LIMIT,
+        maxReservations=_LIMIT,
+        totalHoursUsed={"type": "integer", "minimum": 0},
+        totalReservationsUsed={"type": "integer", "minimum": 0},
+    )
+)
+
+
+def page(items: Schema) -> Schema:
+    """A page of a listing; the last one has no ``next``."""
+    document = _answer(
+        results={"type": "array", "items": items}, total={"type": "integer", "minimum": 0}
+    )
+    document["properties"]["next"] = {"type": "string", "description": "The next page's URL."}
+    return document
+
+
+#: Blazar's three keys, and ours: a stable code, and data where there are any.
+ERROR: Schema = _answer(
+    error_code={"type": "integer", "description": "The status."},
+    error_message={"type": "string", "minLength": 1, "description": "For a person."},
+    error_name=_TEXT,
+    code={"type": "string", "description": "For a program; it stays as it is."},
+)
+ERROR["properties"]["detail"] = {"type": "object", "description": "Data, by the code."}

@@ -1,5 +1,6 @@
 """A snapshot of reservable hosts with all that they hold, in a constant number of queries."""
 
+import datetime
 import json
 import uuid
 from collections import defaultdict
@@ -12,7 +13,12 @@ from oslo_db import exception as db_exc
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import models, session
-from warre_blazar.db.reservations import claimed_during, claimed_spans
+from warre_blazar.db.reservations import (
+    CLAIM_COLUMNS,
+    NO_TIME,
+    claimed_during,
+    claimed_spans,
+)
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.hosts import Holding, Host, Inventory
@@ -30,10 +36,18 @@ _W = models.reservations
 _G = models.hosts
 
 
-def snapshot(db: Session, shape: Shape, window: timeline.Span) -> list[Host]:
-    """The reservable hosts that match a shape, with what they hold at some time of the window."""
+def snapshot(
+    db: Session,
+    shape: Shape,
+    window: timeline.Span,
+    cleaning: datetime.timedelta = NO_TIME,
+) -> list[Host]:
+    """The reservable hosts that match a shape, with what they hold at some time of the window.
+
+    :param cleaning: what each reservation holds after its end.
+    """
     matching = [host for host in _bare_hosts(db) if host.matches(shape)]
-    held = _holdings(db, [host.id for host in matching], window)
+    held = _holdings(db, [host.id for host in matching], window, cleaning)
     return [
         Host(
             id=h.id,
@@ -102,22 +116,20 @@ def _hypervisor_inventories(row: sa.RowMapping) -> dict[str, Inventory]:
     }
 
 
-def _holdings(db: Session, host_ids: list[str], window: timeline.Span) -> dict[str, list[Holding]]:
+def _holdings(
+    db: Session, host_ids: list[str], window: timeline.Span, cleaning: datetime.timedelta
+) -> dict[str, list[Holding]]:
     query = (
         sa.select(
             _A.c.compute_host_id,
             _A.c.reservation_id,
             _R.c.resource_type,
-            _L.c.start_date,
-            _L.c.end_date,
-            _L.c.status.label("lease_status"),
             _I.c.vcpus,
             _I.c.memory_mb,
             _I.c.disk_gb,
             _I.c.resource_properties,
             _W.c.shape,
-            _W.c.claim_start,
-            _W.c.claim_end,
+            *CLAIM_COLUMNS,
         )
         .select_from(
             _A.join(_R, _R.c.id == _A.c.reservation_id)
@@ -125,28 +137,24 @@ def _holdings(db: Session, host_ids: list[str], window: timeline.Span) -> dict[s
             .outerjoin(_I, _I.c.reservation_id == _R.c.id)
             .outerjoin(_W, _W.c.reservation_id == _R.c.id)
         )
-        .where(_A.c.compute_host_id.in_(host_ids), claimed_during(window))
+        .where(_A.c.compute_host_id.in_(host_ids), claimed_during(window, cleaning))
     )
     held: dict[str, list[Holding]] = defaultdict(list)
-    for row in db.execute(query).mappings():
+    for row in db.execute(query):
         resources = _held_resources(row)
-        for span in claimed_spans(row):
-            held[row["compute_host_id"]].append(Holding(row["reservation_id"], span, resources))
+        for span in claimed_spans(row[-len(CLAIM_COLUMNS) :], cleaning):
+            held[row.compute_host_id].append(Holding(row.reservation_id, span, resources))
     return held
 
 
-def _held_resources(row: sa.RowMapping) -> dict[str, int] | None:
+def _held_resources(row: Any) -> Mapping[str, int] | None:
     """What one allocation row takes; None for the whole host, as for types we don't know."""
-    if row["shape"] is not None:
-        return Shape(**row["shape"]).resources()
-    if row["resource_type"] == "virtual:instance" and row["vcpus"] is not None:
-        return {
-            "VCPU": row["vcpus"],
-            "MEMORY_MB": row["memory_mb"],
-            "DISK_GB": row["disk_gb"],
-        }
-    if row["resource_type"] == "flavor:instance":
-        return _source_flavor_resources(row["resource_properties"])
+    if row.shape is not None:
+        return Shape.from_json(row.shape).resources
+    if row.resource_type == "virtual:instance" and row.vcpus is not None:
+        return {"VCPU": row.vcpus, "MEMORY_MB": row.memory_mb, "DISK_GB": row.disk_gb}
+    if row.resource_type == "flavor:instance":
+        return _source_flavor_resources(row.resource_properties)
     return None
 
 
@@ -162,7 +170,7 @@ def _source_flavor_resources(text: str | None) -> dict[str, int] | None:
             extra_specs=source["extra_specs"],
             properties=None,
             availability_zone=None,
-        ).resources()
+        ).resources
     except (ValueError, KeyError, TypeError):
         return None
 

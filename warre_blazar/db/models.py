@@ -80,8 +80,8 @@ reservations = sa.Table(
     ),
     sa.Column("flavor_id", _string(64), sa.ForeignKey("warre_flavors.id"), nullable=False),
     sa.Column("instance_count", sa.Integer, nullable=False),
-    # The flavor's shape as it was booked, as domain.flavor.Shape's fields.
-    sa.Column("shape", sa.JSON, nullable=False),
+    # The flavor's shape as it was booked: domain.flavor.Shape as JSON.
+    sa.Column("shape", _text(), nullable=False),
     # What is claimed besides the lease's own time while the lease is UPDATING: Blazar writes a
     # lease's new dates only after we have promised them.
     sa.Column("claim_start", sa.DateTime),

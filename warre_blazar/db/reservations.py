@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -61,7 +61,7 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         lease_name=row["lease_name"],
         flavor_id=row["flavor_id"],
         instance_count=row["instance_count"],
-        shape=Shape(**row["shape"]),
+        shape=Shape.from_json(row["shape"]),
         span=timeline.Span(row["start_date"], row["end_date"]),
         project_id=row["project_id"],
         user_id=row["user_id"],
@@ -71,64 +71,77 @@ def _reservation(row: sa.RowMapping) -> Reservation:
     )
 
 
-def claimed_during(window: timeline.Span) -> sa.ColumnElement[bool]:
+NO_TIME = datetime.timedelta(0)
+
+
+def claimed_during(window: timeline.Span, cleaning: datetime.timedelta) -> sa.ColumnElement[bool]:
     """Whether a lease claims any of the window: its own time, or what it is being moved to.
 
     For a query that joins leases and, perhaps outer, our reservations.
     """
-    own = sa.and_(_L.c.start_date < window.end, _L.c.end_date > window.start)
+    since = window.start - cleaning
+    own = sa.and_(_L.c.start_date < window.end, _L.c.end_date > since)
     moving = sa.and_(
-        _L.c.status == "UPDATING", _W.c.claim_start < window.end, _W.c.claim_end > window.start
+        _L.c.status == "UPDATING", _W.c.claim_start < window.end, _W.c.claim_end > since
     )
     return sa.or_(own, moving)
 
 
-def claimed_spans(row: sa.RowMapping) -> list[timeline.Span]:
-    """What a row with a lease's dates and status and our claim holds, as spans that don't meet.
+#: The claim that ``claimed_spans`` takes.
+CLAIM_COLUMNS = (
+    _L.c.start_date,
+    _L.c.end_date,
+    _L.c.status.label("lease_status"),
+    _W.c.claim_start,
+    _W.c.claim_end,
+)
+
+
+def claimed_spans(claim: Sequence[Any], cleaning: datetime.timedelta) -> list[timeline.Span]:
+    """What a lease and our claim hold, cleaning time and all, as spans that don't meet.
 
     A lease that is UPDATING holds its own time and what was promised it, counted once where the
     two overlap, which for an extended or shortened lease they do.
     """
-    own = timeline.Span(row["start_date"], row["end_date"])
-    if row["lease_status"] != "UPDATING" or row["claim_start"] is None:
+    start, end, lease_status, claim_start, claim_end = claim
+    own = timeline.Span(start, end).padded(cleaning)
+    if lease_status != "UPDATING" or claim_start is None:
         return [own]
-    return timeline.union(own, timeline.Span(row["claim_start"], row["claim_end"]))
+    return timeline.union(own, timeline.Span(claim_start, claim_end).padded(cleaning))
 
 
 def slot_claims(
-    db: Session, flavor_id: str, window: timeline.Span, but: str | None = None
+    db: Session,
+    flavor_id: str,
+    window: timeline.Span,
+    cleaning: datetime.timedelta = NO_TIME,
+    but: str | None = None,
 ) -> list[timeline.Claim]:
     """Slots of a flavor that are claimed at some time of the window.
 
     A reservation claims its slots as long as Blazar holds host allocations for it.
 
+    :param cleaning: what each claims after its end.
     :param but: a Blazar reservation to leave out.
     """
     held = sa.exists().where(_A.c.reservation_id == _R.c.id)
     query = (
-        sa.select(
-            _W.c.instance_count,
-            _W.c.claim_start,
-            _W.c.claim_end,
-            _L.c.start_date,
-            _L.c.end_date,
-            _L.c.status.label("lease_status"),
-        )
+        sa.select(_W.c.instance_count, *CLAIM_COLUMNS)
         .select_from(_JOINED)
-        .where(_W.c.flavor_id == flavor_id, held, claimed_during(window))
+        .where(_W.c.flavor_id == flavor_id, held, claimed_during(window, cleaning))
     )
     if but is not None:
         query = query.where(_W.c.reservation_id != but)
     return [
-        timeline.Claim(span, row["instance_count"])
-        for row in db.execute(query).mappings()
-        for span in claimed_spans(row)
+        timeline.Claim(span, count)
+        for count, *claim in db.execute(query)
+        for span in claimed_spans(claim, cleaning)
     ]
 
 
 def insert(db: Session, values: Mapping[str, Any], shape: Shape) -> None:
     """Add a reservation; ``values`` are columns."""
-    db.execute(_W.insert().values(shape=dataclasses.asdict(shape), **values))
+    db.execute(_W.insert().values(shape=shape.to_json(), **values))
 
 
 def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | None:

@@ -2,8 +2,11 @@
 
 import dataclasses
 import datetime
+import functools
+import json
 import re
 from collections.abc import Mapping
+from typing import Self
 
 #: ``resources:VCPU``, or ``resources1:VCPU`` in a group of its own (Nova's granular requests).
 _RESOURCE_KEY = re.compile(r"^resources(?P<group>[A-Za-z0-9_-]{0,64}):(?P<cls>[A-Z0-9_]+)$")
@@ -25,6 +28,17 @@ class Shape:
     properties: str | None
     availability_zone: str | None
 
+    @classmethod
+    @functools.lru_cache(maxsize=4096)
+    def from_json(cls, text: str) -> Self:
+        """The shape that ``to_json`` wrote. Thousands of bookings share a few shapes."""
+        return cls(**json.loads(text))
+
+    def to_json(self) -> str:
+        """All of the shape as text, the same for the same shape."""
+        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+
+    @functools.cached_property
     def resources(self) -> dict[str, int]:
         """What one instance takes from a host, by Placement resource class, as Nova asks for it."""
         asked = {

@@ -114,11 +114,6 @@ class Host:
             (timeline.Claim(h.span, (h.resources or {}).get(cls, 0)) for h in holdings), window
         )
 
-    def padded(self, tail: datetime.timedelta) -> "Host":
-        """The host as if all that it holds went on for ``tail``, for cleaning."""
-        held = [dataclasses.replace(h, span=h.span.padded(tail)) for h in self.holdings]
-        return dataclasses.replace(self, holdings=held)
-
     def without(self, reservation_id: str) -> "Host":
         """The host as if one reservation weren't on it."""
         kept = [h for h in self.holdings if h.reservation_id != reservation_id]
@@ -140,7 +135,7 @@ def choose(
 
     :returns: instances by host id; and how many there is room for in all, at most ``count``.
     """
-    asked = shape.resources()
+    asked = shape.resources
     preferred = preferred or {}
     rooms = {h.id: h.room(asked, window) for h in hosts}
     order = sorted(hosts, key=lambda h: (-h.fullness(asked, window), h.name))

@@ -28,6 +28,8 @@ class Span:
 
     def padded(self, tail: datetime.timedelta) -> Self:
         """The same span with ``tail`` added after its end, for cleaning."""
+        if not tail:
+            return self
         end = self.end + min(tail, datetime.datetime.max - self.end)
         return dataclasses.replace(self, end=end)
 
@@ -42,10 +44,6 @@ class Claim:
 
     span: Span
     amount: int
-
-    def padded(self, tail: datetime.timedelta) -> Self:
-        """The same claim with ``tail`` added after its end, for cleaning."""
-        return dataclasses.replace(self, span=self.span.padded(tail))
 
 
 def peak(claims: Iterable[Claim], window: Span) -> int:

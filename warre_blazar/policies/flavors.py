@@ -13,6 +13,7 @@ DELETE = "warre:flavor:delete"
 
 _LIST: policy.Operation = {"path": "/v2/flavors", "method": "GET"}
 _ONE = "/v2/flavors/{flavor_id}"
+_FREE = f"{_ONE}/freeslots"
 
 RULES = [
     policy.DocumentedRuleDefault(
@@ -25,7 +26,7 @@ RULES = [
         LIST_ALL,
         "rule:admin",
         "List and show inactive flavors, and private ones whose projects one doesn't belong to.",
-        [_LIST, {"path": _ONE, "method": "GET"}],
+        [_LIST, {"path": _ONE, "method": "GET"}, {"path": _FREE, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         GET,
@@ -37,7 +38,7 @@ RULES = [
         FREE,
         base.PROJECT_READER_OR_ADMIN,
         "See when a flavor is free.",
-        [{"path": f"{_ONE}/freeslots", "method": "GET"}],
+        [{"path": _FREE, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         UPDATE, "rule:admin", "Change a flavor.", [{"path": _ONE, "method": "PATCH"}]

@@ -64,11 +64,10 @@ def _fitting(db: Session, flavor: Flavor, question: Question, span: Span) -> lis
     """Where slots and hosts are left. A booking needs its cleaning time too."""
     cleaning, count = question.cleaning, question.count
     window = span.padded(cleaning)
-    reach = Span(window.start - cleaning, window.end)
-    claims = [c.padded(cleaning) for c in reservations.slot_claims(db, flavor.id, reach)]
+    claims = reservations.slot_claims(db, flavor.id, window, cleaning)
     slots = timeline.free_runs(claims, flavor.slots, count, window)
-    asked = flavor.shape.resources()
-    found = [h.padded(cleaning) for h in hosts.snapshot(db, flavor.shape, reach)]
+    asked = flavor.shape.resources
+    found = hosts.snapshot(db, flavor.shape, window, cleaning)
     room = timeline.maximal_spans([h.levels(asked, window) for h in found], count, window)
     return [
         Span(both.start, both.end - cleaning)

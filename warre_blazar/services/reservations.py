@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import threading
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from blazar.db.sqlalchemy import models as blazar
@@ -135,17 +136,12 @@ def _find_place(
     cleaning: datetime.timedelta,
     mine: Reservation | None = None,
 ) -> Place:
-    """Slots and hosts for a booking, or for one (``mine``) that moves.
-
-    What is held already needs its cleaning time too, so the look goes that far back.
-    """
+    """Slots and hosts for a booking, or for one (``mine``) that moves."""
     window = span.padded(cleaning)
-    reach = timeline.Span(window.start - cleaning, window.end)
     but = mine.reservation_id if mine else None
-    claims = reservations.slot_claims(db, flavor.id, reach, but)
-    taken = timeline.peak((c.padded(cleaning) for c in claims), window)
+    taken = timeline.peak(reservations.slot_claims(db, flavor.id, window, cleaning, but), window)
     rules.check_slots(flavor, taken, count)
-    found = [h.padded(cleaning) for h in hosts.snapshot(db, shape, reach)]
+    found = hosts.snapshot(db, shape, window, cleaning)
     preferred = {}
     if mine:
         preferred = hosts.allocated(db, mine.reservation_id)
@@ -167,7 +163,6 @@ def _insert_instance_reservation(db: Session, reservation_id: str, place: Place,
     plugin reads the JSON.
     """
     shape = place.flavor.shape
-    per_host = max(place.chosen.values())
     resource_id = str(uuid.uuid4())
     source: dict[str, Any] = {
         "id": place.flavor.id,
@@ -182,15 +177,34 @@ def _insert_instance_reservation(db: Session, reservation_id: str, place: Place,
         blazar.InstanceReservations.__table__.insert().values(
             id=resource_id,
             reservation_id=reservation_id,
-            vcpus=shape.vcpu * per_host,
-            memory_mb=shape.memory_mb * per_host,
-            disk_gb=(shape.disk_gb + shape.ephemeral_gb) * per_host,
             amount=count,
+            **_on_fullest_host(shape, place.chosen),
             resource_properties=jsonutils.dumps(source),
             flavor_id=backing.nova_flavor(reservation_id),
         )
     )
     return resource_id
+
+
+def _on_fullest_host(shape: Shape, chosen: Mapping[str, int]) -> dict[str, int]:
+    per_host = max(chosen.values())
+    return {
+        "vcpus": shape.vcpu * per_host,
+        "memory_mb": shape.memory_mb * per_host,
+        "disk_gb": (shape.disk_gb + shape.ephemeral_gb) * per_host,
+    }
+
+
+def _update_instance_reservation(
+    db: Session, reservation_id: str, shape: Shape, chosen: Mapping[str, int]
+) -> None:
+    """Tell the instance plugin what the fullest host holds after a move."""
+    table = blazar.InstanceReservations.__table__
+    db.execute(
+        table.update()
+        .where(table.c.reservation_id == reservation_id)
+        .values(**_on_fullest_host(shape, chosen))
+    )
 
 
 def _confirm(reservation_id: str, aggregate_id: int) -> None:
@@ -244,6 +258,7 @@ def _move(
         flavors.update(db, flavor, {})
         hosts.claim(db, place.hosts)
         hosts.allocate(db, reservation_id, place.chosen)
+        _update_instance_reservation(db, reservation_id, mine.shape, place.chosen)
 
 
 def start(reservation_id: str) -> None:

@@ -7,6 +7,7 @@ import pecan
 import webob
 import webob.exc
 from blazar.context import BlazarContext
+from oslo_middleware import http_proxy_to_wsgi
 from pecan import hooks, rest
 
 from warre_blazar.api import parsing
@@ -83,10 +84,15 @@ def listing(results: list[Any], total: int, limit: int | None, offset: int) -> d
 
 
 def _next_link(page: int) -> str:
-    """The present request's, for another page.
+    """The present request's, for another page, as the client would have to send it.
 
     Warre's clients know the link by its ending ``/?page=N``, and send limit and filters along
     with it; here the link has these in it, so it works by itself too.
     """
-    query = [(k, v) for k, v in pecan.request.GET.items() if k not in ("page", "next")]
-    return f"{pecan.request.path_url}?{urlencode([*query, ('next', '')])}/?page={page}"
+    request = pecan.request.copy_get()
+    # What a proxy tells of itself changes only this link, which goes back to who sent it.
+    http_proxy_to_wsgi.HTTPProxyToWSGI(
+        None, {"enable_proxy_headers_parsing": True}
+    ).process_request(request)
+    query = [(k, v) for k, v in request.GET.items() if k not in ("page", "next")]
+    return f"{request.path_url}?{urlencode([*query, ('next', '')])}/?page={page}"

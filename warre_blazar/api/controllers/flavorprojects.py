@@ -10,7 +10,7 @@ from warre_blazar.api.controllers import base
 from warre_blazar.policies import access as policies
 from warre_blazar.services import access
 
-_LIST_QUERY = {"flavor_id": parsing.word, "project_id": parsing.word, **base.PAGING}
+LIST_QUERY = {"flavor_id": parsing.word, "project_id": parsing.word, **base.PAGING}
 
 
 class FlavorProjectsController(base.Controller):
@@ -21,7 +21,7 @@ class FlavorProjectsController(base.Controller):
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         policy.authorise(base.context(), policies.LIST)
-        query = parsing.query(pecan.request, _LIST_QUERY)
+        query = parsing.query(pecan.request, LIST_QUERY)
         limit, offset = base.page_of(query)
         found, total = access.listing(query, limit, offset)
         return base.listing([views.access(a) for a in found], total, limit, offset)

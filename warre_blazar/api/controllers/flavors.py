@@ -16,7 +16,7 @@ from warre_blazar.services import flavors, freeslots
 
 cfg.CONF.import_opt("cleaning_time", "blazar.config")
 
-_LIST_QUERY = {
+LIST_QUERY = {
     "all_projects": parsing.boolean,
     "active": parsing.boolean,
     "category": parsing.word,
@@ -24,8 +24,7 @@ _LIST_QUERY = {
     **base.PAGING,
 }
 
-
-_FREE_QUERY = {"start": parsing.moment, "end": parsing.moment, "count": parsing.positive}
+FREE_QUERY = {"start": parsing.moment, "end": parsing.moment, "count": parsing.positive}
 _FREE_DAYS = datetime.timedelta(days=365)
 
 
@@ -39,7 +38,7 @@ class FlavorsController(base.Controller):
     def get_all(self, **_query: Any) -> Any:
         context = base.context()
         policy.authorise(context, policies.LIST)
-        query = parsing.query(pecan.request, _LIST_QUERY)
+        query = parsing.query(pecan.request, LIST_QUERY)
         wanted = query.pop("all_projects", False)
         limit, offset = base.page_of(query)
         found, total = flavors.listing(
@@ -63,7 +62,7 @@ class FlavorsController(base.Controller):
         context = base.context()
         policy.authorise(context, policies.FREE)
         flavor_id = base.item(path)
-        query = parsing.query(pecan.request, _FREE_QUERY)
+        query = parsing.query(pecan.request, FREE_QUERY)
         now = timeutils.utcnow().replace(second=0, microsecond=0)
         start = query.get("start", now)
         window = Span(start, query.get("end", start + _FREE_DAYS))

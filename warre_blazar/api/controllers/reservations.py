@@ -18,7 +18,7 @@ from warre_blazar.services import bookings, reservations
 
 cfg.CONF.import_opt("cleaning_time", "blazar.config")
 
-_LIST_QUERY = {
+LIST_QUERY = {
     "all_projects": parsing.boolean,
     "project_id": parsing.word,
     "flavor_id": parsing.word,
@@ -34,7 +34,7 @@ class ReservationsController(base.Controller):
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         policy.authorise(base.context(), policies.LIST)
-        query = parsing.query(pecan.request, _LIST_QUERY)
+        query = parsing.query(pecan.request, LIST_QUERY)
         limit, offset = base.page_of(query)
         found, total = reservations.listing(
             project_id=_listed_project(query),

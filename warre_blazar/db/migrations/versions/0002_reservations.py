@@ -49,7 +49,7 @@ def upgrade() -> None:
         ),
         sa.Column("flavor_id", _string(64), sa.ForeignKey("warre_flavors.id"), nullable=False),
         sa.Column("instance_count", sa.Integer, nullable=False),
-        sa.Column("shape", sa.JSON, nullable=False),
+        sa.Column("shape", _text(), nullable=False),
         sa.Column("claim_start", sa.DateTime),
         sa.Column("claim_end", sa.DateTime),
         sa.Column("status_reason", _text()),
