@@ -147,35 +147,53 @@ def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[
     of the levels that can still become the lowest; so all takes time in proportion to the changes.
     """
     moments = sorted({moment for supply in supplies for moment, _ in supply.steps})
-    changes: dict[datetime.datetime, list[tuple[int, int]]] = {m: [] for m in moments}
-    for index, supply in enumerate(supplies):
-        for moment, level in supply.steps:
-            changes[moment].append((index, max(level, 0)))
-    lows = [_Lowest() for _ in supplies]
+    sweep = _Sweep(supplies, moments)
     found: list[Span] = []
-    total = left = 0
+    left = 0
     for right, moment in enumerate(moments):
-        grew = True
-        for index, level in changes[moment]:
-            total += lows[index].push(right, level) + lows[index].drop_before(left)
-        while total < count and left <= right:
-            if grew and left < right:
-                found.append(Span(moments[left], moment))
-            grew = False
+        fitted_since = left
+        sweep.take_in(right, left)
+        while sweep.total < count and left <= right:
             left += 1
-            for index, _ in changes[moments[left]] if left < len(moments) else ():
-                total += lows[index].drop_before(left)
+            sweep.let_go(left)
+        if fitted_since < right and fitted_since < left:
+            found.append(Span(moments[fitted_since], moment))
     if left < len(moments):
         found.append(Span(moments[left], window.end))
-    return [span for span in found if span.start < span.end]
+    return found
+
+
+class _Sweep:
+    """``total``: the sum of the supplies' lowest levels between two ends that only move on."""
+
+    def __init__(self, supplies: Sequence[Levels], moments: Sequence[datetime.datetime]) -> None:
+        self.total = 0
+        self._lows = [_Lowest() for _ in supplies]
+        index = {moment: number for number, moment in enumerate(moments)}
+        # By moment, which supply changes to what; one more, where the left end may come to stand.
+        self._changes: list[list[tuple[int, int]]] = [[] for _ in range(len(moments) + 1)]
+        for number, supply in enumerate(supplies):
+            for moment, level in supply.steps:
+                self._changes[index[moment]].append((number, max(level, 0)))
+
+    def take_in(self, right: int, left: int) -> None:
+        """Move the right end to a moment; the left one is where it was."""
+        for number, level in self._changes[right]:
+            self.total += self._lows[number].push(right, level)
+            self.total += self._lows[number].drop_before(left)
+
+    def let_go(self, left: int) -> None:
+        """Move the left end to the next moment."""
+        for number, _ in self._changes[left]:
+            self.total += self._lows[number].drop_before(left)
 
 
 class _Lowest:
     """The lowest of a supply's levels between two moments that both only move on."""
 
     def __init__(self) -> None:
-        # (moment from which on, level), levels rising: a level that is followed by a lower one can
-        # never be the lowest again.
+        # (from which moment on, level), levels rising: a level that is followed by a lower one can
+        # never be the lowest again, so the lower one stands in its place.
         self._queue: collections.deque[tuple[int, int]] = collections.deque()
 
     def _value(self) -> int:
@@ -184,10 +202,10 @@ class _Lowest:
     def push(self, moment: int, level: int) -> int:
         """Take in the level from a moment on; how much the lowest changes by it."""
         before = self._value()
-        start = moment
+        since = moment
         while self._queue and self._queue[-1][1] >= level:
-            self._queue.pop()
-        self._queue.append((start, level))
+            since, _ = self._queue.pop()
+        self._queue.append((since, level))
         return self._value() - before
 
     def drop_before(self, moment: int) -> int:
