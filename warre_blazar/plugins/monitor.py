@@ -4,8 +4,9 @@ from typing import Any
 
 from blazar.plugins import base
 from oslo_config import cfg
+from oslo_utils import timeutils
 
-from warre_blazar.services import backing
+from warre_blazar.services import backing, events
 
 
 class SlotMonitor(base.BaseMonitorPlugin):
@@ -31,6 +32,7 @@ class SlotMonitor(base.BaseMonitorPlugin):
 
     def poll(self) -> dict[str, Any]:
         """Do what is left to do; no reservation's flags change by it."""
+        events.repeat_given_up(timeutils.utcnow())
         backing.reconcile()
         return {}
 
