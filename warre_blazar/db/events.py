@@ -1,4 +1,4 @@
-"""Blazar's lease events that it gave up, and giving them back to it."""
+"""What Blazar left half done: lease events that it gave up, leases it never finished."""
 
 import dataclasses
 import datetime
@@ -89,3 +89,13 @@ def give_back(db: Session, event: GivenUp) -> bool:
         .values(status="UNDONE")
     )
     return True
+
+
+def abandoned(db: Session, since_before: datetime.datetime) -> list[str]:
+    """Leases of reservations of ours alone whose creation began before a time and never ended."""
+    ours = sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.resource_type == "flavor:slot")
+    others = sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.resource_type != "flavor:slot")
+    query = sa.select(_L.c.id).where(
+        _L.c.status == "CREATING", _L.c.created_at < since_before, ours, sa.not_(others)
+    )
+    return list(db.execute(query).scalars())

@@ -60,13 +60,13 @@ def check_flavor_period(flavor: Flavor, span: timeline.Span) -> None:
         raise exceptions.FlavorNotBookable(
             "before_flavor_start",
             f"Reservation start time before flavor start time of {flavor.start}",
-            start=flavor.start.isoformat(),
+            start=f"{flavor.start.isoformat()}+00:00",
         )
     if flavor.end is not None and span.end > flavor.end:
         raise exceptions.FlavorNotBookable(
             "after_flavor_end",
             f"Reservation end time after flavor end time of {flavor.end}",
-            end=flavor.end.isoformat(),
+            end=f"{flavor.end.isoformat()}+00:00",
         )
 
 

@@ -32,7 +32,9 @@ class SlotMonitor(base.BaseMonitorPlugin):
 
     def poll(self) -> dict[str, Any]:
         """Do what is left to do; no reservation's flags change by it."""
-        events.repeat_given_up(timeutils.utcnow())
+        now = timeutils.utcnow()
+        events.repeat_given_up(now)
+        events.clear_abandoned(now)
         backing.reconcile()
         return {}
 

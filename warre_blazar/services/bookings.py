@@ -11,7 +11,7 @@ from oslo_utils import uuidutils
 from warre_blazar import exceptions
 from warre_blazar.clients import manager, trusts
 from warre_blazar.db.reservations import Reservation
-from warre_blazar.domain import rules
+from warre_blazar.domain import rules, states
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.services import reservations
 
@@ -68,10 +68,12 @@ def move(
 
     When the manager doesn't answer in time the reservation is as it is by then.
 
+    :raises InvalidState: it is still being made.
     :raises LeaseShared: the lease holds other reservations, which would move too.
     :raises WarreError: refused, and nothing has changed.
     """
     rules.check_period(dataclasses.replace(reservation.span, end=end))
+    _check_made(reservation)
     reservations.check_sole(reservation)
     with contextlib.suppress(manager.NoAnswer):
         manager.update_lease(
@@ -84,11 +86,21 @@ def delete(caller: Caller, reservation: Reservation) -> bool:
     """Delete a reservation with its lease, servers and all.
 
     :returns: whether that is done; False: it goes on.
+    :raises InvalidState: it is still being made.
     :raises LeaseShared: the lease holds other reservations too.
     """
+    _check_made(reservation)
     reservations.check_sole(reservation)
     try:
         manager.delete_lease(caller.context, reservation.lease_id)
     except manager.NoAnswer:
         return False
     return True
+
+
+def _check_made(reservation: Reservation) -> None:
+    """Blazar can't touch a lease that it is still making."""
+    if reservation.state == states.PENDING_CREATE:
+        raise exceptions.InvalidState(
+            f"Reservation {reservation.id} is still being made, try again later"
+        )

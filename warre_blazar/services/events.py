@@ -1,11 +1,13 @@
-"""Starts and ends of leases that Blazar gave up because a service was away.
+"""What Blazar left half done because a service was away or its manager was killed.
 
-Blazar tries an event once: with Keystone away at that moment, or its manager killed, a booking
-would never start, or its servers never end.
+Blazar tries a start or an end once: with Keystone away at that moment a booking would never start,
+or its servers never end. A lease whose manager was killed while it made it would hold its slots for
+good.
 """
 
 import datetime
 
+from blazar.db import api as db_api
 from oslo_log import log as logging
 
 from warre_blazar.db import events, session
@@ -14,15 +16,23 @@ LOG = logging.getLogger(__name__)
 
 # Between two tries.
 _PAUSE = datetime.timedelta(minutes=1)
-# Longer than an event can take: its servers' deletion and a handful of requests.
+# Longer than a creation, a start or an end can take: a handful of requests, servers' deletion.
 _STUCK = datetime.timedelta(minutes=15)
 # By then it is for a person to look at.
 _GIVE_UP = datetime.timedelta(days=1)
 
 
 def repeat_given_up(now: datetime.datetime) -> None:
-    """Give Blazar back the events that it can safely run again."""
+    """Give Blazar back the starts and ends that it can safely run again."""
     with session.writer() as db:
         for event in events.given_up(db, now - _PAUSE, now - _STUCK, now - _GIVE_UP):
             if events.give_back(db, event):
                 LOG.warning("The %s of lease %s is tried again", event.event_type, event.lease_id)
+
+
+def clear_abandoned(now: datetime.datetime) -> None:
+    """Remove leases that nobody makes any more; what Nova holds for them goes by its notes."""
+    with session.writer() as db:
+        for lease_id in events.abandoned(db, now - _STUCK):
+            db_api.lease_destroy(lease_id)
+            LOG.warning("Lease %s was never finished and is removed", lease_id)
