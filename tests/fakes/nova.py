@@ -1,0 +1,163 @@
+"""What our clients use of Nova's API 2.1: flavors, aggregates, servers."""
+
+import itertools
+import uuid
+from typing import Any
+
+from tests.fakes.keystone import Guarded, Keystone
+from tests.fakes.service import Answer, Refusal, Request
+
+
+class Nova(Guarded):
+    """Flavors, aggregates and servers, each a dict by id."""
+
+    routes = (
+        ("POST", "/v2.1/flavors", "create_flavor"),
+        ("GET", "/v2.1/flavors/([^/]+)", "show_flavor"),
+        ("DELETE", "/v2.1/flavors/([^/]+)", "delete_flavor"),
+        ("POST", "/v2.1/flavors/([^/]+)/os-extra_specs", "set_extra_specs"),
+        ("POST", "/v2.1/flavors/([^/]+)/action", "act_on_flavor"),
+        ("GET", "/v2.1/os-aggregates", "list_aggregates"),
+        ("POST", "/v2.1/os-aggregates", "create_aggregate"),
+        ("GET", "/v2.1/os-aggregates/([0-9]+)", "show_aggregate"),
+        ("DELETE", "/v2.1/os-aggregates/([0-9]+)", "delete_aggregate"),
+        ("POST", "/v2.1/os-aggregates/([0-9]+)/action", "act_on_aggregate"),
+        ("GET", "/v2.1/servers", "list_servers"),
+        ("POST", "/v2.1/servers/([^/]+)/action", "act_on_server"),
+    )
+
+    def __init__(self, keystone: Keystone) -> None:
+        super().__init__(keystone)
+        #: As created, with "extra_specs" and "access" (project ids).
+        self.flavors: dict[str, dict[str, Any]] = {}
+        #: name, hosts, metadata.
+        self.aggregates: dict[int, dict[str, Any]] = {}
+        #: flavor, project_id.
+        self.servers: dict[str, dict[str, str]] = {}
+        #: Names of compute services.
+        self.hosts: set[str] = set()
+        #: Whether servers stay though they were asked to go.
+        self.servers_stay = False
+        self._ids = itertools.count(1)
+
+    def boot(self, flavor_id: str, project_id: str) -> str:
+        """A server, as a user would boot it, and its id."""
+        if project_id not in self.flavors[flavor_id]["access"]:
+            raise AssertionError(f"Nova lets {project_id} see no flavor {flavor_id}")
+        server_id = str(uuid.uuid4())
+        self.servers[server_id] = {"flavor": flavor_id, "project_id": project_id}
+        return server_id
+
+    def _flavor(self, flavor_id: str) -> dict[str, Any]:
+        if flavor_id not in self.flavors:
+            raise Refusal(404, f"Flavor {flavor_id} could not be found.")
+        return self.flavors[flavor_id]
+
+    def create_flavor(self, request: Request) -> Answer:
+        asked = request.body["flavor"]
+        taken = {f["name"] for f in self.flavors.values()} | set(self.flavors)
+        if {asked["id"], asked["name"]} & taken:
+            raise Refusal(409, f"Flavor with ID {asked['id']} already exists.")
+        self.flavors[asked["id"]] = {**asked, "extra_specs": {}, "access": set()}
+        return self._shown(asked["id"])
+
+    def show_flavor(self, request: Request, flavor_id: str) -> Answer:
+        self._flavor(flavor_id)
+        return self._shown(flavor_id)
+
+    def _shown(self, flavor_id: str) -> Answer:
+        known = self.flavors[flavor_id]
+        shown = {k: v for k, v in known.items() if k not in ("extra_specs", "access")}
+        return Answer(200, {"flavor": {**shown, "links": []}})
+
+    def delete_flavor(self, request: Request, flavor_id: str) -> Answer:
+        self._flavor(flavor_id)
+        del self.flavors[flavor_id]
+        return Answer(202)
+
+    def set_extra_specs(self, request: Request, flavor_id: str) -> Answer:
+        specs = request.body["extra_specs"]
+        self._flavor(flavor_id)["extra_specs"].update(specs)
+        return Answer(200, {"extra_specs": specs})
+
+    def act_on_flavor(self, request: Request, flavor_id: str) -> Answer:
+        access = self._flavor(flavor_id)["access"]
+        (action, values), *_ = request.body.items()
+        project_id = values["tenant"]
+        if action == "addTenantAccess":
+            if project_id in access:
+                raise Refusal(409, "Flavor access already exists")
+            access.add(project_id)
+        else:
+            if project_id not in access:
+                raise Refusal(404, "Flavor access not found")
+            access.remove(project_id)
+        shown = [{"flavor_id": flavor_id, "tenant_id": p} for p in access]
+        return Answer(200, {"flavor_access": shown})
+
+    def _aggregate(self, aggregate_id: str) -> dict[str, Any]:
+        if int(aggregate_id) not in self.aggregates:
+            raise Refusal(404, f"Aggregate {aggregate_id} could not be found.")
+        return self.aggregates[int(aggregate_id)]
+
+    def create_aggregate(self, request: Request) -> Answer:
+        name = request.body["aggregate"]["name"]
+        if name in (a["name"] for a in self.aggregates.values()):
+            raise Refusal(409, f"Aggregate {name} already exists.")
+        aggregate_id = next(self._ids)
+        made = {"id": aggregate_id, "name": name, "hosts": [], "metadata": {}}
+        self.aggregates[aggregate_id] = made
+        return Answer(200, {"aggregate": made})
+
+    def list_aggregates(self, request: Request) -> Answer:
+        return Answer(200, {"aggregates": list(self.aggregates.values())})
+
+    def show_aggregate(self, request: Request, aggregate_id: str) -> Answer:
+        return Answer(200, {"aggregate": self._aggregate(aggregate_id)})
+
+    def delete_aggregate(self, request: Request, aggregate_id: str) -> Answer:
+        if self._aggregate(aggregate_id)["hosts"]:
+            raise Refusal(400, "Cannot remove: the aggregate is not empty")
+        del self.aggregates[int(aggregate_id)]
+        return Answer(200)
+
+    def act_on_aggregate(self, request: Request, aggregate_id: str) -> Answer:
+        aggregate = self._aggregate(aggregate_id)
+        (action, values), *_ = request.body.items()
+        getattr(self, f"_{action}")(aggregate, values)
+        return Answer(200, {"aggregate": aggregate})
+
+    def _set_metadata(self, aggregate: dict[str, Any], values: dict[str, Any]) -> None:
+        aggregate["metadata"].update(values["metadata"])
+
+    def _add_host(self, aggregate: dict[str, Any], values: dict[str, Any]) -> None:
+        if values["host"] not in self.hosts:
+            raise Refusal(404, f"Compute host {values['host']} could not be found.")
+        if values["host"] in aggregate["hosts"]:
+            raise Refusal(409, "The host is in the aggregate already")
+        aggregate["hosts"].append(values["host"])
+
+    def _remove_host(self, aggregate: dict[str, Any], values: dict[str, Any]) -> None:
+        if values["host"] not in aggregate["hosts"]:
+            raise Refusal(404, "The host is not in the aggregate")
+        aggregate["hosts"].remove(values["host"])
+
+    def list_servers(self, request: Request) -> Answer:
+        flavor_id = request.query.get("flavor")
+        if "all_tenants" not in request.query:
+            raise Refusal(400, "the fake lists the servers of all projects only")
+        found = [
+            {"id": i, "name": i, "links": []}
+            for i, server in self.servers.items()
+            if flavor_id in (None, server["flavor"])
+        ]
+        return Answer(200, {"servers": found})
+
+    def act_on_server(self, request: Request, server_id: str) -> Answer:
+        if "forceDelete" not in request.body:
+            raise Refusal(400, "the fake knows forceDelete only")
+        if server_id not in self.servers:
+            raise Refusal(404, f"Instance {server_id} could not be found.")
+        if not self.servers_stay:
+            del self.servers[server_id]
+        return Answer(202)

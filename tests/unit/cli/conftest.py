@@ -1,0 +1,53 @@
+"""The commands as a CLI runs them, on a fake API."""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from blazarclient import client as blazarclient
+from keystoneauth1 import session, token_endpoint
+
+from tests.unit.cli.fake_api import Api
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    """The fake API."""
+    fake = Api()
+    yield fake
+    fake.stop()
+
+
+def connect(endpoint: str) -> Any:
+    """A client as both CLIs make it."""
+    auth = token_endpoint.Token(endpoint, "a-token")
+    return blazarclient.Client("1", session=session.Session(auth=auth, timeout=10))
+
+
+@pytest.fixture(params=["blazar", "openstack"])
+def run(request: pytest.FixtureRequest, api: Api) -> Run:
+    """Runs a command class with arguments in one or the other CLI; what it printed."""
+    client = connect(f"{api.url}/v1")
+    if request.param == "blazar":
+        known: dict[str, Any] = {"client": client}
+    else:
+        known = {"client_manager": SimpleNamespace(reservation=client)}
+
+    def runs(command: type, *arguments: str) -> str:
+        app = SimpleNamespace(stdout=io.StringIO(), **known)
+        instance = command(app, None)
+        assert instance.run(instance.get_parser("it").parse_args(arguments)) == 0
+        return app.stdout.getvalue()
+
+    return runs
+
+
+@pytest.fixture
+def run_json(run: Run) -> Callable[..., Any]:
+    """The same with -f json; what it printed, parsed."""
+    return lambda command, *arguments: json.loads(run(command, *arguments, "-f", "json"))

@@ -1,0 +1,119 @@
+"""A v2 API that says what it was told to, in the real one's documents."""
+
+import datetime
+from http.server import BaseHTTPRequestHandler
+from typing import Any, ClassVar
+
+import jsonschema
+
+from tests.fakes.service import Answer, Fault, Request, Service
+from warre_blazar.api import schemas, views
+from warre_blazar.db.reservations import Reservation
+from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.domain.timeline import Span
+
+FLAVOR = Flavor(
+    id="11111111-1111-4111-8111-111111111111",
+    name="gpu.large",
+    description=None,
+    shape=Shape(
+        vcpu=4,
+        memory_mb=8192,
+        disk_gb=30,
+        ephemeral_gb=0,
+        extra_specs={"hw:a": "1", "trait:B": "required"},
+        properties=None,
+        availability_zone=None,
+    ),
+    slots=2,
+    max_length_hours=24,
+    start=None,
+    end=datetime.datetime(2027, 1, 1),
+    category="gpu",
+    is_public=True,
+    active=True,
+)
+
+RESERVATION = Reservation(
+    id="22222222-2222-4222-8222-222222222222",
+    reservation_id="33333333-3333-4333-8333-333333333333",
+    lease_id="lease-1",
+    lease_name="a lease",
+    flavor_id=FLAVOR.id,
+    instance_count=2,
+    shape=FLAVOR.shape,
+    span=Span(datetime.datetime(2026, 12, 1, 9), datetime.datetime(2026, 12, 1, 11)),
+    project_id="project-1",
+    user_id="user-1",
+    state="ALLOCATED",
+    status_reason=None,
+    created_at=datetime.datetime(2026, 11, 1),
+)
+
+_BODIES = {
+    "POST /v2/flavors": schemas.FLAVOR_CREATE,
+    "POST /v2/reservations": schemas.RESERVATION_CREATE,
+    "PATCH /v2/flavors": schemas.FLAVOR_UPDATE,
+}
+
+
+class Api(Service):
+    """Its bodies must be right; ``answers`` are by request line: one, or one for each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Request] = []
+        self.answers: dict[str, Answer | list[Answer]] = {}
+
+    def record(self, request: Request) -> Fault | None:
+        self.seen.append(request)
+        return super().record(request)
+
+    def answer(self, request: Request) -> Answer:
+        if request.body is not None:
+            schema = _BODIES["/".join(request.line.split("/")[:3])]
+            wrong = next(jsonschema.Draft202012Validator(schema).iter_errors(request.body), None)
+            if wrong:
+                return error(422, f"the fake: {wrong.message}")
+        answer = self.answers.get(request.line) or error(404, f"the fake has no {request.line}")
+        return answer.pop(0) if isinstance(answer, list) else answer
+
+
+def error(status: int, message: str) -> Answer:
+    """As the API words them."""
+    return Answer(
+        status,
+        {"error_code": status, "error_message": message, "error_name": "N", "code": "a_code"},
+    )
+
+
+def listing(*results: dict[str, Any], **more: Any) -> Answer:
+    """A page of a listing."""
+    return Answer(200, {"results": list(results), "total": len(results), **more})
+
+
+def flavor(**values: Any) -> dict[str, Any]:
+    """A flavor's document."""
+    return {**views.flavor(FLAVOR), **values}
+
+
+def reservation(**values: Any) -> dict[str, Any]:
+    """A reservation's document."""
+    return {**views.reservation(RESERVATION, FLAVOR), **values}
+
+
+class Page(BaseHTTPRequestHandler):
+    """Something else where Blazar's API should be: the ``answer`` is a status and a page."""
+
+    answer: ClassVar[tuple[int, str]]
+
+    def do_GET(self) -> None:
+        status, text = self.answer
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""

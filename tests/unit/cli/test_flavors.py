@@ -1,0 +1,193 @@
+"""Flavor commands: what they ask and what they print."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from blazarclient.exception import BlazarClientException
+
+from tests.fakes.service import Answer
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing
+from warre_blazar.cli import flavors
+
+_NEEDED = ["--vcpu", "4", "--memory-mb", "8192", "--disk-gb", "30", "--slots", "2"]
+_NEEDED += ["--max-length-hours", "24"]
+_NEEDED_BODY = {
+    "name": "f",
+    "vcpu": 4,
+    "memory_mb": 8192,
+    "disk_gb": 30,
+    "slots": 2,
+    "max_length_hours": 24,
+}
+
+
+def test_list_as_a_table(api: Api, run: Run) -> None:
+    api.answers["GET /v2/flavors"] = listing(flavor(), flavor(id="other", name="b"))
+    lines = run(flavors.ListFlavors).splitlines()
+    names = "id name vcpu memory_mb disk_gb slots max_length_hours category"
+    assert lines[1].replace("|", " ").split() == names.split()
+    assert lines[3].replace("|", " ").split() == f"{FLAVOR.id} gpu.large 4 8192 30 2 24 gpu".split()
+    assert len(lines) == 6
+    assert api.seen[0].query == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "query"),
+    [
+        (["--all"], {"all_projects": "true"}),
+        (["--category", "a&b"], {"category": "a&b"}),
+        (["--availability-zone", "z"], {"availability_zone": "z"}),
+    ],
+)
+def test_list_filters(api: Api, run: Run, arguments: list[str], query: dict[str, str]) -> None:
+    api.answers["GET /v2/flavors"] = listing()
+    run(flavors.ListFlavors, *arguments)
+    assert api.seen[0].query == query
+
+
+def test_list_all_tells_what_may_be_hidden(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/flavors"] = listing(flavor(active=False, is_public=False))
+    (row,) = run_json(flavors.ListFlavors, "--all")
+    assert (row["active"], row["is_public"]) == (False, False)
+
+
+def test_list_long_has_everything(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/flavors"] = listing(flavor())
+    assert run_json(flavors.ListFlavors, "--long") == [flavor()]
+    assert "hw:a='1', trait:B='required'" in run(flavors.ListFlavors, "--long")
+    some = run(flavors.ListFlavors, "--long", "-f", "value", "-c", "name", "-c", "active")
+    assert some == "gpu.large True\n"
+
+
+def test_show(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/flavors/gpu.large"] = Answer(200, flavor())
+    assert run_json(flavors.ShowFlavor, "gpu.large") == flavor()
+    assert "| hw:a='1', trait:B='required'" in run(flavors.ShowFlavor, "gpu.large")
+
+
+def test_what_a_newer_api_says_is_shown(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/flavors/a"] = Answer(200, flavor(colour="red"))
+    assert run_json(flavors.ShowFlavor, "a")["colour"] == "red"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "body"),
+    [
+        pytest.param([], {}, id="what is needed"),
+        pytest.param(
+            ["--extra-spec", "a=1=2", "--extra-spec", "resources:VGPU=1"],
+            {"extra_specs": {"a": "1=2", "resources:VGPU": "1"}},
+            id="extra specs",
+        ),
+        pytest.param(["--private", "--inactive"], {"is_public": False, "active": False}, id="not"),
+        pytest.param(["--public", "--active"], {"is_public": True, "active": True}, id="yes"),
+        pytest.param(
+            ["--start", "2026-12-01", "--end", "2026-12-31T09:00+11:00"],
+            {"start": "2026-12-01T00:00:00+00:00", "end": "2026-12-31T09:00:00+11:00"},
+            id="period",
+        ),
+        pytest.param(
+            [
+                *("--ephemeral-gb", "0", "--description", "two\nlines", "--category", "gpu"),
+                *("--availability-zone", "az1", "--properties", '["==", "$a", "b"]'),
+            ],
+            {
+                "ephemeral_gb": 0,
+                "description": "two\nlines",
+                "category": "gpu",
+                "availability_zone": "az1",
+                "properties": '["==", "$a", "b"]',
+            },
+            id="the rest",
+        ),
+    ],
+)
+def test_create(
+    api: Api, run_json: Callable[..., Any], arguments: list[str], body: dict[str, Any]
+) -> None:
+    api.answers["POST /v2/flavors"] = Answer(202, flavor())
+    assert run_json(flavors.CreateFlavor, "f", *_NEEDED, *arguments) == flavor()
+    assert [(r.line, r.body) for r in api.seen] == [("POST /v2/flavors", {**_NEEDED_BODY, **body})]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["f", *_NEEDED[2:]], "--vcpu"),
+        (["f", *_NEEDED[:-2]], "--max-length-hours"),
+        (_NEEDED, "NAME"),
+        (["f", *_NEEDED, "--slots", "0"], "'0' isn't a whole number of at least 1"),
+        (["f", *_NEEDED, "--start", "soon"], "'soon' isn't a time; expected ISO 8601"),
+        (["f", *_NEEDED, "--extra-spec", "a"], "key=value"),
+        (["f", *_NEEDED, "--public", "--private"], "not allowed with"),
+    ],
+)
+def test_create_refuses(
+    api: Api, run: Run, capsys: pytest.CaptureFixture, arguments: list[str], complaint: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run(flavors.CreateFlavor, *arguments)
+    assert caught.value.code == 2
+    assert complaint in capsys.readouterr().err
+    assert not api.seen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "body"),
+    [
+        (["--name", "g", "--slots", "5"], {"name": "g", "slots": 5}),
+        (["--max-length-hours", "7", "--inactive"], {"max_length_hours": 7, "active": False}),
+        (["--private"], {"is_public": False}),
+        (["--no-start", "--no-end"], {"start": None, "end": None}),
+        (["--no-description", "--no-properties"], {"description": None, "properties": None}),
+        (
+            ["--no-category", "--no-availability-zone"],
+            {"category": None, "availability_zone": None},
+        ),
+        (["--end-date", "2027-01-01T10:00Z"], {"end": "2027-01-01T10:00:00+00:00"}),
+        (["--no-extra-specs"], {"extra_specs": {}}),
+        (["--no-extra-specs", "--extra-spec", "c=3"], {"extra_specs": {"c": "3"}}),
+    ],
+)
+def test_update(api: Api, run: Run, arguments: list[str], body: dict[str, Any]) -> None:
+    api.answers["PATCH /v2/flavors/f"] = Answer(200, flavor())
+    assert run(flavors.UpdateFlavor, "f", *arguments) == "Updated flavor: f\n"
+    assert [(r.line, r.body) for r in api.seen] == [("PATCH /v2/flavors/f", body)]
+
+
+def test_update_keeps_the_other_extra_specs(api: Api, run: Run) -> None:
+    api.answers["GET /v2/flavors/f"] = Answer(200, flavor())
+    api.answers["PATCH /v2/flavors/f"] = Answer(200, flavor())
+    run(flavors.UpdateFlavor, "f", "--extra-spec", "hw:a=2", "--extra-spec", "c=3")
+    assert api.seen[-1].body == {"extra_specs": {"hw:a": "2", "trait:B": "required", "c": "3"}}
+
+
+def test_update_of_nothing(api: Api, run: Run) -> None:
+    with pytest.raises(BlazarClientException, match="Nothing to change"):
+        run(flavors.UpdateFlavor, "f")
+    assert not api.seen
+
+
+def test_delete_several(api: Api, run: Run) -> None:
+    api.answers["DELETE /v2/flavors/a"] = Answer(204)
+    api.answers["DELETE /v2/flavors/b"] = Answer(204)
+    assert run(flavors.DeleteFlavor, "a", "b") == "Deleted flavor: a\nDeleted flavor: b\n"
+
+
+def test_delete_goes_on_after_an_error(
+    api: Api, run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    api.answers["DELETE /v2/flavors/a"] = error(409, "Flavor a is in use")
+    api.answers["DELETE /v2/flavors/b"] = Answer(204)
+    with pytest.raises(BlazarClientException, match=r"^1 of 2 flavors not deleted$"):
+        run(flavors.DeleteFlavor, "a", "b")
+    assert caplog.messages == ["a: ERROR: Flavor a is in use"]
+    assert api.requests == ["DELETE /v2/flavors/a", "DELETE /v2/flavors/b"]
+
+
+def test_delete_of_one_fails_with_its_error(api: Api, run: Run) -> None:
+    api.answers["DELETE /v2/flavors/a"] = error(409, "Flavor a is in use")
+    with pytest.raises(BlazarClientException, match=r"^ERROR: Flavor a is in use$"):
+        run(flavors.DeleteFlavor, "a")

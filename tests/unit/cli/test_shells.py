@@ -1,0 +1,206 @@
+"""The commands in the real CLIs: found, understood, and their errors one line and status 1."""
+
+import argparse
+import configparser
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import pytest
+from blazarclient import shell
+from keystoneauth1 import loading
+from stevedore import extension
+
+from tests.fakes import keystone as fakes
+from tests.fakes.service import Answer, Request
+from tests.unit.cli.fake_api import Api, error, flavor, listing, reservation
+from warre_blazar.cli.base import Command
+
+_SETUP = pathlib.Path(__file__).parents[3] / "setup.cfg"
+_CLIS = {
+    "blazar": "from blazarclient.shell import main; sys.exit(main(sys.argv[1:]))",
+    "openstack": "from openstackclient.shell import main; sys.exit(main(sys.argv[1:]))",
+}
+#: Of others' plugins in the openstack CLI, python-blazarclient's own among them.
+_NOISE = "Could not load '"
+
+
+def _commands() -> Iterator[tuple[str, str, type[Command]]]:
+    """(group, name, class) of all that setup.cfg says."""
+    setup = configparser.ConfigParser()
+    setup.read(_SETUP)
+    for group in ("blazar.cli", "openstack.reservation.v1"):
+        for line in setup["entry_points"][group].strip().splitlines():
+            name, _, where = line.partition(" = ")
+            module, _, attribute = where.partition(":")
+            __import__(module)
+            yield group, name, getattr(sys.modules[module], attribute)
+
+
+_COMMANDS = [pytest.param(command, id=f"{group}:{name}") for group, name, command in _commands()]
+
+
+def test_both_clis_have_the_same() -> None:
+    found: dict[str, list[type]] = {}
+    for group, _, command in _commands():
+        found.setdefault(group, []).append(command)
+    assert found["blazar.cli"] == found["openstack.reservation.v1"]
+
+
+def test_the_installed_package_has_them_all() -> None:
+    for group in ("blazar.cli", "openstack.reservation.v1"):
+        found = set(extension.ExtensionManager(group, on_load_failure_callback=_ignore).names())
+        assert {n for g, n, _ in _commands() if g == group} <= found
+
+
+def _ignore(*_: object) -> None:
+    """Others' commands may not load."""
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_help(command: type[Command]) -> None:
+    text = command(SimpleNamespace(), None).get_parser("it").format_help()
+    assert text.startswith("usage: it ")
+    assert command.__doc__
+    assert " ".join(command.__doc__.split()) in " ".join(text.split())
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_every_argument_has_help(command: type[Command]) -> None:
+    parser = command(SimpleNamespace(), None).get_parser("it")
+    assert [a.dest for a in parser._actions if not a.help] == []
+
+
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_the_blazar_cli_keeps_none_of_our_options_but_end(command: type[Command]) -> None:
+    whole = shell.BlazarShell().parser
+    loading.register_auth_argparse_arguments(whole, ["--os-auth-type", "password"])
+    loading.session.register_argparse_arguments(whole)
+    loading.adapter.register_argparse_arguments(whole, service_type="reservation")
+    parser = command(SimpleNamespace(), None).get_parser("it")
+    kept = [
+        ours
+        for ours in _long_options(parser)
+        if any(theirs.startswith(ours) for theirs in _long_options(whole))
+    ]
+    assert set(kept) <= {"--help", "--end"}
+    assert "--end" not in kept or "--end-date" in _long_options(parser)
+
+
+def _long_options(parser: argparse.ArgumentParser) -> list[str]:
+    return [o for o in parser._option_string_actions if o.startswith("--")]
+
+
+class Keystone(fakes.Keystone):
+    """One that says its version, which CLIs ask for."""
+
+    routes = (*fakes.Keystone.routes, ("GET", "/v3", "version"))
+
+    def version(self, _: Request) -> Answer:
+        links = [{"rel": "self", "href": f"{self.url}/v3"}]
+        return Answer(200, {"version": {"id": "v3.14", "status": "stable", "links": links}})
+
+
+class Cli:
+    """One of the CLIs in a process of its own, logged in at a fake Keystone."""
+
+    def __init__(self, name: str, keystone: Keystone, home: pathlib.Path) -> None:
+        self._script = f"import sys; sys.argv[0] = {name!r}; {_CLIS[name]}"
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("OS_")}
+        self._environment = {
+            **kept,
+            "HOME": str(home),
+            "OS_AUTH_TYPE": "password",
+            "OS_AUTH_URL": f"{keystone.url}/v3",
+            "OS_USERNAME": "someone",
+            "OS_PASSWORD": keystone.password,
+            "OS_PROJECT_NAME": "demo",
+            "OS_USER_DOMAIN_ID": "default",
+            "OS_PROJECT_DOMAIN_ID": "default",
+            "OS_REGION_NAME": "RegionOne",
+            "OS_IDENTITY_API_VERSION": "3",
+        }
+
+    def __call__(self, *arguments: str) -> tuple[int, str, list[str]]:
+        """(exit status, output, lines of errors)."""
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", self._script, *arguments],
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        errors = [line for line in done.stderr.splitlines() if not line.startswith(_NOISE)]
+        return done.returncode, done.stdout, errors
+
+
+@pytest.fixture
+def keystone(api: Api) -> Iterator[Keystone]:
+    """A fake Keystone with the fake API in its catalogue, as operators enter Blazar's."""
+    fake = Keystone()
+    fake.endpoints = {"identity": f"{fake.url}/v3", "reservation": f"{api.url}/v1"}
+    yield fake
+    fake.stop()
+
+
+@pytest.fixture
+def blazar(keystone: Keystone, tmp_path: pathlib.Path) -> Cli:
+    return Cli("blazar", keystone, tmp_path)
+
+
+@pytest.fixture
+def openstack(keystone: Keystone, tmp_path: pathlib.Path) -> Cli:
+    return Cli("openstack", keystone, tmp_path)
+
+
+def test_blazar_lists(blazar: Cli, api: Api) -> None:
+    api.answers["GET /v2/flavors"] = listing(flavor())
+    status, output, errors = blazar("flavor-list", "--long", "-f", "json")
+    assert (status, json.loads(output), errors) == (0, [flavor()], [])
+    assert api.requests == ["GET /v2/flavors"]
+
+
+def test_blazar_says_what_is_wrong(blazar: Cli, api: Api) -> None:
+    api.answers["DELETE /v2/reservations/r"] = error(404, "Reservation r doesn't exist")
+    assert blazar("reservation-delete", "r") == (1, "", ["ERROR: Reservation r doesn't exist"])
+
+
+def test_blazar_books_until_an_end_date(blazar: Cli, api: Api) -> None:
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    period = ("--start-date", "2026-12-01T09:00", "--end-date", "2026-12-01T11:00")
+    status, output, errors = blazar("reservation-create", "gpu.large", *period, "--count", "2")
+    assert (status, errors) == (0, [])
+    assert reservation()["compute_flavor"] in output
+    assert api.seen[0].body["end"] == "2026-12-01T11:00:00+00:00"
+
+
+def test_blazar_keeps_end_for_itself(blazar: Cli, api: Api) -> None:
+    said = (1, "", ["This CLI has another use for --end; write --end-date"])
+    period = ("--start", "2026-12-01T09:00", "--end", "2026-12-01T11:00")
+    assert blazar("reservation-create", "gpu.large", *period) == said
+    assert not api.seen
+
+
+def test_blazar_does_not_pass_over_what_it_does_not_know(blazar: Cli, api: Api) -> None:
+    said = (1, "", ["Unrecognized arguments: --slot-count 3"])
+    assert blazar("flavor-update", "f", "--active", "--slot-count", "3") == said
+    assert not api.seen
+
+
+def test_openstack_shows(openstack: Cli, api: Api) -> None:
+    api.answers["GET /v2/reservations/r"] = Answer(200, reservation())
+    arguments = ("-f", "value", "-c", "compute_flavor")
+    status, output, errors = openstack("reservation", "booking", "show", "r", *arguments)
+    assert (status, output.strip(), errors) == (0, reservation()["compute_flavor"], [])
+
+
+def test_openstack_says_what_is_wrong(openstack: Cli, api: Api) -> None:
+    api.answers["POST /v2/reservations"] = error(400, "No capacity: 2 asked, 1 of 2 are free")
+    period = ("--start", "2026-12-01T09:00", "--end", "2026-12-01T11:00")
+    said = openstack("reservation", "booking", "create", "f", *period, "--count", "2")
+    assert said == (1, "", ["ERROR: No capacity: 2 asked, 1 of 2 are free"])

@@ -1,0 +1,51 @@
+"""What the package says of itself is there."""
+
+import configparser
+import importlib
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from warre_blazar import conf, policies
+
+_ROOT = pathlib.Path(__file__).parents[2]
+
+
+def entry_points() -> list[str]:
+    parser = configparser.ConfigParser()
+    parser.read(_ROOT / "setup.cfg")
+    lines = "\n".join(parser["entry_points"].values()).splitlines()
+    return [line.split("=")[1].strip() for line in lines if "=" in line]
+
+
+@pytest.mark.parametrize("target", entry_points())
+def test_entry_point_resolves(target: str) -> None:
+    module, name = target.split(":")
+    assert callable(getattr(importlib.import_module(module), name))
+
+
+@pytest.mark.parametrize("opt", [opt for _, opts in conf.list_opts() for opt in opts], ids=str)
+def test_option_says_its_consequence(opt: object) -> None:
+    assert len(opt.help or "") > 60
+
+
+@pytest.mark.parametrize("rule", policies.list_rules(), ids=lambda rule: rule.name)
+def test_policy_is_described(rule: object) -> None:
+    assert rule.description.endswith(".")
+    assert rule.operations
+
+
+@pytest.mark.parametrize(
+    ("generator", "name"),
+    [("oslo-config-generator", "config"), ("oslopolicy-sample-generator", "policy")],
+)
+def test_sample_is_current(generator: str, name: str, tmp_path: pathlib.Path) -> None:
+    config = _ROOT / f"etc/{name}-generator.conf"
+    made = tmp_path / "sample"
+    program = pathlib.Path(sys.executable).parent / generator
+    command = [program, "--config-file", config, "--output-file", made]
+    subprocess.run(command, check=True, cwd=_ROOT, capture_output=True)
+    kept = next(line for line in config.read_text().splitlines() if line.startswith("output_file"))
+    assert made.read_text() == (_ROOT / kept.split("=")[1].strip()).read_text()
