@@ -280,6 +280,11 @@ OPERATIONS = (
 )
 
 
+def request_schema(name: str) -> Schema:
+    """The schema of a named body."""
+    return _COMPONENTS[name]
+
+
 def document() -> dict[str, Any]:
     """The whole document."""
     paths: dict[str, dict[str, Any]] = defaultdict(dict)

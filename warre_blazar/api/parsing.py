@@ -41,15 +41,20 @@ def body(request: Request, schema: Schema) -> dict[str, Any]:
     document = _json_object(request)
     properties = schema["properties"]
     for field, value in document.items():
-        # Form values and the like arrive as text; Warre takes them.
-        is_integer = properties.get(field, {}).get("type") == "integer"
-        if is_integer and isinstance(value, str) and re.fullmatch(DIGITS, value):
-            document[field] = int(value)
+        if properties.get(field, {}).get("type") == "integer":
+            document[field] = _whole(value)
     _check(document, schema)
     for field, value in document.items():
         if properties[field].get("format") == "date-time" and value is not None:
             document[field] = time(field, value)
     return document
+
+
+def _whole(value: Any) -> Any:
+    """A whole number that was sent as text, as Warre takes it, or as 2.0, which to JSON is 2."""
+    if isinstance(value, str) and re.fullmatch(DIGITS, value):
+        return int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _json_object(request: Request) -> dict[str, Any]:
@@ -85,6 +90,10 @@ def _check(document: dict[str, Any], schema: Schema) -> None:
     error = next(jsonschema.Draft202012Validator(schema).iter_errors(document), None)
     if error is not None:
         raise exceptions.InvalidField(_field(error), _expected(error))
+    for field, value in document.items():
+        # Half of a surrogate pair, which JSON can spell, is no character.
+        if any("\ud800" <= c <= "\udfff" for c in json.dumps(value, ensure_ascii=False)):
+            raise exceptions.InvalidField(_shown(field), "expected Unicode text")
 
 
 def _field(error: jsonschema.ValidationError) -> str:

@@ -60,6 +60,10 @@ def _refusals() -> Iterator[None]:
         raise NoAnswer from error
     except messaging.MessagingException as error:
         raise exceptions.ServiceUnavailable(_SERVICE, type(error).__name__) from error
+    except Exception as error:
+        # Python's own exceptions, such as a TypeError, are rebuilt whatever _MODULES says.
+        LOG.error("The manager failed: %r", error)
+        raise exceptions.ServiceRefused(_SERVICE, "it failed; its log tells why") from error
 
 
 def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:

@@ -1,6 +1,7 @@
 """Running our alembic migrations in Blazar's database, beside Blazar's own."""
 
 import pathlib
+import sys
 
 import alembic.command
 import alembic.config
@@ -17,7 +18,8 @@ class MigrationError(Exception):
 
 
 def _config(url: str) -> alembic.config.Config:
-    config = alembic.config.Config()
+    # Alembic's own default is what sys.stdout was when it was imported.
+    config = alembic.config.Config(stdout=sys.stdout)
     config.set_main_option("script_location", str(pathlib.Path(__file__).parent / "migrations"))
     config.attributes["url"] = url
     return config

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Self
 
 #: ``resources:VCPU``, or ``resources1:VCPU`` in a group of its own (Nova's granular requests).
-_RESOURCE_KEY = re.compile(r"^resources(?P<group>[A-Za-z0-9_-]{0,64}):(?P<cls>[A-Z0-9_]+)$")
-_TRAIT_KEY = re.compile(r"^trait[A-Za-z0-9_-]{0,64}:(?P<trait>[A-Z0-9_]+)$")
+_RESOURCE_KEY = re.compile(r"^resources(?P<group>[A-Za-z0-9_-]{0,64}):(?P<cls>[A-Z0-9_]+)\Z")
+_TRAIT_KEY = re.compile(r"^trait[A-Za-z0-9_-]{0,64}:(?P<trait>[A-Z0-9_]+)\Z")
 
 
 @dataclasses.dataclass(frozen=True)

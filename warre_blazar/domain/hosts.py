@@ -69,7 +69,8 @@ class Host:
     def levels(self, asked: Mapping[str, int], window: timeline.Span) -> timeline.Levels:
         """How many more instances that take ``asked`` fit at each moment of ``window``."""
         fits = {cls: self.inventories.get(cls) for cls in asked}
-        if any(inv is None or not inv.takes(asked[cls]) for cls, inv in fits.items()):
+        # What takes nothing fits nowhere: Placement refuses to be asked for nothing.
+        if not asked or any(inv is None or not inv.takes(asked[c]) for c, inv in fits.items()):
             return timeline.Levels([(window.start, 0)])
         free = {cls: inv.capacity for cls, inv in fits.items() if inv is not None}
         changes = self._changes(window)
@@ -138,7 +139,7 @@ def choose(
     asked = shape.resources
     preferred = preferred or {}
     rooms = {h.id: h.room(asked, window) for h in hosts}
-    order = sorted(hosts, key=lambda h: (-h.fullness(asked, window), h.name))
+    order = sorted(hosts, key=lambda h: (-h.fullness(asked, window), h.name, h.id))
     chosen: dict[str, int] = {}
     left = count
     for host in order:

@@ -5,6 +5,7 @@ Source of the grammar: Blazar's ``resource_properties``.
 """
 
 import json
+import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -60,11 +61,11 @@ def _flatten(expression: Any, depth: int) -> list[Comparison]:
 def satisfied(comparisons: list[Comparison], properties: Mapping[str, Any]) -> bool:
     """Whether a host with these properties satisfies all comparisons.
 
-    A property the host doesn't have satisfies none. Two numbers compare as numbers, all else as
-    text.
+    A property the host doesn't have, or has as None, satisfies none. Two numbers compare as
+    numbers, all else as text.
     """
     return all(
-        name in properties and _holds(op, properties[name], value)
+        properties.get(name) is not None and _holds(op, properties[name], value)
         for name, op, value in comparisons
     )
 
@@ -78,6 +79,8 @@ def _holds(op: str, have: Any, want: str) -> bool:
 
 def _number(value: Any) -> float | None:
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
         return None
+    # "nan" and "inf" are names: a number that isn't equal to itself would match nothing.
+    return number if math.isfinite(number) else None

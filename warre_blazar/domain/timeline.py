@@ -104,7 +104,8 @@ def outside(taken: Iterable[Span], window: Span) -> list[Span]:
 def widest(spans: Iterable[Span]) -> list[Span]:
     """The spans that aren't within another one, by start."""
     kept: list[Span] = []
-    for span in sorted(spans, key=lambda s: (s.start, -s.end.timestamp())):
+    by_end = sorted(spans, key=lambda s: s.end, reverse=True)
+    for span in sorted(by_end, key=lambda s: s.start):
         if not kept or span.end > kept[-1].end:
             kept.append(span)
     return kept

@@ -11,22 +11,29 @@ FREE = "warre:flavor:free"
 UPDATE = "warre:flavor:update"
 DELETE = "warre:flavor:delete"
 
-_LIST: policy.Operation = {"path": "/v2/flavors", "method": "GET"}
+_ALL = "/v2/flavors"
 _ONE = "/v2/flavors/{flavor_id}"
 _FREE = f"{_ONE}/freeslots"
 
 RULES = [
     policy.DocumentedRuleDefault(
-        CREATE, "rule:admin", "Create a flavor.", [{"path": "/v2/flavors", "method": "POST"}]
+        CREATE, "rule:admin", "Create a flavor.", [{"path": _ALL, "method": "POST"}]
     ),
     policy.DocumentedRuleDefault(
-        LIST, base.PROJECT_READER_OR_ADMIN, "List the flavors that the project may book.", [_LIST]
+        LIST,
+        base.PROJECT_READER_OR_ADMIN,
+        "List the flavors that the project may book.",
+        [{"path": _ALL, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         LIST_ALL,
         "rule:admin",
         "List and show inactive flavors, and private ones whose projects one doesn't belong to.",
-        [_LIST, {"path": _ONE, "method": "GET"}, {"path": _FREE, "method": "GET"}],
+        [
+            {"path": _ALL, "method": "GET"},
+            {"path": _ONE, "method": "GET"},
+            {"path": _FREE, "method": "GET"},
+        ],
     ),
     policy.DocumentedRuleDefault(
         GET,

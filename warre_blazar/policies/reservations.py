@@ -11,7 +11,7 @@ GET = "warre:reservation:get"
 UPDATE = "warre:reservation:update"
 DELETE = "warre:reservation:delete"
 
-_LIST: policy.Operation = {"path": "/v2/reservations", "method": "GET"}
+_ALL = "/v2/reservations"
 _ONE = "/v2/reservations/{reservation_id}"
 
 RULES = [
@@ -19,7 +19,7 @@ RULES = [
         CREATE,
         base.PROJECT_MEMBER_OR_ADMIN,
         "Book a flavor for one's own project.",
-        [{"path": "/v2/reservations", "method": "POST"}],
+        [{"path": _ALL, "method": "POST"}],
     ),
     policy.DocumentedRuleDefault(
         IN_WINDOW,
@@ -27,17 +27,23 @@ RULES = [
         "Book, or extend a reservation, inside a maintenance window. blazar-manager asks this of "
         "the roles of whoever sent the request, so its policy file counts.",
         [
-            {"path": "/v2/reservations", "method": "POST"},
+            {"path": _ALL, "method": "POST"},
             {"path": "/v2/reservations/{reservation_id}", "method": "PATCH"},
             {"path": "/v1/leases", "method": "POST"},
             {"path": "/v1/leases/{lease_id}", "method": "PUT"},
         ],
     ),
     policy.DocumentedRuleDefault(
-        LIST, base.PROJECT_READER_OR_ADMIN, "List the project's reservations.", [_LIST]
+        LIST,
+        base.PROJECT_READER_OR_ADMIN,
+        "List the project's reservations.",
+        [{"path": _ALL, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
-        LIST_ALL, "rule:admin", "List the reservations of all projects or another one.", [_LIST]
+        LIST_ALL,
+        "rule:admin",
+        "List the reservations of all projects or another one.",
+        [{"path": _ALL, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         GET,
