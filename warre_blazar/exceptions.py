@@ -115,13 +115,13 @@ class ReservationNotFound(WarreError):
 
 
 class LeaseShared(WarreError):
-    """The reservation's lease holds others, which deleting it would end too."""
+    """The reservation's lease holds others, which would be moved or deleted with it."""
 
     code = "lease_shared"
 
     def __init__(self, lease_id: str) -> None:
         super().__init__(
-            f"Lease {lease_id} holds other reservations too; delete the lease instead",
+            f"Lease {lease_id} holds other reservations too; change or delete the lease instead",
             lease=lease_id,
         )
 

@@ -16,6 +16,14 @@ from warre_blazar.api import errors
 LOG = logging.getLogger(__name__)
 
 
+class _Answer(webob.Response):
+    """One that Blazar's middleware for errors can look into, which takes HEAD for having a body."""
+
+    def __call__(self, environ: Any, start_response: Any) -> Any:
+        body = super().__call__(environ, start_response)
+        return [b""] if environ["REQUEST_METHOD"] == "HEAD" else body
+
+
 class ErrorHook(hooks.PecanHook):
     """Answers any error that a controller, or pecan on its behalf, raises."""
 
@@ -24,7 +32,7 @@ class ErrorHook(hooks.PecanHook):
         code = errors.status(known.code, state.request.method)
         if code >= 500:
             LOG.error("%s %s: %s", state.request.method, state.request.path, known, exc_info=error)
-        return webob.Response(
+        return _Answer(
             json.dumps(errors.body(code, known)).encode(),
             status=code,
             content_type="application/json",
@@ -42,6 +50,9 @@ def as_warre(error: Exception) -> exceptions.WarreError:
         return exceptions.Refused("malformed_json", "body: nested too deeply")
     if isinstance(error, LookupError) and "encoding" in str(error):
         return exceptions.InvalidField("Content-Type", "expected the character set UTF-8")
+    if isinstance(error, webob.exc.HTTPBadRequest):
+        # Pecan's answer to text that it can't decode, and to nothing else.
+        return exceptions.Refused("malformed_json", "body: expected JSON in UTF-8")
     if isinstance(error, webob.exc.HTTPException):
         return exceptions.Refused(errors.CODES.get(error.code, "refused"), error.title)
     if isinstance(error, db_exc.DBDataError):

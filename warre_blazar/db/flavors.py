@@ -81,7 +81,7 @@ def listing(
     limit: int | None,
     offset: int,
 ) -> tuple[list[Flavor], int]:
-    """A page of living flavors, oldest first, and how many there are in all.
+    """A page of living flavors, by name, and how many there are in all.
 
     :param everything: private flavors of others and inactive ones too.
     :param filters: column values that must be equal.

@@ -167,11 +167,6 @@ def find_by_lease_name(db: Session, name: str) -> Reservation | None:
     return _reservation(row) if row else None
 
 
-def lease_exists(db: Session, name: str) -> bool:
-    """Whether Blazar has written a lease of that name."""
-    return db.execute(sa.select(_L.c.id).where(_L.c.name == name)).first() is not None
-
-
 def listing(
     db: Session,
     *,
@@ -237,16 +232,6 @@ def set_reason(db: Session, reservation_id: str, reason: str | None) -> None:
     db.execute(
         _W.update().where(_W.c.reservation_id == reservation_id).values(status_reason=reason)
     )
-
-
-def lease_owner(db: Session, reservation_id: str) -> sa.RowMapping | None:
-    """``project_id``, ``start_date``, ``end_date`` of the lease of a Blazar reservation."""
-    query = (
-        sa.select(_L.c.project_id, _L.c.start_date, _L.c.end_date)
-        .select_from(_R.join(_L, _L.c.id == _R.c.lease_id))
-        .where(_R.c.id == reservation_id)
-    )
-    return db.execute(query).mappings().first()
 
 
 def usage(db: Session, project_id: str) -> tuple[int, int]:

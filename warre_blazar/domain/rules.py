@@ -1,19 +1,10 @@
 """Whether a flavor's terms allow a booking. Texts are those that Warre's clients show."""
 
-import dataclasses
 import datetime
 
 from warre_blazar import exceptions
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import Flavor
-
-
-@dataclasses.dataclass(frozen=True)
-class Wish:
-    """A booking that is asked for: ``count`` instances of a flavor during ``span``."""
-
-    span: timeline.Span
-    count: int
 
 
 def check_period(span: timeline.Span) -> None:

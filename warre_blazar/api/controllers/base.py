@@ -10,8 +10,12 @@ from blazar.context import BlazarContext
 from oslo_middleware import http_proxy_to_wsgi
 from pecan import hooks, rest
 
-from warre_blazar.api import parsing
+from warre_blazar.api import parsing, preparing
 from warre_blazar.api.hooks import ErrorHook
+from warre_blazar.plugins import errors
+
+# v1 in this process looks a manager's exception up by its name.
+errors.expose_to_v1()
 
 MAX_ID = 64
 
@@ -29,17 +33,22 @@ class Controller(rest.RestController, hooks.HookController):
     @pecan.expose()
     def _route(self, args: list[str], request: Any = None) -> Any:
         """Let what Pecan refuses while it looks for a method go through our hook too."""
+        if preparing.REFUSAL in request.environ:
+            return self._refuse, []
         try:
             return super()._route(args, request)
         except webob.exc.HTTPException as error:
             # Without methods of its own it is only a part of others' paths.
             known = hasattr(self, "get_all")
-            request.environ["warre.refusal"] = error if known else webob.exc.HTTPNotFound()
+            request.environ[preparing.REFUSAL] = error if known else webob.exc.HTTPNotFound()
             return self._refuse, []
 
     @pecan.expose("json")
     def _refuse(self, **_query: Any) -> None:
-        raise pecan.request.environ["warre.refusal"]
+        raise pecan.request.environ[preparing.REFUSAL]
+
+
+preparing.install(Controller)
 
 
 def context() -> BlazarContext:
