@@ -136,7 +136,7 @@ def _steps(layout: Layout) -> list[Step]:
         *_nova_steps(layout),
         *_blazar_steps(layout),
     ]
-    made_of = ("identity", "glance", "neutron", "nova-api")
+    made_of = ("identity", "glance", "neutron", "nova hosts")
     return [*steps, Step("resources", lambda: content.resources(layout), made_of)]
 
 

@@ -82,7 +82,9 @@ def make_aggregate(name: str, metadata: Mapping[str, str]) -> int:
         try:
             aggregate = nova.aggregates.create(name, None)
         except nova_exc.Conflict:
-            aggregate = next(a for a in nova.aggregates.list() if a.name == name)
+            aggregate = next((a for a in nova.aggregates.list() if a.name == name), None)
+            if aggregate is None:
+                raise
         nova.aggregates.set_metadata(aggregate, dict(metadata))
         return int(aggregate.id)
 

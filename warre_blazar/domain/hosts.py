@@ -127,6 +127,7 @@ def choose(
     count: int,
     window: timeline.Span,
     preferred: Mapping[str, int] | None = None,
+    also: timeline.Span | None = None,
 ) -> tuple[dict[str, int], int]:
     """Instances per host id, as many as were asked for or as there is room for.
 
@@ -134,11 +135,13 @@ def choose(
     there is room; then the fullest host comes first, to leave whole hosts to others; a tie goes
     by name, so that the choice is repeatable.
 
+    :param also: another span throughout which they have to fit.
     :returns: instances by host id; and how many there is room for in all, at most ``count``.
     """
     asked = shape.resources
     preferred = preferred or {}
-    rooms = {h.id: h.room(asked, window) for h in hosts}
+    windows = [window, also] if also else [window]
+    rooms = {h.id: min(h.room(asked, w) for w in windows) for h in hosts}
     order = sorted(hosts, key=lambda h: (-h.fullness(asked, window), h.name, h.id))
     chosen: dict[str, int] = {}
     left = count

@@ -26,6 +26,10 @@ class Span:
         """Whether all of the other lies within this one."""
         return self.start <= other.start and other.end <= self.end
 
+    def hull(self, other: "Span") -> "Span":
+        """The shortest span that contains both."""
+        return Span(min(self.start, other.start), max(self.end, other.end))
+
     def padded(self, tail: datetime.timedelta) -> Self:
         """The same span with ``tail`` added after its end, for cleaning."""
         if not tail:
@@ -65,7 +69,7 @@ def peak(claims: Iterable[Claim], window: Span) -> int:
 def union(one: Span, other: Span) -> list[Span]:
     """The time of either, as one span where they overlap or touch, else as two."""
     if one.start <= other.end and other.start <= one.end:
-        return [Span(min(one.start, other.start), max(one.end, other.end))]
+        return [one.hull(other)]
     return [one, other]
 
 

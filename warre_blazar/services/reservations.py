@@ -141,12 +141,14 @@ def _find_place(
     but = mine.reservation_id if mine else None
     taken = timeline.peak(reservations.slot_claims(db, flavor.id, window, cleaning, but), window)
     rules.check_slots(flavor, taken, count)
-    found = hosts.snapshot(db, shape, window, cleaning)
+    # What it holds until Blazar writes its new dates, and keeps if Blazar never does.
+    old = mine.span.padded(cleaning) if mine else None
+    found = hosts.snapshot(db, shape, window.hull(old or window), cleaning)
     preferred = {}
     if mine:
         preferred = hosts.allocated(db, mine.reservation_id)
         found = [h.without(mine.reservation_id) for h in found]
-    chosen, room = placing.choose(found, shape, count, window, preferred)
+    chosen, room = placing.choose(found, shape, count, window, preferred, old)
     if room < count:
         raise exceptions.HostsExhausted(count, room, len(found))
     if mine and mine.state == states.ACTIVE and chosen != preferred:

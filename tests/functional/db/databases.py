@@ -1,0 +1,113 @@
+"""Databases for tests: made, filled with tables, emptied, dumped."""
+
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from blazar.db import api as db_api
+
+from warre_blazar.db import migration, models
+
+KINDS = ("sqlite", "mariadb", "postgresql")
+
+_SERVER = {"mariadb": "WARRE_TEST_MARIADB_URL", "postgresql": "WARRE_TEST_POSTGRESQL_URL"}
+# What "blazar-db-manage" is, without a need for its script on the path.
+_BLAZAR_DB_MANAGE = "from blazar.db.migration.cli import main; main()"
+
+
+class NoServer(Exception):
+    """There is no server for these tests."""
+
+
+@contextlib.contextmanager
+def made(kind: str, directory: pathlib.Path, charset: str = "utf8mb3") -> Iterator[str]:
+    """The URL of a new database without tables.
+
+    :param charset: on MariaDB, where that of Blazar's installation guide is the default here.
+    """
+    if kind == "sqlite":
+        yield f"sqlite:///{directory / uuid.uuid4().hex}.sqlite"
+        return
+    server = sa.make_url(_server(kind))
+    name = f"warre_test_{uuid.uuid4().hex[:12]}"
+    options = f" CHARACTER SET {charset}" if kind == "mariadb" else ""
+    _run(server, f"CREATE DATABASE {name}{options}")
+    try:
+        yield server.set(database=name).render_as_string(hide_password=False)
+    finally:
+        _run(server, f"DROP DATABASE {name}")
+
+
+def _server(kind: str) -> str:
+    variable = _SERVER[kind]
+    if variable not in os.environ:
+        raise NoServer(
+            f"{variable} is not set: run these tests by 'tools/test db', which starts the servers, "
+            "or set it to the URL of one where databases may be created"
+        )
+    return os.environ[variable]
+
+
+def _run(url: sa.URL, statement: str) -> None:
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        connection.execute(sa.text(statement))
+
+
+def fill(kind: str, url: str, directory: pathlib.Path) -> None:
+    """Make all tables, Blazar's and ours: by the migrations where Blazar's run."""
+    if kind == "mariadb":
+        blazar_upgrade(url, directory)
+        migration.upgrade(url)
+        return
+    engine = sa.create_engine(url)
+    models.metadata.create_all(engine)
+    engine.dispose()
+
+
+def blazar_upgrade(url: str, directory: pathlib.Path) -> None:
+    """What ``blazar-db-manage upgrade head`` does."""
+    config = write_config(url, directory)
+    subprocess.run(
+        [sys.executable, "-c", _BLAZAR_DB_MANAGE, "--config-file", config, "upgrade", "head"],
+        check=True,
+        capture_output=True,
+    )
+
+
+def write_config(url: str, directory: pathlib.Path) -> str:
+    """A configuration file that names a database."""
+    path = directory / f"{uuid.uuid4().hex}.conf"
+    path.write_text(f"[database]\nconnection = {url.replace('%', '%%')}\n")
+    return str(path)
+
+
+def empty(engine: sa.Engine) -> None:
+    """Delete every row."""
+    with engine.begin() as connection:
+        for table in reversed(models.metadata.sorted_tables):
+            connection.execute(table.delete())
+
+
+def delete_leases() -> None:
+    """Delete all leases, as Blazar does."""
+    for lease in db_api.lease_list():
+        db_api.lease_destroy(lease["id"])
+
+
+def dump(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
+    """All rows, by table, in an order that doesn't depend on the database; no empty tables."""
+    with engine.connect() as connection:
+        rows = {
+            table.name: sorted(
+                (tuple(row) for row in connection.execute(sa.select(table))), key=repr
+            )
+            for table in models.metadata.sorted_tables
+        }
+    return {name: found for name, found in rows.items() if found}

@@ -1,0 +1,128 @@
+"""Doing things at the same time: in threads, and in processes of threads."""
+
+import collections
+import dataclasses
+import logging
+import multiprocessing
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from oslo_config import cfg
+
+from tests.functional.db import world
+from warre_blazar import conf, exceptions
+from warre_blazar.db import session
+from warre_blazar.services import reservations
+
+_PATIENCE = 120
+
+
+@dataclasses.dataclass
+class Result:
+    """How a race went: how often each outcome came, and how often something was tried again."""
+
+    outcomes: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
+    retries: int = 0
+
+    def __add__(self, other: "Result") -> "Result":
+        return Result(self.outcomes + other.outcomes, self.retries + other.retries)
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A booking for a lease that is there already.
+
+    With or without what Blazar itself writes: on SQLite two of Blazar's own transactions at once
+    fail, since they read before they write and nothing tries them again.
+    """
+
+    lease: world.Lease
+    request: reservations.Request
+    whole: bool
+
+    def __call__(self) -> None:
+        if self.whole:
+            world.book(self.request, self.lease)
+        else:
+            reservations.book(self.lease.reservation_id, self.request)
+
+
+class _Retries(logging.Handler):
+    """Counts what ``session.retried`` says."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.count = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.count += "trying again" in record.getMessage()
+
+
+def in_threads(jobs: list[Callable[[], None]], start: Callable[[], Any] | None = None) -> Result:
+    """Do each job in a thread of its own, all at once.
+
+    :param start: what to wait for before the threads are let go.
+    """
+    retries = _Retries()
+    logger = logging.getLogger(session.__name__)
+    level = logger.level
+    logger.addHandler(retries)
+    logger.setLevel(logging.DEBUG)
+    outcomes: list[str] = []
+    barrier = threading.Barrier(len(jobs), action=start)
+    threads = [threading.Thread(target=_do, args=(job, barrier, outcomes)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    logger.removeHandler(retries)
+    logger.setLevel(level)
+    return Result(collections.Counter(outcomes), retries.count)
+
+
+def _do(job: Callable[[], None], barrier: threading.Barrier, outcomes: list[str]) -> None:
+    barrier.wait(_PATIENCE)
+    try:
+        job()
+    except exceptions.WarreError as error:
+        outcomes.append(error.code)
+    except Exception as error:
+        outcomes.append(repr(error))
+    else:
+        outcomes.append("held")
+
+
+def in_processes(shares: list[list[Job]], url: str, options: dict[str, str]) -> Result:
+    """Do each share of jobs in a process of its own, each job in a thread, all at once.
+
+    :param options: the cloud's.
+    """
+    spawn = multiprocessing.get_context("spawn")
+    barrier = spawn.Barrier(len(shares))
+    results: Any = spawn.Queue()
+    processes = [
+        spawn.Process(target=_process, args=(share, url, options, barrier, results))
+        for share in shares
+    ]
+    for process in processes:
+        process.start()
+    try:
+        return sum((results.get(timeout=_PATIENCE) for _ in processes), Result())
+    finally:
+        for process in processes:
+            process.join(_PATIENCE)
+
+
+def _process(
+    jobs: list[Job], url: str, options: dict[str, str], barrier: Any, results: Any
+) -> None:
+    cfg.CONF([], default_config_files=[])
+    conf.register(cfg.CONF)
+    cfg.CONF.set_override("connection", url, group="database")
+    for name, value in options.items():
+        group, _, option = name.rpartition(".")
+        cfg.CONF.set_override(option, value, group or None)
+    with session.writer():
+        pass  # the facade is made once, before there are threads
+    results.put(in_threads(list(jobs), lambda: barrier.wait(_PATIENCE)))

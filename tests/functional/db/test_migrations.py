@@ -1,0 +1,140 @@
+"""Our migrations on MariaDB, before and after Blazar's own, in either character set."""
+
+import dataclasses
+import pathlib
+from collections.abc import Iterator
+
+import alembic.autogenerate
+import alembic.migration
+import pytest
+import sqlalchemy as sa
+
+from tests.functional.db import databases
+from warre_blazar.cmd.manage import main as manage_main
+from warre_blazar.db import migration, models
+
+OURS = {name for name in models.metadata.tables if name.startswith("warre_")}
+
+
+@pytest.fixture(params=["utf8mb3", "utf8mb4"])
+def url(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator[str]:
+    """A database without tables."""
+    try:
+        with databases.made("mariadb", tmp_path, request.param) as made:
+            yield made
+    except databases.NoServer as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+def tables(url: str) -> set[str]:
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    return {t for t in sa.inspect(engine).get_table_names() if t.startswith("warre_")}
+
+
+@dataclasses.dataclass(frozen=True)
+class Said:
+    """What ``warre-blazar-manage`` ended with and printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def manage(url: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]):
+    """Run ``warre-blazar-manage db`` on the database."""
+    config = databases.write_config(url, tmp_path)
+
+    def run(*words: str) -> Said:
+        capfd.readouterr()
+        status = manage_main(["--config-file", config, "db", *words])
+        return Said(status, *capfd.readouterr())
+
+    return run
+
+
+def test_up_and_down_twice(url: str, tmp_path: pathlib.Path):
+    databases.blazar_upgrade(url, tmp_path)
+    for _ in range(2):
+        migration.upgrade(url)
+        assert tables(url) == OURS | {migration.VERSION_TABLE}
+        assert migration.revision_of(url) == migration.head()
+        migration.upgrade(url)
+        migration.downgrade(url, "base")
+        assert tables(url) <= {migration.VERSION_TABLE}
+        assert migration.revision_of(url) is None
+
+
+def test_step_by_step(url: str, tmp_path: pathlib.Path):
+    databases.blazar_upgrade(url, tmp_path)
+    migration.upgrade(url, "0001")
+    assert migration.revision_of(url) == "0001"
+    migration.upgrade(url, "+1")
+    migration.downgrade(url, "-1")
+    assert migration.revision_of(url) == "0001"
+    with pytest.raises(migration.MigrationError):
+        migration.upgrade(url, "nonesuch")
+
+
+def test_before_blazars_own(url: str, tmp_path: pathlib.Path, manage):
+    first = manage("upgrade")
+    assert (first.status, first.out) == (1, "")
+    assert "blazar-db-manage" in first.err
+    assert migration.revision_of(url) == "0001"
+    assert tables(url) == {"warre_flavors", "warre_flavor_projects", migration.VERSION_TABLE}
+    databases.blazar_upgrade(url, tmp_path)
+    assert manage("upgrade").status == 0
+    assert migration.revision_of(url) == migration.head()
+    assert tables(url) == OURS | {migration.VERSION_TABLE}
+
+
+def test_the_command(url: str, tmp_path: pathlib.Path, manage):
+    databases.blazar_upgrade(url, tmp_path)
+    assert manage("current") == Said(0, "", "")
+    assert manage("upgrade", "0001").status == 0
+    assert manage("current").out.strip() == "0001"
+    assert manage("upgrade").status == 0
+    assert manage("current").out.strip() == f"{migration.head()} (head)"
+    history = manage("history").out
+    assert all(f"-> {revision}" in history for revision in ("0001", "0002"))
+    assert manage("downgrade", "base").status == 0
+    unknown = manage("upgrade", "nonesuch")
+    assert (unknown.status, "nonesuch" in unknown.err) == (1, True)
+
+
+def test_the_command_without_a_database(tmp_path: pathlib.Path, capfd):
+    dead = databases.write_config("mysql+pymysql://nobody@127.0.0.1:1/none", tmp_path)
+    empty = tmp_path / "empty.conf"
+    empty.write_text("")
+    for config, said in ((dead, "refused"), (empty, "connection is not set")):
+        assert manage_main(["--config-file", str(config), "db", "upgrade"]) == 1
+        assert said in capfd.readouterr().err
+
+
+def test_models_match(url: str, tmp_path: pathlib.Path):
+    databases.blazar_upgrade(url, tmp_path)
+    migration.upgrade(url)
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        context = alembic.migration.MigrationContext.configure(
+            connection, opts={"include_object": is_ours, "compare_type": True}
+        )
+        assert alembic.autogenerate.compare_metadata(context, models.metadata) == []
+
+
+def is_ours(thing: object, name: str | None, kind: str, *rest: object) -> bool:
+    return kind != "table" or name in OURS
+
+
+def test_text_is_compared_by_its_bytes(url: str, tmp_path: pathlib.Path):
+    databases.blazar_upgrade(url, tmp_path)
+    migration.upgrade(url)
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    columns = {c["name"]: c["type"] for c in sa.inspect(engine).get_columns("warre_flavors")}
+    assert columns["name"].collation == "utf8mb4_bin"
+
+
+def test_no_server_is_a_failure_that_says_what_to_do(monkeypatch, tmp_path: pathlib.Path):
+    monkeypatch.delenv("WARRE_TEST_MARIADB_URL")
+    with pytest.raises(databases.NoServer, match="tools/test"), databases.made("mariadb", tmp_path):
+        pass

@@ -1,0 +1,234 @@
+"""Moving a reservation: what is asked of slots and hosts, and what counts meanwhile."""
+
+import contextlib
+import datetime
+
+import pytest
+import sqlalchemy as sa
+from blazar.db import api as db_api
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import databases, oversold, world
+from warre_blazar import exceptions
+from warre_blazar.db import hosts, session
+from warre_blazar.services import flavors, reservations
+
+pytestmark = pytest.mark.usefixtures("database")
+
+hours = world.hours
+
+
+def hosts_of(lease: world.Lease) -> dict[str, int]:
+    with session.reader() as db:
+        return hosts.allocated(db, lease.reservation_id)
+
+
+@pytest.fixture
+def flavor(cloud: Cloud):
+    """One slot, on one host that has room for more."""
+    world.add_host(cloud, "a")
+    return world.add_flavor()
+
+
+MOVES = {
+    "longer": hours(1, 4),
+    "earlier too": hours(0, 3),
+    "shorter": hours(1, 2),
+    "later, overlapping": hours(2, 4),
+    "elsewhere": hours(10, 12),
+    "touching": hours(3, 5),
+}
+
+
+@pytest.mark.parametrize("span", MOVES.values(), ids=[n.replace(" ", "-") for n in MOVES])
+def test_to_where_it_is_free(flavor, span):
+    lease = world.book(world.request(flavor, hours(1, 3)))
+    moved = world.move(lease, span)
+    assert reservations.get(lease.reservation_id, None)[0].span == span
+    # What it left is free again, what it took isn't.
+    with pytest.raises(exceptions.SlotsExhausted):
+        reservations.check(world.request(flavor, moved.span))
+    if not span.overlaps(hours(1, 2)):
+        reservations.check(world.request(flavor, hours(1, 2)))
+
+
+@pytest.mark.parametrize("status", ["PENDING", "ACTIVE"])
+@pytest.mark.parametrize(
+    ("slots", "code"), [(1, "slots_exhausted"), (9, "hosts_exhausted")], ids=["slots", "hosts"]
+)
+def test_an_extension_into_what_is_taken(database: sa.Engine, cloud: Cloud, slots, code, status):
+    world.add_host(cloud, "a", vcpus=2)
+    flavor = world.add_flavor(slots=slots)
+    lease = world.book(world.request(flavor, hours(1, 3)))
+    world.set_status(lease, status)
+    world.book(world.request(flavor, hours(4, 5)))
+    world.set_status(lease, "UPDATING")
+    before = databases.dump(database)
+    with pytest.raises(exceptions.WarreError) as refused:
+        reservations.move(lease.reservation_id, hours(1, 5), world.NO_CLEANING)
+    assert refused.value.code == code
+    assert databases.dump(database) == before
+    world.set_status(lease, status)
+    world.move(lease, hours(1, 4))
+    assert oversold.find(database) == []
+
+
+RULES = {
+    "too long": ({"max_length_hours": 2}, hours(1, 4), "too_long"),
+    "after the flavor's end": ({"end": hours(1, 3).end}, hours(1, 4), "after_flavor_end"),
+    "before the flavor's start": ({"start": hours(1, 3).start}, hours(0, 3), "before_flavor_start"),
+    "inactive": ({"active": False}, hours(1, 4), "flavor_inactive"),
+    "reversed": ({}, hours(3, 1), "invalid_period"),
+}
+
+
+@pytest.mark.parametrize("case", RULES, ids=[name.replace(" ", "-") for name in RULES])
+def test_the_flavors_terms(database: sa.Engine, flavor, case):
+    terms, span, code = RULES[case]
+    lease = world.book(world.request(flavor, hours(1, 3)))
+    flavors.update(flavor.id, terms)
+    before = databases.dump(database)["warre_reservations"]
+    with pytest.raises(exceptions.WarreError) as refused:
+        world.move(lease, span)
+    assert refused.value.code == code
+    assert databases.dump(database)["warre_reservations"] == before
+    # Less than it has is always allowed.
+    world.move(lease, hours(1, 2))
+
+
+def test_an_unknown_reservation(flavor):
+    with pytest.raises(exceptions.ReservationNotFound):
+        reservations.move("nonesuch", hours(1, 3), world.NO_CLEANING)
+
+
+def test_one_that_is_over(flavor):
+    lease = world.book(world.request(flavor, hours(1, 3)))
+    world.begin(lease)
+    world.finish(lease)
+    with pytest.raises(exceptions.InvalidState):
+        reservations.move(lease.reservation_id, hours(1, 4), world.NO_CLEANING)
+
+
+def test_old_and_new_time_count_while_the_lease_is_updating(flavor):
+    lease = world.book(world.request(flavor, hours(1, 2)))
+    world.set_status(lease, "UPDATING")
+    reservations.move(lease.reservation_id, hours(5, 6), world.NO_CLEANING)
+    for span in (hours(1, 2), hours(5, 6)):
+        with pytest.raises(exceptions.SlotsExhausted):
+            reservations.check(world.request(flavor, span))
+    reservations.check(world.request(flavor, hours(2, 5)))
+
+
+def test_overlapping_times_count_once(cloud: Cloud):
+    world.add_host(cloud, "a", vcpus=4)
+    flavor = world.add_flavor(slots=2)
+    lease = world.book(world.request(flavor, hours(1, 3)))
+    world.set_status(lease, "UPDATING")
+    reservations.move(lease.reservation_id, hours(1, 5), world.NO_CLEANING)
+    reservations.check(world.request(flavor, hours(1, 5)))
+
+
+@pytest.mark.parametrize("status", ["PENDING", "ACTIVE", "ERROR"])
+def test_a_promise_ends_with_the_update(flavor, status):
+    """Blazar may fail after the promise: then only the lease's own dates count."""
+    lease = world.book(world.request(flavor, hours(1, 2)))
+    world.set_status(lease, "UPDATING")
+    reservations.move(lease.reservation_id, hours(5, 6), world.NO_CLEANING)
+    world.set_status(lease, status)
+    reservations.check(world.request(flavor, hours(5, 6)))
+    with pytest.raises(exceptions.SlotsExhausted):
+        reservations.check(world.request(flavor, hours(1, 2)))
+
+
+@pytest.fixture
+def two_hosts(cloud: Cloud):
+    """Two hosts with room for one each, both free at 1-3, the one of ``lease`` taken at 3-4."""
+    for name in ("a", "b"):
+        world.add_host(cloud, name, vcpus=2)
+    flavor = world.add_flavor(slots=9)
+    lease = world.book(world.request(flavor, hours(1, 3)))
+    (host_id,) = hosts_of(lease)
+    world.add_stock([host_id], hours(3, 4), "physical:host")
+    return flavor, lease, host_id
+
+
+def test_a_pending_one_changes_hosts_if_it_must(database: sa.Engine, two_hosts):
+    _, lease, host_id = two_hosts
+    world.move(lease, hours(1, 4))
+    assert host_id not in hosts_of(lease)
+    assert sum(hosts_of(lease).values()) == 1
+    assert oversold.find(database) == []
+
+
+def test_a_pending_one_stays_if_it_can(two_hosts):
+    _, lease, _ = two_hosts
+    before = hosts_of(lease)
+    world.move(lease, hours(0, 3))
+    assert hosts_of(lease) == before
+
+
+def test_an_active_one_does_not_change_hosts(two_hosts):
+    _, lease, _ = two_hosts
+    world.begin(lease)
+    before = hosts_of(lease)
+    with pytest.raises(exceptions.HostsExhausted):
+        world.move(lease, hours(1, 4))
+    assert hosts_of(lease) == before
+
+
+def test_hosts_changed_for_an_update_that_fails_later(database: sa.Engine, cloud: Cloud):
+    """The lease keeps its dates: the new hosts must hold it then, too."""
+    a, b = (world.add_host(cloud, name, vcpus=2) for name in ("a", "b"))
+    flavor = world.add_flavor(slots=9)
+    lease = world.book(world.request(flavor, hours(1, 2)))
+    mine = a if a in hosts_of(lease) else b
+    world.book(world.request(flavor, hours(1, 2)))  # on the other host
+    world.add_stock([mine], hours(5, 6), "physical:host")
+    world.set_status(lease, "UPDATING")
+    with contextlib.suppress(exceptions.HostsExhausted):
+        reservations.move(lease.reservation_id, hours(5, 6), world.NO_CLEANING)
+    # Another reservation of the lease is refused: Blazar only sets the status back.
+    assert oversold.find(database) == []
+    world.set_status(lease, "PENDING")
+    assert oversold.find(database) == []
+
+
+def test_the_row_stock_plugins_read_follows_the_hosts(cloud: Cloud):
+    """Two on one host each at first, then both on one: that host has to show twice as much."""
+    a, b = (world.add_host(cloud, name, vcpus=4) for name in ("a", "b"))
+    flavor = world.add_flavor(slots=9)
+    others = [world.add_stock([h], hours(1, 2), "virtual:instance") for h in (a, b)]
+    lease = world.book(world.request(flavor, hours(1, 2), 2))
+    assert hosts_of(lease) == {a: 1, b: 1}
+    for other in others:
+        db_api.lease_destroy(other.id)
+    world.add_stock([a], hours(5, 6), "physical:host")
+    world.move(lease, hours(5, 6))
+    assert hosts_of(lease) == {b: 2}
+    row = db_api.instance_reservation_get(
+        db_api.reservation_get(lease.reservation_id)["resource_id"]
+    )
+    assert (row["vcpus"], row["memory_mb"], row["disk_gb"]) == (4, 4096, 40)
+
+
+CLEANING = datetime.timedelta(minutes=30)
+
+
+@pytest.mark.parametrize("cleaning", [world.NO_CLEANING, CLEANING], ids=["none", "30min"])
+@pytest.mark.parametrize("what", ["slots", "hosts"])
+def test_cleaning_time(cloud: Cloud, what, cleaning):
+    """Back to back fits, with the cleaning time between and not a minute less."""
+    world.add_host(cloud, "a", vcpus=2)
+    flavor = world.add_flavor(slots=1 if what == "slots" else 9)
+    world.book(world.request(flavor, hours(2, 3), cleaning=cleaning))
+    minute = datetime.timedelta(minutes=1)
+    end, start = hours(2, 3).end + cleaning, hours(2, 3).start - cleaning
+    after, before = (end, hours(0, 4).end), (hours(0, 1).start, start)
+    too_early, too_late = (end - minute, after[1]), (before[0], start + minute)
+    for span in (too_early, too_late):
+        with pytest.raises((exceptions.SlotsExhausted, exceptions.HostsExhausted)):
+            reservations.check(world.request(flavor, world.Span(*span), cleaning=cleaning))
+    first = world.book(world.request(flavor, world.Span(*before), cleaning=cleaning))
+    world.book(world.request(flavor, world.Span(*after), cleaning=cleaning))
+    with pytest.raises((exceptions.SlotsExhausted, exceptions.HostsExhausted)):
+        world.move(first, world.Span(before[0], start + minute), cleaning)

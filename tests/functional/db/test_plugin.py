@@ -1,0 +1,232 @@
+"""The resource plugin's methods, on real rows."""
+
+import datetime
+
+import pytest
+from blazar import context
+from blazar import exceptions as blazar_exc
+from blazar.db import api as db_api
+from blazar.manager import exceptions as manager_exc
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import world
+from warre_blazar.plugins import errors, flavor_slot
+from warre_blazar.services import backing
+
+pytestmark = pytest.mark.usefixtures("database")
+
+SPAN = world.hours(1, 3)
+
+
+@pytest.fixture
+def plugin(cloud: Cloud):
+    """The plugin, in the context of a request, with a host that has room for eight."""
+    world.add_host(cloud, "a", vcpus=16, properties={"gpu": "a100"})
+    with context.BlazarContext(project_id=world.PROJECT, user_id="user"):
+        yield flavor_slot.FlavorSlotPlugin()
+
+
+@pytest.fixture
+def flavor(plugin):
+    return world.add_flavor(slots=3)
+
+
+def values(flavor, amount=2, **changes):
+    return {
+        "resource_type": "flavor:slot",
+        "flavor_id": flavor.id,
+        "amount": amount,
+        "start_date": SPAN.start,
+        "end_date": SPAN.end,
+        **changes,
+    }
+
+
+def reserve(plugin, flavor, **changes) -> world.Lease:
+    lease = world.add_lease(SPAN)
+    wanted = values(flavor, lease_id=lease.id, **changes)
+    world.settle(lease, plugin.reserve_resource(lease.reservation_id, wanted))
+    return lease
+
+
+def resource_id(lease: world.Lease) -> str:
+    return db_api.reservation_get(lease.reservation_id)["resource_id"]
+
+
+def test_candidates_are_hosts(plugin, flavor):
+    (host_id,) = plugin.allocation_candidates(values(flavor))
+    host = plugin.get(host_id)
+    assert (host["hypervisor_hostname"], host["vcpus"], host["gpu"]) == ("a", 16, "a100")
+    assert plugin.get("nonesuch") is None
+
+
+def test_candidates_of_an_existing_reservation(plugin, flavor):
+    """Blazar asks for those when a lease is updated, by the reservation's row."""
+    lease = reserve(plugin, flavor)
+    row = db_api.reservation_get(lease.reservation_id)
+    assert plugin.allocation_candidates(row) == [db_api.host_list()[0]["id"]]
+
+
+@pytest.mark.parametrize("by", ["id", "name"])
+def test_reserve(plugin, flavor, cloud: Cloud, by):
+    lease = reserve(plugin, flavor, flavor_id=getattr(flavor, by), amount="2")
+    row = db_api.instance_reservation_get(resource_id(lease))
+    assert (row["reservation_id"], row["amount"]) == (lease.reservation_id, 2)
+    assert list(cloud.nova.flavors) == [backing.nova_flavor(lease.reservation_id)]
+
+
+def test_the_lease_says_whose_it_is(plugin, flavor, cloud: Cloud):
+    lease = world.add_lease(SPAN, project_id="project-beta")
+    plugin.reserve_resource(lease.reservation_id, values(flavor, lease_id=lease.id))
+    (aggregate,) = cloud.nova.aggregates.values()
+    assert aggregate["metadata"]["filter_tenant_id"] == "project-beta"
+
+
+BAD = {
+    "no flavor": {"flavor_id": None},
+    "flavor not text": {"flavor_id": 7},
+    "flavor empty": {"flavor_id": ""},
+    "flavor too long": {"flavor_id": "x" * 65},
+    "no amount": {"amount": None},
+    "amount zero": {"amount": 0},
+    "amount negative": {"amount": -1},
+    "amount a boolean": {"amount": True},
+    "amount a fraction": {"amount": 1.5},
+    "amount text": {"amount": "two"},
+    "amount signed": {"amount": "-2"},
+    "amount huge": {"amount": 2**31},
+    "unknown field": {"vcpus": 2},
+}
+
+
+@pytest.mark.parametrize("case", BAD, ids=[name.replace(" ", "-") for name in BAD])
+def test_bad_values(plugin, flavor, case):
+    with pytest.raises(blazar_exc.InvalidInput) as refused:
+        plugin.allocation_candidates(values(flavor, **BAD[case]))
+    (field,) = BAD[case]
+    assert refused.value.kwargs["warre"]["detail"]["field"] == field
+
+
+def test_refusals_are_blazars(plugin, flavor, cloud: Cloud):
+    reserve(plugin, flavor)
+    with pytest.raises(blazar_exc.InvalidInput) as full:
+        plugin.allocation_candidates(values(flavor))
+    assert full.value.kwargs["warre"]["code"] == "slots_exhausted"
+    with pytest.raises(blazar_exc.NotFound):
+        plugin.allocation_candidates(values(flavor, flavor_id="nonesuch"))
+    cloud.nova.fail(status=503)
+    with pytest.raises(errors.WarreServiceUnavailable):
+        reserve(plugin, flavor, amount=1)
+
+
+def test_the_database_away(plugin, flavor, database):
+    """A refusal that Blazar understands, whatever the driver raises."""
+    lease = reserve(plugin, flavor)
+    row = resource_id(lease)
+    with database.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE warre_backings RENAME TO warre_away")
+    try:
+        with pytest.raises(errors.WarreServiceUnavailable):
+            plugin.on_start(row)
+    finally:
+        with database.begin() as connection:
+            connection.exec_driver_sql("ALTER TABLE warre_away RENAME TO warre_backings")
+
+
+def test_allocations(plugin, flavor):
+    lease, other = reserve(plugin, flavor, amount=1), reserve(plugin, flavor, amount=1)
+    (host_id,) = (h["id"] for h in db_api.host_list())
+    shown = {
+        "id": lease.reservation_id,
+        "lease_id": lease.id,
+        "start_date": SPAN.start,
+        "end_date": SPAN.end,
+    }
+    assert plugin.query_allocations([host_id], lease_id=lease.id) == {host_id: [shown]}
+    assert plugin.list_allocations({"reservation_id": lease.reservation_id}) == [
+        {"resource_id": host_id, "reservations": [shown]}
+    ]
+    (both,) = plugin.list_allocations({})
+    ids = {r["id"] for r in both["reservations"]}
+    assert ids == {lease.reservation_id, other.reservation_id}
+    assert plugin.list_allocations(None)
+
+
+def test_allocations_of_a_free_host(plugin, flavor, cloud: Cloud):
+    host_id = world.add_host(cloud, "b")
+    assert plugin.query_allocations([host_id]) == {host_id: []}
+
+
+def new_dates(**changes):
+    return {"start_date": SPAN.start, "end_date": world.hours(1, 5).end, **changes}
+
+
+def test_update(plugin, flavor):
+    lease = reserve(plugin, flavor)
+    world.set_status(lease, "UPDATING")
+    plugin.update_reservation(lease.reservation_id, new_dates())
+    same = {"flavor_id": flavor.name, "amount": "2", "id": lease.reservation_id}
+    plugin.update_reservation(lease.reservation_id, new_dates(**same))
+
+
+FIXED = {
+    "flavor": ({"flavor_id": "another"}, manager_exc.CantUpdateParameter),
+    "amount": ({"amount": 3}, manager_exc.CantUpdateParameter),
+    "unknown": ({"vcpus": 3}, blazar_exc.InvalidInput),
+    "too long": ({"end_date": world.hours(1, 5000).end}, blazar_exc.InvalidInput),
+}
+
+
+@pytest.mark.parametrize("case", FIXED, ids=[name.replace(" ", "-") for name in FIXED])
+def test_an_update_refused_does_not_cost_the_lease(plugin, flavor, case):
+    changes, expected = FIXED[case]
+    lease = reserve(plugin, flavor)
+    with pytest.raises(blazar_exc.BlazarException) as refused:
+        plugin.update_reservation(lease.reservation_id, new_dates(**changes))
+    # Blazar spares a lease for these exact types only.
+    assert type(refused.value) is expected
+
+
+def test_start_and_end(plugin, flavor, cloud: Cloud):
+    lease = reserve(plugin, flavor)
+    row = resource_id(lease)
+    plugin.on_start(row)
+    assert cloud.nova.flavors[backing.nova_flavor(lease.reservation_id)]["access"] == {
+        world.PROJECT
+    }
+    world.set_status(lease, "ACTIVE")
+    cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    plugin.before_end(row)
+    plugin.on_end(row)
+    assert cloud.leftovers() == {}
+    plugin.on_end(row)
+    with pytest.raises(blazar_exc.NotFound):
+        plugin.on_start("nonesuch")
+
+
+def test_a_start_that_is_refused(plugin, flavor, cloud: Cloud):
+    lease = reserve(plugin, flavor)
+    cloud.nova.fail(match="action", status=403)
+    with pytest.raises(errors.WarreServiceRefused):
+        plugin.on_start(resource_id(lease))
+
+
+def test_the_monitor_cleans_up(plugin, flavor, cloud: Cloud):
+    lease = reserve(plugin, flavor)
+    db_api.lease_destroy(lease.id)
+    assert plugin.monitor.poll() == {}
+    assert cloud.leftovers() == {}
+
+
+def test_cleaning_time(plugin, flavor, conf):
+    conf.config(cleaning_time=10)
+    reserve(plugin, flavor, amount=3)
+    minute = datetime.timedelta(minutes=1)
+    soon, enough = SPAN.end + 9 * minute, SPAN.end + 10 * minute
+    for start, fits in ((soon, False), (enough, True)):
+        wanted = values(flavor, start_date=start, end_date=start + 60 * minute)
+        if fits:
+            plugin.allocation_candidates(wanted)
+        else:
+            with pytest.raises(blazar_exc.InvalidInput):
+                plugin.allocation_candidates(wanted)

@@ -1,0 +1,132 @@
+"""Exact admission: whatever comes at once, nothing is sold twice (design, decision 1)."""
+
+import contextlib
+import itertools
+
+import pytest
+import sqlalchemy as sa
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import databases, oversold, races, world
+from warre_blazar import exceptions
+from warre_blazar.services import reservations
+
+pytestmark = pytest.mark.usefixtures("database")
+
+MANY = 40
+ROOM = 5
+SPAN = world.hours(1, 3)
+
+# What runs out, the flavor's slots, and what one of the two hosts has.
+SCARCE = [
+    pytest.param("slots_exhausted", ROOM, 1000, id="slots"),
+    pytest.param("hosts_exhausted", 100, ROOM, id="hosts"),
+]
+
+
+def make_world(cloud: Cloud, slots: int, room: int):
+    """A flavor and two hosts: one with room for ``room`` instances at most, one for none."""
+    world.add_host(cloud, "small", vcpus=1)
+    world.add_host(cloud, "big", vcpus=2 * room + 1, memory_mb=10**7, disk_gb=10**6)
+    return world.add_flavor(slots=slots, vcpu=2)
+
+
+def jobs(kind: str, flavor, how_many: int = MANY) -> list[races.Job]:
+    request = world.request(flavor, SPAN)
+    whole = kind != "sqlite"
+    return [races.Job(world.add_lease(SPAN), request, whole) for _ in range(how_many)]
+
+
+def report(kind: str, what: str, result: races.Result) -> None:
+    print(f"\n{kind} {what}: {dict(result.outcomes)}, {result.retries} retries")
+
+
+@pytest.mark.parametrize(("refusal", "slots", "room"), SCARCE)
+def test_threads(kind, database: sa.Engine, cloud: Cloud, refusal, slots, room):
+    flavor = make_world(cloud, slots, room)
+    result = races.in_threads(jobs(kind, flavor))
+    report(kind, "threads", result)
+    assert result.outcomes == {"held": ROOM, refusal: MANY - ROOM}
+    assert oversold.find(database) == []
+    assert len(cloud.nova.flavors) == ROOM
+
+
+@pytest.mark.parametrize(("refusal", "slots", "room"), SCARCE)
+def test_processes(kind, database: sa.Engine, cloud: Cloud, refusal, slots, room):
+    flavor = make_world(cloud, slots, room)
+    all_jobs = jobs(kind, flavor)
+    url = database.url.render_as_string(hide_password=False)
+    shares = [all_jobs[: MANY // 2], all_jobs[MANY // 2 :]]
+    result = races.in_processes(shares, url, cloud.options())
+    report(kind, "processes", result)
+    assert result.outcomes == {"held": ROOM, refusal: MANY - ROOM}
+    assert oversold.find(database) == []
+    assert len(cloud.nova.flavors) == ROOM
+
+
+@pytest.fixture
+def unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads race as processes would: the generations alone decide."""
+    monkeypatch.setattr(reservations, "_admission", contextlib.nullcontext())
+
+
+@pytest.mark.usefixtures("unlocked")
+@pytest.mark.parametrize(("refusal", "slots", "room"), SCARCE)
+def test_generations_alone(kind, database: sa.Engine, cloud: Cloud, refusal, slots, room):
+    flavor = make_world(cloud, slots, room)
+    result = races.in_threads(jobs(kind, flavor, 16))
+    report(kind, "generations alone", result)
+    # With this many at once some may lose every time; nobody may win too much.
+    assert set(result.outcomes) <= {"held", refusal, "try_again"}
+    assert 1 <= result.outcomes["held"] <= ROOM
+    assert oversold.find(database) == []
+
+
+def test_two_flavors_on_the_same_hosts(kind, database: sa.Engine, cloud: Cloud):
+    for name in ("a", "b"):
+        world.add_host(cloud, name, vcpus=7)
+    flavors = [world.add_flavor(slots=100, vcpu=vcpu) for vcpu in (2, 3)]
+    pairs = zip(*(jobs(kind, flavor, 12) for flavor in flavors), strict=True)
+    result = races.in_threads(list(itertools.chain(*pairs)))
+    report(kind, "two flavors", result)
+    assert set(result.outcomes) == {"held", "hosts_exhausted"}
+    assert oversold.find(database) == []
+    for flavor in flavors:
+        with pytest.raises(exceptions.HostsExhausted):
+            reservations.check(world.request(flavor, SPAN))
+
+
+def extend(lease: world.Lease, span):
+    return lambda: reservations.move(lease.reservation_id, span, world.NO_CLEANING)
+
+
+def race_move_and_book(kind, cloud: Cloud, flavor, held: world.Lease, hour: int) -> None:
+    """Extend a lease into an hour that somebody else books at the same moment."""
+    wish = world.request(flavor, world.hours(hour, hour + 1))
+    booking = races.Job(world.add_lease(wish.span), wish, whole=False)
+    world.set_status(held, "UPDATING")
+    longer = world.hours(1, hour + 1)
+    result = races.in_threads([booking, extend(held, longer)])
+    assert result.outcomes["held"] == 1, result
+    assert result.outcomes.total() == 2
+
+
+LOCKS = [
+    pytest.param(contextlib.nullcontext(), id="generations-alone"),
+    pytest.param(None, id="with-the-lock"),
+]
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize(("slots", "room"), [(1, 1000), (100, 1)], ids=["slots", "hosts"])
+def test_move_against_booking(
+    kind, database: sa.Engine, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, slots, room, lock
+):
+    if lock:
+        monkeypatch.setattr(reservations, "_admission", lock)
+    flavor = make_world(cloud, slots, room)
+    for _ in range(5):
+        held = world.book(world.request(flavor, world.hours(1, 2)))
+        race_move_and_book(kind, cloud, flavor, held, 2)
+        assert oversold.find(database) == []
+        databases.delete_leases()

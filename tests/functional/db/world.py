@@ -1,0 +1,278 @@
+"""What a test's world is made of: hosts, flavors, leases, bookings, as Blazar makes them."""
+
+import dataclasses
+import datetime
+import itertools
+from typing import Any
+
+from blazar.db import api as db_api
+
+from tests.fakes.cloud import Cloud
+from warre_blazar import exceptions
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.timeline import Span
+from warre_blazar.services import flavors, reservations
+
+#: The present of these tests.
+NOW = datetime.datetime(2100, 1, 1)
+PROJECT = "project-alpha"
+NO_CLEANING = datetime.timedelta(0)
+
+_numbers = itertools.count(1)
+
+
+def hours(start: float, end: float) -> Span:
+    """A span in hours from the present."""
+    return Span(NOW + datetime.timedelta(hours=start), NOW + datetime.timedelta(hours=end))
+
+
+def add_host(
+    cloud: Cloud | None,
+    name: str,
+    *,
+    vcpus: int = 16,
+    memory_mb: int = 65536,
+    disk_gb: int = 1000,
+    zone: str = "nova",
+    properties: dict[str, str] | None = None,
+    traits: tuple[str, ...] = (),
+    more: dict[str, dict[str, Any]] | None = None,
+    reservable: bool = True,
+) -> str:
+    """A host in Blazar and in the cloud, and its id in Blazar.
+
+    :param more: inventories by class, whole or what differs from the usual.
+    """
+    host_id = db_api.host_create(
+        {
+            "id": str(next(_numbers)),
+            "vcpus": vcpus,
+            "cpu_info": "",
+            "hypervisor_type": "QEMU",
+            "hypervisor_version": 1,
+            "hypervisor_hostname": name,
+            "service_name": name,
+            "memory_mb": memory_mb,
+            "local_gb": disk_gb,
+            "status": "up",
+            "availability_zone": zone,
+            "trust_id": "trust",
+            "reservable": reservable,
+        }
+    )["id"]
+    totals = {"VCPU": vcpus, "MEMORY_MB": memory_mb, "DISK_GB": disk_gb}
+    inventories = {cls: {"total": total} for cls, total in totals.items()}
+    for cls, changes in (more or {}).items():
+        inventories[cls] = {**inventories.get(cls, {"total": 0}), **changes}
+    for cls, inventory in inventories.items():
+        _add_inventory(host_id, cls, inventory)
+    for key, value in (properties or {}).items():
+        db_api.host_extra_capability_create(
+            {"computehost_id": host_id, "property_name": key, "capability_value": value}
+        )
+    for trait in traits:
+        db_api.host_trait_create({"computehost_id": host_id, "trait": trait})
+    if cloud is not None:
+        cloud.add_host(name)
+    return host_id
+
+
+def _add_inventory(host_id: str, cls: str, inventory: dict[str, Any]) -> None:
+    usual = {
+        "reserved": 0,
+        "min_unit": 1,
+        "max_unit": inventory["total"],
+        "step_size": 1,
+        "allocation_ratio": 1.0,
+    }
+    db_api.host_resource_inventory_create(
+        {"computehost_id": host_id, "resource_class": cls, **usual, **inventory}
+    )
+
+
+def add_flavor(**changes: Any) -> Flavor:
+    """A public flavor of 1 slot, 2 vcpus, 2 GiB, 20 + 0 GB unless told otherwise."""
+    usual = {
+        "name": f"flavor-{next(_numbers)}",
+        "description": None,
+        "vcpu": 2,
+        "memory_mb": 2048,
+        "disk_gb": 20,
+        "ephemeral_gb": 0,
+        "extra_specs": {},
+        "properties": None,
+        "availability_zone": None,
+        "slots": 1,
+        "max_length_hours": 1000,
+        "start": None,
+        "end": None,
+        "category": None,
+        "is_public": True,
+        "active": True,
+    }
+    return flavors.create({**usual, **changes}, NOW)
+
+
+@dataclasses.dataclass(frozen=True)
+class Lease:
+    """A lease with one reservation."""
+
+    id: str
+    reservation_id: str
+    span: Span
+
+
+def add_lease(
+    span: Span,
+    *,
+    project_id: str = PROJECT,
+    resource_type: str = "flavor:slot",
+    status: str = "CREATING",
+) -> Lease:
+    """The rows of a lease and its one reservation, as Blazar writes them before a plugin's turn."""
+    lease = db_api.lease_create(
+        {
+            "name": f"lease-{next(_numbers)}",
+            "user_id": "user",
+            "project_id": project_id,
+            "trust_id": "trust",
+            "start_date": span.start,
+            "end_date": span.end,
+            "status": status,
+        }
+    )
+    reservation = db_api.reservation_create(
+        {"lease_id": lease["id"], "resource_type": resource_type, "status": "pending"}
+    )
+    return Lease(lease["id"], reservation["id"], span)
+
+
+def settle(lease: Lease, resource_id: str | None, status: str = "PENDING") -> None:
+    """The rest of what Blazar writes, once the plugin has done its part."""
+    db_api.reservation_update(lease.reservation_id, {"resource_id": resource_id})
+    times = {"start_lease": lease.span.start, "end_lease": lease.span.end}
+    for event, time in times.items():
+        db_api.event_create(
+            {"lease_id": lease.id, "event_type": event, "time": time, "status": "UNDONE"}
+        )
+    set_status(lease, status)
+
+
+def set_status(lease: Lease, status: str) -> None:
+    """Blazar's statuses of a lease and its reservation."""
+    db_api.lease_update(lease.id, {"status": status})
+    of_reservation = {"ACTIVE": "active", "PENDING": "pending", "TERMINATED": "deleted"}
+    if status in of_reservation:
+        db_api.reservation_update(lease.reservation_id, {"status": of_reservation[status]})
+
+
+def request(
+    flavor: Flavor | str,
+    span: Span,
+    count: int = 1,
+    *,
+    project_id: str = PROJECT,
+    cleaning: datetime.timedelta = NO_CLEANING,
+    now: datetime.datetime = NOW,
+) -> reservations.Request:
+    """What somebody wants to book."""
+    ref = flavor if isinstance(flavor, str) else flavor.id
+    return reservations.Request(project_id, ref, count, span, now, cleaning)
+
+
+def book(wanted: reservations.Request, lease: Lease | None = None) -> Lease:
+    """Book as Blazar's manager does, its rollback included.
+
+    :param lease: one that was added already.
+    """
+    lease = lease or add_lease(wanted.span, project_id=wanted.project_id)
+    try:
+        resource_id = reservations.book(lease.reservation_id, wanted)
+    except Exception:
+        db_api.lease_destroy(lease.id)
+        raise
+    settle(lease, resource_id)
+    return lease
+
+
+def begin(lease: Lease) -> None:
+    """A lease's start, as Blazar does it."""
+    set_status(lease, "STARTING")
+    reservations.start(lease.reservation_id)
+    set_status(lease, "ACTIVE")
+
+
+def finish(lease: Lease, patience: float = 10) -> None:
+    """A lease's end, as Blazar does it."""
+    set_status(lease, "TERMINATING")
+    reservations.end(lease.reservation_id, patience)
+    set_status(lease, "TERMINATED")
+
+
+def move(lease: Lease, span: Span, cleaning: datetime.timedelta = NO_CLEANING) -> Lease:
+    """Move a lease as Blazar's manager does: promise, write, and its status back on a refusal."""
+    before = db_api.lease_get(lease.id)["status"]
+    db_api.lease_update(lease.id, {"status": "UPDATING"})
+    try:
+        reservations.move(lease.reservation_id, span, cleaning)
+    except exceptions.WarreError:
+        db_api.lease_update(lease.id, {"status": before})
+        raise
+    write_dates(lease, span)
+    db_api.lease_update(lease.id, {"status": before})
+    return dataclasses.replace(lease, span=span)
+
+
+def write_dates(lease: Lease, span: Span) -> None:
+    """A lease's new dates, its events too."""
+    for kind, time in (("start_lease", span.start), ("end_lease", span.end)):
+        event = db_api.event_get_first_sorted_by_filters(
+            "lease_id", "asc", {"lease_id": lease.id, "event_type": kind}
+        )
+        db_api.event_update(event["id"], {"time": time})
+    db_api.lease_update(lease.id, {"start_date": span.start, "end_date": span.end})
+
+
+def add_stock(
+    host_ids: list[str],
+    span: Span,
+    resource_type: str,
+    *,
+    vcpus: int = 2,
+    memory_mb: int = 2048,
+    disk_gb: int = 20,
+    source: str | None = None,
+) -> Lease:
+    """A lease of a stock plugin with an allocation on each of ``host_ids``, as it writes them.
+
+    :param source: the JSON of the Nova flavor, for flavor:instance.
+    """
+    lease = add_lease(span, resource_type=resource_type)
+    if resource_type == "physical:host":
+        made = db_api.host_reservation_create(
+            {
+                "reservation_id": lease.reservation_id,
+                "count_range": "1-1",
+                "hypervisor_properties": "",
+                "resource_properties": "",
+                "before_end": "default",
+            }
+        )
+    else:
+        made = db_api.instance_reservation_create(
+            {
+                "reservation_id": lease.reservation_id,
+                "vcpus": vcpus,
+                "memory_mb": memory_mb,
+                "disk_gb": disk_gb,
+                "amount": len(host_ids),
+                "affinity": None,
+                "resource_properties": source if source is not None else "",
+            }
+        )
+    for host_id in host_ids:
+        db_api.host_allocation_create(
+            {"compute_host_id": host_id, "reservation_id": lease.reservation_id}
+        )
+    settle(lease, made["id"])
+    return lease
