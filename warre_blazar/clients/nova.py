@@ -26,7 +26,7 @@ def _nova() -> Iterator[nova_client.Client]:
         _MICROVERSION,
         session=keystone.service_session(),
         service_type=conf.nova.compute_service,
-        interface=conf.nova.endpoint_type,
+        endpoint_type=conf.nova.endpoint_type,
         region_name=conf.os_region_name,
         connect_retries=1,
     )
