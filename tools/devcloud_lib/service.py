@@ -44,6 +44,8 @@ class Service:
         if record is not None and record.fingerprint == self.fingerprint():
             return False
         processes.stop([self.pid_file])
+        if not isinstance(self.ready, readiness.Rpc) and self.ready.answers():
+            raise Failure(f"{self.name}: something that isn't this cloud's answers at its port")
         processes.start(self.command, self.pid_file, self.log, self.environment, self.fingerprint())
         return True
 
