@@ -12,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from oslo_policy.policy import DocumentedRuleDefault
+
 from warre_blazar import policies
 from warre_blazar.api import errors, parsing, schemas
 from warre_blazar.api.controllers import base, flavorprojects, flavors, limits, reservations
@@ -82,7 +84,8 @@ class Operation:
     def rules(self) -> list[str]:
         """The policy rules that say they are of this operation."""
         mine = {"path": f"/v2{self.path}", "method": self.method}
-        return [r.name for r in policies.list_rules() if mine in r.operations]
+        documented = (r for r in policies.list_rules() if isinstance(r, DocumentedRuleDefault))
+        return [rule.name for rule in documented if mine in rule.operations]
 
     def refusals(self) -> dict[int, list[str]]:
         """Codes of errors by status."""

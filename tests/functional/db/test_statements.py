@@ -1,16 +1,19 @@
-"""How many SQL statements things take: a number that doesn't grow with the hosts."""
+"""How many SQL statements things take: a number that doesn't grow with the rows."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from blazar.db.sqlalchemy import models as blazar
 
+from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar import exceptions
 from warre_blazar.db import hosts, session
-from warre_blazar.services import reservations
+from warre_blazar.db import reservations as stored
+from warre_blazar.services import access, flavors, freeslots, reservations, windows
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -69,3 +72,81 @@ def test_one_or_many_hosts_and_reservations(database: sa.Engine):
     fill(database, 49, 19)
     assert statements(database, flavor) == few
     assert max(few) < 20
+
+
+def offer(count: int) -> None:
+    """Private flavors, each granted, booked, and in a window with all that came before it."""
+    made = [world.add_flavor(is_public=False, slots=4) for _ in range(count)]
+    for number, flavor in enumerate(made):
+        access.grant(flavor.id, world.PROJECT)
+        world.book(world.request(flavor, SPAN))
+        closed = [f.id for f in made[: number + 1]]
+        windows.create(world.hours(10 + number, 11 + number), "note", closed, world.NOW)
+
+
+WHOLE = {"limit": None, "offset": 0}
+OWN: dict[str, Any] = {"project_id": world.PROJECT, "everything": False}
+
+
+def lists() -> dict[str, Callable[[], tuple[list[Any], int]]]:
+    """Each noun's listing: everything, and as many as were asked for."""
+    return {
+        "flavors": lambda: flavors.listing(**OWN, filters={}, **WHOLE),
+        "flavors, page": lambda: flavors.listing(**OWN, filters={}, limit=2, offset=0),
+        "access": lambda: access.listing({}, None, 0),
+        "reservations": lambda: reservations.listing(project_id=None, flavor_id=None, **WHOLE),
+        "reservations, own": lambda: reservations.listing(
+            project_id=world.PROJECT, flavor_id=None, limit=2, offset=0
+        ),
+        "windows": lambda: windows.listing(None, 0),
+    }
+
+
+def shows() -> dict[str, Callable[[], Any]]:
+    """One of each noun, the one that most hangs on; and what is computed of all."""
+    found = {name: listing()[0] for name, listing in lists().items()}
+    flavor = found["flavors"][0]
+    question = freeslots.Question(
+        flavor=flavor.id,
+        **OWN,
+        count=1,
+        window=world.hours(0, 100),
+        now=world.NOW,
+        cleaning=world.NO_CLEANING,
+    )
+    return {
+        "flavor": lambda: flavors.get(flavor.id, **OWN),
+        "access": lambda: access.get(found["access"][-1].id),
+        "reservation": lambda: reservations.get(found["reservations"][-1][0].id, None),
+        "window": lambda: windows.get(found["windows"][-1].id),
+        "usage": usage,
+        "free slots": lambda: freeslots.find(question),
+    }
+
+
+def usage() -> tuple[int, int]:
+    with session.reader() as db:
+        return stored.usage(db, world.PROJECT)
+
+
+def counts(engine: sa.Engine, asked: dict[str, Callable[[], Any]]) -> dict[str, int]:
+    """How many statements each takes."""
+    found = {}
+    for name, ask in asked.items():
+        with counted(engine) as statements:
+            ask()
+        found[name] = len(statements)
+    return found
+
+
+def test_two_or_sixty_of_every_noun(database: sa.Engine, cloud: Cloud):
+    world.add_host(cloud, "big", vcpus=1000, memory_mb=10**7, disk_gb=10**6)
+    offer(2)
+    few = [counts(database, lists()), counts(database, shows())]
+    offer(58)
+    totals = {name: listing()[1] for name, listing in lists().items()}
+    assert set(totals.values()) == {60}
+    assert [counts(database, lists()), counts(database, shows())] == few
+    listing, showing = few
+    assert max(listing.values()) < 6
+    assert max(showing.values()) < 16

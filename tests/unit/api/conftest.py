@@ -1,0 +1,55 @@
+"""One site for all tests here, empty before each of them; and its people."""
+
+from collections.abc import Iterator
+
+import pytest
+from oslo_utils import timeutils
+
+from tests.functional.db import world
+from tests.unit.api.people import Person
+from tests.unit.api.site import Site
+
+
+@pytest.fixture(scope="package")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The site as it runs."""
+    with Site(tmp_path_factory.mktemp("site")) as site:
+        yield site
+    timeutils.clear_time_override()
+
+
+@pytest.fixture
+def site(running: Site) -> Site:
+    """The site with nothing in it but one host that has room for eight."""
+    running.clear()
+    world.add_host(running.cloud, "host-1", vcpus=16, zone="az1")
+    return running
+
+
+@pytest.fixture
+def admin(site: Site) -> Person:
+    return Person(site.app, "admin")
+
+
+@pytest.fixture
+def alpha(site: Site) -> Person:
+    """A member of a project."""
+    return Person(site.app, "alpha")
+
+
+@pytest.fixture
+def beta(site: Site) -> Person:
+    """A member of another project."""
+    return Person(site.app, "beta")
+
+
+@pytest.fixture
+def reader(site: Site) -> Person:
+    """Who may only look, in alpha's project."""
+    return Person(site.app, "reader")
+
+
+@pytest.fixture
+def nobody(site: Site) -> Person:
+    """Somebody with a token, and a role that no rule knows."""
+    return Person(site.app, "nobody")

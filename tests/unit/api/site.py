@@ -1,0 +1,227 @@
+"""Blazar as a whole in this process: its v2 API, its manager, a database, a cloud.
+
+The API is Blazar's own application with Keystone's middleware in front; the manager is Blazar's
+own service with our plugin, on the other end of oslo.messaging's transport within a process.
+"""
+
+import configparser
+import contextlib
+import datetime
+import logging
+import pathlib
+from collections.abc import Callable, Iterator
+from typing import Any, Self, TypeVar
+
+import sqlalchemy as sa
+from blazar import context, rpc
+from blazar.db.sqlalchemy import facade_wrapper
+from oslo_config import cfg
+from oslo_limit import limit as oslo_limit
+from oslo_messaging._drivers import common as driver_common
+from oslo_messaging._drivers import impl_fake
+from oslo_utils import timeutils
+
+from tests.fakes.cloud import Cloud
+from tests.fakes.nova import Nova
+from tests.fakes.placement import Placement
+from tests.unit.api.identity import Identity
+from warre_blazar import conf, policy
+from warre_blazar.clients import keystone, limits, manager, trusts
+from warre_blazar.db import models, session
+
+T = TypeVar("T")
+Rows = dict[str, list[tuple[Any, ...]]]
+
+#: The present of these tests.
+NOW = datetime.datetime(2100, 1, 1, 12)
+
+# Blazar makes a client of its own for every request, of which this complains each time.
+logging.getLogger("oslo_messaging.rpc.client").setLevel(logging.ERROR)
+
+_CACHES = (
+    keystone.service_session,
+    limits._enforcer,
+    manager._client,
+    policy._enforcer,
+    trusts._trustee,
+)
+
+
+class SiteCloud(Cloud):
+    """The cloud with a Keystone for people too."""
+
+    keystone: Identity
+
+    def __init__(self) -> None:
+        self.keystone = Identity()
+        self.nova = Nova(self.keystone)
+        self.placement = Placement(self.keystone)
+        self.services = (self.keystone, self.nova, self.placement)
+        self.keystone.endpoints = {
+            "identity": self.keystone.url + "/v3",
+            "compute": self.nova.url + "/v2.1",
+            "placement": self.placement.url,
+        }
+
+    def clear(self) -> None:
+        """Everything works, and nothing is there."""
+        self.mend()
+        self.keystone.forget()
+        self.nova.flavors.clear()
+        self.nova.aggregates.clear()
+        self.nova.servers.clear()
+        self.nova.hosts.clear()
+        self.nova.servers_stay = False
+        self.placement.classes.clear()
+        self.placement.providers.clear()
+
+
+class _Wire(impl_fake.FakeIncomingMessage):
+    """Failures travel as on a real message bus: as JSON, rebuilt where they are allowed."""
+
+    def reply(self, reply: Any = None, failure: Any = None) -> None:
+        if failure:
+            text = driver_common.serialize_remote_exception(failure)
+            rebuilt = driver_common.deserialize_remote_exception(text, manager._MODULES)
+            failure = (type(rebuilt), rebuilt, None)
+        super().reply(reply, failure)
+
+
+class Site:
+    """All of it; ``app`` is the WSGI application."""
+
+    def __init__(self, directory: pathlib.Path) -> None:
+        self.cloud = SiteCloud()
+        self._directory = directory
+        #: Isn't there unless a test writes it.
+        self.policy_file = directory / "policy.yaml"
+        self._remembered: dict[str, tuple[Any, Rows, dict[str, Any]]] = {}
+        self._fake_message = impl_fake.FakeIncomingMessage
+
+    def __enter__(self) -> Self:
+        self._forget_caches()
+        cfg.CONF(["--config-file", str(self._configuration())], project="blazar")
+        impl_fake.FakeIncomingMessage = _Wire
+        with session.writer() as db:
+            self.engine: sa.Engine = db.get_bind()
+        models.metadata.create_all(self.engine)
+        self._start_manager()
+        # Blazar builds its controllers when this is imported, by the configuration.
+        from blazar.api.v2 import app  # noqa: PLC0415
+
+        self.app = app.make_app()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._manager._server.stop()
+        self._manager._server.wait()
+        self.cloud.__exit__(*exc)
+        impl_fake.FakeIncomingMessage = self._fake_message
+        impl_fake.FakeExchangeManager.cleanup()
+        self.engine.dispose()
+        facade_wrapper._clear_engine()
+        self._forget_caches()
+        cfg.CONF.reset()
+
+    def _configuration(self) -> pathlib.Path:
+        conf.register(cfg.CONF)
+        parser = configparser.RawConfigParser()
+        parser.read_dict(
+            {
+                "DEFAULT": {"transport_url": "fake://", **self.cloud.options()},
+                "database": {
+                    "connection": f"sqlite:///{self._directory / 'blazar.sqlite'}",
+                    "sqlite_synchronous": "false",
+                },
+                "manager": {"plugins": "flavor.slot.plugin"},
+                "enforcement": {"enabled_filters": "FlavorMaxLengthFilter"},
+                "api": {
+                    "api_v2_controllers": "flavors,flavorprojects,reservations,"
+                    "maintenancewindows,limits,warre"
+                },
+                "oslo_policy": {"policy_file": str(self.policy_file)},
+                **self.cloud.keystone.options(),
+            }
+        )
+        path = self._directory / "blazar.conf"
+        with path.open("w") as file:
+            parser.write(file)
+        return path
+
+    def _start_manager(self) -> None:
+        # It reads its options, and makes its plugins, when these are imported and made.
+        from blazar.manager import service  # noqa: PLC0415
+        from blazar.notification import notifier  # noqa: PLC0415
+
+        rpc.TRANSPORT = None
+        notifier.init()
+        self._manager = service.ManagerService()
+        self._manager._server.start()
+
+    @staticmethod
+    def _forget_caches() -> None:
+        for cached in _CACHES:
+            cached.cache_clear()
+        oslo_limit._SDK_CONNECTION = None
+
+    def clear(self) -> None:
+        """An empty database and cloud, at NOW."""
+        with self.engine.begin() as connection:
+            for table in reversed(models.metadata.sorted_tables):
+                connection.execute(table.delete())
+        self.cloud.clear()
+        self.set_time(NOW)
+
+    @staticmethod
+    def set_time(now: datetime.datetime) -> None:
+        """Let it be that time, for API and manager."""
+        timeutils.set_time_override(now)
+
+    def settle(self) -> None:
+        """Wait until the manager has done all that it was asked."""
+        self._manager._server.stop()
+        self._manager._server.wait()
+        self._manager._server.start()
+
+    @contextlib.contextmanager
+    def without_manager(self) -> Iterator[None]:
+        """Nobody listens, and what is asked meanwhile is never done."""
+        self._manager._server.stop()
+        self._manager._server.wait()
+        yield
+        impl_fake.FakeExchangeManager.cleanup()
+        self._manager._server.start()
+
+    def run_events(self) -> None:
+        """What the manager does every ten seconds: start and end what is due."""
+        with context.BlazarContext():
+            self._manager._process_events()
+
+    def remembered(self, make: Callable[[], T]) -> T:
+        """What ``make`` makes in an empty site, which after its first time comes from its rows.
+
+        Of the cloud, Keystone alone has it then.
+        """
+        key = f"{make.__module__}.{make.__qualname__}"
+        trusts_now = self.cloud.keystone.trusts
+        if key not in self._remembered:
+            self._remembered[key] = (make(), self.rows(), dict(trusts_now))
+            return self._remembered[key][0]
+        made, rows, trusts_then = self._remembered[key]
+        trusts_now.update(trusts_then)
+        with self.engine.begin() as connection:
+            for table in reversed(models.metadata.sorted_tables):
+                connection.execute(table.delete())
+            for table in models.metadata.sorted_tables:
+                values = [dict(zip(table.c.keys(), row, strict=True)) for row in rows[table.name]]
+                if values:
+                    connection.execute(table.insert(), values)
+        return made
+
+    def rows(self) -> Rows:
+        """All rows by table, to see whether anything has changed."""
+        with self.engine.connect() as connection:
+            return {
+                table.name: sorted(map(tuple, connection.execute(sa.select(table))), key=repr)
+                for table in models.metadata.sorted_tables
+            }

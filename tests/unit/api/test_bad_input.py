@@ -1,0 +1,398 @@
+"""What isn't as documented is refused by a 4xx that names the field, and nothing is written."""
+
+import json
+from typing import Any
+
+import pytest
+import webtest
+
+from tests.unit.api import identity, people, things
+from tests.unit.api.people import Answer, Person
+from tests.unit.api.site import Site
+from warre_blazar.api import openapi, parsing
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def ids(site: Site, admin: Person, alpha: Person) -> dict[str, str]:
+    """One of everything, as the parameters of the document's paths are called."""
+
+    def make() -> dict[str, str]:
+        flavor = things.add_flavor(admin)
+        return {
+            "flavor_id": flavor["id"],
+            "flavorproject_id": things.grant(admin, flavor, alpha.project_id)["id"],
+            "reservation_id": things.book(alpha, flavor)["id"],
+            "window_id": things.add_window(admin, flavor)["id"],
+        }
+
+    return site.remembered(make)
+
+
+#: A good body for each schema, which one bad value at a time is put into.
+GOOD: dict[str, dict[str, Any]] = {
+    "FlavorCreate": {**things.FLAVOR, "name": "another"},
+    "FlavorUpdate": {"description": "changed"},
+    "AccessCreate": {"flavor_id": "gpu.small", "project_id": "another"},
+    "ReservationCreate": {"flavor_id": "gpu.small", "start": things.at(3), "end": things.at(3, 2)},
+    "ReservationUpdate": {"end": things.at(2, 12)},
+    "WindowCreate": {"start": things.at(8), "end": things.at(9)},
+    "WindowUpdate": {"note": "changed"},
+}
+
+_LONG = "x" * 5000
+#: Bad values by the kind of a field: each kind is told by its schema's keywords.
+BAD: dict[str, list[Any]] = {
+    "integer": [
+        *(-1, 1.5, True, None, [], {}, "", "many", "1.5", " 1", "1\n", "٣", "0x10"),
+        *(2**31, 2**63, 2**64, 10**400, "2147483648", "99999999999999999999"),
+    ],
+    "boolean": [None, 0, 1, "true", "", []],
+    "date-time": [
+        *(0, None, True, [], "", "soon", "now", "2026-12-01", "2026-12", "20261201T0900"),
+        # Days and hours that there aren't.
+        *("2100-02-29T00:00", "2026-02-30T00:00", "2026-13-01T00:00", "2026-12-01T25:00"),
+        *("2026-12-01T09:60", "2026-12-01T09:00:61", "0000-01-01T00:00", "2026-12-01T09"),
+        # Out of what can be computed with, on its own or with its offset.
+        *("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1969-12-31T23:59"),
+        *("9000-01-01T00:00", "12026-12-01T09:00", "-2026-12-01T09:00"),
+        # Offsets that there aren't, and zones whose clocks change.
+        *("2026-12-01T09:00+25:00", "2026-12-01T09:00+1", "2026-10-25T02:30 Europe/Berlin"),
+        *("2026-10-25T02:30[Europe/Berlin]", "2026-10-25T02:30+02:00[Europe/Berlin]"),
+        *("2026-12-01T09:00Z\n", "2026-12-01T09:00\x00", "٢٠٢٦-12-01T09:00", _LONG),
+    ],
+    "object": [None, [], "x", 1, {"k": 1}, {"k": None}, {"k": {}}, {"": "v"}, {"k": "a\x00b"}],
+    "array": [None, {}, "x", [1], [None], [[]], ["a", "a"], ["x" * 65], ["a\x00"], ["n"] * 1001],
+    "string": [0, True, [], {}, "a\x00b", "a\x07b", "x\ud800", _LONG],
+}
+#: Values that only fields that must have one refuse, and that only names do.
+NOT_NULL: list[Any] = [None, ""]
+UNTRIMMED = [" a", "a ", "a\n", "\ta", "\u3000a"]
+
+
+def kind(field: dict[str, Any]) -> str:
+    if field.get("format") == "date-time":
+        return "date-time"
+    types = field["type"] if isinstance(field["type"], list) else [field["type"]]
+    return types[0]
+
+
+def bad_values(schema: str, name: str, field: dict[str, Any]) -> list[Any]:
+    nullable = isinstance(field["type"], list)
+    values = [v for v in BAD[kind(field)] if not (nullable and v is None)]
+    if kind(field) == "string" and not nullable:
+        values += NOT_NULL
+    if kind(field) == "integer" and field["minimum"] == 1:
+        values += [0, "0"]
+    if schema.startswith("Flavor") and name == "name":
+        values += UNTRIMMED
+    return values
+
+
+OPERATIONS = {o.body: o for o in openapi.OPERATIONS if o.body}
+
+FIELDS = [
+    pytest.param(schema, name, id=f"{schema}-{name}")
+    for schema in OPERATIONS
+    for name in openapi.request_schema(schema)["properties"]
+]
+
+
+def send(person: Person, schema: str, ids: dict[str, str], body: Any) -> Answer:
+    operation = OPERATIONS[schema]
+    path = operation.path.format(**ids).removeprefix("/")
+    return person.send(operation.method, path, body)
+
+
+def names_the_field(answer: Answer, field: str) -> bool:
+    """And is an error in its whole shape."""
+    document = answer.json
+    assert 400 <= answer.status_int < 500, answer
+    assert {"error_code", "error_message", "error_name", "code"} <= set(document)
+    assert answer.status_int == document["error_code"]
+    named = document.get("detail", {}).get("field", "").split(".")[0]
+    return named == field and field in document["error_message"]
+
+
+def asker(schema: str, admin: Person, alpha: Person) -> Person:
+    return alpha if schema.startswith("Reservation") else admin
+
+
+@pytest.mark.parametrize(("schema", "name"), FIELDS)
+def test_a_bad_value(site: Site, admin, alpha, ids, schema: str, name: str):
+    field = openapi.request_schema(schema)["properties"][name]
+    before = site.rows()
+    accepted = []
+    for value in bad_values(schema, name, field):
+        answer = send(asker(schema, admin, alpha), schema, ids, {**GOOD[schema], name: value})
+        if answer.status_int < 400 or not names_the_field(answer, name):
+            accepted.append((value, answer.status_int, answer.text[:200]))
+    assert accepted == []
+    assert site.rows() == before
+
+
+@pytest.mark.parametrize("schema", OPERATIONS)
+def test_an_unknown_field(site: Site, admin, alpha, ids, schema: str):
+    before = site.rows()
+    for name in ("colour", "id", "self", "", "deleted", "generation", "é", "x" * 64):
+        answer = send(asker(schema, admin, alpha), schema, ids, {**GOOD[schema], name: 1})
+        if name.isascii():
+            assert names_the_field(answer, name), (name, answer)
+        assert answer.json["code"] == "invalid_field"
+    assert site.rows() == before
+
+
+@pytest.mark.parametrize("schema", OPERATIONS)
+def test_a_missing_field(site: Site, admin, alpha, ids, schema: str):
+    before = site.rows()
+    for name in openapi.request_schema(schema).get("required", []):
+        body = {k: v for k, v in GOOD[schema].items() if k != name} or {"x": 1}
+        answer = send(asker(schema, admin, alpha), schema, ids, body)
+        assert answer.json["code"] == "invalid_field"
+        assert names_the_field(answer, "x" if "x" in body else name)
+    assert site.rows() == before
+
+
+#: Bodies that aren't JSON objects at all, or too much: the code each is refused with.
+RAW = {
+    "nothing": (b"", "empty_body"),
+    "spaces": (b" \n", "empty_body"),
+    "no fields": (b"{}", "empty_body"),
+    "null": (b"null", "malformed_json"),
+    "list": (b"[1]", "malformed_json"),
+    "text": (b'"x"', "malformed_json"),
+    "broken": (b'{"name": ', "malformed_json"),
+    "not JSON's NaN": (b'{"slots": NaN}', "malformed_json"),
+    "infinity": (b'{"slots": -Infinity}', "malformed_json"),
+    "trailing": (b"{} {}", "malformed_json"),
+    "form": (b"name=a&slots=2", "malformed_json"),
+    "not UTF-8": (b'{"name": "\xff\xfe"}', "malformed_json"),
+    "UTF-16": ('{"name": "a"}'.encode("utf-16"), "malformed_json"),
+    "NUL": (b'{"name": "a\x00"}', "malformed_json"),
+    "deep list": (b'{"name":' + b"[" * 20000 + b"]" * 20000 + b"}", "malformed_json"),
+    "deep object": (b'{"a":' * 20000 + b"1" + b"}" * 20000, "malformed_json"),
+    "many digits": (b'{"slots": ' + b"9" * 5000 + b"}", "malformed_json"),
+    "a megabyte": (b'{"description": "' + b"x" * 2**20 + b'"}', "body_too_large"),
+    "a megabyte of spaces": (b" " * 2**20, "body_too_large"),
+    "just too large": (b" " * (parsing.MAX_BODY + 1), "body_too_large"),
+}
+
+
+@pytest.mark.parametrize("case", RAW, ids=[name.replace(" ", "-") for name in RAW])
+def test_a_body_that_is_no_object(site: Site, admin, alpha, ids, case: str):
+    body, code = RAW[case]
+    before = site.rows()
+    for schema in OPERATIONS:
+        answer = send(asker(schema, admin, alpha), schema, ids, body)
+        assert answer.json["code"] == code, (schema, answer)
+        assert 400 <= answer.status_int < 500
+    assert site.rows() == before
+
+
+CONTENT_TYPES = [
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "multipart/form-data",
+    "application/json; charset=utf-16",
+    "application/json; charset=nonesuch",
+    "nonsense",
+]
+
+
+@pytest.mark.parametrize("content_type", CONTENT_TYPES)
+@pytest.mark.parametrize("body", [b"name=%ff", b"{", b"\xff", b"--x\r\n\r\n"])
+def test_other_content_types(site: Site, admin, content_type: str, body: bytes):
+    before = site.rows()
+    answer = admin.send("POST", "flavors", body, {"Content-Type": content_type})
+    assert 400 <= answer.status_int < 500, answer
+    assert site.rows() == before
+
+
+EXTRA_SPECS: dict[str, Any] = {
+    "nested": {"a": {"b": {"c": {}}}},
+    "deep": json.loads('{"a":' * 60 + "1" + "}" * 60),
+    "too many": {f"k{n}": "v" for n in range(129)},
+    "long key": {"k" * 256: "v"},
+    "long value": {"k": "v" * 256},
+    "key with NUL": {"a\x00": "v"},
+    "amount no number": {"resources:VGPU": "some"},
+    "amount negative": {"resources:VGPU": "-1"},
+    "amount huge": {"resources:VGPU": "9" * 20},
+    "no class": {"resources:": "1"},
+    "trait neither": {"trait:CUSTOM_A": "maybe"},
+    "surrogate": {"k": "\udfff"},
+}
+
+
+@pytest.mark.parametrize("case", EXTRA_SPECS, ids=[n.replace(" ", "-") for n in EXTRA_SPECS])
+def test_extra_specs(site: Site, admin, ids, case: str):
+    before = site.rows()
+    for schema in ("FlavorCreate", "FlavorUpdate"):
+        answer = send(admin, schema, ids, {**GOOD[schema], "extra_specs": EXTRA_SPECS[case]})
+        assert names_the_field(answer, "extra_specs"), answer
+    assert site.rows() == before
+
+
+PROPERTIES = ["nope", '["=="]', "{}", "1", '["xor", "a", "b"]', '["and"]' * 2, '["=="' + "]" * 9]
+
+
+@pytest.mark.parametrize("properties", PROPERTIES)
+def test_properties(site: Site, admin, ids, properties: str):
+    before = site.rows()
+    for schema in ("FlavorCreate", "FlavorUpdate"):
+        answer = send(admin, schema, ids, {**GOOD[schema], "properties": properties})
+        assert names_the_field(answer, "properties")
+    assert site.rows() == before
+
+
+#: Bad values of a query's parameter by the function that reads it.
+QUERIES: dict[Any, list[str]] = {
+    parsing.boolean: ["", "maybe", "2", "%00", "true%0A", "%FF"],
+    parsing.positive: ["", "0", "-1", "1.5", "x", "1%0A", "2147483648", "9" * 30, "%D9%A3", "%FF"],
+    parsing.word: ["", "%00", "a%07", "x" * 256, "%FF", "%ED%A0%80"],
+    parsing.moment: ["", "soon", "2100-02-29", "1969-12-31", "9000-01-01", "2100-01-01%0A", "%FF"],
+    parsing.next_page: ["", "x", "/?page=", "/?page=0", "/?page=x", "/?page=" + "9" * 30, "%FF"],
+}
+PARAMETERS = [
+    pytest.param(o, name, id=f"{o.path.removeprefix('/')}-{name}")
+    for o in openapi.OPERATIONS
+    for name in o.query
+]
+
+
+@pytest.mark.parametrize(("operation", "name"), PARAMETERS)
+def test_a_bad_query(admin: Person, ids, operation: openapi.Operation, name: str):
+    path = operation.path.format(**ids).removeprefix("/")
+    for value in QUERIES[operation.query[name]]:
+        answer = admin.get(f"{path}?{name}={value}")
+        assert answer.status_int == 422, (value, answer)
+        named = answer.json["detail"]["field"]
+        # What isn't UTF-8 can't be told apart into fields.
+        assert named == ("query" if value in ("%FF", "%ED%A0%80") else name), (value, answer)
+
+
+@pytest.mark.parametrize("operation", openapi.OPERATIONS, ids=lambda o: f"{o.method}{o.path}")
+def test_an_unknown_parameter(site: Site, admin: Person, alpha: Person, ids, operation):
+    before = site.rows()
+    path = operation.path.format(**ids).removeprefix("/")
+    body = GOOD[operation.body] if operation.body else None
+    bad = {
+        "colour=red": "colour",
+        "x=%FF": "query",
+        "=": "",
+        "%00=1": "\0",
+        "_method=get": "_method",
+    }
+    for query, named in bad.items():
+        answer = admin.send(operation.method, f"{path}?{query}", body)
+        assert answer.status_int == (400 if operation.method == "PATCH" else 422), answer
+        assert answer.json["detail"]["field"] == named
+    assert site.rows() == before
+
+
+def test_a_parameter_twice(admin: Person):
+    assert admin.get("flavors?limit=1&limit=1").status_int == 200
+    answer = admin.get("flavors?limit=1&limit=2")
+    assert names_the_field(answer, "limit")
+
+
+#: Ids that nothing has, with the status each is answered with.
+STRANGE_IDS = [UNKNOWN, "nope", "x" * 64, "x" * 65, "x" * 5000, "%00", "a%0A", "%20", ".."]
+STRANGE_IDS += ["%F0%9F%98%80", "'%20or%201=1", "null", "0", "-1", "a%2Fb"]
+BY_ID = [o for o in openapi.OPERATIONS if "{" in o.path]
+
+
+@pytest.mark.parametrize("operation", BY_ID, ids=lambda o: f"{o.method}{o.path}")
+def test_ids_that_nothing_has(site: Site, admin: Person, ids, operation: openapi.Operation):
+    before = site.rows()
+    body = GOOD[operation.body] if operation.body else None
+    for strange in STRANGE_IDS:
+        path = operation.path.replace("{", "{0[").replace("}", "]}")
+        path = path.format(dict.fromkeys(ids, strange)).removeprefix("/")
+        answer = admin.send(operation.method, path, body)
+        assert answer.status_int in (400, 404, 405, 422), (strange, answer)
+    assert site.rows() == before
+
+
+def test_a_path_that_is_not_utf_8(site: Site):
+    """Pecan refuses it before it looks for a controller, in its own words."""
+    headers = {"X-Auth-Token": identity.token("admin")}
+    app = webtest.TestApp(site.app)
+    assert app.get("/v2/flavors/%FF", headers=headers, expect_errors=True).status_int == 400
+
+
+#: Methods that no path has, and those that some have but not this one.
+METHODS = ["PUT", "HEAD", "OPTIONS", "TRACE", "NONESUCH"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("path", ["flavors", "flavors/x", "flavors/x/freeslots", "limits"])
+def test_other_methods(admin: Person, method: str, path: str):
+    answer = admin.send(method, path)
+    assert answer.status_int == 405
+    assert answer.content_type == "application/json"
+    if method != "HEAD":
+        assert people.refusal(answer) == (405, "method_not_allowed")
+
+
+@pytest.mark.parametrize("path", ["/v2/warre", "/v2/warre/v1", "/v2/warre/v1/nope", "flavors/x/y"])
+def test_paths_that_there_are_not(admin: Person, path: str):
+    for each in (path, path + "/"):
+        assert people.refusal(admin.get(each)) == (404, "not_found")
+
+
+def test_only_json_is_answered(admin: Person):
+    answer = admin.send("GET", "flavors", headers={"Accept": "text/html"})
+    assert people.refusal(answer) == (406, "not_acceptable")
+
+
+def test_ids_in_bodies_that_nothing_has(site: Site, admin: Person, alpha: Person, ids):
+    before = site.rows()
+    for unknown in (UNKNOWN, "nope", "é", "x" * 64):
+        asked = {
+            "reservations": {**GOOD["ReservationCreate"], "flavor_id": unknown},
+            "flavorprojects": {**GOOD["AccessCreate"], "flavor_id": unknown},
+            "maintenancewindows": {**GOOD["WindowCreate"], "flavor_ids": [unknown]},
+        }
+        for path, body in asked.items():
+            person = alpha if path == "reservations" else admin
+            answer = person.post(path, body)
+            assert (answer.status_int, answer.json["code"]) == (404, "flavor_not_found")
+        path = f"maintenancewindows/{ids['window_id']}"
+        assert admin.patch(path, {"flavor_ids": [unknown]}).status_int == 404
+    assert site.rows() == before
+
+
+#: Times that are as good as any: the same moment, however it is written.
+TIMES = {
+    "2100-01-04T00:30:59.999999Z": "2100-01-04T00:30:00+00:00",
+    "2100-01-04 00:30": "2100-01-04T00:30:00+00:00",
+    "2100-01-04T00:30:00,5": "2100-01-04T00:30:00+00:00",
+    "2100-01-04T06:15:00+05:45": "2100-01-04T00:30:00+00:00",
+    "2100-01-03T14:30:00-1000": "2100-01-04T00:30:00+00:00",
+    "2104-02-29T00:00": "2104-02-29T00:00:00+00:00",
+    "8999-12-31T23:59": "8999-12-31T23:59:00+00:00",
+}
+
+
+@pytest.mark.parametrize("text", TIMES)
+def test_good_times(admin: Person, text: str):
+    flavor = things.add_flavor(admin, start=text)
+    assert flavor["start"] == TIMES[text]
+
+
+def test_numbers_that_come_as_text_or_with_a_point(admin: Person, alpha: Person):
+    """As forms and some languages send whole numbers."""
+    flavor = things.add_flavor(admin, slots="3", ephemeral_gb="0", vcpu=1.0)
+    assert (flavor["slots"], flavor["ephemeral_gb"], flavor["vcpu"]) == (3, 0, 1)
+    assert isinstance(flavor["vcpu"], int)
+    assert things.book(alpha, flavor, instance_count=2.0)["instance_count"] == 2
+
+
+def test_text_of_all_kinds(admin: Person):
+    text = "Größe 😀\u202e\u00a0x'\";--"
+    flavor = things.add_flavor(admin, name=text, description=f"{text}\n\tmore", category=text)
+    assert admin.get(f"flavors/{flavor['id']}").json["name"] == text
+    assert flavor["description"] == f"{text}\n\tmore"

@@ -1,0 +1,212 @@
+"""/flavors: who sees which, filters, changes, free slots."""
+
+import pytest
+
+from tests.unit.api import things
+from tests.unit.api.people import Person, refusal
+
+
+def names(answer) -> list[str]:
+    assert answer.status_int == 200, answer
+    return [f["name"] for f in answer.json["results"]]
+
+
+@pytest.fixture
+def offer(admin: Person) -> dict[str, dict]:
+    """Flavors by name, one of each sort; ``granted`` is private, and alpha's."""
+    terms = {
+        "zebra": {"category": "gpu", "availability_zone": "az1"},
+        "apple": {"category": "cpu", "availability_zone": "az1"},
+        "mango": {"category": "gpu", "availability_zone": "az2"},
+        "asleep": {"active": False, "category": "gpu"},
+        "granted": {"is_public": False},
+        "secret": {"is_public": False},
+        "secret asleep": {"is_public": False, "active": False},
+    }
+    made = {name: things.add_flavor(admin, name=name, **t) for name, t in terms.items()}
+    things.grant(admin, made["granted"], "project-alpha")
+    return made
+
+
+#: (who, query): the names that are listed, in their order.
+LISTS = {
+    ("beta", ""): ["apple", "mango", "zebra"],
+    ("alpha", ""): ["apple", "granted", "mango", "zebra"],
+    ("reader", ""): ["apple", "granted", "mango", "zebra"],
+    ("admin", ""): ["apple", "mango", "zebra"],
+    ("beta", "all_projects=true"): ["apple", "mango", "zebra"],
+    ("admin", "all_projects=true"): [
+        *("apple", "asleep", "granted", "mango", "secret", "secret asleep", "zebra")
+    ],
+    ("admin", "all_projects=1&active=false"): ["asleep", "secret asleep"],
+    ("admin", "all_projects=yes&active=true&category=gpu"): ["mango", "zebra"],
+    ("admin", "all_projects=False"): ["apple", "mango", "zebra"],
+    ("alpha", "active=false"): [],
+    ("alpha", "active=TRUE"): ["apple", "granted", "mango", "zebra"],
+    ("alpha", "category=gpu"): ["mango", "zebra"],
+    ("alpha", "availability_zone=az1"): ["apple", "zebra"],
+    ("alpha", "category=gpu&availability_zone=az1"): ["zebra"],
+    ("alpha", "category=GPU"): [],
+    ("alpha", "category=gpu%25"): [],
+    ("alpha", "category=nope"): [],
+}
+
+
+def test_lists(site, offer):
+    found = {}
+    for who, query in LISTS:
+        answer = Person(site.app, who).get(f"flavors?{query}")
+        found[who, query] = names(answer)
+        assert answer.json["total"] == len(found[who, query])
+    assert found == LISTS
+
+
+#: Who is shown which; the others are told that there is none.
+SHOWN = {
+    "zebra": {"admin", "alpha", "beta", "reader"},
+    "asleep": {"admin", "alpha", "beta", "reader"},
+    "granted": {"admin", "alpha", "reader"},
+    "secret": {"admin"},
+}
+
+
+@pytest.mark.parametrize("path", ["flavors/{}", "flavors/{}/", "flavors/{}/freeslots"])
+def test_show(site, offer, path):
+    for name, allowed in SHOWN.items():
+        for who in ("admin", "alpha", "beta", "reader"):
+            for ref in (offer[name]["id"], name):
+                answer = Person(site.app, who).get(path.format(ref))
+                if who in allowed:
+                    assert answer.status_int == 200
+                else:
+                    assert refusal(answer) == (404, "flavor_not_found")
+    assert Person(site.app, "beta").get(f"flavors/{offer['zebra']['id']}").json == offer["zebra"]
+
+
+def test_who_has_no_role(nobody: Person, offer):
+    for path in ("flavors", "flavors/zebra", "flavors/zebra/freeslots"):
+        assert refusal(nobody.get(path)) == (403, "forbidden")
+
+
+def test_create(admin: Person, alpha: Person):
+    made = things.add_flavor(admin)
+    usual = {
+        **dict.fromkeys(
+            ("description", "properties", "start", "end", "category", "availability_zone")
+        ),
+        **{"active": True, "is_public": True, "ephemeral_gb": 0, "extra_specs": {}},
+    }
+    assert made == {"id": made["id"], **usual, **things.FLAVOR}
+    assert refusal(admin.post("flavors/", things.FLAVOR)) == (409, "flavor_exists")
+    assert refusal(alpha.post("flavors", things.FLAVOR)) == (403, "forbidden")
+    backwards = {**things.FLAVOR, "name": "b", "start": things.at(3), "end": things.at(3)}
+    assert refusal(admin.post("flavors", backwards)) == (422, "invalid_field")
+
+
+#: Changes, and what is refused of them.
+CHANGES = {
+    "terms": ({"slots": 5, "max_length_hours": 1, "active": False, "is_public": False}, None),
+    "texts": ({"description": "d", "category": "c", "availability_zone": "z"}, None),
+    "nothing left": ({"description": None, "category": None, "availability_zone": None}, None),
+    "name": ({"name": "renamed"}, None),
+    "its own name": ({"name": "gpu.small"}, None),
+    "specs": ({"extra_specs": {"resources:VGPU": "1"}}, None),
+    "properties": ({"properties": '["==", "$gpu", "a100"]'}, None),
+    "period": ({"start": things.at(1), "end": things.at(9)}, None),
+    "no period": ({"start": None, "end": None}, None),
+    "another's name": ({"name": "other"}, (409, "flavor_exists")),
+    "backwards": ({"start": things.at(9), "end": things.at(1)}, (400, "invalid_field")),
+    "vcpu": ({"vcpu": 1}, (400, "invalid_field")),
+    "memory": ({"memory_mb": 1}, (400, "invalid_field")),
+    "disk": ({"disk_gb": 1}, (400, "invalid_field")),
+    "ephemeral": ({"ephemeral_gb": 1}, (400, "invalid_field")),
+    "nothing": ({}, (400, "empty_body")),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_update(admin: Person, alpha: Person, case):
+    changes, refused = CHANGES[case]
+    flavor, _ = things.add_flavor(admin), things.add_flavor(admin, name="other")
+    path = f"flavors/{flavor['id']}"
+    answer = admin.patch(path, changes)
+    if refused:
+        assert refusal(answer) == refused
+        assert admin.get(path).json == flavor
+        return
+    assert answer.json == admin.get(path + "/").json == {**flavor, **changes}
+    assert refusal(alpha.patch(path, {"slots": 9})) == (404, "flavor_not_found")
+    assert refusal(alpha.delete(path)) == (404, "flavor_not_found")
+
+
+def test_half_a_period_against_what_is_there(admin: Person):
+    flavor = things.add_flavor(admin, start=things.at(3), end=things.at(5))
+    path = f"flavors/{flavor['id']}"
+    assert refusal(admin.patch(path, {"end": things.at(3)})) == (400, "invalid_field")
+    assert refusal(admin.patch(path, {"start": things.at(5)})) == (400, "invalid_field")
+    assert admin.patch(path, {"end": things.at(4)}).status_int == 200
+
+
+def test_delete(admin: Person, alpha: Person, site):
+    flavor = things.add_flavor(admin)
+    path = f"flavors/{flavor['id']}"
+    booked = things.book(alpha, flavor)
+    assert refusal(admin.delete(path)) == (409, "flavor_in_use")
+    assert alpha.delete(f"reservations/{booked['id']}").status_int == 204
+    assert admin.delete(path + "/").status_int == 204
+    assert refusal(admin.get(path)) == (404, "flavor_not_found")
+    assert refusal(admin.delete(path)) == (404, "flavor_not_found")
+    assert names(admin.get("flavors?all_projects=true")) == []
+    assert things.add_flavor(admin)["id"] != flavor["id"]
+
+
+def free(person: Person, flavor: dict, query: str) -> list[tuple[str, str]]:
+    answer = person.get(f"flavors/{flavor['id']}/freeslots?{query}")
+    assert answer.status_int == 200, answer
+    return [(span["start"], span["end"]) for span in answer.json]
+
+
+def test_free_slots(admin: Person, alpha: Person):
+    """Two slots: one is taken on day 2 from 9 to 11, both from 10 to 11; closed on day 5."""
+    flavor = things.add_flavor(admin)
+    things.book(alpha, flavor)
+    things.book(alpha, flavor, start=things.at(2, 10))
+    things.add_window(admin, flavor)
+    whole = (things.at(1), things.at(7))
+    around = [(whole[0], things.at(2, 10)), (things.at(2, 11), things.at(5))]
+    after = (things.at(6), whole[1])
+    query = "start=2100-01-02&end=2100-01-08"
+    assert free(alpha, flavor, query) == [*around, after]
+    assert free(alpha, flavor, query + "&count=1") == [*around, after]
+    both = [(whole[0], things.at(2, 9)), (things.at(2, 11), things.at(5)), after]
+    assert free(alpha, flavor, query + "&count=2") == both
+    assert free(alpha, flavor, query + "&count=3") == []
+
+
+def test_free_slots_are_from_now_for_a_year(admin: Person, alpha: Person):
+    flavor = things.add_flavor(admin)
+    now, year = things.at(0, 12), "2101-01-01T12:00:00+00:00"
+    assert free(alpha, flavor, "") == [(now, year)]
+    assert free(alpha, flavor, "start=1999-01-01&end=2100-01-02") == [(now, things.at(1))]
+    assert free(alpha, flavor, "start=2100-01-05T10:30") == [
+        ("2100-01-05T10:30:00+00:00", "2101-01-05T10:30:00+00:00")
+    ]
+    # An offset whose plus is not quoted, one that is, and none.
+    for text in ("2100-01-05T12:30:00+02:00", "2100-01-05T12:30:00%2B02:00", "2100-01-05T10:30"):
+        assert free(alpha, flavor, f"start={text}&end=2100-01-06") == [
+            (things.at(4, 10, 30), things.at(5))
+        ]
+
+
+@pytest.mark.parametrize("query", ["start=2100-01-05&end=2100-01-05", "end=1999-01-01"])
+def test_no_time_to_be_free_in(admin: Person, query):
+    flavor = things.add_flavor(admin)
+    answer = admin.get(f"flavors/{flavor['id']}/freeslots/?{query}")
+    assert refusal(answer) == (422, "invalid_field")
+    assert answer.json["detail"]["field"] == "end"
+
+
+def test_what_is_asleep_or_over_is_never_free(admin: Person):
+    asleep = things.add_flavor(admin, name="asleep", active=False)
+    over = things.add_flavor(admin, name="over", end="2099-01-01T00:00")
+    assert free(admin, asleep, "") == free(admin, over, "") == []

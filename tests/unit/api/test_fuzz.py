@@ -1,0 +1,99 @@
+"""schemathesis asks what the OpenAPI document allows, and what it doesn't, of the real application.
+
+No answer is a 5xx, none is outside the document, and what the document doesn't allow is refused.
+Ids and names of what is there are put in, so that much of it gets past the first look. The same
+requests every time.
+"""
+
+import json
+from typing import Any
+
+import hypothesis
+import pytest
+import schemathesis
+from hypothesis import strategies as st
+from schemathesis import checks
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi import checks as openapi_checks
+
+from tests.unit.api import contract, identity, things
+from tests.unit.api.people import Person
+from tests.unit.api.site import Site
+from warre_blazar.api import openapi
+
+EXAMPLES = 40
+CHECKS = [
+    checks.not_a_server_error,
+    openapi_checks.status_code_conformance,
+    openapi_checks.content_type_conformance,
+    openapi_checks.response_schema_conformance,
+    openapi_checks.response_headers_conformance,
+    openapi_checks.negative_data_rejection,
+]
+
+
+@pytest.fixture
+def known(site: Site, admin: Person, alpha: Person) -> dict[str, list[str]]:
+    """Ids and names of what is there, by the parameters and fields that take them."""
+
+    def make() -> dict[str, list[str]]:
+        flavor = things.add_flavor(admin, slots=8)
+        private = things.add_flavor(admin, name="private", is_public=False)
+        booked = [
+            things.book(alpha, flavor, start=things.at(n), end=things.at(n + 1)) for n in (2, 4)
+        ]
+        return {
+            "flavor_id": [flavor["id"], flavor["name"], private["id"]],
+            "flavorproject_id": [things.grant(admin, private, alpha.project_id)["id"]],
+            "reservation_id": [b["id"] for b in booked],
+            "window_id": [things.add_window(admin, flavor)["id"]],
+            "project_id": [alpha.project_id, admin.project_id],
+            "start": [things.at(n) for n in (6, 7)],
+            "end": [things.at(n, 5) for n in (6, 7)],
+        }
+
+    return site.remembered(make)
+
+
+def operations() -> list[Any]:
+    """As schemathesis knows them."""
+    document = json.loads(json.dumps(contract.document()))
+    del document["security"]  # it would spend half of its requests on tokens that are none
+    schema = schemathesis.openapi.from_dict(document)
+    return [found.ok() for found in schema.get_all_operations()]
+
+
+def put_in(case: Any, known: dict[str, list[str]], choose: Any) -> None:
+    """Some of what is there in place of what was made up; a body's optional fields stay out."""
+    body = case.body if isinstance(case.body, dict) else {}
+    for values in (case.path_parameters or {}, case.query or {}, body):
+        for name in sorted(set(values) & set(known)):
+            if choose(st.booleans()):
+                values[name] = choose(st.sampled_from(known[name]))
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda m: m.value)
+@pytest.mark.parametrize("operation", operations(), ids=lambda o: o.label.replace(" /", "-"))
+def test_no_answer_outside_the_document(site: Site, known, operation, mode):
+    roots = list(openapi.SERVERS)
+
+    @hypothesis.settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        phases=[hypothesis.Phase.generate],
+    )
+    @hypothesis.given(data=st.data())
+    def run(data: st.DataObject) -> None:
+        case = data.draw(operation.as_strategy(generation_mode=mode))
+        if mode is GenerationMode.POSITIVE:
+            put_in(case, known, data.draw)
+        who = data.draw(st.sampled_from(["admin", "alpha", "reader"]))
+        headers = {"X-Auth-Token": identity.token(who)}
+        base = f"http://localhost{data.draw(st.sampled_from(roots))}"
+        operation.app = site.app
+        case.call_and_validate(base_url=base, headers=headers, checks=CHECKS)
+
+    run()

@@ -1,0 +1,76 @@
+"""/limits: what Keystone allows a project, and what it has booked of that."""
+
+import pytest
+
+from tests.unit.api import things
+from tests.unit.api.people import Person, refusal
+from tests.unit.api.site import Site
+from tests.unit.api.things import at
+
+
+def limits(person: Person, query: str = "") -> tuple[int, int, int, int]:
+    """Reservations allowed and booked, hours allowed and booked."""
+    answer = person.get(f"limits{query}")
+    assert answer.status_int == 200, answer
+    names = ("maxReservations", "totalReservationsUsed", "maxHours", "totalHoursUsed")
+    found = answer.json["absolute"]
+    assert set(found) == set(names)
+    return tuple(found[name] for name in names)
+
+
+def test_limits(site: Site, alpha: Person, beta: Person, admin: Person):
+    flavor = things.add_flavor(admin)
+    site.cloud.keystone.limits = {
+        (alpha.project_id, "reservation"): 5,
+        (alpha.project_id, "hours"): -1,
+    }
+    # A started hour counts whole, and every instance counts.
+    things.book(alpha, flavor, end=at(2, 10, 1), instance_count=2)
+    done = things.book(alpha, flavor, start=at(1), end=at(1, 3))
+    assert limits(alpha) == (5, 2, -1, 2 * 2 + 3)
+    assert limits(beta, "/") == (1000, 0, 100000, 0)
+    site.set_time(things.moment(1))
+    site.run_events()
+    assert limits(alpha) == (5, 2, -1, 7)
+    assert alpha.delete(f"reservations/{done['id']}").status_int == 204
+    assert limits(alpha) == (5, 1, -1, 4)
+
+
+def test_what_is_over_does_not_count(site: Site, alpha: Person, admin: Person):
+    things.book(alpha, things.add_flavor(admin), start=at(1), end=at(1, 3))
+    for hour in (0, 3):
+        site.set_time(things.moment(1, hour))
+        site.run_events()
+    assert alpha.get("reservations").json["results"][0]["status"] == "COMPLETE"
+    assert limits(alpha) == (1000, 0, 100000, 0)
+
+
+def test_another_projects(site: Site, admin: Person, alpha: Person, beta: Person):
+    flavor = things.add_flavor(admin)
+    things.book(beta, flavor)
+    assert limits(admin, f"?project_id={beta.project_id}") == (1000, 1, 100000, 2)
+    assert limits(beta, f"?project_id={beta.project_id}") == (1000, 1, 100000, 2)
+    refused = alpha.get(f"limits?project_id={beta.project_id}")
+    assert refusal(refused) == (403, "forbidden")
+    assert limits(admin, "?project_id=nobodys") == (1000, 0, 100000, 0)
+
+
+def test_who_has_no_role(nobody: Person):
+    assert refusal(nobody.get("limits")) == (403, "forbidden")
+
+
+@pytest.mark.parametrize("missing", ["hours", "reservation"])
+def test_a_limit_that_is_not_registered(site: Site, alpha: Person, missing: str):
+    """The operator's mistake, and said so."""
+    del site.cloud.keystone.registered[missing]
+    answer = alpha.get("limits")
+    assert refusal(answer) == (503, "limits_not_registered")
+    assert missing in answer.json["error_message"]
+    assert "Retry-After" not in answer.headers
+
+
+def test_keystone_away(site: Site, alpha: Person):
+    site.cloud.keystone.fail(match="limits", status=503)
+    assert refusal(alpha.get("limits")) == (503, "service_unavailable")
+    site.cloud.mend()
+    assert limits(alpha) == (1000, 0, 100000, 0)

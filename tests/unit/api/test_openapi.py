@@ -1,0 +1,103 @@
+"""The OpenAPI document: valid, current, and of exactly the routes and rules that there are."""
+
+import json
+import pathlib
+from collections.abc import Iterator
+from importlib import metadata
+from typing import Any
+
+import openapi_spec_validator
+import pytest
+
+from tests.unit.api import contract
+from warre_blazar import exceptions, policies
+from warre_blazar.api import errors, openapi
+from warre_blazar.api.controllers import base
+
+COMMITTED = pathlib.Path(__file__).parents[3] / "doc/source/api/openapi.json"
+
+#: Pecan's methods, with and without an id in the path.
+_WHOLE = {"get_all": "GET", "post": "POST"}
+_ITEM = {"get_one": "GET", "put": "PUT", "patch": "PATCH", "delete": "DELETE"}
+#: Exposed by all of our controllers, to answer errors.
+_PLUMBING = {"_route", "_refuse"}
+
+#: Codes that are answered where no operation is, that say that something is broken, that only a
+#: lease's update over v1 can meet, and that all errors begin with.
+_UNDOCUMENTED = {"method_not_allowed", "not_acceptable", "internal", "fixed_value", "error"}
+
+
+def test_it_is_valid():
+    openapi_spec_validator.validate(contract.document())
+
+
+def test_the_committed_copy_is_current(capsys: pytest.CaptureFixture[str]):
+    """If not: python -m warre_blazar.api.openapi > doc/source/api/openapi.json"""
+    openapi.main()
+    assert COMMITTED.read_text() == capsys.readouterr().out
+    assert json.loads(COMMITTED.read_text()) == contract.document()
+
+
+def controllers() -> dict[str, base.Controller]:
+    """Those of our package that Blazar finds, by the name it finds them by."""
+    points = metadata.entry_points(group="blazar.api.v2.controllers.extensions")
+    ours = [p for p in points if p.module.startswith("warre_blazar.")]
+    return {p.name: p.load()() for p in ours}
+
+
+def routes(path: str, controller: Any) -> Iterator[tuple[str, str]]:
+    """Method and path, ids as ``{}``, of all that a controller and those below it expose."""
+    known = {*_WHOLE, *_ITEM, *_PLUMBING}
+    for name in dir(controller):
+        if name in _WHOLE and hasattr(controller, name):
+            yield _WHOLE[name], path
+        if name in _ITEM and hasattr(controller, name):
+            yield _ITEM[name], f"{path}/{{}}"
+        value = getattr(controller, name)
+        if isinstance(value, base.Controller):
+            yield from routes(f"{path}/{name}", value)
+        actions = getattr(controller, "_custom_actions", {})
+        if getattr(value, "exposed", False) and name not in known:
+            yield from ((method, f"{path}/{{}}/{name}") for method in actions[name])
+
+
+def documented() -> set[tuple[str, str]]:
+    """The same of the document, under both servers."""
+    return {
+        (method.upper(), contract.without_names(server["url"] + path))
+        for server in contract.document()["servers"]
+        for path, methods in contract.document()["paths"].items()
+        for method in methods
+    }
+
+
+def test_it_has_exactly_the_routes_that_there_are():
+    found = controllers()
+    assert {name: c.name for name, c in found.items()} == {name: name for name in found}
+    there = {r for name, c in found.items() for r in routes(f"/v2/{name}", c)}
+    assert there == documented()
+
+
+def test_every_operation_names_its_rule_and_every_rule_its_operation():
+    of_operations = {rule for o in openapi.OPERATIONS for rule in o.rules()}
+    assert all(o.rules() for o in openapi.OPERATIONS)
+    assert of_operations == {rule.name for rule in policies.list_rules()}
+    paths = {("/v2" + o.path, o.method) for o in openapi.OPERATIONS}
+    named = {(o["path"], o["method"]) for rule in policies.list_rules() for o in rule.operations}
+    assert {(path, method) for path, method in named if path.startswith("/v2/")} == paths
+
+
+def test_every_code_is_documented():
+    classes = [c for c in vars(exceptions).values() if isinstance(c, type)]
+    codes = {c.code for c in classes if issubclass(c, exceptions.WarreError)} | set(errors.STATUS)
+    refused = {c for o in openapi.OPERATIONS for found in o.refusals().values() for c in found}
+    assert codes - refused == _UNDOCUMENTED
+
+
+def test_operation_ids_are_unique():
+    ids = [
+        operation["operationId"]
+        for methods in contract.document()["paths"].values()
+        for operation in methods.values()
+    ]
+    assert len(set(ids)) == len(ids) == len(openapi.OPERATIONS)

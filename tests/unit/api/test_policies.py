@@ -1,0 +1,124 @@
+"""Every operation asks the rules that say they are of it, and does nothing when they say no."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import pytest
+from oslo_policy import policy as oslo_policy
+
+from tests.unit.api import things
+from tests.unit.api.people import Person
+from tests.unit.api.site import Site
+from warre_blazar import policies, policy
+from warre_blazar.api import openapi
+
+
+class Spy(oslo_policy.Check):
+    """A check for policy files, ``spy:RULE``, that says what it was told to and keeps who asked."""
+
+    asked: ClassVar[list[str]] = []
+    answer: ClassVar[bool] = False
+
+    def __call__(self, target: Any, creds: Any, enforcer: Any, current_rule: Any = None) -> bool:
+        self.asked.append(self.match)
+        return self.answer
+
+
+oslo_policy.register("spy", Spy)
+
+
+@pytest.fixture
+def spy(site: Site) -> Iterator[type[Spy]]:
+    """All of our rules are spies, once ``install`` has been called."""
+    yield Spy
+    site.policy_file.unlink(missing_ok=True)
+    policy._enforcer.cache_clear()
+
+
+def install(site: Site, answer: bool) -> None:
+    rules = {r.name: f"spy:{r.name}" for r in policies.list_rules()}
+    site.policy_file.write_text(json.dumps(rules))
+    policy._enforcer.cache_clear()
+    Spy.answer = answer
+    Spy.asked.clear()
+
+
+@pytest.fixture
+def ids(site: Site, admin: Person, alpha: Person) -> dict[str, str]:
+    """One of everything, as the parameters of the document's paths are called."""
+
+    def make() -> dict[str, str]:
+        flavor = things.add_flavor(admin)
+        idle = things.add_flavor(admin, name="idle")
+        return {
+            "flavor_id": idle["id"],
+            "booked_id": flavor["id"],
+            "flavorproject_id": things.grant(admin, flavor, alpha.project_id)["id"],
+            "reservation_id": things.book(alpha, flavor)["id"],
+            "window_id": things.add_window(admin, flavor)["id"],
+        }
+
+    return site.remembered(make)
+
+
+#: Bodies, and queries that make an operation ask all of its rules.
+BODIES = {
+    "FlavorCreate": things.FLAVOR | {"name": "another"},
+    "FlavorUpdate": {"slots": 7},
+    "AccessCreate": {"flavor_id": "{booked_id}", "project_id": "p"},
+    "ReservationCreate": {
+        "flavor_id": "{booked_id}",
+        "start": things.at(3),
+        "end": things.at(3, 1),
+    },
+    "ReservationUpdate": {"end": things.at(2, 12)},
+    "WindowCreate": {"start": things.at(8), "end": things.at(9)},
+    "WindowUpdate": {"note": "changed"},
+}
+QUERIES = {
+    ("GET", "/flavors"): "?all_projects=true",
+    ("GET", "/reservations"): "?all_projects=true",
+    ("GET", "/limits"): "?project_id=another",
+}
+
+
+def send(person: Person, operation: openapi.Operation, ids: dict[str, str]) -> Any:
+    path = operation.path.format(**ids) + QUERIES.get((operation.method, operation.path), "")
+    body = None
+    if operation.body:
+        text = json.dumps(BODIES[operation.body])
+        body = json.loads(text.replace("{booked_id}", ids["booked_id"]))
+    return person.send(operation.method, path.removeprefix("/"), body)
+
+
+OPERATIONS = [
+    pytest.param(o, id=f"{o.method}-{o.path.removeprefix('/')}") for o in openapi.OPERATIONS
+]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("root", openapi.SERVERS)
+def test_nothing_is_done_that_a_rule_does_not_allow(site: Site, ids, spy, operation, root):
+    install(site, answer=False)
+    before = site.rows()
+    refused = send(Person(site.app, "admin", root), operation, ids)
+    assert refused.status_int in (403, 404)
+    assert set(spy.asked) & set(operation.rules())
+    assert site.rows() == before
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_the_rules_it_names_are_those_it_asks(site: Site, ids, alpha, spy, operation):
+    """The API's and the manager's: of a booking they both ask about maintenance windows."""
+    install(site, answer=True)
+    assert send(alpha, operation, ids).status_int < 300
+    assert set(spy.asked) == set(operation.rules())
+
+
+def test_the_manager_itself_asks_about_maintenance_windows(site: Site, ids, alpha, spy):
+    """An extension into a window is refused there: the API doesn't ask."""
+    install(site, answer=True)
+    path = f"reservations/{ids['reservation_id']}"
+    assert alpha.patch(path, {"end": things.at(2, 12)}).status_int == 200
+    assert set(spy.asked) == {policies.reservations.UPDATE, policies.reservations.IN_WINDOW}

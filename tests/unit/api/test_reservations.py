@@ -1,0 +1,273 @@
+"""/reservations: booking, refusals, moving, ending, and whose they are."""
+
+import pytest
+
+from tests.unit.api import things
+from tests.unit.api.people import Person, refusal
+from tests.unit.api.site import Site
+from tests.unit.api.things import at
+from warre_blazar.services import backing
+
+
+@pytest.fixture
+def flavor(admin: Person) -> dict:
+    """Of two slots, for at most 48 hours, of day 1 to 20."""
+    return things.add_flavor(admin, start=at(1), end=at(20))
+
+
+@pytest.mark.parametrize("path", ["reservations", "reservations/"])
+def test_book(site: Site, alpha: Person, flavor, path):
+    answer = alpha.post(path, things.booking(flavor, instance_count=2))
+    made = things.made(answer)
+    nova_flavor = backing.nova_flavor(made["id"])
+    assert made == {
+        "id": made["id"],
+        "flavor": flavor,
+        "instance_count": 2,
+        "start": at(2, 9),
+        "end": at(2, 11),
+        "status": "ALLOCATED",
+        "status_reason": None,
+        "project_id": alpha.project_id,
+        "user_id": alpha.user_id,
+        "lease_id": made["lease_id"],
+        "compute_flavor": nova_flavor,
+        "created_at": at(0, 12),
+    }
+    assert alpha.get(f"{path.rstrip('/')}/{made['id']}/").json == made
+    assert list(site.cloud.nova.flavors) == [nova_flavor]
+
+
+def test_a_flavor_by_its_name(alpha: Person, flavor):
+    assert things.book(alpha, {"id": flavor["name"]})["flavor"] == flavor
+
+
+#: What is changed in a good booking, or in the flavor before it; and how it is refused.
+REFUSED = {
+    "too long": ({"end": at(4, 10)}, {}, (400, "too_long")),
+    "backwards": ({"end": at(2, 8)}, {}, (400, "invalid_period")),
+    "no time at all": ({"end": at(2, 9)}, {}, (400, "invalid_period")),
+    "past": ({"start": at(0, 11, 59), "end": at(0, 13)}, {}, (400, "invalid_period")),
+    "before the flavor": ({"start": at(0, 23)}, {}, (400, "before_flavor_start")),
+    "after the flavor": ({"start": at(19), "end": at(20, 0, 1)}, {}, (400, "after_flavor_end")),
+    "inactive": ({}, {"active": False}, (400, "flavor_inactive")),
+    "private": ({}, {"is_public": False}, (400, "flavor_not_accessible")),
+    "slots": ({"instance_count": 3}, {}, (400, "slots_exhausted")),
+    "hosts": ({"instance_count": 9}, {"slots": 9}, (400, "hosts_exhausted")),
+    "no such host": ({}, {"availability_zone": "nowhere"}, (400, "hosts_exhausted")),
+    "no such flavor": ({"flavor_id": "nope"}, {}, (404, "flavor_not_found")),
+    "closed": ({"start": at(5, 1), "end": at(5, 2)}, {}, (400, "maintenance")),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(site: Site, admin: Person, alpha: Person, flavor, case):
+    changes, terms, expected = REFUSED[case]
+    things.add_window(admin, flavor)
+    if terms:
+        admin.patch(f"flavors/{flavor['id']}", terms)
+    before = site.rows()
+    if case == "before the flavor":
+        changes = {**changes, "end": at(1, 9)}
+    assert refusal(alpha.post("reservations", things.booking(flavor, **changes))) == expected
+    assert site.rows() == before
+    assert site.cloud.is_clean()
+    assert site.cloud.keystone.trusts == {}
+
+
+def test_as_long_and_as_far_as_allowed(alpha: Person, flavor):
+    things.book(alpha, flavor, start=at(1), end=at(3))
+    things.book(alpha, flavor, start=at(18), end=at(20), instance_count=2)
+
+
+def test_back_to_back(alpha: Person, beta: Person, flavor):
+    """Half-open: one may start the minute another ends."""
+    things.book(alpha, flavor, instance_count=2)
+    things.book(beta, flavor, start=at(2, 11), end=at(2, 12), instance_count=2)
+    things.book(beta, flavor, start=at(2, 8), end=at(2, 9), instance_count=2)
+    crossing = things.booking(flavor, start=at(2, 10, 59), end=at(2, 11))
+    assert refusal(beta.post("reservations", crossing)) == (400, "slots_exhausted")
+
+
+def test_who_may_not_book(reader: Person, nobody: Person, flavor):
+    for person in (reader, nobody):
+        assert refusal(person.post("reservations", things.booking(flavor))) == (403, "forbidden")
+    assert refusal(nobody.get("reservations")) == (403, "forbidden")
+
+
+def test_an_admin_books_inside_a_window_and_others_do_not(admin: Person, alpha: Person, flavor):
+    things.add_window(admin, flavor)
+    during = {"start": at(5, 1), "end": at(5, 2)}
+    assert things.book(admin, flavor, **during)["status"] == "ALLOCATED"
+    refused = alpha.post("reservations", things.booking(flavor, **during))
+    assert refusal(refused) == (400, "maintenance")
+
+
+def test_what_keystone_or_nova_refuse_leaves_nothing(site: Site, alpha: Person, flavor):
+    before = site.rows()
+    faults = {
+        "trusts": (site.cloud.keystone, "trusts", 403, (502, "service_refused")),
+        "keystone": (site.cloud.keystone, "trusts", 503, (503, "service_unavailable")),
+        "nova": (site.cloud.nova, "flavors", 503, (503, "service_unavailable")),
+        "nova says no": (site.cloud.nova, "flavors", 403, (502, "service_refused")),
+    }
+    for service, match, status, expected in faults.values():
+        service.fail(match=f"POST.*{match}", status=status)
+        answer = alpha.post("reservations", things.booking(flavor))
+        assert refusal(answer) == expected
+        assert "Retry-After" not in answer.headers
+        site.cloud.mend()
+        assert site.cloud.keystone.trusts == {}
+    assert site.cloud.is_clean()
+    # A flavor's and hosts' generations moved, and that is all.
+    moved = {"warre_flavors", "warre_hosts"}
+    after = site.rows()
+    assert {t: r for t, r in after.items() if t not in moved} == {
+        t: r for t, r in before.items() if t not in moved
+    }
+
+
+#: Moves of a booking of day 2, 9:00 to 11:00, of both slots; and how they are refused.
+MOVES = {
+    "longer": (at(2, 12), None),
+    "shorter": (at(2, 10), None),
+    "as it is": (at(2, 11), None),
+    "with an offset": ("2100-01-03T22:00:00+10:00", None),
+    "no length": (at(2, 9), (400, "invalid_period")),
+    "backwards": (at(2, 8), (400, "invalid_period")),
+    "too long": (at(4, 9, 1), (400, "too_long")),
+    "past the flavor": (at(20, 1), (400, "too_long")),
+    "into another's": (at(2, 14, 1), (400, "slots_exhausted")),
+}
+
+
+@pytest.mark.parametrize("case", MOVES)
+def test_move(site: Site, alpha: Person, beta: Person, flavor, case):
+    end, refused = MOVES[case]
+    booked = things.book(alpha, flavor, instance_count=2)
+    things.book(beta, flavor, start=at(2, 14), end=at(2, 15))
+    path = f"reservations/{booked['id']}"
+    before = site.rows()
+    answer = alpha.patch(path, {"end": end})
+    if refused:
+        assert refusal(answer) == refused
+        assert site.rows() == before
+        return
+    moved = alpha.get(path + "/").json
+    assert answer.json == moved
+    utc = "2100-01-03T12:00:00+00:00" if case == "with an offset" else end
+    assert moved == {**booked, "end": utc}
+
+
+def test_only_the_end_moves(alpha: Person, flavor):
+    path = f"reservations/{things.book(alpha, flavor)['id']}"
+    for fixed in ({"start": at(2, 10)}, {"instance_count": 2}, {"flavor_id": flavor["id"]}):
+        for body in (fixed, {**fixed, "end": at(2, 12)}):
+            assert refusal(alpha.patch(path, body)) == (400, "invalid_field")
+
+
+def test_another_projects(site: Site, alpha: Person, beta: Person, admin: Person, flavor):
+    """They aren't there; for an admin they are."""
+    booked = things.book(alpha, flavor)
+    path = f"reservations/{booked['id']}"
+    before = site.rows()
+    unknown = {
+        "get": beta.get("reservations/nope"),
+        "patch": beta.patch("reservations/nope", {"end": at(2, 12)}),
+        "delete": beta.delete("reservations/nope"),
+    }
+    others = {
+        "get": beta.get(path),
+        "patch": beta.patch(path, {"end": at(2, 12)}),
+        "delete": beta.delete(path),
+    }
+    for verb, answer in others.items():
+        assert refusal(answer) == refusal(unknown[verb]) == (404, "reservation_not_found")
+        # Nothing but the id tells the two apart.
+        assert answer.text.replace(booked["id"], "nope") == unknown[verb].text
+    # Nor does what comes after that: a bad body of a thing that isn't there.
+    assert beta.patch(path, {"x": 1}).status_int == 404
+    assert site.rows() == before
+    assert admin.get(path).json == booked
+    assert admin.patch(path, {"end": at(2, 12)}).status_int == 200
+    assert admin.delete(path).status_int == 204
+
+
+def test_who_may_look_may_not_change(site: Site, alpha: Person, reader: Person, flavor):
+    booked = things.book(alpha, flavor)
+    path = f"reservations/{booked['id']}"
+    before = site.rows()
+    assert reader.get(path).json == booked
+    assert reader.get("reservations").json["results"] == [booked]
+    for answer in (reader.delete(path), reader.patch(path, {"end": at(2, 12)})):
+        assert refusal(answer) == (404, "reservation_not_found")
+    assert site.rows() == before
+
+
+def test_lists(alpha: Person, beta: Person, admin: Person, flavor):
+    other = things.add_flavor(admin, name="other")
+    later = things.book(alpha, flavor, start=at(3), end=at(4))
+    first = things.book(alpha, other)
+    theirs = things.book(beta, flavor, start=at(6), end=at(7))
+
+    def listed(person: Person, query: str = "") -> list[dict]:
+        answer = person.get(f"reservations?{query}")
+        assert answer.json["total"] == len(answer.json["results"])
+        return answer.json["results"]
+
+    everything = [first, later, theirs]
+    assert listed(alpha) == [first, later]
+    assert listed(beta) == [theirs]
+    assert listed(admin) == []
+    assert listed(admin, "all_projects=true") == everything
+    assert listed(admin, f"project_id={beta.project_id}") == [theirs]
+    assert listed(admin, f"all_projects=true&project_id={alpha.project_id}") == [first, later]
+    assert listed(alpha, f"flavor_id={flavor['id']}") == [later]
+    assert listed(admin, f"all_projects=1&flavor_id={flavor['id']}") == [later, theirs]
+    assert listed(alpha, "flavor_id=nope") == []
+    # One's own only, whatever is asked.
+    assert listed(beta, "all_projects=true") == [theirs]
+    assert listed(beta, f"project_id={alpha.project_id}") == [theirs]
+
+
+def test_a_life(site: Site, alpha: Person, admin: Person, flavor):
+    """Allocated, active, extended, complete; the flavor can go then, and the history names it."""
+    booked = things.book(alpha, flavor)
+    path = f"reservations/{booked['id']}"
+    site.set_time(things.moment(2, 9))
+    site.run_events()
+    assert alpha.get(path).json == {**booked, "status": "ACTIVE"}
+    assert site.cloud.nova.flavors[booked["compute_flavor"]]["access"] == {alpha.project_id}
+    assert alpha.patch(path, {"end": at(2, 12)}).json["end"] == at(2, 12)
+    assert refusal(admin.delete(f"flavors/{flavor['id']}")) == (409, "flavor_in_use")
+    site.set_time(things.moment(2, 12))
+    site.run_events()
+    over = alpha.get(path).json
+    assert over == {**booked, "status": "COMPLETE", "end": at(2, 12)}
+    assert site.cloud.is_clean()
+    refused = alpha.patch(path, {"end": at(2, 14)})
+    assert refused.status_int in (400, 409)
+    assert alpha.get(path).json == over
+    assert admin.delete(f"flavors/{flavor['id']}").status_int == 204
+    assert alpha.get("reservations").json["results"] == [over]
+
+
+def test_delete_what_runs(site: Site, alpha: Person, flavor):
+    booked = things.book(alpha, flavor)
+    site.set_time(things.moment(2, 9))
+    site.run_events()
+    site.cloud.nova.boot(booked["compute_flavor"], alpha.project_id)
+    assert alpha.delete(f"reservations/{booked['id']}").status_int == 204
+    assert site.cloud.is_clean()
+    assert alpha.get("reservations").json["total"] == 0
+
+
+def test_one_of_several_in_a_lease(site: Site, alpha: Person, flavor):
+    """It can't be moved or deleted without the others."""
+    booked = things.book(alpha, flavor)
+    things.add_to_lease(booked["lease_id"])
+    path = f"reservations/{booked['id']}"
+    before = site.rows()
+    assert refusal(alpha.patch(path, {"end": at(2, 12)})) == (409, "lease_shared")
+    assert refusal(alpha.delete(path)) == (409, "lease_shared")
+    assert site.rows() == before

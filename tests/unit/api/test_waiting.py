@@ -1,0 +1,92 @@
+"""A manager that takes longer than the API waits: what then exists is never lost to the user."""
+
+import pytest
+from oslo_config import cfg
+
+from tests.unit.api import things
+from tests.unit.api.people import Person, refusal
+from tests.unit.api.site import Site
+from tests.unit.api.things import at
+
+
+@pytest.fixture
+def flavor(site: Site, admin: Person, alpha: Person) -> dict:
+    """One that was booked and freed again, so that every service knows every other; and from now
+    on the API waits a second."""
+    made = things.add_flavor(admin)
+    booked = things.book(alpha, made)
+    assert alpha.delete(f"reservations/{booked['id']}").status_int == 204
+    cfg.CONF.set_override("rpc_response_timeout", 1)
+    yield made
+    cfg.CONF.clear_override("rpc_response_timeout")
+    site.cloud.mend()
+    site.settle()
+
+
+def test_a_booking_that_takes_long_is_pending(site: Site, alpha: Person, flavor):
+    site.cloud.nova.fail(hang=True, match="POST.*aggregates")
+    booked = things.book(alpha, flavor)
+    path = f"reservations/{booked['id']}"
+    assert (booked["status"], booked["compute_flavor"]) == ("PENDING_CREATE", None)
+    assert alpha.get(path).json == booked
+    assert alpha.get("limits").json["absolute"]["totalReservationsUsed"] == 1
+    site.cloud.mend()
+    site.settle()
+    made = alpha.get(path).json
+    assert made["status"] == "ALLOCATED"
+    assert made == {**booked, "status": made["status"], "compute_flavor": made["compute_flavor"]}
+    assert made["compute_flavor"] in site.cloud.nova.flavors
+
+
+def test_a_booking_that_is_pending_and_then_fails_is_gone(site: Site, alpha: Person, flavor):
+    site.cloud.nova.fail(hang=True, status=503, match="POST.*aggregates")
+    booked = things.book(alpha, flavor)
+    assert booked["status"] == "PENDING_CREATE"
+    site.cloud.mend()
+    site.settle()
+    refused = alpha.get(f"reservations/{booked['id']}")
+    assert refusal(refused) == (404, "reservation_not_found")
+    assert site.cloud.is_clean()
+
+
+def test_no_booking_yet_when_the_wait_is_over(site: Site, alpha: Person, flavor):
+    """Nothing is known of it: 503, with the name by which its lease would appear."""
+    site.cloud.keystone.fail(hang=True, match="POST.*auth/tokens")
+    answer = alpha.post("reservations", things.booking(flavor))
+    assert refusal(answer) == (503, "no_answer")
+    assert answer.json["detail"]["lease_name"] in answer.json["error_message"]
+    assert "Retry-After" not in answer.headers
+    assert alpha.get("reservations").json["total"] == 0
+    site.cloud.mend()
+    site.settle()
+    assert alpha.get("reservations").json["total"] == 1
+
+
+def test_no_manager_at_all(site: Site, alpha: Person, flavor):
+    with site.without_manager():
+        answer = alpha.post("reservations", things.booking(flavor))
+        assert refusal(answer) == (503, "no_answer")
+        assert alpha.get("reservations").json["total"] == 0
+
+
+def test_a_deletion_that_goes_on(site: Site, alpha: Person, flavor):
+    booked = things.book(alpha, flavor)
+    path = f"reservations/{booked['id']}"
+    site.cloud.nova.fail(hang=True, match="DELETE")
+    assert alpha.delete(path).status_int == 202
+    assert alpha.get(path).json == booked
+    site.cloud.mend()
+    site.settle()
+    assert refusal(alpha.get(path)) == (404, "reservation_not_found")
+    assert site.cloud.is_clean()
+
+
+def test_a_move_that_goes_on(site: Site, alpha: Person, flavor):
+    """It is as it was by then, and moved later."""
+    booked = things.book(alpha, flavor)
+    path = f"reservations/{booked['id']}"
+    site.cloud.keystone.fail(hang=True, match="POST.*auth/tokens")
+    assert alpha.patch(path, {"end": at(2, 12)}).json == booked
+    site.cloud.mend()
+    site.settle()
+    assert alpha.get(path).json == {**booked, "end": at(2, 12)}
