@@ -14,7 +14,7 @@ from warre_blazar.domain import hosts
 from warre_blazar.domain.hosts import Holding, Host, Inventory
 from warre_blazar.domain.timeline import Span
 
-_SHAPE = shape(vcpu=2, memory_mb=3, disk_gb=1, ephemeral_gb=0)
+SHAPE = shape(vcpu=2, memory_mb=3, disk_gb=1, ephemeral_gb=0)
 _CLASSES = ("VCPU", "MEMORY_MB", "DISK_GB")
 
 
@@ -25,10 +25,10 @@ def host(name: str = "h", holdings: tuple[Holding, ...] = (), **changes: Any) ->
 
 
 _RESOURCES = st.none() | st.dictionaries(st.sampled_from(_CLASSES), st.integers(0, 4))
-_HOLDINGS = st.lists(
+HOLDINGS = st.lists(
     st.builds(Holding, st.sampled_from("abc"), minutes.spans(), _RESOURCES), max_size=5
 )
-_HOSTS = st.lists(_HOLDINGS, max_size=4).map(
+_HOSTS = st.lists(HOLDINGS, max_size=4).map(
     lambda found: [host(f"h{n}", tuple(held)) for n, held in enumerate(found)]
 )
 
@@ -38,7 +38,7 @@ def room_at(one: Host, minute: int) -> int:
     if any(h.resources is None for h in held):
         return 0
     free = {cls: 9 - sum(h.resources.get(cls, 0) for h in held) for cls in _CLASSES}
-    return max(min(free[cls] // amount for cls, amount in _SHAPE.resources.items()), 0)
+    return max(min(free[cls] // amount for cls, amount in SHAPE.resources.items()), 0)
 
 
 def room(one: Host, window: Span) -> int:
@@ -46,10 +46,10 @@ def room(one: Host, window: Span) -> int:
     return min(room_at(one, m) for m in inside)
 
 
-@given(_HOLDINGS, minutes.spans(0, minutes.HORIZON))
+@given(HOLDINGS, minutes.spans(0, minutes.HORIZON))
 def test_room_is_that_of_the_fullest_minute(held: list[Holding], window: Span) -> None:
     one = host(holdings=tuple(held))
-    assert one.room(_SHAPE.resources, window) == room(one, window)
+    assert one.room(SHAPE.resources, window) == room(one, window)
 
 
 @given(_HOSTS, st.integers(1, 8), minutes.spans(0, minutes.HORIZON), st.data())
@@ -58,19 +58,19 @@ def test_choice_fills_no_host_and_wastes_no_room(
 ) -> None:
     rooms = {h.id: room(h, window) for h in found}
     preferred = {h.id: data.draw(st.integers(0, 3)) for h in found}
-    chosen, fits = hosts.choose(found, _SHAPE, count, window, preferred)
+    chosen, fits = hosts.choose(found, SHAPE, count, window, preferred)
     assert fits == min(count, sum(rooms.values())) == sum(chosen.values())
     assert all(0 < n <= rooms[h] for h, n in chosen.items())
     kept = sum(min(preferred[h], rooms[h]) for h in rooms)
     # What could stay where it was did.
     stayed = sum(min(chosen.get(h, 0), preferred[h]) for h in rooms)
     assert stayed >= min(kept, count)
-    assert (chosen, fits) == hosts.choose(found[::-1], _SHAPE, count, window, preferred)
+    assert (chosen, fits) == hosts.choose(found[::-1], SHAPE, count, window, preferred)
 
 
 def test_the_fullest_host_comes_first() -> None:
     full = host("b", (Holding("r", span(0, 9), {"VCPU": 4}),))
-    assert hosts.choose([host("a"), full], _SHAPE, 1, span(0, 5)) == ({"b": 1}, 1)
+    assert hosts.choose([host("a"), full], SHAPE, 1, span(0, 5)) == ({"b": 1}, 1)
 
 
 @pytest.mark.parametrize(
