@@ -222,8 +222,8 @@ OPERATIONS = (
     Operation(
         "PATCH",
         _RESERVATION,
-        "Extend or shorten a reservation.",
-        {200: _ref("Reservation")},
+        "Extend or shorten a reservation; 202: that goes on.",
+        {200: _ref("Reservation"), 202: _ref("Reservation")},
         ("invalid_state", "lease_shared", "reservation_not_found", *_BOOKABLE, *_MANAGER),
         body="ReservationUpdate",
     ),
@@ -232,7 +232,7 @@ OPERATIONS = (
         _RESERVATION,
         "Delete a reservation with its servers; 202: that goes on.",
         {204: None, 202: None},
-        ("lease_shared", "reservation_not_found", *_MANAGER),
+        ("invalid_state", "lease_shared", "reservation_not_found", *_MANAGER),
     ),
     Operation(
         "GET",

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from oslo_utils import uuidutils
@@ -61,13 +61,10 @@ def create(caller: Caller, request: reservations.Request) -> tuple[Reservation, 
     return found
 
 
-def move(
-    caller: Caller, reservation: Reservation, end: datetime.datetime
-) -> tuple[Reservation, Flavor]:
+def move(caller: Caller, reservation: Reservation, end: datetime.datetime) -> bool:
     """Extend or shorten a reservation; the start stays.
 
-    When the manager doesn't answer in time the reservation is as it is by then.
-
+    :returns: whether that is done; False: it goes on.
     :raises InvalidState: it is still being made.
     :raises LeaseShared: the lease holds other reservations, which would move too.
     :raises WarreError: refused, and nothing has changed.
@@ -75,11 +72,8 @@ def move(
     rules.check_period(dataclasses.replace(reservation.span, end=end))
     _check_made(reservation)
     reservations.check_sole(reservation)
-    with contextlib.suppress(manager.NoAnswer):
-        manager.update_lease(
-            caller.context, reservation.lease_id, {"end_date": end.strftime(_LEASE_TIME)}
-        )
-    return reservations.get(reservation.id, None)
+    values = {"end_date": end.strftime(_LEASE_TIME)}
+    return _answered(manager.update_lease, caller.context, reservation.lease_id, values)
 
 
 def delete(caller: Caller, reservation: Reservation) -> bool:
@@ -91,8 +85,12 @@ def delete(caller: Caller, reservation: Reservation) -> bool:
     """
     _check_made(reservation)
     reservations.check_sole(reservation)
+    return _answered(manager.delete_lease, caller.context, reservation.lease_id)
+
+
+def _answered(call: Callable[..., None], *args: Any) -> bool:
     try:
-        manager.delete_lease(caller.context, reservation.lease_id)
+        call(*args)
     except manager.NoAnswer:
         return False
     return True

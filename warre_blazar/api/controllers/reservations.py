@@ -74,8 +74,9 @@ class ReservationsController(base.Controller):
         found, _ = _find(policies.UPDATE, reservation_id)
         parsing.query(pecan.request, {})
         values = parsing.body(pecan.request, schemas.RESERVATION_UPDATE)
-        moved = bookings.move(_caller(), found, values["end"])
-        return views.reservation(*moved)
+        done = bookings.move(_caller(), found, values["end"])
+        moved = reservations.get(found.id, None)
+        return base.reply(200 if done else 202, views.reservation(*moved))
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
