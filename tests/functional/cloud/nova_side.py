@@ -1,0 +1,38 @@
+"""What Nova and Placement hold for reservations."""
+
+import re
+from collections.abc import Iterable
+
+from tests.functional.cloud.people import Person
+from tests.functional.cloud.records import Records
+
+_ID = re.compile(r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_FLAVOR, _CLASS = "reservation:", "CUSTOM_RESERVATION_"
+
+
+def _held(admin: Person) -> set[tuple[str, str]]:
+    """(kind, reservation id) of each flavor, aggregate and resource class of a reservation."""
+    compute, placement = admin.cloud.compute, admin.cloud.placement
+    found = {
+        ("flavor", f.name.removeprefix(_FLAVOR))
+        for f in compute.flavors(is_public=None)
+        if f.name.startswith(_FLAVOR)
+    }
+    found |= {("aggregate", a.name) for a in compute.aggregates() if _ID.match(a.name)}
+    for cls in placement.resource_classes():
+        if cls.name.startswith(_CLASS):
+            found.add(("class", cls.name.removeprefix(_CLASS).lower().replace("_", "-")))
+    return found
+
+
+def leftovers(admin: Person, reservation_id: str, servers: Iterable[str] = ()) -> list[str]:
+    """What is there of a reservation and of these servers."""
+    here = {s.id for s in admin.cloud.compute.servers(details=False, all_projects=True)}
+    held = [kind for kind, owner in _held(admin) if owner == reservation_id]
+    return sorted(held + [f"server {server}" for server in servers if server in here])
+
+
+def orphans(admin: Person, records: Records) -> set[tuple[str, str]]:
+    """What is there of reservations that Blazar doesn't have, or that are over."""
+    held = _held(admin)
+    return {(kind, owner) for kind, owner in held if owner not in records.live()}

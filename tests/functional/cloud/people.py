@@ -1,0 +1,63 @@
+"""The users of the cloud and what they can ask of it."""
+
+import os
+from typing import Any
+
+import openstack
+import requests
+
+_TIMEOUT = 200
+
+
+class Person:
+    """A user of the cloud, whose project has the same name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.cloud = openstack.connect(
+            auth={
+                "auth_url": os.environ["OS_AUTH_URL"],
+                "username": name,
+                "password": os.environ["OS_PASSWORD"],
+                "project_name": name,
+                "user_domain_id": "default",
+                "project_domain_id": "default",
+            },
+            region_name=os.environ["OS_REGION_NAME"],
+            load_envvars=False,
+            load_yaml_config=False,
+        )
+        self._root = self.cloud.session.get_endpoint(service_type="reservation").removesuffix("/v1")
+        self._keystone = os.environ["OS_AUTH_URL"]
+
+    def ask(self, method: str, path: str, body: Any = None, **options: Any) -> requests.Response:
+        """A request to Blazar's API; every answer is one."""
+        return self.cloud.session.request(
+            self._root + path, method, json=body, raise_exc=False, timeout=_TIMEOUT, **options
+        )
+
+    def asks(self, method: str, path: str, body: Any = None, want: int = 200) -> Any:
+        """A request that has to be answered with a status; the answer's document."""
+        answer = self.ask(method, path, body)
+        assert answer.status_code == want, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json() if answer.content else None
+
+    def trusts(self) -> set[str]:
+        """The ids of the trusts that this user gave."""
+        query = f"/OS-TRUST/trusts?trustor_user_id={self.cloud.current_user_id}"
+        found = self.cloud.session.get(self._keystone + query).json()["trusts"]
+        return {trust["id"] for trust in found}
+
+    def boots(self, flavor: str, name: str) -> Any:
+        """Ask Nova for a server; it may yet fail."""
+        return self.cloud.compute.create_server(
+            name=name,
+            image_id=self.cloud.image.find_image("tiny").id,
+            flavor_id=flavor,
+            networks=[{"uuid": self.cloud.network.find_network("shared").id}],
+        )
+
+    def server_settles(self, server: Any) -> Any:
+        """The server once it is ACTIVE or ERROR; None before."""
+        found = self.cloud.compute.get_server(server.id)
+        return found if found.status in ("ACTIVE", "ERROR") else None

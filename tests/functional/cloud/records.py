@@ -1,0 +1,76 @@
+"""Blazar's database, ours in it, read directly."""
+
+import datetime
+from collections.abc import Iterable
+from typing import Any
+
+import sqlalchemy as sa
+
+from tests.functional.cloud import devcloud
+
+#: Where a reservation leaves its traces: table and the column that names it.
+_TRACES = {
+    "reservations": "id",
+    "instance_reservations": "reservation_id",
+    "computehost_allocations": "reservation_id",
+    "warre_reservations": "reservation_id",
+    "warre_backings": "reservation_id",
+}
+#: A table of generations and nothing else.
+_COUNTERS = "warre_hosts"
+
+
+class Records:
+    """All tables."""
+
+    def __init__(self) -> None:
+        # Connections don't outlive a database that a test stops.
+        self._engine = sa.create_engine(devcloud.database_url(), poolclass=sa.NullPool)
+        self._metadata = sa.MetaData()
+        self._metadata.reflect(self._engine)
+
+    def dump(self, *but: str) -> dict[str, list[str]]:
+        """Every row of every table, as text, without the generations, which only count.
+
+        :param but: tables to leave out.
+        """
+        found = {}
+        with self._engine.connect() as db:
+            for table in self._metadata.sorted_tables:
+                if table.name not in (_COUNTERS, *but):
+                    columns = [c for c in table.c if c.name != "generation"]
+                    rows = db.execute(sa.select(*columns))
+                    found[table.name] = sorted(repr(tuple(row)) for row in rows)
+        return found
+
+    def rows(self, table: str, **values: Any) -> list[dict[str, Any]]:
+        """Rows of a table that have these values."""
+        found = self._metadata.tables[table]
+        conditions = [found.c[name] == value for name, value in values.items()]
+        with self._engine.connect() as db:
+            return [dict(row) for row in db.execute(found.select().where(*conditions)).mappings()]
+
+    def traces(self, reservation_id: str) -> list[str]:
+        """The tables that know a reservation."""
+        return [t for t, column in _TRACES.items() if self.rows(t, **{column: reservation_id})]
+
+    def stale_notes(self) -> set[str]:
+        """The reservations that are noted to have something in Nova, and aren't any more."""
+        return {note["reservation_id"] for note in self.rows("warre_backings")} - self.live()
+
+    def age_leases(self, reservation_ids: Iterable[str], by: datetime.timedelta) -> None:
+        """Let the leases of reservations have been made that long ago."""
+        then = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) - by
+        leases, reservations = (self._metadata.tables[t] for t in ("leases", "reservations"))
+        with self._engine.begin() as db:
+            for reservation_id in reservation_ids:
+                mine = sa.select(reservations.c.lease_id).where(reservations.c.id == reservation_id)
+                db.execute(
+                    leases.update()
+                    .where(leases.c.id == mine.scalar_subquery())
+                    .values(created_at=then)
+                )
+
+    def live(self) -> set[str]:
+        """The ids of Blazar's reservations, of whatever type, that aren't over."""
+        return {r["id"] for r in self.rows("reservations") if r["status"] != "deleted"}

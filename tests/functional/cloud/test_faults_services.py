@@ -1,0 +1,87 @@
+"""Placement, Keystone, the bus or the database away: an error that says so, and recovery."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import requests
+
+from tests.functional.cloud import devcloud, world
+from tests.functional.cloud.conftest import Offer
+from tests.functional.cloud.people import Person
+from tests.functional.cloud.records import Records
+from tests.functional.cloud.waiting import LONG, begun, until
+
+NOTES = "warre_backings"
+
+
+def _refused(answer: requests.Response) -> bool:
+    """Whether it is an error, and none that nobody expected."""
+    return answer.status_code >= 400 and answer.status_code != 500
+
+
+def _works_again(who: Person, flavor: dict[str, Any]) -> None:
+    """Wait until a booking succeeds, with what it needs of Nova, and give it back."""
+
+    def probe() -> dict[str, Any] | None:
+        answer = world.book(who, flavor, world.far())
+        # Services that lost their database say so for a moment; none may fail unawares.
+        return answer.json() if answer.status_code == 200 else None
+
+    made = until("a booking to succeed", probe, 2 * LONG)
+    until("ALLOCATED", lambda: world.show(who, made)["status"] == "ALLOCATED")
+    who.asks("DELETE", f"/v2/reservations/{made['id']}/", want=204)
+
+
+def test_placement_away(
+    alpha: Person, offer: Offer, records: Records, clean: Callable[[], None]
+) -> None:
+    flavor, period = offer(), world.far()
+    kept = world.booked(alpha, flavor, period)
+    with devcloud.away("placement"):
+        before = records.dump(NOTES)
+        body = world.lease_body(period, world.slot(flavor))
+        for answer in (
+            world.book(alpha, flavor, period),
+            alpha.ask("POST", "/v1/leases", body),
+        ):
+            assert answer.status_code == 503, answer.text
+            assert "Placement" in answer.json()["error_message"]
+            assert records.dump(NOTES) == before
+        alpha.asks("DELETE", f"/v2/reservations/{kept['id']}/", want=204)
+    clean()
+    until("notes to go", lambda: not records.stale_notes())
+    assert records.rows("warre_reservations", flavor_id=flavor["id"]) == []
+
+
+def test_keystone_away(alpha: Person, offer: Offer, records: Records) -> None:
+    flavor, period = offer(), world.far()
+    before = records.dump()
+    with devcloud.away("keystone"):
+        assert _refused(world.book(alpha, flavor, period))
+        assert records.dump() == before
+    _works_again(alpha, flavor)
+
+
+@pytest.mark.parametrize("service", ["rabbitmq", "mariadb"])
+def test_away_in_the_middle(alpha: Person, offer: Offer, records: Records, service: str) -> None:
+    flavor, period = offer(slots=3), world.far()
+    during = [begun(world.book, alpha, flavor, period) for _ in range(4)]
+    with devcloud.away(service):
+        during.append(begun(world.book, alpha, flavor, period))
+    answers = [booking.result(LONG) for booking in during]
+    _works_again(alpha, offer())
+
+    def settled() -> list[dict[str, Any]] | None:
+        """What is held, once nothing is being made any more."""
+        found = alpha.asks("GET", f"/v2/reservations/?flavor_id={flavor['id']}")["results"]
+        return found if all(r["status"] == "ALLOCATED" for r in found) else None
+
+    until("nothing to be half made", lambda: settled() is not None)
+    held = settled()
+    assert sum(r["instance_count"] for r in held) <= 3
+    for answer in answers:
+        assert answer.status_code == 200 or _refused(answer), answer.text
+    # Who was told that it is booked has it.
+    told = {a.json()["id"] for a in answers if a.status_code == 200}
+    assert told <= {r["id"] for r in held}
