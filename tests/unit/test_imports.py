@@ -1,4 +1,4 @@
-"""Which part of the package may import which (design, Flow)."""
+"""Who may import whom (design, "Flow"): the edges call services, these call the rest."""
 
 import ast
 import pathlib
@@ -7,57 +7,123 @@ import pytest
 
 import warre_blazar
 
-_ROOT = pathlib.Path(warre_blazar.__file__).parent
-_EDGES = {"api", "plugins", "enforcement", "cli", "cmd", "policy", "policies"}
-#: What each part must not import.
-_FORBIDDEN = {
-    "domain": _EDGES | {"services", "db", "clients", "conf"},
-    "db": _EDGES | {"services", "clients"},
-    "clients": _EDGES | {"services", "db"},
-    "services": _EDGES,
-    "exceptions": _EDGES | {"services", "db", "clients", "domain", "conf"},
-    "policies": _EDGES - {"policies"} | {"services", "db", "clients", "domain"},
+ROOT = pathlib.Path(warre_blazar.__file__).parent
+NAME = warre_blazar.__name__
+
+EDGES = {"api", "plugins", "enforcement", "cli", "cmd"}
+#: What of ours a part may import; a part that isn't here may import all.
+ALLOWED = {
+    "exceptions": set(),
+    "domain": {"exceptions", "domain"},
+}
+FORBIDDEN = {
+    "db": {"services", *EDGES},
+    "clients": {"services", *EDGES},
+    "services": EDGES,
 }
 
 
-def imported_parts(source: str) -> set[str]:
-    """The parts of our package that a module imports, wherever in it."""
-    parts = set()
+def module_name(path):
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def part(module):
+    """The part of the package that a module is in: warre_blazar.db.flavors is in db."""
+    return module.removeprefix(f"{NAME}.").partition(".")[0]
+
+
+def absolute(node, module, is_package):
+    """The module that ``from ... import`` names, a relative one made absolute."""
+    if not node.level:
+        return node.module
+    parents = module.split(".")[: None if is_package and node.level == 1 else -node.level]
+    if is_package and node.level > 1:
+        parents = module.split(".")[: -(node.level - 1)]
+    return ".".join([*parents, node.module] if node.module else parents)
+
+
+def imported(source, module, is_package=False):
+    """The parts of ours that a module imports, wherever in its source it does."""
+    found = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            words = node.module.split(".")
-            names = words[1:2] or [alias.name for alias in node.names]
-            parts |= set(names) if words[0] == "warre_blazar" else set()
-        elif isinstance(node, ast.Import):
-            names = [alias.name.split(".") for alias in node.names]
-            parts |= {words[1] for words in names if words[0] == "warre_blazar" and words[1:]}
-    return parts
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            origin = absolute(node, module, is_package)
+            found |= {f"{origin}.{alias.name}" for alias in node.names}
+    return {part(name) for name in found if name == NAME or name.startswith(f"{NAME}.")}
 
 
-def part_of(path: pathlib.Path) -> str:
-    return path.relative_to(_ROOT).parts[0].removesuffix(".py")
+def violations(source, module, is_package=False):
+    ours = imported(source, module, is_package)
+    where = part(module)
+    return (ours - ALLOWED.get(where, ours)) | (ours & FORBIDDEN.get(where, set()))
 
 
-@pytest.mark.parametrize("part", _FORBIDDEN)
-def test_part_imports_only_what_it_may(part: str) -> None:
-    modules = [path for path in _ROOT.rglob("*.py") if part_of(path) == part]
-    assert modules
-    wrong = {
-        str(path): found
-        for path in modules
-        if (found := imported_parts(path.read_text()) & _FORBIDDEN[part])
-    }
-    assert not wrong
+SOURCES = sorted(ROOT.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=[module_name(path) for path in SOURCES])
+def test_imports_nothing_above_it(path):
+    found = violations(path.read_text(), module_name(path), path.name == "__init__.py")
+    assert found == set()
+
+
+@pytest.mark.parametrize("name", sorted({*ALLOWED, *FORBIDDEN, *EDGES}))
+def test_the_parts_are_there(name):
+    assert any(part(module_name(path)) == name for path in SOURCES)
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("module", "source", "found"),
     [
-        "from warre_blazar.services import flavors",
-        "from warre_blazar import services",
-        "import warre_blazar.services.flavors",
-        "def f():\n    from warre_blazar.services.flavors import get",
+        pytest.param("domain.x", "from warre_blazar.db import flavors", {"db"}, id="from"),
+        pytest.param("domain.x", "import warre_blazar.conf", {"conf"}, id="import"),
+        pytest.param("domain.x", "import os, warre_blazar.db as d", {"db"}, id="import as"),
+        pytest.param("domain.x", "from warre_blazar import conf", {"conf"}, id="from the top"),
+        pytest.param("domain.x", "from .. import policy", {"policy"}, id="relative"),
+        pytest.param("domain.x", "from ..db.flavors import find", {"db"}, id="relative, deeper"),
+        pytest.param("domain.x", "def f():\n    import warre_blazar.db", {"db"}, id="late"),
+        pytest.param("db.x.y", "from ...services import limits", {"services"}, id="from deep down"),
+        pytest.param("db.x", "from warre_blazar.services import limits", {"services"}, id="db"),
+        pytest.param("clients.x", "from warre_blazar import api", {"api"}, id="clients"),
+        pytest.param("services.x", "from warre_blazar.plugins import errors", {"plugins"}, id="up"),
+        pytest.param("services.x", "import warre_blazar.cli.base", {"cli"}, id="to the CLI"),
+        pytest.param("exceptions", "from warre_blazar import domain", {"domain"}, id="exceptions"),
+        pytest.param("exceptions", "from . import conf", {"conf"}, id="exceptions, relative"),
     ],
 )
-def test_a_wrong_import_is_seen(line: str) -> None:
-    assert imported_parts(line) & _FORBIDDEN["domain"] == {"services"}
+def test_a_violation_is_found(module, source, found):
+    assert violations(source, f"{NAME}.{module}") == found
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        pytest.param("domain", "from . import rules", id="package, itself"),
+        pytest.param("domain", "from .rules import check_period", id="package, its module"),
+        pytest.param("domain.x.y", "from .. import timeline", id="package, up to the part"),
+    ],
+)
+def test_a_relative_import_within_is_fine(module, source):
+    assert violations(source, f"{NAME}.{module}", is_package=True) == set()
+
+
+def test_a_package_that_looks_above_itself_is_found():
+    assert violations("from .. import conf", f"{NAME}.domain", is_package=True) == {"conf"}
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        pytest.param("domain.x", "from warre_blazar import exceptions", id="exceptions"),
+        pytest.param("domain.x", "from warre_blazar.domain.timeline import Span", id="domain"),
+        pytest.param("domain.x", "import warre_blazar_other.db", id="another's"),
+        pytest.param("db.x", "from warre_blazar.domain import states", id="db to domain"),
+        pytest.param("services.x", "from warre_blazar.clients import nova", id="down"),
+        pytest.param("api.x", "from warre_blazar.services import limits", id="edge to services"),
+    ],
+)
+def test_what_is_allowed_is_not_found(module, source):
+    assert violations(source, f"{NAME}.{module}") == set()

@@ -44,19 +44,20 @@ class FlavorSlotPlugin(base.BasePlugin):
 
     def get(self, resource_id: str) -> dict[str, Any] | None:
         """A host of Blazar's, its extra capabilities among its values."""
-        host = db_api.host_get(resource_id)
-        if host is None:
-            return None
-        capabilities = db_api.host_extra_capability_get_all_per_host(resource_id)
-        return {**host, **{name: c.capability_value for c, name in capabilities}}
+        with errors.translated(updating=True):  # asked on updates too
+            host = db_api.host_get(resource_id)
+            if host is None:
+                return None
+            capabilities = db_api.host_extra_capability_get_all_per_host(resource_id)
+            return {**host, **{name: c.capability_value for c, name in capabilities}}
 
     def allocation_candidates(self, lease_values: Mapping[str, Any]) -> list[str]:
         """The hosts that a new reservation would be on, or that an existing one is on."""
+        # When a lease is updated Blazar asks for its reservations as they are.
+        if reservation_id := lease_values.get("id"):
+            with errors.translated(updating=True), session.reader() as db:
+                return list(hosts.allocated(db, str(reservation_id)))
         with errors.translated():
-            # When a lease is updated Blazar asks for its reservations as they are.
-            if reservation_id := lease_values.get("id"):
-                with session.reader() as db:
-                    return list(hosts.allocated(db, str(reservation_id)))
             return reservations.check(_request(lease_values, context.current().project_id))
 
     def reserve_resource(self, reservation_id: str, values: Mapping[str, Any]) -> str:
@@ -95,7 +96,8 @@ class FlavorSlotPlugin(base.BasePlugin):
     ) -> list[dict[str, Any]]:
         """Every host with the reservations on it: ``[{"resource_id", "reservations"}]``."""
         options = self.get_query_options(query or {}, "allocation")
-        found = self.query_allocations([h["id"] for h in db_api.host_list()], **options)
+        with errors.translated(updating=True):  # asked on updates too
+            found = self.query_allocations([h["id"] for h in db_api.host_list()], **options)
         return [{"resource_id": h, "reservations": found[h]} for h in found]
 
     def query_allocations(

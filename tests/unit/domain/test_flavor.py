@@ -1,90 +1,166 @@
-"""What an instance of a flavor takes from a host."""
-
-from typing import Any
+"""What an instance takes from a host, and which extra specs an operator may set."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warre_blazar.domain import flavor
-from warre_blazar.domain.flavor import Shape
+from tests.unit.domain.shapes import shape
+from warre_blazar.domain.flavor import Shape, check_extra_specs
 
-_PLAIN = {"VCPU": 2, "MEMORY_MB": 512, "DISK_GB": 15}
-
-
-def shape(extra_specs: dict[str, str] | None = None, **changes: Any) -> Shape:
-    values = {
-        "vcpu": 2,
-        "memory_mb": 512,
-        "disk_gb": 10,
-        "ephemeral_gb": 5,
-        "extra_specs": extra_specs or {},
-        "properties": None,
-        "availability_zone": None,
-    }
-    return Shape(**{**values, **changes})
+PLAIN = {"VCPU": 4, "MEMORY_MB": 8192, "DISK_GB": 30}
 
 
 @pytest.mark.parametrize(
-    ("specs", "resources"),
+    ("values", "expected"),
     [
-        pytest.param({}, _PLAIN, id="disk and ephemeral together"),
-        pytest.param({"resources:VGPU": "1"}, _PLAIN | {"VGPU": 1}, id="a class more"),
-        pytest.param({"resources:VCPU": "4"}, _PLAIN | {"VCPU": 4}, id="overridden"),
+        pytest.param({}, PLAIN, id="plain"),
+        pytest.param({"ephemeral_gb": 20}, {**PLAIN, "DISK_GB": 50}, id="ephemeral is disk"),
         pytest.param(
-            {"resources:VCPU": "0"}, {"MEMORY_MB": 512, "DISK_GB": 15}, id="nothing of it"
+            {"disk_gb": 0}, {"VCPU": 4, "MEMORY_MB": 8192}, id="no disk: booted from a volume"
         ),
         pytest.param(
-            {"hw:cpu_policy": "dedicated"},
-            {"PCPU": 2, "MEMORY_MB": 512, "DISK_GB": 15},
-            id="dedicated processors",
+            {"disk_gb": 0, "ephemeral_gb": 5}, {**PLAIN, "DISK_GB": 5}, id="ephemeral only"
         ),
-        pytest.param(
-            {"resources1:VGPU": "1", "resources_b:VGPU": "2"},
-            _PLAIN | {"VGPU": 3},
-            id="groups add up",
-        ),
-        pytest.param({"hw:watchdog_action": "reset"}, _PLAIN, id="another spec"),
     ],
 )
-def test_resources(specs: dict[str, str], resources: dict[str, int]) -> None:
-    assert shape(specs).resources == resources
+def test_resources_by_size(values, expected):
+    assert shape(**values).resources == expected
 
 
-def test_traits() -> None:
-    found = shape({"trait:A": "required", "trait1:B": "required", "trait:C": "forbidden"}).traits()
-    assert found == ({"A", "B"}, {"C"})
+@pytest.mark.parametrize(
+    ("specs", "expected"),
+    [
+        pytest.param(
+            {"hw:cpu_policy": "dedicated"},
+            {"PCPU": 4, "MEMORY_MB": 8192, "DISK_GB": 30},
+            id="dedicated CPUs",
+        ),
+        pytest.param({"hw:cpu_policy": "shared"}, PLAIN, id="shared CPUs"),
+        pytest.param({"hw:cpu_thread_policy": "isolate"}, PLAIN, id="no other spec takes any"),
+        pytest.param({"resources:VGPU": "1"}, {**PLAIN, "VGPU": 1}, id="one more class"),
+        pytest.param({"resources:VCPU": "2"}, {**PLAIN, "VCPU": 2}, id="override"),
+        pytest.param(
+            {"resources:VCPU": "0", "resources:MEMORY_MB": "0", "resources:DISK_GB": "0"}
+            | {"resources:CUSTOM_NODE": "1"},
+            {"CUSTOM_NODE": 1},
+            id="zero drops: a whole node",
+        ),
+        pytest.param(
+            {"resources1:VGPU": "1", "resources2:VGPU": "2"},
+            {**PLAIN, "VGPU": 3},
+            id="groups sum",
+        ),
+        pytest.param({"resources_gpu:VGPU": "1"}, {**PLAIN, "VGPU": 1}, id="a named group"),
+        pytest.param(
+            {"resources:VGPU": "1", "resources1:VGPU": "2"},
+            {**PLAIN, "VGPU": 3},
+            id="groups beside an ungrouped one",
+        ),
+        pytest.param({"resources1:VCPU": "2"}, {**PLAIN, "VCPU": 6}, id="a group adds to the size"),
+        pytest.param(
+            {"hw:cpu_policy": "dedicated", "resources:PCPU": "8"},
+            {"PCPU": 8, "MEMORY_MB": 8192, "DISK_GB": 30},
+            id="override of dedicated CPUs",
+        ),
+        pytest.param({"resources1:VGPU": "0"}, PLAIN, id="zero drops in a group"),
+    ],
+)
+def test_resources_by_extra_specs(specs, expected):
+    assert shape(extra_specs=specs).resources == expected
 
 
-@given(st.dictionaries(st.text(max_size=9), st.text(max_size=9)), st.integers(0, 99))
-def test_a_booked_shape_is_read_as_it_was_written(specs: dict[str, str], vcpu: int) -> None:
-    one = shape(specs, vcpu=vcpu)
-    assert Shape.from_json(one.to_json()) == one
+@pytest.mark.parametrize(
+    ("specs", "required", "forbidden"),
+    [
+        pytest.param({}, set(), set(), id="none"),
+        pytest.param({"trait:HW_GPU": "required"}, {"HW_GPU"}, set(), id="required"),
+        pytest.param({"trait:CUSTOM_OLD": "forbidden"}, set(), {"CUSTOM_OLD"}, id="forbidden"),
+        pytest.param({"trait1:HW_GPU": "required"}, {"HW_GPU"}, set(), id="in a group"),
+        pytest.param({"hw:trait": "required"}, set(), set(), id="not a trait"),
+    ],
+)
+def test_traits(specs, required, forbidden):
+    assert shape(extra_specs=specs).traits() == (required, forbidden)
 
 
 @pytest.mark.parametrize(
     "specs",
     [
-        pytest.param({"resources:VGPU": "x"}, id="no number"),
-        pytest.param({"resources:VGPU": "-1"}, id="negative"),
-        pytest.param({"resources:VGPU": "1" * 40}, id="beyond all"),
-        pytest.param({"resources:vgpu": "1"}, id="no class"),
-        pytest.param({"resources:": "1"}, id="no class at all"),
-        pytest.param({"trait:A": "maybe"}, id="no such wish"),
-        pytest.param({"trait:a": "required"}, id="no trait"),
-        pytest.param({"a\x00b": "1"}, id="no key"),
-        pytest.param({"": "1"}, id="empty key"),
+        pytest.param({}, id="none"),
+        pytest.param({"resources:VGPU": "1"}, id="class"),
+        pytest.param({"resources:VGPU": "0"}, id="zero"),
+        pytest.param({"resources_g-1:CUSTOM_A100": "12"}, id="class in a group"),
+        pytest.param({"resources:VGPU": "999999999"}, id="nine digits"),
+        pytest.param({"trait:CUSTOM_A": "required"}, id="trait"),
+        pytest.param({"trait_x:CUSTOM_A": "forbidden"}, id="trait in a group"),
+        pytest.param({"hw:cpu_policy": "dedicated"}, id="scoped"),
+        pytest.param({"resources": "any"}, id="not a resource"),
+        pytest.param({"accelerator:device_profile": "ünïcode"}, id="any value"),
+        pytest.param({"k" * 255: "v"}, id="longest key"),
     ],
 )
-def test_refused_specs(specs: dict[str, str]) -> None:
+def test_extra_specs_that_nova_takes(specs):
+    check_extra_specs(specs)
+
+
+@pytest.mark.parametrize(
+    "specs",
+    [
+        pytest.param({"resources:VGPU": "one"}, id="a word"),
+        pytest.param({"resources:VGPU": "1.5"}, id="a fraction"),
+        pytest.param({"resources:VGPU": "-1"}, id="negative"),
+        pytest.param({"resources:VGPU": ""}, id="empty"),
+        pytest.param({"resources:VGPU": "1\n"}, id="newline after the number"),
+        pytest.param({"resources:VGPU": "٣"}, id="another script's digit"),
+        pytest.param({"resources:VGPU": "1000000000"}, id="ten digits"),
+        pytest.param({"resources:vgpu": "1"}, id="class in lower case"),
+        pytest.param({"resources:": "1"}, id="no class"),
+        pytest.param({"resources:VGPU\n": "1"}, id="newline after the class"),
+        pytest.param({f"resources{'g' * 65}:VGPU": "1"}, id="group too long"),
+        pytest.param({"resources.a:VGPU": "1"}, id="group with a dot"),
+        pytest.param({"trait:CUSTOM_A": "preferred"}, id="neither required nor forbidden"),
+        pytest.param({"trait:custom_a": "required"}, id="trait in lower case"),
+        pytest.param({"trait:CUSTOM_A\n": "required"}, id="newline after the trait"),
+        pytest.param({"": "v"}, id="empty key"),
+        pytest.param({"k" * 256: "v"}, id="key too long"),
+        pytest.param({"hw:cpu/policy": "v"}, id="slash in a key"),
+        pytest.param({"hw:ünïcode": "v"}, id="letters beyond ASCII in a key"),
+        pytest.param({"hw:cpu_policy\n": "v"}, id="newline after a key"),
+        pytest.param({"hw:good": "v", "resources:VGPU": "bad"}, id="one bad among good"),
+    ],
+)
+def test_extra_specs_that_would_fail_later(specs):
     with pytest.raises(ValueError, match="expected"):
-        flavor.check_extra_specs(specs)
+        check_extra_specs(specs)
 
 
-@given(st.dictionaries(st.text(max_size=30), st.text(max_size=9)))
-def test_what_passes_can_be_counted(specs: dict[str, str]) -> None:
+keys = st.one_of(
+    st.text(max_size=8),
+    st.from_regex(r"(resources|trait)[a-z0-9_-]{0,3}:[A-Z_]{0,4}\n?", fullmatch=True),
+)
+values = st.one_of(st.text(max_size=4), st.sampled_from(["0", "1", "12", "required", "forbidden"]))
+sizes = st.integers(0, 100)
+
+
+@given(st.dictionaries(keys, values, max_size=4), sizes, sizes, sizes, sizes)
+def test_what_passes_the_check_can_be_added_up(specs, vcpu, memory, disk, ephemeral):
     try:
-        flavor.check_extra_specs(specs)
+        check_extra_specs(specs)
     except ValueError:
         return
-    assert all(amount > 0 for amount in shape(specs).resources.values())
+    booked = Shape(vcpu, memory, disk, ephemeral, specs, None, None)
+    assert all(amount > 0 for amount in booked.resources.values())
+    named = {key.partition(":")[2] for key in specs if key.startswith("resources") and ":" in key}
+    assert set(booked.resources) <= {"VCPU", "MEMORY_MB", "DISK_GB"} | named
+
+
+@given(st.dictionaries(st.text(), st.text()), st.none() | st.text(), st.none() | st.text())
+def test_json_round_trip(specs, properties, zone):
+    booked = shape(extra_specs=specs, properties=properties, availability_zone=zone)
+    assert Shape.from_json(booked.to_json()) == booked
+
+
+def test_json_is_the_same_for_the_same_shape():
+    one = shape(extra_specs={"a": "1", "b": "2"})
+    other = shape(extra_specs={"b": "2", "a": "1"})
+    assert one.to_json() == other.to_json()

@@ -1,113 +1,319 @@
-"""Which hosts hold a booking, against a count minute by minute."""
+"""Which hosts hold a booking, against counting every class on every host minute by minute."""
 
-import dataclasses
-from typing import Any
+import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.unit.domain import minutes
-from tests.unit.domain.minutes import span
-from tests.unit.domain.test_flavor import shape
-from warre_blazar.domain import hosts
-from warre_blazar.domain.hosts import Holding, Host, Inventory
-from warre_blazar.domain.timeline import Span
+from tests.unit.domain.clock import level_at, minutes, span, spans
+from tests.unit.domain.shapes import shape
+from warre_blazar.domain.hosts import Holding, Host, Inventory, choose
 
-SHAPE = shape(vcpu=2, memory_mb=3, disk_gb=1, ephemeral_gb=0)
-_CLASSES = ("VCPU", "MEMORY_MB", "DISK_GB")
+LAST = 12
+WHOLE = None
 
 
-def host(name: str = "h", holdings: tuple[Holding, ...] = (), **changes: Any) -> Host:
-    inventories = {cls: Inventory(total=9) for cls in _CLASSES}
-    plain = Host(name, name, "nova", {}, inventories, frozenset(), holdings)
-    return dataclasses.replace(plain, **changes)
+def host(number=1, **values):
+    defaults = {
+        "id": f"id{number}",
+        "name": f"compute{number}",
+        "availability_zone": "nova",
+        "properties": {},
+        "inventories": {
+            "VCPU": Inventory(8),
+            "MEMORY_MB": Inventory(16384),
+            "DISK_GB": Inventory(100),
+        },
+        "traits": frozenset(),
+        "holdings": (),
+    }
+    return Host(**{**defaults, **values})
 
 
-_RESOURCES = st.none() | st.dictionaries(st.sampled_from(_CLASSES), st.integers(0, 4))
-HOLDINGS = st.lists(
-    st.builds(Holding, st.sampled_from("abc"), minutes.spans(), _RESOURCES), max_size=5
-)
-_HOSTS = st.lists(HOLDINGS, max_size=4).map(
-    lambda found: [host(f"h{n}", tuple(held)) for n, held in enumerate(found)]
-)
+def held(start, end, resources, reservation="other"):
+    return Holding(reservation, span(start, end), resources)
 
 
-def room_at(one: Host, minute: int) -> int:
-    held = [h for h in one.holdings if minutes.holds(h.span, minute)]
-    if any(h.resources is None for h in held):
+# The reference: put instances on a host one by one, and look at every minute.
+
+
+def overfilled(one, asked, count, minute):
+    """Whether ``count`` more instances are more than a host has at a minute."""
+    present = [h for h in one.holdings if minute in minutes(h.span)]
+    if any(h.resources is WHOLE for h in present):
+        return True
+    return any(
+        sum(h.resources.get(cls, 0) for h in present) + count * amount
+        > one.inventories[cls].capacity
+        for cls, amount in asked.items()
+    )
+
+
+def may_ask(inventory, amount):
+    return (
+        inventory is not None
+        and inventory.min_unit <= amount <= inventory.max_unit
+        and amount % inventory.step_size == 0
+    )
+
+
+def room_for(one, asked, window):
+    if not asked or not all(may_ask(one.inventories.get(c), n) for c, n in asked.items()):
         return 0
-    free = {cls: 9 - sum(h.resources.get(cls, 0) for h in held) for cls in _CLASSES}
-    return max(min(free[cls] // amount for cls, amount in SHAPE.resources.items()), 0)
+    fits = (
+        count
+        for count in itertools.count(1)
+        if any(overfilled(one, asked, count, minute) for minute in minutes(window))
+    )
+    return next(fits) - 1
 
 
-def room(one: Host, window: Span) -> int:
-    inside = [m for m in range(minutes.HORIZON) if minutes.holds(window, m)]
-    return min(room_at(one, m) for m in inside)
+def fullest(one, asked, window):
+    """The largest share of a class that is held at some minute."""
+    shares = [
+        sum((h.resources or {}).get(cls, 0) for h in one.holdings if minute in minutes(h.span))
+        / one.inventories[cls].capacity
+        for cls in asked
+        for minute in minutes(window)
+        if cls in one.inventories and one.inventories[cls].capacity > 0
+    ]
+    return max(shares, default=0.0)
 
 
-@given(HOLDINGS, minutes.spans(0, minutes.HORIZON))
-def test_room_is_that_of_the_fullest_minute(held: list[Holding], window: Span) -> None:
-    one = host(holdings=tuple(held))
-    assert one.room(SHAPE.resources, window) == room(one, window)
+inventories = st.builds(
+    Inventory,
+    total=st.integers(0, 9),
+    reserved=st.integers(0, 2),
+    min_unit=st.integers(1, 2),
+    max_unit=st.integers(2, 9),
+    step_size=st.sampled_from([1, 1, 1, 2]),
+    allocation_ratio=st.sampled_from([0.0, 0.5, 1.0, 1.0, 1.5, 4.0]),
+)
+amounts = st.dictionaries(st.sampled_from(["VCPU", "MEMORY_MB", "DISK_GB"]), st.integers(0, 4))
+holdings = st.builds(
+    Holding,
+    st.sampled_from(["a", "b"]),
+    spans(LAST),
+    amounts | amounts | amounts | st.none(),
+)
 
 
-@given(_HOSTS, st.integers(1, 8), minutes.spans(0, minutes.HORIZON), st.data())
-def test_choice_fills_no_host_and_wastes_no_room(
-    found: list[Host], count: int, window: Span, data: st.DataObject
-) -> None:
-    rooms = {h.id: room(h, window) for h in found}
-    preferred = {h.id: data.draw(st.integers(0, 3)) for h in found}
-    chosen, fits = hosts.choose(found, SHAPE, count, window, preferred)
-    assert fits == min(count, sum(rooms.values())) == sum(chosen.values())
-    assert all(0 < n <= rooms[h] for h, n in chosen.items())
-    kept = sum(min(preferred[h], rooms[h]) for h in rooms)
-    # What could stay where it was did.
-    stayed = sum(min(chosen.get(h, 0), preferred[h]) for h in rooms)
-    assert stayed >= min(kept, count)
-    assert (chosen, fits) == hosts.choose(found[::-1], SHAPE, count, window, preferred)
+@st.composite
+def many_hosts(draw):
+    """Hosts, some of the same name, some without a class, some holding more than they have."""
+    return [
+        host(
+            number,
+            name=draw(st.sampled_from(["one", "other"])),
+            inventories={
+                "VCPU": draw(inventories | st.just(Inventory(8))),
+                "MEMORY_MB": draw(inventories | st.just(Inventory(8))),
+                **draw(st.fixed_dictionaries({}, optional={"DISK_GB": inventories})),
+            },
+            holdings=draw(st.lists(holdings, max_size=4)),
+        )
+        for number in range(draw(st.integers(0, 4)))
+    ]
 
 
-def test_the_fullest_host_comes_first() -> None:
-    full = host("b", (Holding("r", span(0, 9), {"VCPU": 4}),))
-    assert hosts.choose([host("a"), full], SHAPE, 1, span(0, 5)) == ({"b": 1}, 1)
+shapes = st.builds(
+    shape,
+    vcpu=st.integers(0, 3),
+    memory_mb=st.integers(0, 3),
+    disk_gb=st.just(0) | st.integers(0, 3),
+)
+counts = st.integers(1, 12)
+windows = spans(LAST)
+
+
+@given(many_hosts(), shapes, windows)
+def test_room_is_as_much_as_overfills_no_minute(hosts, wanted, window):
+    for one in hosts:
+        assert one.room(wanted.resources, window) == room_for(one, wanted.resources, window)
+
+
+@given(many_hosts(), shapes, windows)
+def test_levels_are_the_room_of_every_minute(hosts, wanted, window):
+    for one in hosts:
+        levels = one.levels(wanted.resources, window)
+        assert levels.steps[0][0] == window.start
+        assert levels.steps[-1][0] < window.end
+        for minute in minutes(window):
+            expected = room_for(one, wanted.resources, span(minute, minute + 1))
+            assert level_at(levels, minute) == expected
+
+
+@given(many_hosts(), shapes, windows)
+def test_fullness_is_the_largest_share_of_any_minute(hosts, wanted, window):
+    for one in hosts:
+        expected = fullest(one, wanted.resources, window)
+        assert one.fullness(wanted.resources, window) == expected
+
+
+@given(many_hosts(), shapes, counts, windows, st.dictionaries(st.integers(0, 4), counts))
+def test_choose_takes_all_there_is_and_overfills_nothing(hosts, wanted, count, window, before):
+    preferred = {f"id{number}": amount for number, amount in before.items()}
+    chosen, room = choose(hosts, wanted, count, window, preferred)
+    rooms = {h.id: room_for(h, wanted.resources, window) for h in hosts}
+    assert sum(chosen.values()) == room == min(count, sum(rooms.values()))
+    assert all(0 < amount <= rooms[one] for one, amount in chosen.items())
+
+
+@given(many_hosts(), shapes, windows, st.data())
+def test_preferred_hosts_keep_theirs(hosts, wanted, window, data):
+    ids = [h.id for h in hosts]
+    assume(ids)
+    preferred = data.draw(st.dictionaries(st.sampled_from(ids), st.integers(1, 4), min_size=1))
+    count = sum(preferred.values())
+    chosen, _ = choose(hosts, wanted, count, window, preferred)
+    rooms = {h.id: room_for(h, wanted.resources, window) for h in hosts}
+    for one, amount in preferred.items():
+        assert chosen.get(one, 0) >= min(amount, rooms[one])
+
+
+@given(many_hosts(), shapes, counts, windows)
+def test_no_instance_goes_to_an_emptier_host_than_it_has_to(hosts, wanted, count, window):
+    chosen, _ = choose(hosts, wanted, count, window)
+    asked = wanted.resources
+    order = {h.id: (-fullest(h, asked, window), h.name, h.id) for h in hosts}
+    with_room = [h for h in hosts if chosen.get(h.id, 0) < room_for(h, asked, window)]
+    for one, other in itertools.product(chosen, with_room):
+        assert order[one] <= order[other.id]
+
+
+@given(many_hosts(), shapes, counts, windows, st.randoms(use_true_random=False))
+def test_the_choice_is_the_same_in_whatever_order_hosts_come(hosts, wanted, count, window, random):
+    shuffled = random.sample(hosts, len(hosts))
+    preferred = {h.id: 1 for h in hosts[:2]}
+    first = choose(hosts, wanted, count, window, preferred)
+    assert choose(shuffled, wanted, count, window, preferred) == first
+
+
+def test_hosts_of_one_name_go_by_id():
+    hosts = [host(2, name="same"), host(1, name="same")]
+    for order in (hosts, hosts[::-1]):
+        assert choose(order, shape(), 1, span(0, 60)) == ({"id1": 1}, 1)
+
+
+@given(many_hosts(), shapes, counts, windows, windows)
+def test_another_span_throughout_which_they_fit_too(hosts, wanted, count, window, also):
+    chosen, room = choose(hosts, wanted, count, window, also=also)
+    asked = wanted.resources
+    rooms = {h.id: min(room_for(h, asked, w) for w in (window, also)) for h in hosts}
+    assert sum(chosen.values()) == room == min(count, sum(rooms.values()))
+    assert all(0 < amount <= rooms[one] for one, amount in chosen.items())
+
+
+@given(many_hosts(), shapes, windows)
+def test_without_a_reservation_only_the_others_hold(hosts, wanted, window):
+    for one in hosts:
+        kept = one.without("a")
+        assert {h.reservation_id for h in kept.holdings} <= {"b"}
+        assert [h for h in one.holdings if h.reservation_id == "b"] == list(kept.holdings)
+        assert kept.room(wanted.resources, window) >= one.room(wanted.resources, window)
 
 
 @pytest.mark.parametrize(
-    ("inventory", "fits"),
+    ("inventory", "capacity"),
     [
-        pytest.param(Inventory(total=8), 4, id="total"),
-        pytest.param(Inventory(total=8, reserved=3), 2, id="reserved"),
-        pytest.param(Inventory(total=4, allocation_ratio=1.5), 3, id="ratio"),
-        pytest.param(Inventory(total=8, max_unit=1), 0, id="more than one server may have"),
-        pytest.param(Inventory(total=8, min_unit=3), 0, id="less than one server may have"),
-        pytest.param(Inventory(total=8, step_size=3), 0, id="not in steps"),
-        pytest.param(None, 0, id="none of the class"),
+        pytest.param(Inventory(8), 8, id="all of it"),
+        pytest.param(Inventory(8, reserved=2), 6, id="less what is reserved"),
+        pytest.param(Inventory(8, allocation_ratio=1.5), 12, id="oversold"),
+        pytest.param(Inventory(8, reserved=2, allocation_ratio=1.5), 9, id="reserved first"),
+        pytest.param(Inventory(5, allocation_ratio=0.5), 2, id="rounded down"),
+        pytest.param(Inventory(8, reserved=8), 0, id="all reserved"),
     ],
 )
-def test_inventory(inventory: Inventory | None, fits: int) -> None:
-    found = {"VCPU": inventory} if inventory else {}
-    assert host(inventories=found).room({"VCPU": 2}, span(0, 5)) == fits
+def test_capacity(inventory, capacity):
+    assert inventory.capacity == capacity
 
 
 @pytest.mark.parametrize(
-    ("changes", "matches"),
+    ("amount", "takes"),
     [
-        pytest.param({}, True, id="asks for nothing"),
-        pytest.param({"availability_zone": "nova"}, True, id="zone"),
-        pytest.param({"availability_zone": "az1"}, False, id="other zone"),
+        pytest.param(1, False, id="less than min_unit"),
+        pytest.param(2, True, id="min_unit"),
+        pytest.param(3, False, id="between steps"),
+        pytest.param(4, True, id="a step"),
+        pytest.param(6, True, id="max_unit"),
+        pytest.param(8, False, id="more than max_unit"),
+    ],
+)
+def test_takes(amount, takes):
+    assert Inventory(16, min_unit=2, max_unit=6, step_size=2).takes(amount) is takes
+
+
+@pytest.mark.parametrize(
+    ("wanted", "matches"),
+    [
+        pytest.param({}, True, id="nothing asked"),
+        pytest.param({"availability_zone": "nova"}, True, id="its zone"),
+        pytest.param({"availability_zone": "east"}, False, id="another zone"),
+        pytest.param({"availability_zone": ""}, True, id="no zone"),
         pytest.param({"properties": '["==", "$gpu", "a100"]'}, True, id="property"),
-        pytest.param({"properties": '["==", "$gpu", "h100"]'}, False, id="other value"),
-        pytest.param({"extra_specs": {"trait:T": "required"}}, True, id="trait"),
-        pytest.param({"extra_specs": {"trait:U": "required"}}, False, id="no such trait"),
-        pytest.param({"extra_specs": {"trait:T": "forbidden"}}, False, id="forbidden trait"),
+        pytest.param({"properties": '["==", "$gpu", "v100"]'}, False, id="other property"),
+        pytest.param({"properties": '["==", "$fpga", "x"]'}, False, id="property it lacks"),
+        pytest.param({"extra_specs": {"trait:HW_GPU": "required"}}, True, id="trait it has"),
+        pytest.param({"extra_specs": {"trait:HW_TPM": "required"}}, False, id="trait it lacks"),
+        pytest.param({"extra_specs": {"trait:HW_TPM": "forbidden"}}, True, id="trait not there"),
+        pytest.param({"extra_specs": {"trait:HW_GPU": "forbidden"}}, False, id="forbidden"),
     ],
 )
-def test_matches(changes: dict[str, Any], matches: bool) -> None:
-    one = host(properties={"gpu": "a100"}, traits=frozenset("T"))
-    assert one.matches(shape(**changes)) is matches
+def test_matches(wanted, matches):
+    one = host(properties={"gpu": "a100"}, traits=frozenset({"HW_GPU"}))
+    assert one.matches(shape(**wanted)) is matches
 
 
-def test_a_reservation_taken_away() -> None:
-    held = (Holding("mine", span(0, 9), None), Holding("other", span(0, 9), {"VCPU": 7}))
-    assert host(holdings=held).without("mine").room({"VCPU": 1}, span(0, 5)) == 2
+def test_a_host_without_a_zone_is_in_none():
+    assert not host(availability_zone=None).matches(shape(availability_zone="nova"))
+
+
+@pytest.mark.parametrize(
+    ("holdings", "room"),
+    [
+        pytest.param([], 2, id="empty"),
+        pytest.param([held(0, 60, {"VCPU": 4})], 1, id="half held"),
+        pytest.param([held(0, 20, {"VCPU": 4})], 2, id="ends as the window starts"),
+        pytest.param([held(0, 21, {"VCPU": 4})], 1, id="ends a minute later"),
+        pytest.param([held(40, 60, {"VCPU": 8})], 2, id="starts as the window ends"),
+        pytest.param([held(39, 60, {"VCPU": 8})], 0, id="starts a minute earlier"),
+        pytest.param([held(0, 60, WHOLE)], 0, id="the whole host"),
+        pytest.param([held(0, 20, WHOLE), held(40, 60, WHOLE)], 2, id="whole, before and after"),
+        pytest.param([held(20, 30, {"VCPU": 4}), held(30, 40, {"VCPU": 4})], 1, id="in turn"),
+        pytest.param([held(20, 31, {"VCPU": 4}), held(30, 40, {"VCPU": 4})], 0, id="meeting"),
+        pytest.param([held(0, 60, {"VCPU": 99})], 0, id="overfull"),
+        pytest.param([held(0, 60, {"VGPU": 1})], 2, id="another class"),
+    ],
+)
+def test_room(holdings, room):
+    assert host(holdings=holdings).room(shape().resources, span(20, 40)) == room
+
+
+def test_a_class_that_the_host_has_not():
+    assert host().room({"VGPU": 1}, span(0, 60)) == 0
+
+
+def test_what_takes_nothing_fits_nowhere():
+    assert host().room({}, span(0, 60)) == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "preferred", "expected"),
+    [
+        pytest.param(1, {}, {"id2": 1}, id="the fuller host first"),
+        pytest.param(2, {}, {"id2": 1, "id1": 1}, id="then by name"),
+        pytest.param(5, {}, {"id2": 1, "id1": 2, "id3": 2}, id="all there is room for"),
+        pytest.param(9, {}, {"id2": 1, "id1": 2, "id3": 2}, id="no more than that"),
+        pytest.param(1, {"id3": 1}, {"id3": 1}, id="where it is already"),
+        pytest.param(3, {"id3": 1}, {"id3": 1, "id2": 1, "id1": 1}, id="the rest elsewhere"),
+        pytest.param(2, {"id2": 2}, {"id2": 1, "id1": 1}, id="no room where it was"),
+        pytest.param(1, {"id9": 1}, {"id2": 1}, id="where it was is gone"),
+        pytest.param(1, {"id3": 2}, {"id3": 1}, id="fewer than before"),
+    ],
+)
+def test_choose_of_three_hosts(count, preferred, expected):
+    hosts = [host(3), host(1), host(2, holdings=[held(0, 60, {"VCPU": 4})])]
+    chosen, room = choose(hosts, shape(), count, span(0, 60), preferred)
+    assert chosen == expected
+    assert room == sum(expected.values())

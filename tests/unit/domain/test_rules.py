@@ -1,80 +1,151 @@
 """A flavor's terms, at their edges."""
 
-import dataclasses
 import datetime
 
 import pytest
 
-from tests.unit.domain.minutes import at, span
-from tests.unit.domain.test_flavor import shape
+from tests.unit.domain.clock import MINUTE, at, span
+from tests.unit.domain.shapes import flavor
 from warre_blazar import exceptions
 from warre_blazar.domain import rules
-from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
 
-FLAVOR = Flavor(
-    id="id",
-    name="name",
-    description=None,
-    shape=shape(),
-    slots=3,
-    max_length_hours=2,
-    start=at(60),
-    end=at(600),
-    category=None,
-    is_public=True,
-    active=True,
-)
+HOUR = 60
+SECOND = datetime.timedelta(seconds=1)
 
 
 @pytest.mark.parametrize(
     "asked",
     [
-        pytest.param(span(60, 180), id="the longest, from the flavor's start"),
-        pytest.param(span(480, 600), id="to the flavor's end"),
-        pytest.param(span(100, 101), id="a minute"),
+        pytest.param(span(5, 5), id="empty"),
+        pytest.param(span(5, 4), id="backwards"),
     ],
 )
-def test_bookable(asked: Span) -> None:
-    rules.check_bookable(FLAVOR, True, asked)
+def test_period_refused(asked):
+    with pytest.raises(exceptions.InvalidPeriod):
+        rules.check_period(asked)
+
+
+def test_a_minute_is_a_period():
+    rules.check_period(span(5, 6))
 
 
 @pytest.mark.parametrize(
-    ("code", "changes", "accessible", "asked"),
+    "now",
     [
-        ("flavor_inactive", {"active": False}, True, span(60, 120)),
-        ("flavor_not_accessible", {"is_public": False}, False, span(60, 120)),
-        ("too_long", {}, True, span(60, 181)),
-        ("before_flavor_start", {}, True, span(59, 120)),
-        ("after_flavor_end", {}, True, span(500, 601)),
+        pytest.param(at(5) - MINUTE, id="a minute ahead"),
+        pytest.param(at(5), id="the present minute, just begun"),
+        pytest.param(at(6) - SECOND, id="the present minute, almost over"),
+        pytest.param(at(6) - datetime.timedelta(microseconds=1), id="its last microsecond"),
     ],
 )
-def test_refused(code: str, changes: dict[str, bool], accessible: bool, asked: Span) -> None:
-    with pytest.raises(exceptions.FlavorNotBookable) as caught:
-        rules.check_bookable(dataclasses.replace(FLAVOR, **changes), accessible, asked)
-    assert caught.value.code == code
+def test_start_not_past(now):
+    rules.check_future(span(5, 60), now)
 
 
-@pytest.mark.parametrize("end", [pytest.param(5, id="at once"), pytest.param(4, id="before")])
-def test_a_period_has_a_length(end: int) -> None:
+@pytest.mark.parametrize(
+    "now",
+    [
+        pytest.param(at(6), id="the minute before"),
+        pytest.param(at(6) + SECOND, id="the minute before, and a second"),
+        pytest.param(at(5 + 24 * HOUR), id="the day before"),
+    ],
+)
+def test_start_past(now):
     with pytest.raises(exceptions.InvalidPeriod):
-        rules.check_period(Span(at(5), at(end)))
+        rules.check_future(span(5, 60), now)
 
 
-def test_the_present_minute_may_be_booked_and_no_earlier_one() -> None:
-    now = at(10) + datetime.timedelta(seconds=59)
-    rules.check_future(span(10, 20), now)
-    with pytest.raises(exceptions.InvalidPeriod):
-        rules.check_future(span(9, 20), now)
+PERIOD = {"start": at(10), "end": at(10 + 3 * HOUR)}
 
 
-@pytest.mark.parametrize(("taken", "count"), [(0, 3), (2, 1), (0, 1)])
-def test_slots_suffice(taken: int, count: int) -> None:
-    rules.check_slots(FLAVOR, taken, count)
+@pytest.mark.parametrize(
+    ("terms", "asked"),
+    [
+        pytest.param({}, span(0, 24 * HOUR), id="exactly max length"),
+        pytest.param({}, span(0, 1), id="a minute"),
+        pytest.param(PERIOD, span(10, 70), id="start is the flavor's start"),
+        pytest.param(PERIOD, span(20, 190), id="end is the flavor's end"),
+        pytest.param(PERIOD, span(10, 190), id="all of the flavor's period"),
+        pytest.param({"start": at(10)}, span(10, 24 * HOUR), id="start only"),
+        pytest.param({"end": at(10)}, span(0, 10), id="end only"),
+    ],
+)
+def test_bookable(terms, asked):
+    rules.check_bookable(flavor(**terms), True, asked)
 
 
-@pytest.mark.parametrize(("taken", "count", "free"), [(0, 4, 3), (3, 1, 0), (5, 1, 0)])
-def test_slots_do_not_suffice(taken: int, count: int, free: int) -> None:
-    with pytest.raises(exceptions.SlotsExhausted) as caught:
-        rules.check_slots(FLAVOR, taken, count)
-    assert caught.value.detail == {"asked": count, "free": free, "slots": 3}
+@pytest.mark.parametrize(
+    ("terms", "accessible", "asked", "code"),
+    [
+        pytest.param({"active": False}, True, span(0, 60), "flavor_inactive", id="inactive"),
+        pytest.param({}, False, span(0, 60), "flavor_not_accessible", id="no access"),
+        pytest.param({}, True, span(0, 24 * HOUR + 1), "too_long", id="a minute too long"),
+        pytest.param(PERIOD, True, span(9, 70), "before_flavor_start", id="a minute too early"),
+        pytest.param(PERIOD, True, span(20, 191), "after_flavor_end", id="a minute too late"),
+        pytest.param(PERIOD, True, span(0, 10), "before_flavor_start", id="ends as it starts"),
+        pytest.param(PERIOD, True, span(190, 200), "after_flavor_end", id="starts as it ends"),
+        pytest.param(
+            {"active": False}, False, span(0, 9999), "flavor_inactive", id="inactive comes first"
+        ),
+        pytest.param(
+            {}, False, span(0, 9999), "flavor_not_accessible", id="access comes before length"
+        ),
+    ],
+)
+def test_not_bookable(terms, accessible, asked, code):
+    with pytest.raises(exceptions.FlavorNotBookable) as refused:
+        rules.check_bookable(flavor(**terms), accessible, asked)
+    assert refused.value.code == code
+
+
+def test_too_long_tells_the_limit():
+    with pytest.raises(exceptions.FlavorNotBookable) as refused:
+        rules.check_length(flavor(max_length_hours=2), span(0, 121))
+    assert refused.value.detail == {"max_length_hours": 2}
+
+
+def test_a_started_hour_counts_whole():
+    asked = Span(at(0), at(24 * HOUR) + SECOND)
+    with pytest.raises(exceptions.FlavorNotBookable):
+        rules.check_length(flavor(), asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "detail"),
+    [
+        pytest.param(span(9, 70), {"start": "2026-03-29T00:10:00+00:00"}, id="start"),
+        pytest.param(span(10, 191), {"end": "2026-03-29T03:10:00+00:00"}, id="end"),
+    ],
+)
+def test_the_flavors_period_is_told_in_utc(asked, detail):
+    with pytest.raises(exceptions.FlavorNotBookable) as refused:
+        rules.check_flavor_period(flavor(**PERIOD), asked)
+    assert refused.value.detail == detail
+
+
+@pytest.mark.parametrize(
+    ("taken", "count"),
+    [
+        pytest.param(0, 3, id="all at once"),
+        pytest.param(2, 1, id="the last one"),
+        pytest.param(0, 1, id="the first"),
+    ],
+)
+def test_slots_left(taken, count):
+    rules.check_slots(flavor(slots=3), taken, count)
+
+
+@pytest.mark.parametrize(
+    ("taken", "count", "free"),
+    [
+        pytest.param(3, 1, 0, id="none left"),
+        pytest.param(2, 2, 1, id="one left of two"),
+        pytest.param(0, 4, 3, id="more than there are"),
+        pytest.param(5, 1, 0, id="slots went below what is booked"),
+    ],
+)
+def test_slots_exhausted(taken, count, free):
+    with pytest.raises(exceptions.SlotsExhausted) as refused:
+        rules.check_slots(flavor(slots=3), taken, count)
+    assert refused.value.detail == {"asked": count, "free": free, "slots": 3}

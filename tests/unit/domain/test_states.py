@@ -1,11 +1,13 @@
-"""A reservation's state, for every state that Blazar knows."""
+"""The state of a reservation for every status that Blazar has."""
+
+import itertools
 
 import pytest
 from blazar import status
 
 from warre_blazar.domain import states
 
-_LEASE = {
+BY_LEASE = {
     "CREATING": "PENDING_CREATE",
     "PENDING": "ALLOCATED",
     "STARTING": "ALLOCATED",
@@ -14,21 +16,48 @@ _LEASE = {
     "TERMINATED": "COMPLETE",
     "ERROR": "ERROR",
 }
-_RESERVATION = {
+# What the lease was in before, as its reservation tells.
+BY_RESERVATION = {
     "pending": "ALLOCATED",
     "active": "ACTIVE",
     "deleted": "COMPLETE",
     "error": "ERROR",
 }
+IN_BETWEEN = {"UPDATING", "DELETING"}
 
 
-@pytest.mark.parametrize("reservation", status.ReservationStatus.ALL)
-@pytest.mark.parametrize("lease", status.LeaseStatus.ALL)
-def test_derived(lease: str, reservation: str) -> None:
-    kept = lease in ("UPDATING", "DELETING")
-    wanted = _RESERVATION[reservation] if kept else _LEASE[lease]
-    assert states.derive(lease, reservation) == wanted
+def named(statuses):
+    """Every status that a class of Blazar's names."""
+    return {v for k, v in vars(statuses).items() if k.isupper() and isinstance(v, str)}
 
 
-def test_what_nobody_knows_is_an_error() -> None:
-    assert states.derive(None, None) == states.ERROR
+LEASE = sorted(named(status.LeaseStatus))
+RESERVATION = sorted(named(status.ReservationStatus))
+
+
+def test_blazar_has_no_other_statuses():
+    assert set(LEASE) == set(status.LeaseStatus.ALL) == set(BY_LEASE) | IN_BETWEEN
+    assert set(RESERVATION) == set(status.ReservationStatus.ALL) == set(BY_RESERVATION)
+
+
+@pytest.mark.parametrize(("lease", "reservation"), itertools.product(LEASE, RESERVATION))
+def test_derive(lease, reservation):
+    expected = BY_RESERVATION[reservation] if lease in IN_BETWEEN else BY_LEASE[lease]
+    assert states.derive(lease, reservation) == expected
+
+
+@pytest.mark.parametrize(
+    ("lease", "reservation"),
+    [
+        pytest.param(None, None, id="neither"),
+        pytest.param("UPDATING", None, id="no reservation status"),
+        pytest.param("", "", id="empty"),
+        pytest.param("NEW", "new", id="unknown"),
+    ],
+)
+def test_what_isnt_known_is_an_error(lease, reservation):
+    assert states.derive(lease, reservation) == "ERROR"
+
+
+def test_live_is_what_is_still_to_be_used():
+    assert set(states.LIVE) == {"PENDING_CREATE", "ALLOCATED", "ACTIVE"}

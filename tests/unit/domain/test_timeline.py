@@ -1,64 +1,205 @@
-"""Interval arithmetic against a count minute by minute."""
+"""Interval arithmetic against counting minute by minute."""
 
 import datetime
+import itertools
+import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.unit.domain import minutes
-from tests.unit.domain.minutes import at, span
+from tests.unit.domain.clock import (
+    MINUTE,
+    at,
+    claims,
+    level_at,
+    minutes,
+    minutes_of,
+    span,
+    spans,
+)
 from warre_blazar.domain import timeline
-from warre_blazar.domain.timeline import Claim, Span
+from warre_blazar.domain.timeline import Claim, Levels, Span
 
-_MINUTE = datetime.timedelta(minutes=1)
-
-
-@given(minutes.claims(), minutes.spans(0, minutes.HORIZON))
-def test_peak_is_the_fullest_minute(claims: list[Claim], window: Span) -> None:
-    inside = [m for m in range(minutes.HORIZON) if minutes.holds(window, m)]
-    assert timeline.peak(claims, window) == max(minutes.taken(claims, m) for m in inside)
+HOUR = datetime.timedelta(hours=1)
 
 
-def test_what_ends_makes_room_at_that_minute() -> None:
-    claims = [Claim(span(0, 5), 2), Claim(span(5, 9), 3)]
-    assert timeline.peak(claims, span(0, 9)) == 3
+def taken_at(booked, minute):
+    return sum(claim.amount for claim in booked if minute in minutes(claim.span))
 
 
-@given(minutes.spans(), minutes.spans())
-def test_overlap_is_having_a_minute_in_common(one: Span, other: Span) -> None:
-    both = [m for m in range(-5, 30) if minutes.holds(one, m) and minutes.holds(other, m)]
-    assert one.overlaps(other) == bool(both)
+def longest(fits, window):
+    """The subspans that fit and can't be a minute longer at either end, by start."""
+    first, last = minutes(window)[0], minutes(window)[-1] + 1
+    fitting = {
+        (start, end)
+        for start, end in itertools.combinations(range(first, last + 1), 2)
+        if fits(range(start, end))
+    }
+    return [
+        span(start, end)
+        for start, end in sorted(fitting)
+        if (start - 1, end) not in fitting and (start, end + 1) not in fitting
+    ]
 
 
-@given(minutes.spans(), minutes.spans())
-def test_union_holds_the_minutes_of_either_once(one: Span, other: Span) -> None:
-    joined = timeline.union(one, other)
-    for m in range(-5, 30):
-        in_either = minutes.holds(one, m) or minutes.holds(other, m)
-        assert sum(minutes.holds(s, m) for s in joined) == in_either
+@given(spans(), spans())
+def test_overlaps_when_a_minute_is_common(one, other):
+    assert one.overlaps(other) == bool(minutes_of([one]) & minutes_of([other]))
+
+
+@given(spans(), spans())
+def test_contains_when_every_minute_is_there(one, other):
+    assert one.contains(other) == (minutes_of([other]) <= minutes_of([one]))
+
+
+@given(spans(), st.integers(0, 9))
+def test_padded_adds_minutes_after_the_end(one, tail):
+    first, last = minutes(one)[0], minutes(one)[-1]
+    assert list(minutes(one.padded(tail * MINUTE))) == list(range(first, last + 1 + tail))
+
+
+def test_padded_stops_at_the_end_of_time():
+    one = Span(at(0), datetime.datetime.max - MINUTE)
+    assert one.padded(HOUR).end == datetime.datetime.max
+
+
+@given(st.integers(0, 10_000))
+def test_hours_are_as_many_as_hold_the_minutes(length):
+    enough = next(hours for hours in itertools.count() if hours * 60 >= length)
+    assert span(0, length).hours() == enough
 
 
 @pytest.mark.parametrize(
     ("length", "hours"),
     [
-        pytest.param(1, 1, id="a minute"),
-        pytest.param(59, 1, id="a minute less than an hour"),
-        pytest.param(60, 1, id="an hour"),
-        pytest.param(61, 2, id="a minute more"),
-        pytest.param(24 * 60, 24, id="a day"),
+        pytest.param(0 * MINUTE, 0, id="nothing"),
+        pytest.param(MINUTE, 1, id="a minute"),
+        pytest.param(HOUR, 1, id="an hour"),
+        pytest.param(HOUR + MINUTE, 2, id="a minute more"),
+        pytest.param(HOUR + datetime.timedelta(microseconds=1), 2, id="a microsecond more"),
     ],
 )
-def test_started_hours_count_whole(length: int, hours: int) -> None:
-    assert span(0, length).hours() == hours
+def test_hours(length, hours):
+    assert Span(at(0), at(0) + length).hours() == hours
 
 
-def test_padding_ends_where_time_does() -> None:
-    last = Span(at(0), datetime.datetime.max - _MINUTE)
-    assert last.padded(datetime.timedelta(days=1)).end == datetime.datetime.max
+@given(claims(), spans())
+@example([Claim(span(0, 5), 1), Claim(span(5, 9), 1)], span(0, 9))
+@example([Claim(span(0, 6), 1), Claim(span(5, 9), 1)], span(0, 9))
+@example([Claim(span(0, 4), 4), Claim(span(2, 9), 1)], span(4, 9))
+def test_peak_is_the_fullest_minute(booked, window):
+    assert timeline.peak(booked, window) == max(taken_at(booked, m) for m in minutes(window))
 
 
-@given(minutes.spans(), st.integers(0, 100))
-def test_padding_only_moves_the_end(one: Span, tail: int) -> None:
-    padded = one.padded(tail * _MINUTE)
-    assert (padded.start, padded.end) == (one.start, one.end + tail * _MINUTE)
+@given(spans(), spans())
+@example(span(0, 5), span(5, 9))
+@example(span(0, 5), span(6, 9))
+@example(span(6, 9), span(0, 5))
+def test_union_has_the_minutes_of_both_in_as_few_spans_as_can_be(one, other):
+    both = timeline.union(one, other)
+    together = minutes_of([one, other])
+    gaps = len(range(min(together), max(together) + 1)) != len(together)
+    assert minutes_of(both) == together
+    assert len(both) == (2 if gaps else 1)
+
+
+@given(st.lists(spans(), max_size=5), st.lists(spans(), max_size=5))
+def test_intersect_has_the_minutes_in_both(some, others):
+    common = timeline.intersect(some, others)
+    assert minutes_of(common) == minutes_of(some) & minutes_of(others)
+    assert all(one.start < one.end for one in common)
+
+
+@given(st.lists(spans(), max_size=6), spans())
+def test_outside_has_the_minutes_that_none_takes(taken, window):
+    free = timeline.outside(taken, window)
+    assert minutes_of(free) == minutes_of([window]) - minutes_of(taken)
+    assert all(one.start < one.end for one in free)
+    assert all(one.end < other.start for one, other in itertools.pairwise(free))
+
+
+@given(st.lists(spans(), max_size=8))
+def test_widest_leaves_those_within_no_other(some):
+    edges = {(one.start, one.end) for one in some}
+    widest = sorted(
+        (start, end)
+        for start, end in edges
+        if not any(s <= start and end <= e for s, e in edges - {(start, end)})
+    )
+    assert timeline.widest(some) == [Span(*one) for one in widest]
+
+
+@pytest.fixture
+def berlin(monkeypatch):
+    """A process in a zone whose clocks go forward in the night that ``at`` counts from."""
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_widest_knows_no_local_time(berlin):
+    short, long = span(0, 2 * 60 + 30), span(0, 3 * 60 + 15)
+    assert timeline.widest([short, long]) == [long]
+
+
+@given(st.integers(0, 9), claims(), spans())
+def test_left_is_the_capacity_less_what_is_taken(capacity, booked, window):
+    levels = Levels.left(capacity, booked, window)
+    assert levels.steps[0][0] == window.start
+    assert levels.steps[-1][0] < window.end
+    assert [level_at(levels, m) for m in minutes(window)] == [
+        capacity - taken_at(booked, m) for m in minutes(window)
+    ]
+
+
+@given(claims(), st.integers(0, 9), st.integers(1, 5), spans())
+def test_free_runs_are_the_longest_with_room(booked, capacity, count, window):
+    def fits(stretch):
+        return all(capacity - taken_at(booked, m) >= count for m in stretch)
+
+    assert timeline.free_runs(booked, capacity, count, window) == longest(fits, window)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), claims(10, 5)), max_size=4),
+    st.integers(1, 8),
+    spans(10),
+)
+def test_maximal_spans_are_the_longest_that_stay_where_they_are(stocks, count, window):
+    supplies = [Levels.left(capacity, booked, window) for capacity, booked in stocks]
+
+    def fits(stretch):
+        lowest = (
+            min(max(capacity - taken_at(booked, m), 0) for m in stretch)
+            for capacity, booked in stocks
+        )
+        return sum(lowest) >= count
+
+    assert timeline.maximal_spans(supplies, count, window) == longest(fits, window)
+
+
+def test_a_low_level_is_let_go_though_a_higher_one_fell_since():
+    one = Levels([(at(0), 1), (at(2), 5), (at(3), 3)])
+    other = Levels([(at(0), 4), (at(3), 2)])
+    free = timeline.maximal_spans([one, other], 5, span(0, 9))
+    assert free == [span(0, 3), span(2, 9)]
+
+
+@pytest.mark.parametrize(
+    ("booked", "count", "free"),
+    [
+        pytest.param([], 1, [(0, 60)], id="nothing booked"),
+        pytest.param([], 3, [], id="more than there are"),
+        pytest.param([(0, 60, 2)], 1, [], id="all booked throughout"),
+        pytest.param([(20, 30, 2)], 1, [(0, 20), (30, 60)], id="a hole on either side"),
+        pytest.param([(20, 30, 1)], 1, [(0, 60)], id="one of two booked"),
+        pytest.param([(0, 20, 2), (20, 30, 2)], 1, [(30, 60)], id="back to back"),
+        pytest.param([(0, 20, 2), (21, 30, 2)], 1, [(20, 21), (30, 60)], id="a minute between"),
+    ],
+)
+def test_free_runs_of_two_slots(booked, count, free):
+    held = [Claim(span(start, end), amount) for start, end, amount in booked]
+    assert timeline.free_runs(held, 2, count, span(0, 60)) == [span(*one) for one in free]

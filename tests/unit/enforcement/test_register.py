@@ -1,11 +1,48 @@
+"""Blazar finds our filters by name, as it finds its own."""
+
+import pytest
+from blazar.enforcement import enforcement as blazar_enforcement
 from blazar.enforcement import filters
+from oslo_config import cfg
 
 from warre_blazar import enforcement
 
 
-def test_filters_are_found_by_name_however_often_registered() -> None:
+@pytest.fixture(autouse=True)
+def registered():
     enforcement.register()
+
+
+@pytest.fixture
+def enabling():
+    """Enables a filter, until the test is over."""
+    yield lambda name: cfg.CONF.set_override("enabled_filters", [name], "enforcement")
+    cfg.CONF.clear_override("enabled_filters", "enforcement")
+
+
+def test_there_are_filters():
+    assert "FlavorMaxLengthFilter" in enforcement.FILTERS
+
+
+@pytest.mark.parametrize("name", enforcement.FILTERS)
+def test_filter_is_found_by_name(name):
+    assert getattr(filters, name).__name__ == name
+    assert name in filters.all_filters
+
+
+def test_registering_again_changes_nothing():
+    before = list(filters.all_filters)
     enforcement.register()
-    for name in enforcement.FILTERS:
-        assert filters.all_filters.count(name) == 1
-        assert getattr(filters, name).__name__ == name
+    assert filters.all_filters == before
+    assert len(set(before)) == len(before)
+
+
+def test_blazars_own_filters_stay():
+    assert {"ExternalServiceFilter", "MaxLeaseDurationFilter"} <= set(filters.all_filters)
+
+
+@pytest.mark.parametrize("name", enforcement.FILTERS)
+def test_blazar_enables_the_filter(enabling, name):
+    enabling(name)
+    enabled = blazar_enforcement.UsageEnforcement().enabled_filters
+    assert [type(one).__name__ for one in enabled] == [name]

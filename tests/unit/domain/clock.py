@@ -1,0 +1,43 @@
+"""Time by the minute, so that a reference can count what the arithmetic computes."""
+
+import datetime
+
+from hypothesis import strategies as st
+
+from warre_blazar.domain.timeline import Claim, Span
+
+MIDNIGHT = datetime.datetime(2026, 3, 29)
+MINUTE = datetime.timedelta(minutes=1)
+
+
+def at(minute):
+    return MIDNIGHT + minute * MINUTE
+
+
+def span(start, end):
+    return Span(at(start), at(end))
+
+
+def minutes(span):
+    """The minutes of a span, as numbers."""
+    return range((span.start - MIDNIGHT) // MINUTE, (span.end - MIDNIGHT) // MINUTE)
+
+
+def minutes_of(spans):
+    return {minute for one in spans for minute in minutes(one)}
+
+
+def level_at(levels, minute):
+    """What the steps say of a minute."""
+    return [level for moment, level in levels.steps if moment <= at(minute)][-1]
+
+
+@st.composite
+def spans(draw, last=24):
+    """Spans of at least a minute between 0 and ``last``."""
+    start = draw(st.integers(0, last - 1))
+    return span(start, draw(st.integers(start + 1, last)))
+
+
+def claims(last=24, most=8):
+    return st.lists(st.builds(Claim, spans(last), st.integers(0, 4)), max_size=most)
