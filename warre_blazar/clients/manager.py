@@ -72,6 +72,11 @@ def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:
     ours = error.kwargs.get("warre")
     if ours:
         return exceptions.Refused(ours["code"], message, **ours["detail"])
+    if isinstance(error, blazar_exc.InvalidStatus):
+        # Blazar is at this lease: it starts, ends, changes or deletes it.
+        return exceptions.Refused(
+            "invalid_state", f"{message} It is being changed; try again later"
+        )
     if error.code >= 500:
         return exceptions.ServiceRefused(_SERVICE, message)
     return exceptions.Refused(_CODES.get(error.code, "refused"), message)

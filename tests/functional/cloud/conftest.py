@@ -15,7 +15,8 @@ Offer = Callable[..., dict[str, Any]]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave out what openstacksdk has to say about its future."""
+    """Leave out what openstacksdk has to say about its future; know our marker."""
+    config.addinivalue_line("markers", "slow: waits a minute for an RPC call that nobody answers")
     config.addinivalue_line("filterwarnings", "ignore::DeprecationWarning:openstack")
 
 

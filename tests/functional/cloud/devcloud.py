@@ -49,6 +49,16 @@ def away(service: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def two_managers() -> Iterator[None]:
+    """A second manager for a while."""
+    _tool("up", "--managers", "2")
+    try:
+        yield
+    finally:
+        _tool("up", "--managers", "1")
+
+
+@contextlib.contextmanager
 def nova_refusing(rule: str) -> Iterator[None]:
     """Let Nova's policy allow something to nobody; Nova reads that file again when it changes."""
     path = home() / "etc" / "nova" / "policy.yaml"

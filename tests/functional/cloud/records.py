@@ -59,7 +59,7 @@ class Records:
         return {note["reservation_id"] for note in self.rows("warre_backings")} - self.live()
 
     def age_leases(self, reservation_ids: Iterable[str], by: datetime.timedelta) -> None:
-        """Let the leases of reservations have been made that long ago."""
+        """Let the leases of reservations have been made, and changed last, that long ago."""
         then = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) - by
         leases, reservations = (self._metadata.tables[t] for t in ("leases", "reservations"))
         with self._engine.begin() as db:
@@ -68,7 +68,7 @@ class Records:
                 db.execute(
                     leases.update()
                     .where(leases.c.id == mine.scalar_subquery())
-                    .values(created_at=then)
+                    .values(created_at=then, updated_at=then)
                 )
 
     def live(self) -> set[str]:

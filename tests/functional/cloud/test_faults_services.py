@@ -63,7 +63,7 @@ def test_keystone_away(alpha: Person, offer: Offer, records: Records) -> None:
     _works_again(alpha, flavor)
 
 
-@pytest.mark.parametrize("service", ["rabbitmq", "mariadb"])
+@pytest.mark.parametrize("service", [pytest.param("rabbitmq", marks=pytest.mark.slow), "mariadb"])
 def test_away_in_the_middle(alpha: Person, offer: Offer, records: Records, service: str) -> None:
     flavor, period = offer(slots=3), world.far()
     during = [begun(world.book, alpha, flavor, period) for _ in range(4)]

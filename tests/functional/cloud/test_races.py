@@ -1,12 +1,12 @@
 """Many bookings at once over HTTP: never more than there is, never less."""
 
 import collections
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from tests.functional.cloud import world
+from tests.functional.cloud import devcloud, world
 from tests.functional.cloud.conftest import Offer
 from tests.functional.cloud.people import Person
 from tests.functional.cloud.records import Records
@@ -24,6 +24,12 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
         "hosts_exhausted",
     ),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _two_managers() -> Iterator[None]:
+    with devcloud.two_managers():
+        yield
 
 
 @pytest.mark.parametrize("case", CASES)
