@@ -1,4 +1,4 @@
-"""What Blazar left half done: lease events that it gave up, leases it never finished."""
+"""What Blazar left half done: events that it gave up, leases it never finished."""
 
 import dataclasses
 import datetime
@@ -12,6 +12,7 @@ from warre_blazar.db import models
 _E = blazar.Event.__table__
 _L = blazar.Lease.__table__
 _R = blazar.Reservation.__table__
+_A = blazar.ComputeHostAllocation.__table__
 _W = models.reservations
 
 #: By event, the lease's status while it runs, the one before it, and that of reservations not done.
@@ -92,10 +93,89 @@ def give_back(db: Session, event: GivenUp) -> bool:
 
 
 def abandoned(db: Session, since_before: datetime.datetime) -> list[str]:
-    """Leases of reservations of ours alone whose creation began before a time and never ended."""
-    ours = sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.resource_type == "flavor:slot")
-    others = sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.resource_type != "flavor:slot")
+    """Leases of ours alone whose creation or deletion began before a time and never ended."""
     query = sa.select(_L.c.id).where(
-        _L.c.status == "CREATING", _L.c.created_at < since_before, ours, sa.not_(others)
+        _L.c.status.in_(("CREATING", "DELETING")), _changed() < since_before, _ours_alone()
     )
     return list(db.execute(query).scalars())
+
+
+@dataclasses.dataclass(frozen=True)
+class Interrupted:
+    """A lease whose update came to no end, and the status it had before."""
+
+    lease_id: str
+    lease_status: str
+    lease_before: str
+
+
+def interrupted(
+    db: Session, failed_before: datetime.datetime, stuck_before: datetime.datetime
+) -> list[Interrupted]:
+    """Leases of ours alone that an update left, though none of their events has failed.
+
+    :param failed_before: those in ERROR since before that time,
+    :param stuck_before: or UPDATING since before that time.
+    """
+    left = sa.or_(
+        sa.and_(_L.c.status == "ERROR", _changed() < failed_before),
+        sa.and_(_L.c.status == "UPDATING", _changed() < stuck_before),
+    )
+    found = []
+    for started, undone, before in (
+        ("UNDONE", "pending", "PENDING"),
+        ("DONE", "active", "ACTIVE"),
+    ):
+        query = sa.select(_L.c.id, _L.c.status).where(
+            left,
+            _ours_alone(),
+            _has_event("start_lease", started),
+            _has_event("end_lease", "UNDONE"),
+            sa.not_(sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.status != undone)),
+            # A deletion may have given up what a reservation held.
+            sa.not_(
+                sa.exists().where(
+                    _R.c.lease_id == _L.c.id,
+                    sa.not_(sa.exists().where(_A.c.reservation_id == _R.c.id)),
+                )
+            ),
+        )
+        found += [Interrupted(*row, before) for row in db.execute(query)]
+    return found
+
+
+def restore(db: Session, lease: Interrupted) -> bool:
+    """Let a lease be as its row says, events and all; whether it was still as it was read."""
+    restored = db.execute(
+        _L.update()
+        .where(_L.c.id == lease.lease_id, _L.c.status == lease.lease_status)
+        .values(status=lease.lease_before)
+    )
+    if restored.rowcount != 1:  # type: ignore[attr-defined]
+        return False
+    for event_type, column in (("start_lease", _L.c.start_date), ("end_lease", _L.c.end_date)):
+        time = sa.select(column).where(_L.c.id == lease.lease_id).scalar_subquery()
+        db.execute(
+            _E.update()
+            .where(_E.c.lease_id == lease.lease_id, _E.c.event_type == event_type)
+            .values(time=time)
+        )
+    return True
+
+
+def _changed() -> sa.ColumnElement[datetime.datetime]:
+    """When a lease was changed last."""
+    return sa.func.coalesce(_L.c.updated_at, _L.c.created_at)
+
+
+def _has_event(event_type: str, status: str) -> sa.ColumnElement[bool]:
+    return sa.exists().where(
+        _E.c.lease_id == _L.c.id, _E.c.event_type == event_type, _E.c.status == status
+    )
+
+
+def _ours_alone() -> sa.ColumnElement[bool]:
+    """Whether a lease holds reservations of ours and no others."""
+    ours = sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.resource_type == "flavor:slot")
+    others = sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.resource_type != "flavor:slot")
+    return sa.and_(ours, sa.not_(others))

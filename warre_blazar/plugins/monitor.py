@@ -35,6 +35,7 @@ class SlotMonitor(base.BaseMonitorPlugin):
         now = timeutils.utcnow()
         events.repeat_given_up(now)
         events.clear_abandoned(now)
+        events.restore_interrupted(now)
         backing.reconcile()
         return {}
 

@@ -1,8 +1,8 @@
 """What Blazar left half done because a service was away or its manager was killed.
 
 Blazar tries a start or an end once: with Keystone away at that moment a booking would never start,
-or its servers never end. A lease whose manager was killed while it made it would hold its slots for
-good.
+or its servers never end, and an update would cost a running lease. A lease whose manager was killed
+while it made or deleted it would hold its slots for good.
 """
 
 import datetime
@@ -31,8 +31,19 @@ def repeat_given_up(now: datetime.datetime) -> None:
 
 
 def clear_abandoned(now: datetime.datetime) -> None:
-    """Remove leases that nobody makes any more; what Nova holds for them goes by its notes."""
+    """Remove leases that nobody makes or deletes any more.
+
+    What Nova holds for them goes by its notes.
+    """
     with session.writer() as db:
         for lease_id in events.abandoned(db, now - _STUCK):
             db_api.lease_destroy(lease_id)
-            LOG.warning("Lease %s was never finished and is removed", lease_id)
+            LOG.warning("Lease %s was never made or deleted to the end and is removed", lease_id)
+
+
+def restore_interrupted(now: datetime.datetime) -> None:
+    """Let leases go on as they were before an update that came to no end."""
+    with session.writer() as db:
+        for lease in events.interrupted(db, now - _PAUSE, now - _STUCK):
+            if events.restore(db, lease):
+                LOG.warning("Lease %s goes on as it was before its update", lease.lease_id)

@@ -16,8 +16,9 @@ _TRACES = {
     "warre_reservations": "reservation_id",
     "warre_backings": "reservation_id",
 }
-#: A table of generations and nothing else.
-_COUNTERS = "warre_hosts"
+#: Tables of generations and nothing else.
+_COUNTERS = ("warre_hosts", "warre_projects")
+_NOTES = "warre_backings"
 
 
 class Records:
@@ -32,15 +33,21 @@ class Records:
     def dump(self, *but: str) -> dict[str, list[str]]:
         """Every row of every table, as text, without the generations, which only count.
 
+        Nor the notes of reservations that are over: those go in the background at any time.
+
         :param but: tables to leave out.
         """
         found = {}
         with self._engine.connect() as db:
             for table in self._metadata.sorted_tables:
-                if table.name not in (_COUNTERS, *but):
+                if table.name not in (*_COUNTERS, *but):
                     columns = [c for c in table.c if c.name != "generation"]
-                    rows = db.execute(sa.select(*columns))
-                    found[table.name] = sorted(repr(tuple(row)) for row in rows)
+                    query = sa.select(*columns)
+                    if table.name == _NOTES:
+                        alive = self._metadata.tables["reservations"]
+                        query = query.join(alive, alive.c.id == table.c.reservation_id)
+                        query = query.where(alive.c.status != "deleted")
+                    found[table.name] = sorted(repr(tuple(row)) for row in db.execute(query))
         return found
 
     def rows(self, table: str, **values: Any) -> list[dict[str, Any]]:
@@ -56,7 +63,7 @@ class Records:
 
     def stale_notes(self) -> set[str]:
         """The reservations that are noted to have something in Nova, and aren't any more."""
-        return {note["reservation_id"] for note in self.rows("warre_backings")} - self.live()
+        return {note["reservation_id"] for note in self.rows(_NOTES)} - self.live()
 
     def age_leases(self, reservation_ids: Iterable[str], by: datetime.timedelta) -> None:
         """Let the leases of reservations have been made, and changed last, that long ago."""

@@ -51,7 +51,6 @@ def test_killed_in_the_middle(admin: Person, alpha: Person, offer: Offer, record
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="a lease that was being deleted stays so", strict=False)
 def test_killed_while_deleting(
     admin: Person, alpha: Person, offer: Offer, records: Records
 ) -> None:

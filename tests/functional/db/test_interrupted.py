@@ -1,0 +1,89 @@
+"""Leases that Blazar left half way: which are removed, which go on, and which are let be."""
+
+import datetime
+
+import pytest
+from blazar.db import api as db_api
+from oslo_utils import timeutils
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import world
+from warre_blazar.services import backing, events
+
+pytestmark = pytest.mark.usefixtures("database")
+
+LONG = datetime.timedelta(hours=1)
+SOON = datetime.timedelta(minutes=5)
+
+
+@pytest.fixture
+def lease(cloud: Cloud) -> world.Lease:
+    world.add_host(cloud, "a")
+    return world.book(world.request(world.add_flavor(), world.hours(1, 3)))
+
+
+def status(lease: world.Lease) -> str | None:
+    found = db_api.lease_get(lease.id)
+    return found and found["status"]
+
+
+def later(by: datetime.timedelta) -> datetime.datetime:
+    return timeutils.utcnow() + by
+
+
+@pytest.mark.parametrize("left", ["CREATING", "DELETING"])
+def test_one_that_nobody_makes_or_deletes_any_more(cloud: Cloud, lease: world.Lease, left: str):
+    world.set_status(lease, left)
+    events.clear_abandoned(later(SOON))
+    assert status(lease) == left
+    events.clear_abandoned(later(LONG))
+    assert status(lease) is None
+    backing.reconcile()
+    assert cloud.is_clean()
+
+
+def event_times(lease: world.Lease) -> list[datetime.datetime]:
+    return sorted(
+        e["time"]
+        for e in db_api.event_get_all_sorted_by_filters("time", "asc", {"lease_id": lease.id})
+    )
+
+
+@pytest.mark.parametrize("before", ["PENDING", "ACTIVE"])
+@pytest.mark.parametrize(("left", "patience"), [("ERROR", SOON), ("UPDATING", LONG)])
+def test_one_whose_update_came_to_no_end(
+    lease: world.Lease, before: str, left: str, patience: datetime.timedelta
+):
+    if before == "ACTIVE":
+        world.begin(lease)
+        set_event(lease, "start_lease", "DONE")
+    world.write_dates(lease, world.hours(1, 9))
+    db_api.lease_update(lease.id, {"end_date": lease.span.end, "status": left})
+    events.restore_interrupted(later(datetime.timedelta(0)))
+    assert status(lease) == left
+    events.restore_interrupted(later(patience))
+    assert status(lease) == before
+    assert event_times(lease) == [lease.span.start, lease.span.end]
+
+
+def set_event(lease: world.Lease, event_type: str, to: str) -> None:
+    event = db_api.event_get_first_sorted_by_filters(
+        "lease_id", "asc", {"lease_id": lease.id, "event_type": event_type}
+    )
+    db_api.event_update(event["id"], {"status": to})
+
+
+@pytest.mark.parametrize("of", ["another event", "a failed start", "what it held", "another type"])
+def test_what_is_in_error_for_another_reason(lease: world.Lease, of: str):
+    world.set_status(lease, "ERROR")
+    if of == "another event":
+        set_event(lease, "end_lease", "IN_PROGRESS")
+    elif of == "a failed start":
+        db_api.reservation_update(lease.reservation_id, {"status": "error"})
+    elif of == "what it held":
+        world.reservations.end(lease.reservation_id, 0)
+    else:
+        values = {"lease_id": lease.id, "resource_type": "physical:host", "status": "pending"}
+        db_api.reservation_create(values)
+    events.restore_interrupted(later(LONG))
+    assert status(lease) == "ERROR"
