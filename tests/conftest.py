@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import pytest
 from oslo_config import cfg
 from oslo_config import fixture as config_fixture
+from oslo_limit import limit as oslo_limit
 
-from tests.fakes.cloud import Cloud
+from tests.fakes.cloud import LOGIN_OPTIONS, Cloud
 from warre_blazar import conf as our_conf
-from warre_blazar.clients import keystone
+from warre_blazar.clients import keystone, limits
 
 
 @pytest.fixture
@@ -26,7 +27,15 @@ def conf() -> Iterator[config_fixture.Config]:
 def cloud(conf: config_fixture.Config) -> Iterator[Cloud]:
     """A fake cloud that our clients talk to."""
     with Cloud() as fake:
+        conf.register_opts(LOGIN_OPTIONS, group="oslo_limit")
         fake.configure(lambda name, value, group: conf.config(group=group, **{name: value}))
-        keystone.service_session.cache_clear()
+        _forget_logins()
         yield fake
-        keystone.service_session.cache_clear()
+        _forget_logins()
+
+
+def _forget_logins() -> None:
+    keystone.service_session.cache_clear()
+    limits._enforcer.cache_clear()
+    limits._remembered.clear()
+    oslo_limit._SDK_CONNECTION = None

@@ -236,6 +236,21 @@ class InMaintenance(WarreError):
         super().__init__("Reservation conflicts with a maintenance window")
 
 
+class QuotaExceeded(WarreError):
+    """A booking or an extension would take a project over its quota.
+
+    ``detail["exceeded"]`` has ``resource``, ``limit``, ``used`` and ``asked`` of each.
+    """
+
+    code = "quota_exceeded"
+
+    def __init__(self, exceeded: list[dict[str, Any]]) -> None:
+        each = "; ".join(
+            "{resource}: {asked} asked, {used} of {limit} used".format(**e) for e in exceeded
+        )
+        super().__init__(f"Quota exceeded for {each}", exceeded=exceeded)
+
+
 class LimitsNotRegistered(WarreError):
     """The operator hasn't registered the limits in Keystone."""
 

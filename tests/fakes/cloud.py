@@ -6,9 +6,15 @@ Real clients talk to it over HTTP. Tests look into its dicts, and let its servic
 from collections.abc import Callable
 from typing import Any, Self
 
+import oslo_limit.limit  # noqa: F401 - registers its options
+from keystoneauth1 import loading
+
 from tests.fakes.keystone import Keystone
 from tests.fakes.nova import Nova
 from tests.fakes.placement import Placement
+
+#: Options of [oslo_limit] that are registered only when oslo.limit logs in.
+LOGIN_OPTIONS = loading.get_auth_plugin_conf_options("password")
 
 
 class Cloud:
@@ -20,6 +26,7 @@ class Cloud:
         self.placement = Placement(self.keystone)
         self.services = (self.keystone, self.nova, self.placement)
         self.keystone.endpoints = {
+            "identity": self.keystone.url + "/v3",
             "compute": self.nova.url + "/v2.1",
             "placement": self.placement.url,
         }
@@ -34,7 +41,7 @@ class Cloud:
 
     def configure(self, set_option: Callable[..., Any]) -> None:
         """Lead our clients here, by ``set_option(name, value, group=None)``."""
-        for name, value in self.options().items():
+        for name, value in {**self.options(), **self.limit_options()}.items():
             group, _, option = name.rpartition(".")
             set_option(option, value, group or None)
 
@@ -48,6 +55,10 @@ class Cloud:
             "os_admin_project_name": "service",
             "os_region_name": "RegionOne",
         }
+
+    def limit_options(self) -> dict[str, str]:
+        """The options of oslo.limit, by ``group.name``."""
+        return {f"oslo_limit.{k}": v for k, v in self.keystone.limit_options().items()}
 
     def add_host(self, name: str) -> None:
         """A compute, as Blazar knows it: with Blazar's own provider below Placement's."""

@@ -24,6 +24,7 @@ STATUS: dict[str, int] = {
     "try_again": 409,
     "invalid_state": 409,
     "body_too_large": 413,
+    "quota_exceeded": 413,
     "invalid_field": 422,
     "internal": 500,
     "service_refused": 502,

@@ -53,6 +53,7 @@ _COMPONENTS: dict[str, Schema] = {
     "WindowCreate": schemas.WINDOW_CREATE,
     "WindowUpdate": schemas.WINDOW_UPDATE,
     "Limits": schemas.LIMITS,
+    "ProjectLimits": schemas.PROJECT_LIMITS,
     "Error": schemas.ERROR,
 }
 
@@ -108,7 +109,9 @@ _BOOKABLE = (
     "flavor_not_accessible",
     "hosts_exhausted",
     "invalid_period",
+    "limits_not_registered",
     "maintenance",
+    "quota_exceeded",
     "slots_exhausted",
     "too_long",
 )
@@ -275,8 +278,8 @@ OPERATIONS = (
     Operation(
         "GET",
         "/limits",
-        "See a project's limits and what it uses of them.",
-        {200: _ref("Limits")},
+        "See a project's limits and what it uses of them; of all projects as a listing.",
+        {200: {"anyOf": [_ref("Limits"), schemas.page(_ref("ProjectLimits"))]}},
         ("forbidden", "limits_not_registered"),
         query=limits.QUERY,
     ),

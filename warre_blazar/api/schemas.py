@@ -190,14 +190,16 @@ WINDOW: Schema = _answer(
 
 _LIMIT: Schema = {"type": "integer", "minimum": -1, "description": "-1 is unlimited."}
 
-LIMITS: Schema = _answer(
-    absolute=_answer(
-        maxHours=_LIMIT,
-        maxReservations=_LIMIT,
-        totalHoursUsed={"type": "integer", "minimum": 0},
-        totalReservationsUsed={"type": "integer", "minimum": 0},
-    )
+_ABSOLUTE: Schema = _answer(
+    maxHours=_LIMIT,
+    maxReservations=_LIMIT,
+    totalHoursUsed={"type": "integer", "minimum": 0},
+    totalReservationsUsed={"type": "integer", "minimum": 0},
 )
+
+LIMITS: Schema = _answer(absolute=_ABSOLUTE)
+
+PROJECT_LIMITS: Schema = _answer(project_id=_TEXT, absolute=_ABSOLUTE)
 
 
 def page(items: Schema) -> Schema:

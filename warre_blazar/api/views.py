@@ -10,7 +10,7 @@ from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.window import Window
 from warre_blazar.services import backing
-from warre_blazar.services.limits import Standing
+from warre_blazar.services.quotas import Standing
 
 
 def _time(value: datetime.datetime | None) -> str | None:
@@ -83,9 +83,14 @@ def limits(item: Standing) -> dict[str, Any]:
     """A project's limits and what it uses of them."""
     return {
         "absolute": {
-            "maxHours": item.max_hours,
-            "maxReservations": item.max_reservations,
-            "totalHoursUsed": item.hours,
-            "totalReservationsUsed": item.reservations,
+            "maxHours": item.limits.hours,
+            "maxReservations": item.limits.reservations,
+            "totalHoursUsed": item.used.hours,
+            "totalReservationsUsed": item.used.reservations,
         }
     }
+
+
+def project_limits(item: Standing) -> dict[str, Any]:
+    """The same in a listing of projects."""
+    return {"project_id": item.project_id, **limits(item)}

@@ -2,7 +2,7 @@
 
 from oslo_config import cfg
 
-from warre_blazar.conf import warre
+from warre_blazar.conf import enforcement, warre
 
 
 def register(conf: cfg.ConfigOpts) -> None:
@@ -13,4 +13,4 @@ def register(conf: cfg.ConfigOpts) -> None:
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """For oslo-config-generator."""
-    return [(warre.GROUP, warre.OPTS)]
+    return [(warre.GROUP, warre.OPTS), (enforcement.GROUP, enforcement.OPTS)]

@@ -140,7 +140,7 @@ def interrupted(
                 )
             ),
         )
-        found += [Interrupted(*row, before) for row in db.execute(query)]
+        found += [Interrupted(lease, status, before) for lease, status in db.execute(query)]
     return found
 
 

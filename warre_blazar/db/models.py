@@ -103,6 +103,14 @@ hosts = sa.Table(
     sa.Column("generation", sa.Integer, nullable=False),
 )
 
+projects = sa.Table(
+    "warre_projects",
+    metadata,
+    sa.Column("project_id", _string(255), primary_key=True),
+    # Moves with every claim on the project's quota.
+    sa.Column("generation", sa.Integer, nullable=False),
+)
+
 backings = sa.Table(
     "warre_backings",
     metadata,

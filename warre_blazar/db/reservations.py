@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import models
 from warre_blazar.domain import states, timeline
 from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.quota import Amount
 
 _W = models.reservations
 _R = blazar.Reservation.__table__
@@ -37,6 +38,11 @@ class Reservation:
     state: str
     status_reason: str | None
     created_at: datetime.datetime
+
+    @property
+    def amount(self) -> Amount:
+        """What it takes of a quota."""
+        return Amount(1, self.span.hours() * self.instance_count)
 
 
 _COLUMNS = (
@@ -232,21 +238,3 @@ def set_reason(db: Session, reservation_id: str, reason: str | None) -> None:
     db.execute(
         _W.update().where(_W.c.reservation_id == reservation_id).values(status_reason=reason)
     )
-
-
-def usage(db: Session, project_id: str) -> tuple[int, int]:
-    """How many reservations and hours a project holds that are still to be used.
-
-    Hours are the length, a started hour counted whole, times the instances.
-    """
-    query = (
-        sa.select(_L.c.status, _R.c.status, _L.c.start_date, _L.c.end_date, _W.c.instance_count)
-        .select_from(_JOINED)
-        .where(_L.c.project_id == project_id, _R.c.status != "deleted")
-    )
-    held = [
-        timeline.Span(start, end).hours() * count
-        for lease, reservation, start, end, count in db.execute(query)
-        if states.derive(lease, reservation) in states.LIVE
-    ]
-    return len(held), sum(held)

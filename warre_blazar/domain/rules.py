@@ -21,17 +21,21 @@ def check_future(span: timeline.Span, now: datetime.datetime) -> None:
         raise exceptions.InvalidPeriod(f"Reservation start time of {span.start} is in the past")
 
 
-def check_bookable(flavor: Flavor, accessible: bool, span: timeline.Span) -> None:
+def check_bookable(
+    flavor: Flavor, accessible: bool, span: timeline.Span, any_length: bool = False
+) -> None:
     """Refuse what the flavor's terms don't allow.
 
     :param accessible: whether the flavor is public or the project was given access.
+    :param any_length: whether max_length_hours doesn't hold for the project.
     :raises FlavorNotBookable: inactive, not accessible, too long, before its start, after its end.
     """
     if not flavor.active:
         raise exceptions.FlavorNotBookable("flavor_inactive", "Flavor is not available")
     if not accessible:
         raise exceptions.FlavorNotBookable("flavor_not_accessible", "Flavor is not accessible")
-    check_length(flavor, span)
+    if not any_length:
+        check_length(flavor, span)
     check_flavor_period(flavor, span)
 
 

@@ -27,6 +27,12 @@ _BY_RESERVATION = {
     "error": ERROR,
 }
 
+#: ``derive`` for queries: leases whose status decides, those of them with live reservations, and
+#: the statuses of live reservations in the other leases.
+DECISIVE_LEASES = tuple(_BY_LEASE)
+LIVE_LEASES = tuple(status for status, state in _BY_LEASE.items() if state in LIVE)
+LIVE_RESERVATIONS = tuple(status for status, state in _BY_RESERVATION.items() if state in LIVE)
+
 
 def derive(lease_status: str | None, reservation_status: str | None) -> str:
     """The reservation's state.

@@ -4,8 +4,9 @@ own module, so they are put there when the plugin is imported (``register``)."""
 from blazar.enforcement import filters
 
 from warre_blazar.enforcement.max_length import FlavorMaxLengthFilter
+from warre_blazar.enforcement.quota import ProjectQuotaFilter
 
-_CLASSES = (FlavorMaxLengthFilter,)
+_CLASSES = (FlavorMaxLengthFilter, ProjectQuotaFilter)
 
 #: Names for ``[enforcement] enabled_filters``.
 FILTERS = [cls.__name__ for cls in _CLASSES]

@@ -9,6 +9,7 @@ from typing import Any
 
 from blazar.enforcement.filters import base_filter
 
+from warre_blazar import conf
 from warre_blazar.domain.timeline import Span
 from warre_blazar.plugins import errors
 from warre_blazar.services import lengths
@@ -17,7 +18,14 @@ from warre_blazar.services import lengths
 class FlavorMaxLengthFilter(base_filter.BaseFilter):
     """``max_length_hours`` of every flavor in a lease."""
 
+    enforcement_opts = conf.enforcement.MAX_LENGTH
+
+    def _is_exempt(self, lease: Mapping[str, Any]) -> bool:
+        return lease["project_id"] in self.conf.enforcement.flavor_max_length_exempt_project_ids
+
     def check_create(self, context: Any, lease_values: Mapping[str, Any]) -> None:
+        if self._is_exempt(lease_values):
+            return
         wanted = [r.get("flavor_id") for r in _ours(lease_values)]
         with errors.translated():
             lengths.check_flavors([w for w in wanted if isinstance(w, str)], _span(lease_values))
@@ -28,6 +36,8 @@ class FlavorMaxLengthFilter(base_filter.BaseFilter):
         current_lease_values: Mapping[str, Any],
         new_lease_values: Mapping[str, Any],
     ) -> None:
+        if self._is_exempt(current_lease_values):
+            return
         booked = [r["id"] for r in _ours(current_lease_values)]
         with errors.translated(updating=True):
             lengths.check_reservations(booked, _span(new_lease_values))

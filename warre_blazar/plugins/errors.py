@@ -33,6 +33,12 @@ class WarreServiceRefused(blazar_exc.BlazarException):
     code = 502
 
 
+class WarreQuotaExceeded(blazar_exc.BlazarException):
+    """The project would hold more than its quota."""
+
+    code = 413
+
+
 class WarreTryAgain(blazar_exc.BlazarException):
     """Too many at the same time."""
 
@@ -44,6 +50,8 @@ _CLASSES: dict[str, type[blazar_exc.BlazarException]] = {
     "reservation_not_found": blazar_exc.NotFound,
     "service_unavailable": WarreServiceUnavailable,
     "service_refused": WarreServiceRefused,
+    "limits_not_registered": WarreServiceUnavailable,
+    "quota_exceeded": WarreQuotaExceeded,
     "try_again": WarreTryAgain,
 }
 
@@ -55,7 +63,7 @@ _ON_UPDATE: dict[str, type[blazar_exc.BlazarException]] = {
 
 def expose_to_v1() -> None:
     """Put our exceptions where the v1 API looks a manager's exception up by its name."""
-    for cls in (WarreServiceUnavailable, WarreServiceRefused, WarreTryAgain):
+    for cls in (WarreServiceUnavailable, WarreServiceRefused, WarreQuotaExceeded, WarreTryAgain):
         setattr(manager_exc, cls.__name__, cls)
 
 

@@ -11,14 +11,11 @@ from blazar.plugins import base
 from oslo_config import cfg
 from oslo_utils import timeutils
 
-from warre_blazar import conf, enforcement, exceptions, policy
+from warre_blazar import conf, enforcement, exceptions, terms
 from warre_blazar.db import hosts, session
 from warre_blazar.domain.timeline import Span
 from warre_blazar.plugins import errors, monitor
-from warre_blazar.policies import reservations as policies
 from warre_blazar.services import backing, reservations
-
-RESOURCE_TYPE = "flavor:slot"
 
 # Blazar looks filters up by name once its plugins are loaded; v1 looks exceptions up likewise.
 conf.register(cfg.CONF)
@@ -34,7 +31,7 @@ _BLAZARS_OWN = {"resource_type", "lease_id", "start_date", "end_date"}
 class FlavorSlotPlugin(base.BasePlugin):
     """Reserves instances of our flavors, slot by slot and host by host."""
 
-    resource_type = RESOURCE_TYPE
+    resource_type = reservations.RESOURCE_TYPE
     title = "Flavor slots"
     description = "Reserves instances of a flavor with a number of slots on hosts that match it."
     query_options = {"allocation": ["lease_id", "reservation_id"]}  # noqa: RUF012
@@ -70,12 +67,8 @@ class FlavorSlotPlugin(base.BasePlugin):
         """Promise the lease's new time; flavor and amount stay as they are."""
         with errors.translated(updating=True):
             _check_unchanged(reservation_id, values)
-            reservations.move(
-                reservation_id,
-                Span(values["start_date"], values["end_date"]),
-                _cleaning(),
-                _in_windows(),
-            )
+            span = Span(values["start_date"], values["end_date"])
+            reservations.move(reservation_id, span, _terms())
 
     def on_start(self, resource_id: str) -> None:
         """Let the project boot on its reservation."""
@@ -118,18 +111,13 @@ class FlavorSlotPlugin(base.BasePlugin):
         return allocations
 
 
-def _cleaning() -> datetime.timedelta:
-    return datetime.timedelta(minutes=cfg.CONF.cleaning_time)
-
-
-def _in_windows() -> bool:
-    """Whether the caller may book inside maintenance windows.
+def _terms() -> reservations.Terms:
+    """The terms for the caller.
 
     Blazar works in the context of the lease's trust, whose roles are the owner's; below it lies
     the context of the request, which has the caller's own.
     """
-    request_context = context.BlazarContext._context_stack.stack[0]
-    return policy.allows(request_context, policies.IN_WINDOW)
+    return terms.of(context.BlazarContext._context_stack.stack[0])
 
 
 def _reservation_id(resource_id: str) -> str:
@@ -153,8 +141,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> reservations.Request
         count=_amount(values.get("amount")),
         span=Span(values["start_date"], values["end_date"]),
         now=timeutils.utcnow(),
-        cleaning=_cleaning(),
-        in_windows=_in_windows(),
+        terms=_terms(),
     )
 
 

@@ -61,7 +61,12 @@ def create(caller: Caller, request: reservations.Request) -> tuple[Reservation, 
     return found
 
 
-def move(caller: Caller, reservation: Reservation, end: datetime.datetime) -> bool:
+def move(
+    caller: Caller,
+    reservation: Reservation,
+    end: datetime.datetime,
+    terms: reservations.Terms,
+) -> bool:
     """Extend or shorten a reservation; the start stays.
 
     :returns: whether that is done; False: it goes on.
@@ -69,9 +74,12 @@ def move(caller: Caller, reservation: Reservation, end: datetime.datetime) -> bo
     :raises LeaseShared: the lease holds other reservations, which would move too.
     :raises WarreError: refused, and nothing has changed.
     """
-    rules.check_period(dataclasses.replace(reservation.span, end=end))
+    span = dataclasses.replace(reservation.span, end=end)
+    rules.check_period(span)
     _check_made(reservation)
     reservations.check_sole(reservation)
+    # The manager decides again. Without Keystone it would lose the lease, so isn't asked then.
+    reservations.check_growth(reservation, span, terms)
     values = {"end_date": end.strftime(_LEASE_TIME)}
     return _answered(manager.update_lease, caller.context, reservation.lease_id, values)
 

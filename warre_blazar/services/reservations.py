@@ -18,12 +18,29 @@ from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import hosts as placing
 from warre_blazar.domain import rules, states, timeline
 from warre_blazar.domain.flavor import Flavor, Shape
-from warre_blazar.services import backing
+from warre_blazar.domain.quota import Amount
+from warre_blazar.services import backing, quotas
+from warre_blazar.services.quotas import Quota
 
 LOG = logging.getLogger(__name__)
 
+RESOURCE_TYPE = "flavor:slot"
+
 # In front of the generations: threads of this process wait here instead of losing races there.
 _admission = threading.Lock()
+
+
+@dataclasses.dataclass(frozen=True)
+class Terms:
+    """What the site and the caller's roles decide, whatever is asked for."""
+
+    #: Blazar's cleaning_time: what has to be free after the end.
+    cleaning: datetime.timedelta
+    quotas: quotas.Rule
+    #: Projects that no flavor's max_length_hours holds for.
+    any_length: frozenset[str] = frozenset()
+    #: Whether the caller's own roles let them book inside a maintenance window.
+    in_windows: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,10 +52,12 @@ class Request:
     count: int
     span: timeline.Span
     now: datetime.datetime
-    #: Blazar's cleaning_time: what has to be free after the end.
-    cleaning: datetime.timedelta
-    #: Whether the caller's own roles let them book inside a maintenance window.
-    in_windows: bool = False
+    terms: Terms
+
+    @property
+    def amount(self) -> Amount:
+        """What it asks of a quota."""
+        return Amount(1, self.span.hours() * self.count)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,10 +75,18 @@ def check(request: Request) -> list[str]:
     """Whether the request could be booked at this moment, without booking it.
 
     :returns: the ids of the hosts it would be on.
-    :raises FlavorNotFound, InvalidPeriod, FlavorNotBookable, SlotsExhausted, HostsExhausted:
+    :raises FlavorNotFound, InvalidPeriod, FlavorNotBookable, SlotsExhausted, HostsExhausted,
+        QuotaExceeded, LimitsNotRegistered, ServiceUnavailable:
     """
-    with session.reader() as db:
-        return list(_place(db, request).chosen)
+
+    def decide(quota: Quota | None) -> list[str]:
+        with session.reader() as db:
+            place = _place(db, request)
+            if quota:
+                quota.check(db, request.amount)
+            return list(place.chosen)
+
+    return quotas.decided(request.terms.quotas, request.project_id, decide)
 
 
 def book(reservation_id: str, request: Request) -> str:
@@ -67,13 +94,17 @@ def book(reservation_id: str, request: Request) -> str:
 
     :returns: the id of its row in Blazar's ``instance_reservations``.
     :raises FlavorNotFound, InvalidPeriod, FlavorNotBookable, SlotsExhausted, HostsExhausted,
-        TryAgain: nothing was claimed.
+        QuotaExceeded, LimitsNotRegistered, TryAgain: nothing was claimed.
     :raises ServiceUnavailable, ServiceRefused: what was claimed goes with Blazar's reservation,
         which the caller deletes; what Nova and Placement hold goes here or, if they are away,
         later.
     """
-    with _admission:
-        resource_id, shape = _claim(reservation_id, request)
+
+    def decide(quota: Quota | None) -> tuple[str, Shape]:
+        with _admission:
+            return _claim(reservation_id, request, quota)
+
+    resource_id, shape = quotas.decided(request.terms.quotas, request.project_id, decide)
     try:
         aggregate_id = backing.make(reservation_id, request.project_id, shape)
         _confirm(reservation_id, aggregate_id)
@@ -85,10 +116,12 @@ def book(reservation_id: str, request: Request) -> str:
 
 
 @session.retried
-def _claim(reservation_id: str, request: Request) -> tuple[str, Shape]:
-    """Check and write in one transaction, guarded by the generations of flavor and hosts."""
+def _claim(reservation_id: str, request: Request, quota: Quota | None) -> tuple[str, Shape]:
+    """Check and write in one transaction, guarded by generations of flavor, hosts and project."""
     with session.writer() as db:
         place = _place(db, request)
+        if quota:
+            quota.claim(db, request.amount)
         shape = place.flavor.shape
         flavors.update(db, place.flavor, {})
         hosts.claim(db, place.hosts)
@@ -115,15 +148,18 @@ def _place(db: Session, request: Request) -> Place:
         raise exceptions.FlavorNotFound(request.flavor)
     rules.check_period(request.span)
     rules.check_future(request.span, request.now)
-    accessible = flavors.is_accessible(db, flavor, request.project_id)
-    rules.check_bookable(flavor, accessible, request.span)
-    if not request.in_windows:
-        _check_windows(db, flavor, request.span)
-    return _find_place(db, flavor, flavor.shape, request.count, request.span, request.cleaning)
+    _check_flavor(db, flavor, request.project_id, request.span, request.terms)
+    cleaning = request.terms.cleaning
+    return _find_place(db, flavor, flavor.shape, request.count, request.span, cleaning)
 
 
-def _check_windows(db: Session, flavor: Flavor, span: timeline.Span) -> None:
-    if windows.closing(db, flavor.id, span):
+def _check_flavor(
+    db: Session, flavor: Flavor, project_id: str, span: timeline.Span, terms: Terms
+) -> None:
+    """Whether the flavor may be booked by the project at that time, whatever room there is."""
+    accessible = flavors.is_accessible(db, flavor, project_id)
+    rules.check_bookable(flavor, accessible, span, project_id in terms.any_length)
+    if not terms.in_windows and windows.closing(db, flavor.id, span):
         raise exceptions.InMaintenance
 
 
@@ -222,29 +258,53 @@ def _confirm(reservation_id: str, aggregate_id: int) -> None:
         raise exceptions.InvalidState("The reservation was deleted while it was made")
 
 
-def move(
-    reservation_id: str, span: timeline.Span, cleaning: datetime.timedelta, in_windows: bool = False
-) -> None:
+def move(reservation_id: str, span: timeline.Span, terms: Terms) -> None:
     """Promise a reservation another time; Blazar, whose lease is UPDATING, writes it afterwards.
 
     A reservation keeps its hosts where they have room, and before its start may change them.
 
-    :param in_windows: whether the caller may book inside a maintenance window.
     :raises ReservationNotFound, InvalidState, InvalidPeriod, FlavorNotBookable, SlotsExhausted,
-        HostsExhausted, TryAgain: nothing changed.
+        HostsExhausted, QuotaExceeded, LimitsNotRegistered, ServiceUnavailable, TryAgain: nothing
+        changed.
     """
-    with _admission:
-        _move(reservation_id, span, cleaning, in_windows)
+
+    def decide(quota: Quota | None) -> None:
+        with _admission:
+            _move(reservation_id, span, terms, quota)
+
+    with session.reader() as db:
+        mine = _found(db, reservation_id)
+    if _growth(mine, span) == Amount():
+        decide(None)  # of no quota's concern, so that Keystone may be away
+    else:
+        quotas.decided(terms.quotas, mine.project_id, decide)
+
+
+def check_growth(mine: Reservation, span: timeline.Span, terms: Terms) -> None:
+    """Whether its project's quota lets a reservation have another length, at this moment.
+
+    :raises QuotaExceeded, LimitsNotRegistered, ServiceUnavailable:
+    """
+    growing = {mine.reservation_id: mine.amount}
+    quotas.check(terms.quotas, mine.project_id, _growth(mine, span), growing)
+
+
+def _growth(mine: Reservation, span: timeline.Span) -> Amount:
+    more = (span.hours() - mine.span.hours()) * mine.instance_count
+    return Amount(hours=max(more, 0))
+
+
+def _found(db: Session, ref: str, project_id: str | None = None) -> Reservation:
+    found = reservations.find(db, ref, project_id)
+    if found is None:
+        raise exceptions.ReservationNotFound(ref)
+    return found
 
 
 @session.retried
-def _move(
-    reservation_id: str, span: timeline.Span, cleaning: datetime.timedelta, in_windows: bool
-) -> None:
+def _move(reservation_id: str, span: timeline.Span, terms: Terms, quota: Quota | None) -> None:
     with session.writer() as db:
-        mine = reservations.find(db, reservation_id)
-        if mine is None:
-            raise exceptions.ReservationNotFound(reservation_id)
+        mine = _found(db, reservation_id)
         if mine.state not in (states.ALLOCATED, states.ACTIVE):
             raise exceptions.InvalidState(f"Reservation {mine.id} is {mine.state}")
         rules.check_period(span)
@@ -252,11 +312,10 @@ def _move(
         if mine.span.contains(span):
             return  # less than it holds already
         flavor = flavors.get_many(db, {mine.flavor_id})[mine.flavor_id]
-        accessible = flavors.is_accessible(db, flavor, mine.project_id)
-        rules.check_bookable(flavor, accessible, span)
-        if not in_windows:
-            _check_windows(db, flavor, span)
-        place = _find_place(db, flavor, mine.shape, mine.instance_count, span, cleaning, mine)
+        _check_flavor(db, flavor, mine.project_id, span, terms)
+        place = _find_place(db, flavor, mine.shape, mine.instance_count, span, terms.cleaning, mine)
+        if quota:
+            quota.claim(db, _growth(mine, span), {mine.reservation_id: mine.amount})
         flavors.update(db, flavor, {})
         hosts.claim(db, place.hosts)
         hosts.allocate(db, reservation_id, place.chosen)
@@ -298,9 +357,7 @@ def get(ref: str, project_id: str | None) -> tuple[Reservation, Flavor]:
     :raises ReservationNotFound:
     """
     with session.reader() as db:
-        found = reservations.find(db, ref, project_id)
-        if found is None:
-            raise exceptions.ReservationNotFound(ref)
+        found = _found(db, ref, project_id)
         return found, flavors.get_many(db, {found.flavor_id})[found.flavor_id]
 
 

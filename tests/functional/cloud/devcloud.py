@@ -59,6 +59,21 @@ def two_managers() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def enforcing(options: dict[str, str]) -> Iterator[None]:
+    """Other options of usage enforcement for the one manager."""
+    path = home() / "etc" / "blazar" / "manager1.conf"
+    usual = path.read_text()
+    lines = [f"{name} = {value}" for name, value in options.items()]
+    try:
+        path.write_text("\n".join([usual, "[enforcement]", *lines, ""]))
+        _tool("restart", MANAGERS)
+        yield
+    finally:
+        path.write_text(usual)
+        _tool("restart", MANAGERS)
+
+
+@contextlib.contextmanager
 def nova_refusing(rule: str) -> Iterator[None]:
     """Let Nova's policy allow something to nobody; Nova reads that file again when it changes."""
     path = home() / "etc" / "nova" / "policy.yaml"

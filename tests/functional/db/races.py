@@ -10,6 +10,7 @@ from typing import Any
 
 from oslo_config import cfg
 
+from tests.fakes.cloud import LOGIN_OPTIONS
 from tests.functional.db import world
 from warre_blazar import conf, exceptions
 from warre_blazar.db import session
@@ -119,6 +120,7 @@ def _process(
 ) -> None:
     cfg.CONF([], default_config_files=[])
     conf.register(cfg.CONF)
+    cfg.CONF.register_opts(LOGIN_OPTIONS, group="oslo_limit")
     cfg.CONF.set_override("connection", url, group="database")
     for name, value in options.items():
         group, _, option = name.rpartition(".")

@@ -106,7 +106,7 @@ def hold(flavor: Flavor, when: Span, count: int, cleaning: datetime.timedelta) -
     wanted = world.request(flavor, when, count, cleaning=cleaning)
     lease = world.add_lease(when)
     try:
-        reservations._claim(lease.reservation_id, wanted)
+        reservations._claim(lease.reservation_id, wanted, None)
     except exceptions.WarreError:
         db_api.lease_destroy(lease.id)
     else:

@@ -12,8 +12,8 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar import exceptions
 from warre_blazar.db import hosts, session
-from warre_blazar.db import reservations as stored
-from warre_blazar.services import access, flavors, freeslots, reservations, windows
+from warre_blazar.db import quotas as stored
+from warre_blazar.services import access, flavors, freeslots, quotas, reservations, windows
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -120,13 +120,14 @@ def shows() -> dict[str, Callable[[], Any]]:
         "reservation": lambda: reservations.get(found["reservations"][-1][0].id, None),
         "window": lambda: windows.get(found["windows"][-1].id),
         "usage": usage,
+        "limits of all projects": lambda: quotas.of_all_projects(world.QUOTA),
         "free slots": lambda: freeslots.find(question),
     }
 
 
-def usage() -> tuple[int, int]:
+def usage() -> Any:
     with session.reader() as db:
-        return stored.usage(db, world.PROJECT)
+        return stored.usage_by_project(db, ["flavor:slot"])
 
 
 def counts(engine: sa.Engine, asked: dict[str, Callable[[], Any]]) -> dict[str, int]:

@@ -11,12 +11,15 @@ from tests.fakes.cloud import Cloud
 from warre_blazar import exceptions
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import flavors, reservations
+from warre_blazar.services import flavors, quotas, reservations
 
 #: The present of these tests.
 NOW = datetime.datetime(2100, 1, 1)
 PROJECT = "project-alpha"
 NO_CLEANING = datetime.timedelta(0)
+#: Counts as it does unless configured otherwise, and refuses nothing.
+NO_QUOTA = quotas.Rule(frozenset({"flavor:slot"}), enforced=False)
+QUOTA = dataclasses.replace(NO_QUOTA, enforced=True)
 
 _numbers = itertools.count(1)
 
@@ -166,6 +169,13 @@ def set_status(lease: Lease, status: str) -> None:
         db_api.reservation_update(lease.reservation_id, {"status": of_reservation[status]})
 
 
+def terms(
+    cleaning: datetime.timedelta = NO_CLEANING, rule: quotas.Rule = NO_QUOTA
+) -> reservations.Terms:
+    """A site's terms for a caller without special roles."""
+    return reservations.Terms(cleaning, rule)
+
+
 def request(
     flavor: Flavor | str,
     span: Span,
@@ -174,10 +184,11 @@ def request(
     project_id: str = PROJECT,
     cleaning: datetime.timedelta = NO_CLEANING,
     now: datetime.datetime = NOW,
+    rule: quotas.Rule = NO_QUOTA,
 ) -> reservations.Request:
     """What somebody wants to book."""
     ref = flavor if isinstance(flavor, str) else flavor.id
-    return reservations.Request(project_id, ref, count, span, now, cleaning)
+    return reservations.Request(project_id, ref, count, span, now, terms(cleaning, rule))
 
 
 def book(wanted: reservations.Request, lease: Lease | None = None) -> Lease:
@@ -209,12 +220,17 @@ def finish(lease: Lease, patience: float = 10) -> None:
     set_status(lease, "TERMINATED")
 
 
-def move(lease: Lease, span: Span, cleaning: datetime.timedelta = NO_CLEANING) -> Lease:
+def move(
+    lease: Lease,
+    span: Span,
+    cleaning: datetime.timedelta = NO_CLEANING,
+    rule: quotas.Rule = NO_QUOTA,
+) -> Lease:
     """Move a lease as Blazar's manager does: promise, write, and its status back on a refusal."""
     before = db_api.lease_get(lease.id)["status"]
     db_api.lease_update(lease.id, {"status": "UPDATING"})
     try:
-        reservations.move(lease.reservation_id, span, cleaning)
+        reservations.move(lease.reservation_id, span, terms(cleaning, rule))
     except exceptions.WarreError:
         db_api.lease_update(lease.id, {"status": before})
         raise

@@ -1,4 +1,4 @@
-"""Keystone as the whole service uses it: people with tokens, trusts, limits."""
+"""Keystone as the whole service uses it: people with tokens, and trusts."""
 
 import uuid
 from typing import Any
@@ -14,8 +14,6 @@ PEOPLE = {
     "reader": ["reader"],
     "nobody": ["other"],
 }
-LIMITS = {"reservation": 1000, "hours": 100000}
-_ENDPOINT = "endpoint-blazar"
 
 
 def project_id(person: str) -> str:
@@ -35,49 +33,24 @@ class Identity(Keystone):
 
     routes = (
         *Keystone.routes,
-        ("GET", "/(?:v3/?)?", "versions"),
         ("GET", "/v3/auth/tokens", "check_token"),
         ("POST", "/v3/OS-TRUST/trusts", "create_trust"),
         ("DELETE", "/v3/OS-TRUST/trusts/([^/]+)", "delete_trust"),
-        ("GET", f"/v3/endpoints/{_ENDPOINT}", "show_endpoint"),
-        ("GET", "/v3/limits/model", "limit_model"),
-        ("GET", "/v3/limits", "list_limits"),
-        ("GET", "/v3/registered_limits", "list_registered_limits"),
     )
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.forget()
 
     def forget(self) -> None:
         """No trusts, and the limits as they were."""
+        super().forget()
         #: As they were asked for, by id.
         self.trusts: dict[str, dict[str, Any]] = {}
-        #: Defaults by resource name; and by (project id, name).
-        self.registered = dict(LIMITS)
-        self.limits: dict[tuple[str, str], int] = {}
 
     def options(self) -> dict[str, dict[str, str]]:
         """Options by group that lead Keystone's middleware and oslo.limit here."""
-        service = {
-            "auth_type": "password",
-            "auth_url": f"{self.url}/v3",
-            "username": "blazar",
-            "password": self.password,
-            "user_domain_id": "default",
-        }
         project = {"project_name": "service", "project_domain_id": "default"}
         return {
-            "keystone_authtoken": {**service, **project, "www_authenticate_uri": self.url},
-            "oslo_limit": {**service, "system_scope": "all", "endpoint_id": _ENDPOINT},
+            "keystone_authtoken": {**self.login(), **project, "www_authenticate_uri": self.url},
+            "oslo_limit": self.limit_options(),
         }
-
-    def versions(self, request: Request) -> Answer:
-        links = [{"rel": "self", "href": f"{self.url}/v3/"}]
-        version = {"id": "v3.14", "status": "stable", "links": links}
-        if "v3" in request.path:
-            return Answer(200, {"version": version})
-        return Answer(300, {"versions": {"values": [version]}})
 
     def log_in(self, request: Request) -> Answer:
         answer = super().log_in(request)
@@ -121,47 +94,3 @@ class Identity(Keystone):
             raise Refusal(404, "Could not find trust")
         del self.trusts[trust_id]
         return Answer(204)
-
-    def show_endpoint(self, request: Request) -> Answer:
-        shown = {
-            "id": _ENDPOINT,
-            "service_id": "service-blazar",
-            "region_id": "RegionOne",
-            "interface": "public",
-            "url": "http://blazar.example",
-            "enabled": True,
-        }
-        return Answer(200, {"endpoint": shown})
-
-    def limit_model(self, request: Request) -> Answer:
-        return Answer(200, {"model": {"name": "flat", "description": ""}})
-
-    def list_registered_limits(self, request: Request) -> Answer:
-        shown = [
-            {
-                "id": name,
-                "service_id": "service-blazar",
-                "region_id": "RegionOne",
-                "resource_name": name,
-                "default_limit": limit,
-            }
-            for name, limit in self.registered.items()
-            if request.query.get("resource_name") in (None, name)
-        ]
-        return Answer(200, {"registered_limits": shown})
-
-    def list_limits(self, request: Request) -> Answer:
-        shown = [
-            {
-                "id": f"{project}-{name}",
-                "service_id": "service-blazar",
-                "region_id": "RegionOne",
-                "project_id": project,
-                "resource_name": name,
-                "resource_limit": limit,
-            }
-            for (project, name), limit in self.limits.items()
-            if request.query.get("project_id") in (None, project)
-            and request.query.get("resource_name") in (None, name)
-        ]
-        return Answer(200, {"limits": shown})

@@ -134,7 +134,11 @@ class Site:
                     "sqlite_synchronous": "false",
                 },
                 "manager": {"plugins": "flavor.slot.plugin"},
-                "enforcement": {"enabled_filters": "FlavorMaxLengthFilter"},
+                "enforcement": {
+                    "enabled_filters": "FlavorMaxLengthFilter,ProjectQuotaFilter",
+                    # A test's limits hold at once.
+                    "project_quota_cache_time": "0",
+                },
                 "api": {
                     "api_v2_controllers": "flavors,flavorprojects,reservations,"
                     "maintenancewindows,limits,warre"
@@ -170,6 +174,7 @@ class Site:
             for table in reversed(models.metadata.sorted_tables):
                 connection.execute(table.delete())
         self.cloud.clear()
+        limits._remembered.clear()
         self.set_time(NOW)
 
     @staticmethod

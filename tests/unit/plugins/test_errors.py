@@ -49,6 +49,7 @@ SAMPLES = [
     exceptions.AccessNotFound("a1"),
     exceptions.InMaintenance(),
     exceptions.LimitsNotRegistered("hours"),
+    exceptions.QuotaExceeded([{"resource": "hours", "limit": 9, "used": 8, "asked": 2}]),
 ]
 
 # What v1 answers to a new booking; all that isn't here is 400, as it is with Warre.
@@ -58,6 +59,8 @@ STATUS = {
     "try_again": 409,
     "service_refused": 502,
     "service_unavailable": 503,
+    "limits_not_registered": 503,
+    "quota_exceeded": 413,
 }
 # And to a change, where only the types that Blazar knows not to be fatal can be used.
 STATUS_OF_CHANGE = {"fixed_value": 409}

@@ -39,7 +39,11 @@ def configure(layout: Layout, endpoint_id: str) -> None:
                 "minutes_before_end_lease": 0,
             },
             "api": {"api_v2_controllers": ",".join(offered["controllers"] or _STOCK_CONTROLLERS)},
-            "enforcement": {"enabled_filters": ",".join(offered["filters"])},
+            "enforcement": {
+                "enabled_filters": ",".join(offered["filters"]),
+                # Whoever changes a limit here wants to see it hold.
+                "project_quota_cache_time": 2,
+            },
             "oslo_limit": {
                 **_system_login(layout),
                 "endpoint_id": endpoint_id,

@@ -4,17 +4,14 @@ import datetime
 from typing import Any
 
 import pecan
-from oslo_config import cfg
 from oslo_utils import timeutils
 
-from warre_blazar import exceptions, policy
+from warre_blazar import exceptions, policy, terms
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.timeline import Span
 from warre_blazar.policies import flavors as policies
 from warre_blazar.services import flavors, freeslots
-
-cfg.CONF.import_opt("cleaning_time", "blazar.config")
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
@@ -75,7 +72,7 @@ class FlavorsController(base.Controller):
             count=query.get("count", 1),
             window=window,
             now=now,
-            cleaning=datetime.timedelta(minutes=cfg.CONF.cleaning_time),
+            cleaning=terms.cleaning(),
         )
         return [views.span(s) for s in freeslots.find(question)]
 

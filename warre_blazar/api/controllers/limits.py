@@ -4,13 +4,13 @@ from typing import Any
 
 import pecan
 
-from warre_blazar import exceptions, policy
+from warre_blazar import exceptions, policy, terms
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
 from warre_blazar.policies import limits as policies
-from warre_blazar.services import limits
+from warre_blazar.services import quotas
 
-QUERY = {"project_id": parsing.word}
+QUERY = {"project_id": parsing.word, "all_projects": parsing.boolean, **base.PAGING}
 
 
 class LimitsController(base.Controller):
@@ -23,9 +23,20 @@ class LimitsController(base.Controller):
         context = base.context()
         policy.authorise(context, policies.GET)
         query = parsing.query(pecan.request, QUERY)
+        if query.get("all_projects"):
+            policy.authorise(context, policies.GET_OTHER)
+            return _of_all_projects(query)
         project_id = query.get("project_id", context.project_id)
         if not project_id:
             raise exceptions.InvalidField("project_id", "expected, for a token without a project")
         if project_id != context.project_id:
             policy.authorise(context, policies.GET_OTHER)
-        return views.limits(limits.of_project(project_id))
+        return views.limits(quotas.of_project(terms.quota_rule(), project_id))
+
+
+def _of_all_projects(query: dict[str, Any]) -> Any:
+    limit, offset = base.page_of(query)
+    found = quotas.of_all_projects(terms.quota_rule())
+    end = None if limit is None else offset + limit
+    page = [views.project_limits(each) for each in found[offset:end]]
+    return base.listing(page, len(found), limit, offset)

@@ -1,13 +1,11 @@
 """/reservations"""
 
-import datetime
 from typing import Any
 
 import pecan
-from oslo_config import cfg
 from oslo_utils import timeutils
 
-from warre_blazar import exceptions, policy
+from warre_blazar import exceptions, policy, terms
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.reservations import Reservation
@@ -15,8 +13,6 @@ from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
 from warre_blazar.policies import reservations as policies
 from warre_blazar.services import bookings, reservations
-
-cfg.CONF.import_opt("cleaning_time", "blazar.config")
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
@@ -63,8 +59,7 @@ class ReservationsController(base.Controller):
             count=values.get("instance_count", 1),
             span=Span(values["start"], values["end"]),
             now=timeutils.utcnow(),
-            cleaning=datetime.timedelta(minutes=cfg.CONF.cleaning_time),
-            in_windows=policy.allows(context, policies.IN_WINDOW),
+            terms=terms.of(context),
         )
         return views.reservation(*bookings.create(_caller(), request))
 
@@ -74,7 +69,7 @@ class ReservationsController(base.Controller):
         found, _ = _find(policies.UPDATE, reservation_id)
         parsing.query(pecan.request, {})
         values = parsing.body(pecan.request, schemas.RESERVATION_UPDATE)
-        done = bookings.move(_caller(), found, values["end"])
+        done = bookings.move(_caller(), found, values["end"], terms.of(base.context()))
         moved = reservations.get(found.id, None)
         return base.reply(200 if done else 202, views.reservation(*moved))
 

@@ -1,0 +1,239 @@
+"""Quotas from Keystone's own limits: booking up to them, extending past them, getting back."""
+
+import datetime
+import json
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+from keystoneauth1 import exceptions as ks_exc
+
+from tests.fakes.service import Answer, Request, Service
+from tests.functional.cloud import devcloud, world
+from tests.functional.cloud.conftest import Offer
+from tests.functional.cloud.people import Person
+from tests.functional.cloud.records import Records
+from tests.functional.cloud.waiting import until
+
+#: Seconds that the dev cloud remembers limits, and a little.
+_REMEMBERED = 2.5
+
+
+class Limits:
+    """A project's limits, set as an operator does."""
+
+    def __init__(self, project: str) -> None:
+        self.project = project
+        self._ids: dict[str, str] = {}
+
+    def set(self, **limits: int) -> None:
+        for name, value in limits.items():
+            if name in self._ids:
+                # Made anew, since "limit set --resource-limit 0" changes nothing.
+                _openstack("limit", "delete", self._ids[name])
+            where = ("--project", self.project, "--service", "reservation", "--region", "RegionOne")
+            words = ("limit", "create", *where, "--resource-limit", str(value), name)
+            self._ids[name] = json.loads(_openstack(*words, "-f", "json"))["id"]
+        time.sleep(_REMEMBERED)
+
+    def remove(self, admin: Person) -> None:
+        identity = admin.cloud.identity
+        for limit in identity.limits(project_id=identity.find_project(self.project).id):
+            identity.delete_limit(limit)
+
+
+def _openstack(*words: str) -> str:
+    return devcloud.run("openstack", *words, user="admin")
+
+
+@pytest.fixture
+def limits(admin: Person) -> Iterator[Limits]:
+    """Beta's, until the test is over."""
+    made = Limits("beta")
+    made.remove(admin)
+    yield made
+    made.remove(admin)
+
+
+def _standing(who: Person, query: str = "") -> tuple[int, int]:
+    """Reservations and hours used."""
+    found = who.asks("GET", f"/v2/limits/{query}")["absolute"]
+    return found["totalReservationsUsed"], found["totalHoursUsed"]
+
+
+def _exceeded(answer: requests.Response) -> list[str]:
+    """The limits by which v2 refused."""
+    assert answer.status_code == 413, answer.text
+    assert answer.json()["code"] == "quota_exceeded"
+    return [each["resource"] for each in answer.json()["detail"]["exceeded"]]
+
+
+def test_up_to_the_limit_and_back(
+    admin: Person, beta: Person, offer: Offer, records: Records, limits: Limits
+) -> None:
+    flavor = offer(slots=9)
+    reservations, hours = _standing(beta)
+    limits.set(reservation=reservations + 1, hours=hours + 3)
+    running = world.becomes(beta, world.booked_now(beta, flavor), "ACTIVE")
+
+    body = {"flavor_id": flavor["id"], **world.far().v2}
+    for path in ("/v2/reservations/", "/v2/warre/v1/reservations/"):
+        assert _exceeded(beta.ask("POST", path, body)) == ["reservation"]
+    refused = beta.ask("POST", "/v1/leases", world.lease_body(world.far(), world.slot(flavor)))
+    assert refused.status_code == 413, refused.text
+    used = f"reservation: 1 asked, {reservations + 1} of {reservations + 1} used"
+    assert used in refused.json()["error_message"]
+
+    limits.set(reservation=reservations + 5)
+    world.booked(beta, flavor, world.far(2))
+    assert _standing(beta) == (reservations + 2, hours + 3)
+
+    server = beta.boots(running["compute_flavor"], "functional-quota")
+    assert until("a server", lambda: beta.server_settles(server)).status == "ACTIVE"
+    period = world.Period.of(running)
+    before = records.dump()
+    path = f"/v2/reservations/{running['id']}/"
+    assert _exceeded(beta.ask("PATCH", path, {"end": period.moved(end=1).v2["end"]})) == ["hours"]
+    lease = f"/v1/leases/{running['lease_id']}"
+    refused = beta.ask("PUT", lease, period.moved(end=1).v1)
+    assert refused.status_code == 400, refused.text
+    told = f"hours: 1 asked, {hours + 3} of {hours + 3} used"
+    assert told in refused.json()["error_message"]
+    assert _without_times(records.dump()) == _without_times(before)
+    assert world.show(beta, running) == running
+    assert beta.asks("GET", lease)["lease"]["status"] == "ACTIVE"
+    assert beta.cloud.compute.get_server(server.id).status == "ACTIVE"
+
+    assert _exceeded(world.book(beta, flavor, world.far())) == ["hours"]
+    beta.asks("DELETE", path, want=204)
+    world.booked(beta, flavor, world.far())
+    assert _standing(beta) == (reservations + 2, hours + 3)
+    query = f"?project_id={beta.cloud.current_project_id}"
+    assert _standing(admin, query) == (reservations + 2, hours + 3)
+    everybody = admin.asks("GET", "/v2/limits/?all_projects=true")["results"]
+    mine = [e for e in everybody if e["project_id"] == beta.cloud.current_project_id]
+    assert [e["absolute"]["totalHoursUsed"] for e in mine] == [hours + 3]
+
+
+def _without_times(dump: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Blazar notes when it last looked at a lease; dates and states are looked at by themselves."""
+    return {table: rows for table, rows in dump.items() if table != "leases"}
+
+
+def test_none_and_unlimited(beta: Person, offer: Offer, limits: Limits) -> None:
+    flavor = offer()
+    limits.set(reservation=0, hours=-1)
+    assert _exceeded(world.book(beta, flavor, world.far())) == ["reservation"]
+    limits.set(reservation=-1, hours=0)
+    assert _exceeded(world.book(beta, flavor, world.far())) == ["hours"]
+    limits.set(hours=-1)
+    world.booked(beta, flavor, world.far(20))
+
+
+def test_what_the_operator_did_not_register(admin: Person, beta: Person, offer: Offer) -> None:
+    flavor = offer()
+    identity = admin.cloud.identity
+    registered = next(r for r in identity.registered_limits() if r.resource_name == "hours")
+    identity.delete_registered_limit(registered)
+    try:
+        # Until what is remembered has been forgotten.
+        refused = until(
+            "it to be noticed",
+            lambda: [a for a in [world.book(beta, flavor, world.far())] if a.status_code != 200],
+        )[0]
+        assert (refused.status_code, refused.json()["code"]) == (503, "limits_not_registered")
+        assert "hours" in refused.json()["error_message"]
+    finally:
+        limit = str(registered.default_limit)
+        config = str(devcloud.home() / "etc" / "blazar" / "blazar.conf")
+        words = ("--config-file", config, "quota", "register", "--hours", limit)
+        told = devcloud.run("warre-blazar-manage", *words, user="admin")
+    assert f"hours: {limit} (was not registered)" in told
+    world.booked(beta, flavor, world.far())
+
+
+def test_a_project_that_is_gone(admin: Person, offer: Offer, records: Records) -> None:
+    name, identity = world.unique("functional"), admin.cloud.identity
+    project = identity.create_project(name=name, domain_id="default")
+    user = identity.create_user(
+        name=name,
+        password=os.environ["OS_PASSWORD"],
+        domain_id="default",
+        default_project_id=project.id,
+    )
+    identity.assign_project_role_to_user(project, user, identity.find_role("member"))
+    somebody = Person(name)
+    booked = world.booked(somebody, offer(), world.far(2))
+    identity.update_user(user, is_enabled=False)
+    with pytest.raises(ks_exc.Unauthorized):
+        somebody.ask("GET", "/v2/limits/")
+    path = f"/v2/reservations/{booked['id']}/"
+    longer = {"end": world.Period.of(booked).moved(end=1).v2["end"]}
+    refused = admin.ask("PATCH", path, longer)
+    assert refused.status_code >= 400
+    assert "Keystone" in refused.json()["error_message"], refused.text
+    identity.delete_user(user)
+    identity.delete_project(project)
+    # What was booked is charged as before, and isn't lost by the extension that couldn't be.
+    assert _standing(admin, f"?project_id={project.id}") in [(1, 2), (0, 0)]
+    [lease_id] = {r["lease_id"] for r in records.rows("reservations", id=booked["id"])}
+    assert records.rows("leases", id=lease_id)[0]["end_date"] == world.Period.of(
+        booked
+    ).end.replace(tzinfo=None)
+    until(
+        "its lease to go on",
+        lambda: (
+            records.age_leases([booked["id"]], datetime.timedelta(hours=1))
+            or world.show(admin, booked)["status"] == "ALLOCATED"
+        ),
+    )
+    assert _standing(admin, f"?project_id={project.id}") == (1, 2)
+
+
+class _Bouncer(Service):
+    """An external service that turns some leases away."""
+
+    routes = (("POST", "/(check-create|check-update|on-end)", "check"),)
+
+    def check(self, request: Request, what: str) -> Answer:
+        if request.body["lease"].get("name") == "unwelcome":
+            return Answer(403, {"message": "The bouncer said no"})
+        return Answer(204)
+
+
+def test_beside_blazars_own_filters(beta: Person, offer: Offer, limits: Limits) -> None:
+    long, short = offer(max_length_hours=100), offer(max_length_hours=1)
+    limits.set(hours=_standing(beta)[1] + 10)
+    bouncer = _Bouncer()
+    options = {
+        "enabled_filters": "MaxLeaseDurationFilter,ExternalServiceFilter,FlavorMaxLengthFilter,"
+        "ProjectQuotaFilter",
+        "max_lease_duration": str(6 * 3600),
+        "external_service_base_endpoint": bouncer.url,
+    }
+
+    def refusal(hours: int, flavor: dict[str, Any], amount: int = 1, **changes: Any) -> str:
+        """What v1 says, which leaves everything to the manager."""
+        body = world.lease_body(world.far(hours), world.slot(flavor, amount), **changes)
+        answer = beta.ask("POST", "/v1/leases", body)
+        assert 400 <= answer.status_code < 500, answer.text
+        return answer.json()["error_message"]
+
+    with devcloud.enforcing(options):
+        assert "maximum lease duration" in refusal(7, long)
+        assert "The bouncer said no" in refusal(1, long, name="unwelcome")
+        assert "max allowed is 1 hours" in refusal(2, short)
+        assert "hours: 12 asked" in refusal(6, long, amount=2)
+        made = world.booked(beta, long, world.far(2))
+        lease = f"/v1/leases/{made['lease_id']}"
+        period = world.Period.of(made)
+        assert beta.ask("PUT", lease, period.moved(end=9).v1).status_code == 400
+        assert world.show(beta, made) == made
+        beta.asks("PUT", lease, period.moved(end=1).v1)
+        beta.asks("DELETE", f"/v2/reservations/{made['id']}/", want=204)
+    asked = {line.rpartition("/")[2] for line in bouncer.requests}
+    assert asked == {"check-create", "check-update", "on-end"}
+    bouncer.stop()

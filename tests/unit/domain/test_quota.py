@@ -1,0 +1,40 @@
+"""What a quota lets pass."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from warre_blazar import exceptions
+from warre_blazar.domain import quota
+from warre_blazar.domain.quota import Amount
+
+limits = st.builds(Amount, st.integers(-1, 5), st.integers(-1, 5))
+amounts = st.builds(Amount, st.integers(0, 6), st.integers(0, 6))
+
+
+@given(limits, amounts, amounts)
+def test_passes_what_stays_within_each_limit_or_asks_for_none_of_it(limit, used, asked):
+    names = [
+        name
+        for name, allowed in limit.by_name().items()
+        if asked.by_name()[name]
+        and allowed != -1
+        and used.by_name()[name] + asked.by_name()[name] > allowed
+    ]
+    if not names:
+        quota.check(limit, used, asked)
+        return
+    with pytest.raises(exceptions.QuotaExceeded) as caught:
+        quota.check(limit, used, asked)
+    assert [each["resource"] for each in caught.value.detail["exceeded"]] == names
+
+
+def test_a_refusal_tells_all():
+    with pytest.raises(exceptions.QuotaExceeded) as caught:
+        quota.check(Amount(1, 10), Amount(1, 9), Amount(1, 4))
+    assert caught.value.detail["exceeded"] == [
+        {"resource": "reservation", "limit": 1, "used": 1, "asked": 1},
+        {"resource": "hours", "limit": 10, "used": 9, "asked": 4},
+    ]
+    for told in ("reservation: 1 asked, 1 of 1 used", "hours: 4 asked, 9 of 10 used"):
+        assert told in caught.value.message

@@ -1,0 +1,41 @@
+"""SQL that every kind of database spells its own way."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+
+class seconds_between(FunctionElement[int]):
+    """Whole seconds from one DateTime to another."""
+
+    name = "seconds_between"
+    type = sa.Integer()
+    inherit_cache = True
+
+
+def hours_between(
+    start: sa.ColumnElement[Any], end: sa.ColumnElement[Any]
+) -> sa.ColumnElement[int]:
+    """Hours from one DateTime to another, a started one counted whole, as ``Span.hours``."""
+    return (seconds_between(start, end) + 3599) // 3600
+
+
+@compiles(seconds_between, "mysql")
+@compiles(seconds_between, "mariadb")
+def _mysql(element: Any, compiler: Any, **options: Any) -> str:
+    start, end = (compiler.process(c, **options) for c in element.clauses)
+    return f"TIMESTAMPDIFF(SECOND, {start}, {end})"
+
+
+@compiles(seconds_between, "postgresql")
+def _postgresql(element: Any, compiler: Any, **options: Any) -> str:
+    start, end = (compiler.process(c, **options) for c in element.clauses)
+    return f"CAST(EXTRACT(EPOCH FROM ({end} - {start})) AS INTEGER)"
+
+
+@compiles(seconds_between, "sqlite")
+def _sqlite(element: Any, compiler: Any, **options: Any) -> str:
+    start, end = (compiler.process(c, **options) for c in element.clauses)
+    return f"(CAST(STRFTIME('%s', {end}) AS INTEGER) - CAST(STRFTIME('%s', {start}) AS INTEGER))"

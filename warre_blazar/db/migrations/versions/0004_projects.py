@@ -1,0 +1,22 @@
+"""The generations by which projects' quotas are claimed."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import mysql
+
+revision = "0004"
+down_revision = "0003"
+
+
+def upgrade() -> None:
+    exact = mysql.VARCHAR(255, charset="utf8mb4", collation="utf8mb4_bin")
+    project_id = sa.String(255).with_variant(exact, "mysql", "mariadb")
+    op.create_table(
+        "warre_projects",
+        sa.Column("project_id", project_id, primary_key=True),
+        sa.Column("generation", sa.Integer, nullable=False),
+    )
+
+
+def downgrade() -> None:
+    op.drop_table("warre_projects")
