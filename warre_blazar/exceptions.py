@@ -236,6 +236,18 @@ class InMaintenance(WarreError):
         super().__init__("Reservation conflicts with a maintenance window")
 
 
+class OwnerGone(WarreError):
+    """Keystone no longer lets Blazar act for the user who booked."""
+
+    code = "owner_gone"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The user who booked this, or their project, is disabled or deleted: it stays as it "
+            "is until its end, or is deleted"
+        )
+
+
 class QuotaExceeded(WarreError):
     """A booking or an extension would take a project over its quota.
 

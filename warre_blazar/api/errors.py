@@ -19,6 +19,7 @@ STATUS: dict[str, int] = {
     "window_conflict": 409,
     "access_exists": 409,
     "lease_shared": 409,
+    "owner_gone": 409,
     "fixed_value": 409,
     "conflict": 409,
     "try_again": 409,

@@ -227,7 +227,14 @@ OPERATIONS = (
         _RESERVATION,
         "Extend or shorten a reservation; 202: that goes on.",
         {200: _ref("Reservation"), 202: _ref("Reservation")},
-        ("invalid_state", "lease_shared", "reservation_not_found", *_BOOKABLE, *_MANAGER),
+        (
+            "invalid_state",
+            "lease_shared",
+            "owner_gone",
+            "reservation_not_found",
+            *_BOOKABLE,
+            *_MANAGER,
+        ),
         body="ReservationUpdate",
     ),
     Operation(

@@ -29,6 +29,8 @@ _MODULES = [
     "warre_blazar.plugins.errors",
 ]
 _SERVICE = "The reservation manager"
+# What Keystone says to a trust whose user or project is disabled or deleted.
+_TRUST_REFUSALS = {"NotFound", "Forbidden", "Unauthorized"}
 _CODES = {403: "forbidden", 404: "not_found", 409: "conflict"}
 
 
@@ -51,6 +53,8 @@ def _refusals() -> Iterator[None]:
     except messaging.RemoteError as error:
         LOG.error("The manager failed: %s %s", error.exc_type, error.value)
         name = error.exc_type or ""
+        if name in _TRUST_REFUSALS:
+            raise exceptions.OwnerGone from error
         if hasattr(ks_exc, name):
             raise exceptions.ServiceUnavailable("Keystone", name) from error
         if hasattr(db_exc, name):
@@ -95,7 +99,7 @@ def create_lease(context: Mapping[str, Any], values: Mapping[str, Any]) -> dict[
 def update_lease(context: Mapping[str, Any], lease_id: str, values: Mapping[str, Any]) -> None:
     """Change a lease.
 
-    :raises Refused, ServiceUnavailable, ServiceRefused, NoAnswer:
+    :raises Refused, OwnerGone, ServiceUnavailable, ServiceRefused, NoAnswer:
     """
     with _refusals():
         _client().call(dict(context), "update_lease", lease_id=lease_id, values=dict(values))
@@ -104,7 +108,7 @@ def update_lease(context: Mapping[str, Any], lease_id: str, values: Mapping[str,
 def delete_lease(context: Mapping[str, Any], lease_id: str) -> None:
     """Delete a lease, its servers too.
 
-    :raises Refused, ServiceUnavailable, ServiceRefused, NoAnswer:
+    :raises Refused, OwnerGone, ServiceUnavailable, ServiceRefused, NoAnswer:
     """
     with _refusals():
         _client().call(dict(context), "delete_lease", lease_id=lease_id)

@@ -27,9 +27,14 @@ class GivenUp:
     event_id: str
     event_type: str
     event_status: str
+    due: datetime.datetime
     lease_id: str
     lease_status: str
     lease_before: str
+
+    @property
+    def is_end(self) -> bool:
+        return self.event_type == _END[0]
 
 
 def given_up(
@@ -58,7 +63,7 @@ def given_up(
             sa.or_(_R.c.resource_type != "flavor:slot", _R.c.status.not_in(undone)),
         )
         query = (
-            sa.select(_E.c.id, _E.c.status, _L.c.id, _L.c.status)
+            sa.select(_E.c.id, _E.c.status, _E.c.time, _L.c.id, _L.c.status)
             .select_from(_E.join(_L, _L.c.id == _E.c.lease_id))
             .where(
                 _E.c.event_type == event_type,
@@ -68,26 +73,40 @@ def given_up(
                 sa.not_(others),
             )
         )
-        for event_id, event_status, lease_id, lease_status in db.execute(query):
+        for event_id, event_status, due, lease_id, lease_status in db.execute(query):
             found.append(
-                GivenUp(event_id, event_type, event_status, lease_id, lease_status, before)
+                GivenUp(event_id, event_type, event_status, due, lease_id, lease_status, before)
             )
     return found
 
 
 def give_back(db: Session, event: GivenUp) -> bool:
     """Let Blazar run the event again; whether it was still given up."""
+    return _settle(db, event, event.lease_before, "UNDONE")
+
+
+def finish(db: Session, event: GivenUp) -> bool:
+    """Let a lease be over that Blazar couldn't end; whether it was still given up."""
+    if not _settle(db, event, "TERMINATED", "DONE"):
+        return False
+    mine = sa.select(_R.c.id).where(_R.c.lease_id == event.lease_id)
+    db.execute(_A.delete().where(_A.c.reservation_id.in_(mine)))
+    db.execute(_R.update().where(_R.c.lease_id == event.lease_id).values(status="deleted"))
+    return True
+
+
+def _settle(db: Session, event: GivenUp, lease_status: str, event_status: str) -> bool:
     lease = db.execute(
         _L.update()
         .where(_L.c.id == event.lease_id, _L.c.status == event.lease_status)
-        .values(status=event.lease_before)
+        .values(status=lease_status)
     )
     if lease.rowcount != 1:  # type: ignore[attr-defined]
         return False
     db.execute(
         _E.update()
         .where(_E.c.id == event.event_id, _E.c.status == event.event_status)
-        .values(status="UNDONE")
+        .values(status=event_status)
     )
     return True
 

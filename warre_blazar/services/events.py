@@ -23,10 +23,17 @@ _GIVE_UP = datetime.timedelta(days=1)
 
 
 def repeat_given_up(now: datetime.datetime) -> None:
-    """Give Blazar back the starts and ends that it can safely run again."""
+    """Give Blazar back the starts and ends that it can safely run again.
+
+    One that is due for long ends here: Blazar can't end what belongs to a user who is gone. What
+    Nova has of it goes by its note.
+    """
     with session.writer() as db:
         for event in events.given_up(db, now - _PAUSE, now - _STUCK, now - _GIVE_UP):
-            if events.give_back(db, event):
+            if event.is_end and event.due < now - _STUCK:
+                if events.finish(db, event):
+                    LOG.warning("Lease %s is ended without Blazar", event.lease_id)
+            elif events.give_back(db, event):
                 LOG.warning("The %s of lease %s is tried again", event.event_type, event.lease_id)
 
 

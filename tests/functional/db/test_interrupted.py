@@ -87,3 +87,22 @@ def test_what_is_in_error_for_another_reason(lease: world.Lease, of: str):
         db_api.reservation_create(values)
     events.restore_interrupted(later(LONG))
     assert status(lease) == "ERROR"
+
+
+@pytest.mark.parametrize(("late", "becomes"), [(SOON, "ACTIVE"), (LONG, "TERMINATED")])
+def test_an_end_that_blazar_gave_up(
+    cloud: Cloud, lease: world.Lease, late: datetime.timedelta, becomes: str
+):
+    """Tried again, and after a while done without Blazar, servers and all."""
+    world.begin(lease)
+    cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    due = timeutils.utcnow() - late + datetime.timedelta(minutes=2)
+    world.write_dates(lease, world.Span(due - LONG, due))
+    set_event(lease, "end_lease", "ERROR")
+    db_api.lease_update(lease.id, {"status": "ERROR"})
+    db_api.reservation_update(lease.reservation_id, {"status": "active"})
+    events.repeat_given_up(later(datetime.timedelta(minutes=2)))
+    assert status(lease) == becomes
+    for _ in range(2):  # the first time it asks Nova for the servers' deletion
+        backing.reconcile()
+    assert cloud.is_clean() == (becomes == "TERMINATED")

@@ -49,6 +49,7 @@ SAMPLES = [
     exceptions.AccessNotFound("a1"),
     exceptions.InMaintenance(),
     exceptions.LimitsNotRegistered("hours"),
+    exceptions.OwnerGone(),
     exceptions.QuotaExceeded([{"resource": "hours", "limit": 9, "used": 8, "asked": 2}]),
 ]
 
