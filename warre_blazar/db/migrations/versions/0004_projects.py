@@ -1,4 +1,4 @@
-"""The generations by which projects' quotas are claimed."""
+"""The generations by which projects' quotas are claimed, and an index for what they hold."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,6 +6,8 @@ from sqlalchemy.dialects import mysql
 
 revision = "0004"
 down_revision = "0003"
+
+_INDEX, _COLUMNS = "ix_warre_leases_usage", ["project_id", "status", "start_date", "end_date"]
 
 
 def upgrade() -> None:
@@ -16,7 +18,9 @@ def upgrade() -> None:
         sa.Column("project_id", project_id, primary_key=True),
         sa.Column("generation", sa.Integer, nullable=False),
     )
+    op.create_index(_INDEX, "leases", _COLUMNS)
 
 
 def downgrade() -> None:
+    op.drop_index(_INDEX, "leases")
     op.drop_table("warre_projects")
