@@ -21,7 +21,7 @@ from oslo_messaging._drivers import common as driver_common
 from oslo_messaging._drivers import impl_fake
 from oslo_utils import timeutils
 
-from tests.fakes.cloud import Cloud
+from tests.fakes.cloud import LOGIN_OPTIONS, Cloud
 from tests.fakes.nova import Nova
 from tests.fakes.placement import Placement
 from tests.unit.api.identity import Identity
@@ -122,6 +122,9 @@ class Site:
         facade_wrapper._clear_engine()
         self._forget_caches()
         cfg.CONF.reset()
+        # Registered when somebody logged in, and required of all tests after.
+        for group in ("keystone_authtoken", "oslo_limit"):
+            cfg.CONF.unregister_opts(LOGIN_OPTIONS, group=group)
 
     def _configuration(self) -> pathlib.Path:
         conf.register(cfg.CONF)
