@@ -4,6 +4,7 @@ Errors are ServiceUnavailable and ServiceRefused.
 """
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator, Mapping
 
 from novaclient import client as nova_client
@@ -87,6 +88,23 @@ def make_aggregate(name: str, metadata: Mapping[str, str]) -> int:
                 raise
         nova.aggregates.set_metadata(aggregate, dict(metadata))
         return int(aggregate.id)
+
+
+@dataclasses.dataclass(frozen=True)
+class Aggregate:
+    """An aggregate with the names of its compute services' hosts."""
+
+    name: str
+    hosts: frozenset[str]
+    metadata: Mapping[str, str]
+
+
+def aggregates() -> list[Aggregate]:
+    """All aggregates."""
+    with _nova() as nova:
+        return [
+            Aggregate(a.name, frozenset(a.hosts), dict(a.metadata)) for a in nova.aggregates.list()
+        ]
 
 
 def find_aggregate(name: str) -> int | None:
