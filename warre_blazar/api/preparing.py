@@ -5,6 +5,8 @@ can't read it answers with a text, or not at all (a form without its boundary); 
 the body themselves, and have an answer for everything.
 """
 
+import inspect
+
 import pecan
 import webob.exc
 from blazar.api.v2.controllers import V2Controller
@@ -19,12 +21,14 @@ REFUSAL = "warre.refusal"
 def install(ours: type[rest.RestController]) -> None:
     """Prepare each request to a controller of that class; Blazar has no place for it of its own."""
     stock = V2Controller._route
+    # Before Blazar 18 it takes the path alone, and Pecan finds the request by itself.
+    takes_request = "request" in inspect.signature(stock).parameters
 
     @pecan.expose()
     def _route(self: V2Controller, args: list[str], request: pecan.Request) -> object:
         if args and isinstance(getattr(self, args[0], None), ours):
             prepare(request)
-        return stock(self, args, request)
+        return stock(self, args, request) if takes_request else stock(self, args)
 
     V2Controller._route = _route
 

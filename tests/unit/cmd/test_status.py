@@ -1,4 +1,4 @@
-"""``warre-blazar-status upgrade check``: a set-up that is well, then each thing that can be wrong."""
+"""``warre-blazar-status upgrade check``: all is well, then each thing that can be wrong."""
 
 import importlib.metadata
 import pathlib
@@ -23,9 +23,7 @@ SUCCESS, WARNING, FAILURE = (
     upgradecheck.Code.WARNING,
     upgradecheck.Code.FAILURE,
 )
-CHECKS = {
-    name: check if callable(check) else None for name, check in status.Checks._upgrade_checks
-}
+CHECKS = {name: check if callable(check) else None for name, check in status.Checks._upgrade_checks}
 
 
 def outcome(name: str) -> tuple[upgradecheck.Code, str]:

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""As much of the program ``openstack`` as the devstack plugin asks of it, on a JSON file.
+
+The file, which ``FAKE_KEYSTONE`` names, has lists of things by what they are; a thing that another
+one hangs on can't be deleted.
+"""
+
+import json
+import os
+import pathlib
+import sys
+import uuid
+from typing import Any
+
+Thing = dict[str, str]
+#: Options that say what comes out; the plugin takes ids of lists and of what it makes.
+_OUTPUT = {"-f", "-c"}
+_COLUMNS = {"Type": "name", "Role": "name"}
+
+
+def parse(words: list[str]) -> tuple[list[str], Thing, list[str]]:
+    """Plain words, options by name, and the columns that are asked for."""
+    plain, options, columns = [], {}, []
+    rest = iter(words)
+    for word in rest:
+        if word == "-c":
+            columns.append(next(rest))
+        elif word in _OUTPUT:
+            next(rest)
+        elif word.startswith("--"):
+            options[word[2:]] = next(rest)
+        else:
+            plain.append(word)
+    return plain, options, columns
+
+
+def wanted(thing: Thing, options: Thing) -> bool:
+    return all(thing.get(name) == value for name, value in options.items())
+
+
+def resolve(state: dict[str, list[Thing]], options: Thing) -> Thing:
+    """The options with a service's type in place of its id."""
+    services = {s["id"]: s["name"] for s in state["service"]}
+    if options.get("service") in services:
+        return {**options, "service": services[options["service"]]}
+    return options
+
+
+def run(state: dict[str, list[Thing]], words: list[str]) -> Any:
+    plain, options, columns = parse(words)
+    options.pop("os-cloud")
+    verb = next(w for w in plain if w in ("show", "list", "create", "delete", "add", "remove"))
+    noun = " ".join(plain[: plain.index(verb)])
+    named = plain[plain.index(verb) + 1 :]
+    things = state.setdefault(noun, [])
+    options = resolve(state, options)
+    if verb == "list":
+        found = [t for t in things if wanted(t, options)]
+        return [" ".join(t[_COLUMNS.get(c, "id")] for c in columns) for t in found]
+    if verb == "show":
+        return [next(t["id"] for t in things if t["name"] == named[0])]
+    if verb in ("delete", "remove", "add"):
+        return change(state, noun, verb, named[0], options)
+    made = {"id": uuid.uuid4().hex, "name": named[-1], **options}
+    if noun == "service":
+        made["name"] = named[0]
+    elif noun == "endpoint":
+        service = resolve(state, {"service": named[0]})["service"]
+        made |= {"service": service, "interface": named[1], "url": named[2]}
+    else:
+        made["resource-name"] = named[0]
+        if any(wanted(t, {k: made[k] for k in ("service", "region", "name")}) for t in things):
+            sys.exit("409: a registered limit of that name is there")
+    things.append(made)
+    return [made["id"]]
+
+
+def change(
+    state: dict[str, list[Thing]], noun: str, verb: str, name: str, options: Thing
+) -> list[str]:
+    if noun == "role":
+        assigned = state.setdefault("role assignment", [])
+        thing = {"id": name, "name": name, "role": name, **options}
+        if verb == "add" and thing not in assigned:
+            assigned.append(thing)
+        elif verb == "remove":
+            assigned.remove(thing)
+        return []
+    things = state[noun]
+    thing = next(t for t in things if t["id"] == name)
+    hanging = [
+        t for t in state.get("limit", []) if t["resource-name"] == thing.get("resource-name")
+    ]
+    if noun == "registered limit" and hanging:
+        sys.exit("403: there are limits of projects")
+    things.remove(thing)
+    return []
+
+
+def main() -> None:
+    path = pathlib.Path(os.environ["FAKE_KEYSTONE"])
+    state = json.loads(path.read_text())
+    for line in run(state, sys.argv[1:]):
+        print(line)
+    path.write_text(json.dumps(state))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except StopIteration:
+        sys.exit("404: not found")

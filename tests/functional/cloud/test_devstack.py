@@ -1,0 +1,154 @@
+"""devstack/plugin.sh against a real Keystone, Nova and MariaDB, with the real programs.
+
+In a region of its own, whose user and endpoint are made as Blazar's plugin makes them, and with a
+database of its own: what the other tests use isn't touched.
+"""
+
+import configparser
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import openstack
+import pytest
+import sqlalchemy as sa
+from openstack.connection import Connection
+
+from tests.fakes.devstack import Devstack
+from tests.functional.cloud import devcloud
+from warre_blazar.db import migration
+
+REGION, USER, DATABASE = "devstack", "devstack-blazar", "devstack"
+_OURS = {"flavor.slot.plugin", "warre", "flavors", "FlavorMaxLengthFilter", "ProjectQuotaFilter"}
+
+
+@pytest.fixture(scope="module")
+def login() -> dict[str, Any]:
+    """The operator's, for the whole system."""
+    names = ("auth_url", "username", "password", "user_domain_id")
+    return {**{n: os.environ[f"OS_{n.upper()}"] for n in names}, "system_scope": "all"}
+
+
+@pytest.fixture(scope="module")
+def keystone(login: dict[str, Any]) -> Iterator[Connection]:
+    """A real one, with what Blazar's plugin has put there before."""
+    cloud = openstack.connect(
+        auth=login,
+        region_name=os.environ["OS_REGION_NAME"],
+        load_envvars=False,
+        load_yaml_config=False,
+    )
+    identity = cloud.identity
+    if not identity.find_region(REGION):
+        identity.create_region(id=REGION)
+    service = next(identity.services(type="reservation"))
+    user = identity.create_user(name=USER, password="secret", domain_id="default")
+    endpoint = identity.create_endpoint(
+        service_id=service.id, interface="public", url="http://127.0.0.1/v1", region_id=REGION
+    )
+    yield cloud
+    identity.delete_endpoint(endpoint)
+    identity.delete_user(user)
+    identity.delete_region(REGION)
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    """Blazar's tables, in a database of their own."""
+    theirs = sa.make_url(devcloud.database_url())
+    engine = sa.create_engine(theirs)
+    with engine.begin() as db:
+        db.execute(sa.text(f"DROP DATABASE IF EXISTS {DATABASE}"))
+        db.execute(sa.text(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8"))
+    yield theirs.set(database=DATABASE).render_as_string(hide_password=False)
+    with engine.begin() as db:
+        db.execute(sa.text(f"DROP DATABASE {DATABASE}"))
+    engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def stack(
+    tmp_path_factory: pytest.TempPathFactory,
+    keystone: Connection,
+    login: dict[str, Any],
+    database: str,
+) -> Devstack:
+    directory = tmp_path_factory.mktemp("devstack")
+    clouds = directory / "clouds.yaml"
+    entry = {"auth": login, "region_name": os.environ["OS_REGION_NAME"]}
+    clouds.write_text(json.dumps({"clouds": {"devstack-system-admin": entry}}))
+    programs = devcloud.home() / "venv" / "bin"
+    made = Devstack(
+        directory,
+        _stock_conf(database),
+        BLAZAR_BIN_DIR=str(programs),
+        BLAZAR_USER_NAME=USER,
+        REGION_NAME=REGION,
+        KEYSTONE_SERVICE_URI=login["auth_url"],
+        OS_CLIENT_CONFIG_FILE=str(clouds),
+        PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
+    )
+    command = [programs / "blazar-db-manage", "--config-file", made.conf, "upgrade", "head"]
+    subprocess.run(command, check=True, capture_output=True)
+    return made
+
+
+def _stock_conf(database: str) -> str:
+    """The dev cloud's blazar.conf without what is ours in it."""
+    theirs = devcloud.home() / "etc" / "blazar" / "blazar.conf"
+    parser = configparser.RawConfigParser(default_section="")
+    parser.read(theirs)
+    parser["database"]["connection"] = database
+    parser["manager"]["plugins"] = "physical.host.plugin"
+    parser["api"]["api_v2_controllers"] = "oshosts,leases"
+    parser.remove_section("enforcement")
+    parser.remove_section("oslo_limit")
+    lines = [
+        f"[{name}]\n" + "".join(f"{option} = {value}\n" for option, value in section.items())
+        for name, section in parser.items()
+        if name
+    ]
+    return "\n".join(lines)
+
+
+def ran(stack: Devstack, script: str) -> str:
+    done = stack.run(script)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def there(keystone: Connection) -> dict[str, Any]:
+    """What of ours is in Keystone for this region."""
+    identity = keystone.identity
+    limits = [r for r in identity.registered_limits() if r.region_id == REGION]
+    user = identity.find_user(USER, domain_id="default")
+    roles = identity.role_assignments(user_id=user.id, scope_system=True)
+    return {
+        "endpoints": sorted((e.url, e.id) for e in identity.endpoints(region_id=REGION)),
+        "limits": sorted((r.resource_name, r.default_limit, r.id) for r in limits),
+        "roles": [r.role["id"] for r in roles],
+    }
+
+
+def test_stacked_twice_and_undone_twice(stack: Devstack, keystone: Connection, database: str):
+    before = there(keystone)
+    # Ends with our own upgrade check, on these very limits, Nova and tables.
+    said = ran(stack, "stack")
+    assert "Upgrade Check Results" in said
+    made, text = there(keystone), stack.conf.read_text()
+    assert [limit[:2] for limit in made["limits"]] == [("hours", 1000), ("reservation", 10)]
+    assert "http://127.0.0.1/reservation/v2/warre" in [url for url, _ in made["endpoints"]]
+    assert len(made["roles"]) == 1
+    assert migration.revision_of(database) == migration.head()
+    ran(stack, "stack")
+    assert there(keystone) == made
+    assert stack.conf.read_text() == text
+    stack.calls()
+    for _ in range(2):
+        ran(stack, "clean")
+        assert there(keystone) == before
+        assert _OURS.isdisjoint(stack.conf.read_text().replace(",", " ").split())
+        assert migration.revision_of(database) is None
+    assert set(stack.calls()) == {"pip_uninstall warre-blazar"}
