@@ -1,1 +1,3 @@
+from warre_blazar import compat
 
+compat.check()

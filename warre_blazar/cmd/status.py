@@ -11,7 +11,7 @@ from oslo_db import options as db_options
 from oslo_upgradecheck import common_checks, upgradecheck
 from sqlalchemy import exc as sa_exc
 
-from warre_blazar import enforcement, exceptions
+from warre_blazar import compat, enforcement, exceptions
 from warre_blazar.clients import limits, nova
 from warre_blazar.db import migration
 from warre_blazar.domain.flavor import Flavor
@@ -24,8 +24,6 @@ cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="
 
 _PLUGIN = "flavor.slot.plugin"
 _CONTROLLERS = {"flavors", "flavorprojects", "reservations", "maintenancewindows", "limits"}
-#: Major versions of Blazar that the tests were run with.
-TESTED = (18,)
 #: Names in one message.
 _MOST = 5
 
@@ -54,10 +52,9 @@ class Checks(upgradecheck.UpgradeCommands):
     """What an operator has to have done before the services start."""
 
     def _blazar(self) -> Result:
-        version = importlib.metadata.version("blazar")
-        if int(version.split(".")[0]) not in TESTED:
-            tested = ", ".join(map(str, TESTED))
-            return Result(_WARNING, f"Blazar {version}; tested with {tested}.")
+        if compat.version("blazar")[0] not in compat.TESTED:
+            found, tested = importlib.metadata.version("blazar"), ", ".join(map(str, compat.TESTED))
+            return Result(_WARNING, f"Blazar {found}; all tests are run with {tested} only.")
         return Result(_SUCCESS)
 
     @_looking

@@ -13,7 +13,7 @@ from oslo_upgradecheck import upgradecheck
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar import enforcement, exceptions
+from warre_blazar import compat, enforcement, exceptions
 from warre_blazar.clients import limits
 from warre_blazar.cmd import status
 from warre_blazar.db import migration, models
@@ -53,6 +53,7 @@ def healthy(
     url: str, cloud: Cloud, conf: config_fixture.Config, monkeypatch: pytest.MonkeyPatch
 ) -> config_fixture.Config:
     """A Blazar that is set up as it should be, with a host and a flavor for it."""
+    monkeypatch.setattr(compat, "TESTED", (compat.version("blazar")[0],))
     conf.config(plugins=["physical.host.plugin", "flavor.slot.plugin"], group="manager")
     conf.config(enabled_filters=enforcement.FILTERS, group="enforcement")
     names = ["flavors", "flavorprojects", "reservations", "maintenancewindows", "limits"]

@@ -1,0 +1,44 @@
+"""For pytest's ``-p``: warre-blazar enabled in the process that Blazar's own tests run in.
+
+The options' defaults, for the tests begin each with what the defaults are.
+"""
+
+import importlib.metadata
+
+from oslo_config import cfg
+
+_OPTIONS = (
+    ("manager", "plugins", "blazar.manager.service"),
+    ("enforcement", "enabled_filters", "blazar.enforcement.enforcement"),
+    ("api", "api_v2_controllers", "blazar.api.v2.controllers"),
+)
+_GROUPS = ("blazar.resource.plugins", "blazar.api.v2.controllers.extensions")
+
+
+def _enable() -> None:
+    ours = {
+        group: [
+            e
+            for e in importlib.metadata.entry_points(group=group)
+            if e.value.startswith("warre_blazar.")
+        ]
+        for group in _GROUPS
+    }
+    assert all(ours.values())
+    for found in ours.values():
+        for entry_point in found:
+            entry_point.load()
+    from warre_blazar import enforcement  # noqa: PLC0415
+
+    names = {
+        "plugins": [e.name for e in ours[_GROUPS[0]]],
+        "enabled_filters": enforcement.FILTERS,
+        "api_v2_controllers": [e.name for e in ours[_GROUPS[1]]],
+    }
+    for group, option, module in _OPTIONS:
+        cfg.CONF.import_opt(option, module, group=group)
+        now = list(cfg.CONF[group][option])
+        cfg.CONF.set_default(option, [*now, *names[option]], group=group)
+
+
+_enable()

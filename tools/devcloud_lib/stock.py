@@ -1,0 +1,80 @@
+"""Blazar's own unit tests, without this repository and with it installed and enabled.
+
+They come in Blazar's package. What this repository changes in Blazar's process (plugin, filters,
+controllers, how v2 routes) must make no difference to any of them.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+from devcloud_lib import shell, venv
+from devcloud_lib.console import say
+from devcloud_lib.settings import REPOSITORY
+
+# What its tests use besides, and no package says.
+_PACKAGES = (
+    "blazar==18.0.0",
+    "ddt",
+    "oslotest",
+    "pytest",
+    "testresources",
+    "testscenarios",
+    "webtest",
+)
+#: Tests of its style checks, which need the style checker.
+_LEFT_OUT = "*local_hacking*"
+
+Outcomes = dict[str, str]
+
+
+def run(home: Path) -> bool:
+    """Both runs; whether they ended alike."""
+    environment = home / "stock"
+    venv.ensure(environment, home / "log" / "pip.log", _PACKAGES)
+    pip = [environment / "bin" / "python", "-m", "pip", "--quiet"]
+    shell.run([*pip, "uninstall", "--yes", "warre-blazar"], home / "log" / "pip.log")
+    without = _outcomes(environment, "without", [])
+    shell.run([*pip, "install", "--editable", REPOSITORY], home / "log" / "pip.log")
+    having = _outcomes(environment, "with", ["-p", "enabled"])
+    say(f"Blazar's tests without warre-blazar: {_summary(without)}")
+    say(f"Blazar's tests with warre-blazar:    {_summary(having)}")
+    for test in sorted(set(without) | set(having)):
+        if without.get(test) != having.get(test):
+            say(f"differs: {test}: {without.get(test)} without, {having.get(test)} with")
+    return bool(without) and without == having
+
+
+def _outcomes(environment: Path, name: str, words: list[str]) -> Outcomes:
+    report = environment / f"{name}.xml"
+    report.unlink(missing_ok=True)
+    command = [
+        *(environment / "bin" / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+        *("-W", "ignore", "--pyargs", "blazar.tests", f"--ignore-glob={_LEFT_OUT}"),
+        *(f"--junitxml={report}", "--tb=short", *words),
+    ]
+    inside = REPOSITORY / "tools" / "devcloud_lib" / "inside"
+    with (environment / f"{name}.log").open("w") as log:
+        subprocess.run(
+            command,
+            cwd=environment,
+            env={**os.environ, "PYTHONPATH": str(inside)},
+            stdout=log,
+            stderr=log,
+            check=False,
+        )
+    if not report.exists():
+        return {}
+    cases = ElementTree.parse(report).iter("testcase")
+    return {f"{case.get('classname')}.{case.get('name')}": _outcome(case) for case in cases}
+
+
+def _outcome(case: ElementTree.Element) -> str:
+    kinds = {child.tag for child in case} & {"failure", "error", "skipped"}
+    return kinds.pop() if kinds else "passed"
+
+
+def _summary(outcomes: Outcomes) -> str:
+    kinds = sorted(set(outcomes.values()))
+    return ", ".join(f"{list(outcomes.values()).count(kind)} {kind}" for kind in kinds) or "none"
