@@ -5,10 +5,10 @@ default is, as on the others; columns that refer to Blazar's have to inherit tha
 """
 
 import sqlalchemy as sa
-from blazar.db.sqlalchemy.model_base import BlazarBase
+from blazar.db.sqlalchemy import models as _blazar  # its tables, in the metadata
 from sqlalchemy.dialects import mysql
 
-metadata = BlazarBase.metadata
+metadata = _blazar.Lease.metadata
 
 
 def _string(length: int) -> sa.types.TypeEngine[str]:
@@ -112,7 +112,7 @@ projects = sa.Table(
 )
 
 # What a quota check reads of Blazar's leases: without it it reads everybody's.
-_leases = metadata.tables["leases"].c
+_leases = _blazar.Lease.__table__.c
 sa.Index(
     "ix_warre_leases_usage",
     _leases.project_id,
