@@ -43,6 +43,8 @@ _COMPONENTS: dict[str, Schema] = {
     "Flavor": schemas.FLAVOR,
     "FlavorCreate": schemas.FLAVOR_CREATE,
     "FlavorUpdate": schemas.FLAVOR_UPDATE,
+    "FlavorShown": schemas.FLAVOR_SHOWN,
+    "Capacity": schemas.CAPACITY,
     "Span": schemas.SPAN,
     "Access": schemas.ACCESS,
     "AccessCreate": schemas.ACCESS_CREATE,
@@ -142,9 +144,11 @@ OPERATIONS = (
     Operation(
         "GET",
         _FLAVOR,
-        "Show a flavor, by id or name.",
-        {200: _ref("Flavor")},
+        "Show a flavor, by id or name; with `detail=capacity` what its hosts hold, and how much is "
+        "booked from `start` (now) to `end` (30 days later).",
+        {200: _ref("FlavorShown")},
         ("forbidden", "flavor_not_found"),
+        query=flavors.SHOW_QUERY,
     ),
     Operation(
         "PATCH",

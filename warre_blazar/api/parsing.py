@@ -190,6 +190,13 @@ def word(field: str, text: str) -> str:
     return text
 
 
+def detail(field: str, text: str) -> str:
+    """What else a query wants to be told."""
+    if text != "capacity":
+        raise exceptions.InvalidField(field, "expected capacity")
+    return text
+
+
 def next_page(field: str, text: str) -> int:
     """The page number in a listing's ``next`` link."""
     return positive(field, text.removeprefix("/?page="))
@@ -199,6 +206,7 @@ def next_page(field: str, text: str) -> int:
 QUERY_SCHEMAS: dict[Callable[[str, str], Any], Schema] = {
     boolean: {"type": "string", "enum": sorted(_TRUE | _FALSE), "description": "In any case."},
     positive: {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
+    detail: {"type": "string", "enum": ["capacity"]},
     word: {"type": "string", "minLength": 1, "maxLength": 255},
     moment: {
         "type": "string",

@@ -163,6 +163,38 @@ FLAVOR: Schema = _answer(
 
 SPAN: Schema = _answer(start=_MOMENT, end=_MOMENT)
 
+CAPACITY: Schema = _answer(
+    **SPAN["properties"],
+    hosts={
+        "type": "array",
+        "items": _answer(name=_TEXT, instances=_POSITIVE),
+        "description": "The hosts that match, and how many instances each holds when empty.",
+    },
+    instances={**_NATURAL, "description": "What the hosts hold with nothing else on them."},
+    bookable={**_NATURAL, "description": "The same, or the slots where these are fewer."},
+    booked_now={**_NATURAL, "description": "Instances booked at this minute."},
+    booked_peak={**_NATURAL, "description": "The most booked at one moment of the time asked for."},
+    utilisation={
+        "type": ["number", "null"],
+        "minimum": 0,
+        "description": "Instances booked, times how long, in relation to the bookable ones over "
+        "all of the time; null where none are bookable. Above 1 where slots or hosts went.",
+    },
+    sharing={
+        "type": "array",
+        "items": _answer(id=_ID, name=_TEXT, hosts={"type": "array", "items": _TEXT}),
+        "description": "Other flavors that the same hosts take, and which hosts.",
+    },
+)
+
+#: A flavor as one is shown alone; capacity for who asks for it.
+FLAVOR_SHOWN: Schema = {
+    "allOf": [
+        {"$ref": "#/components/schemas/Flavor"},
+        {"properties": {"capacity": {"$ref": "#/components/schemas/Capacity"}}},
+    ]
+}
+
 RESERVATION: Schema = _answer(
     id=_ID,
     flavor={"$ref": "#/components/schemas/Flavor"},

@@ -10,6 +10,7 @@ from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.window import Window
 from warre_blazar.services import backing
+from warre_blazar.services.capacity import Capacity
 from warre_blazar.services.quotas import Standing
 
 
@@ -37,6 +38,22 @@ def flavor(item: Flavor) -> dict[str, Any]:
         "end": _time(item.end),
         "category": item.category,
         "availability_zone": item.shape.availability_zone,
+    }
+
+
+def capacity(item: Capacity) -> dict[str, Any]:
+    """A flavor's capacity."""
+    return {
+        **span(item.window),
+        "hosts": [{"name": r.host.name, "instances": r.instances} for r in item.rooms],
+        "instances": item.instances,
+        "bookable": item.bookable,
+        "booked_now": item.booked_now,
+        "booked_peak": item.booked_peak,
+        "utilisation": item.utilisation,
+        "sharing": [
+            {"id": s.flavor.id, "name": s.flavor.name, "hosts": s.hosts} for s in item.sharing
+        ],
     }
 
 

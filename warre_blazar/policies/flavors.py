@@ -8,6 +8,7 @@ LIST = "warre:flavor:list"
 LIST_ALL = "warre:flavor:list:all"
 GET = "warre:flavor:get"
 FREE = "warre:flavor:free"
+CAPACITY = "warre:flavor:capacity"
 UPDATE = "warre:flavor:update"
 DELETE = "warre:flavor:delete"
 
@@ -46,6 +47,13 @@ RULES = [
         base.PROJECT_READER_OR_ADMIN,
         "See when a flavor is free.",
         [{"path": _FREE, "method": "GET"}],
+    ),
+    policy.DocumentedRuleDefault(
+        CAPACITY,
+        "rule:admin",
+        "See a flavor's hosts, how much they hold and how much of it is booked by whomever, and "
+        "the names of other flavors on them, inactive and private ones too.",
+        [{"path": _ONE, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         UPDATE, "rule:admin", "Change a flavor.", [{"path": _ONE, "method": "PATCH"}]

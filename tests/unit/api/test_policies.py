@@ -79,6 +79,7 @@ BODIES = {
 QUERIES = {
     ("GET", "/flavors"): "?all_projects=true",
     ("GET", "/reservations"): "?all_projects=true",
+    ("GET", "/flavors/{flavor_id}"): "?detail=capacity",
     ("GET", "/limits"): "?project_id=another",
 }
 

@@ -11,7 +11,7 @@ from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.timeline import Span
 from warre_blazar.policies import flavors as policies
-from warre_blazar.services import flavors, freeslots
+from warre_blazar.services import capacity, flavors, freeslots
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
@@ -21,6 +21,8 @@ LIST_QUERY = {
     **base.PAGING,
 }
 
+SHOW_QUERY = {"detail": parsing.detail, "start": parsing.moment, "end": parsing.moment}
+_CAPACITY_DAYS = datetime.timedelta(days=30)
 FREE_QUERY = {"start": parsing.moment, "end": parsing.moment, "count": parsing.positive}
 _FREE_DAYS = datetime.timedelta(days=365)
 
@@ -51,8 +53,17 @@ class FlavorsController(base.Controller):
     def get_one(self, *path: str, **_query: Any) -> Any:
         context = base.context()
         policy.authorise(context, policies.GET)
-        parsing.query(pecan.request, {})
-        return views.flavor(_visible(base.item(path)))
+        query = parsing.query(pecan.request, SHOW_QUERY)
+        flavor_id = base.item(path)
+        if "detail" not in query:
+            for name in query:
+                raise exceptions.InvalidField(name, "expected only with detail=capacity")
+            return views.flavor(_visible(flavor_id))
+        policy.authorise(context, policies.CAPACITY)
+        now, window = _window(query, _CAPACITY_DAYS)
+        flavor = _visible(flavor_id)
+        found = capacity.of_flavor(flavor, window, now)
+        return {**views.flavor(flavor), "capacity": views.capacity(found)}
 
     @pecan.expose("json")
     def freeslots(self, *path: str, **_query: Any) -> Any:
@@ -60,11 +71,7 @@ class FlavorsController(base.Controller):
         policy.authorise(context, policies.FREE)
         flavor_id = base.item(path)
         query = parsing.query(pecan.request, FREE_QUERY)
-        now = timeutils.utcnow().replace(second=0, microsecond=0)
-        start = query.get("start", now)
-        window = Span(start, query.get("end", start + _FREE_DAYS))
-        if window.end <= window.start:
-            raise exceptions.InvalidField("end", "expected a time after the start")
+        now, window = _window(query, _FREE_DAYS)
         question = freeslots.Question(
             flavor=flavor_id,
             project_id=context.project_id,
@@ -97,6 +104,16 @@ class FlavorsController(base.Controller):
         _authorise_change(policies.DELETE, flavor_id)
         flavors.delete(flavor_id)
         return base.empty(204)
+
+
+def _window(query: dict[str, Any], usual: datetime.timedelta) -> tuple[datetime.datetime, Span]:
+    """The present minute, and the time that a query is about, from now on unless it says."""
+    now = timeutils.utcnow().replace(second=0, microsecond=0)
+    start = query.get("start", now)
+    window = Span(start, query.get("end", start + usual))
+    if window.end <= window.start:
+        raise exceptions.InvalidField("end", "expected a time after the start")
+    return now, window
 
 
 def _visible(flavor_id: str) -> flavors.Flavor:
