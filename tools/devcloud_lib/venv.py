@@ -59,7 +59,7 @@ def ensure(directory: Path, log: Path, wanted: Sequence[str] = PACKAGES) -> str:
         return ""
     if not (REPOSITORY / "setup.cfg").exists():
         return "packages installed; the repository has no setup.cfg yet"
-    _pip(directory, log, "--editable", str(REPOSITORY))
+    _pip(directory, log, "--editable", f"{REPOSITORY}[cli,picture]")
     done.set("project", packages + project)
     return "packages and this repository installed"
 

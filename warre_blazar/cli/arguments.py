@@ -3,25 +3,33 @@
 import argparse
 import datetime
 
-TIME_HELP = "ISO 8601, such as 2026-12-01T09:00 or 2026-12-01T09:00+10:00; UTC if no offset"
+from warre_blazar.cli.failures import Failure
+
+TIME_HELP = (
+    "such as 'mon 9:00', 'tomorrow 14:00', 'in 2 hours', 2026-12-01T09:00 or "
+    "'2026-12-01 09:00 Europe/Berlin'; in UTC, unless it or --timezone says otherwise"
+)
 
 
-def time(text: str) -> datetime.datetime:
-    """A time with its offset; without one: UTC."""
-    try:
-        parsed = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} isn't a time; expected {TIME_HELP}") from None
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=datetime.UTC)
+def add_timezone(parser: argparse.ArgumentParser) -> None:
+    """``--timezone``, of the times that are given and, in addition to UTC, told."""
+    parser.add_argument(
+        "--timezone",
+        metavar="ZONE",
+        help="of times without one: a name such as Europe/Berlin, or 'local' (default: UTC)",
+    )
 
 
-def is_time(text: str) -> bool:
-    """Whether it is a time."""
-    try:
-        time(text)
-    except argparse.ArgumentTypeError:
-        return False
-    return True
+def add_start(parser: argparse.ArgumentParser, text: str) -> None:
+    """``--start``; the blazar CLI keeps an ``--end`` for itself, so the long forms come first."""
+    parser.add_argument(
+        "--start-date", "--start", dest="start", metavar="TIME", help=f"{text}, {TIME_HELP}"
+    )
+
+
+def add_end(parser: argparse._ActionsContainer, text: str) -> None:
+    """``--end``, likewise."""
+    parser.add_argument("--end-date", "--end", dest="end", metavar="TIME", help=text)
 
 
 def count(text: str) -> int:
@@ -33,3 +41,32 @@ def count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} isn't a whole number of at least 1")
     return value
+
+
+def key_value(text: str) -> tuple[str, str]:
+    """KEY=VALUE."""
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} isn't of the form key=value")
+    return key, value
+
+
+def span(
+    start: datetime.datetime, end: datetime.datetime | None, hours: int | None
+) -> tuple[datetime.datetime, datetime.datetime]:
+    """From a start to an end, or for so many hours.
+
+    :raises Failure: it ends before it begins, or past what a calendar has.
+    """
+    if end is None:
+        try:
+            # In UTC: where clocks are changed in between, an hour is an hour.
+            until = start.astimezone(datetime.UTC) + datetime.timedelta(hours=hours or 0)
+            end = until.astimezone(start.tzinfo)
+        except OverflowError:
+            raise Failure(f"{hours} hours are too many") from None
+    if end.astimezone(datetime.UTC) <= start.astimezone(datetime.UTC):
+        raise Failure(
+            f"The end, {end:%Y-%m-%d %H:%M %Z}, isn't after the start, {start:%Y-%m-%d %H:%M %Z}"
+        )
+    return start, end

@@ -4,11 +4,10 @@ import argparse
 import datetime
 from typing import Any
 
-from blazarclient.exception import BlazarClientException
-from osc_lib.cli import parseractions
-
-from warre_blazar.cli import arguments, base
-from warre_blazar.cli.client import Document
+from warre_blazar.cli import advice, arguments, base, times
+from warre_blazar.cli.failures import Failure
+from warre_blazar.client import errors, lookup
+from warre_blazar.client.types import Document, Span
 
 _SHORT = ("id", "name", "vcpu", "memory_mb", "disk_gb", "slots", "max_length_hours", "category")
 _LONG = (
@@ -34,10 +33,9 @@ _OPTIONAL: dict[str, dict[str, Any]] = {
     },
     "start": {
         "metavar": "TIME",
-        "type": arguments.time,
-        "help": f"bookable from then on ({arguments.TIME_HELP})",
+        "help": f"bookable from then on: {arguments.TIME_HELP}",
     },
-    "end": {"metavar": "TIME", "type": arguments.time, "help": "bookable until then"},
+    "end": {"metavar": "TIME", "help": "bookable until then"},
     "category": {"help": "a word to group flavors by"},
     "availability_zone": {"metavar": "ZONE", "help": "of the hosts it may be on"},
 }
@@ -61,6 +59,10 @@ class _Flavors(base.Command):
     noun = "flavor"
     nouns = "flavors"
 
+    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
+        ref = getattr(parsed_args, "flavor", None)
+        return on_flavor(self, error, ref) if ref else super().advice(error, parsed_args)
+
 
 class ListFlavors(_Flavors, base.ListCommand):
     """List flavors that can be booked."""
@@ -80,13 +82,14 @@ class ListFlavors(_Flavors, base.ListCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        query = {"all_projects": "true"} if parsed_args.all else {}
-        for name in ("category", "availability_zone"):
-            if getattr(parsed_args, name) is not None:
-                query[name] = getattr(parsed_args, name)
+        found = self.v2.flavors.list(
+            all_projects=parsed_args.all,
+            category=parsed_args.category,
+            availability_zone=parsed_args.availability_zone,
+        )
         columns = (*_SHORT, "is_public", "active") if parsed_args.all else _SHORT
-        found = self.v2().list(self.nouns, query)
-        return self.table(_LONG if parsed_args.long else columns, found)
+        documents = (flavor.document for flavor in found)
+        return self.table(_LONG if parsed_args.long else columns, documents)
 
 
 class ShowFlavor(_Flavors, base.ShowCommand):
@@ -98,7 +101,7 @@ class ShowFlavor(_Flavors, base.ShowCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        return self.details(self.v2().get(self.nouns, parsed_args.flavor))
+        return self.details(self.v2.flavors.get(parsed_args.flavor).document)
 
 
 class CreateFlavor(_Flavors, base.ShowCommand):
@@ -125,10 +128,11 @@ class CreateFlavor(_Flavors, base.ShowCommand):
         _add_terms(parser, required=True)
         for name, options in _OPTIONAL.items():
             _add_optional(parser, name, options)
+        arguments.add_timezone(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        return self.details(self.v2().create(self.nouns, _values(parsed_args)))
+        return self.details(self.v2.flavors.create(**_values(self, parsed_args)).document)
 
 
 class UpdateFlavor(_Flavors):
@@ -155,20 +159,20 @@ class UpdateFlavor(_Flavors):
                 default=argparse.SUPPRESS,
                 help=f"clear its {name.replace('_', ' ')}",
             )
+        arguments.add_timezone(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> None:
-        v2 = self.v2()
-        values = _values(parsed_args)
+        values = _values(self, parsed_args)
         if parsed_args.no_extra_specs:
             values.setdefault("extra_specs", {})
         elif "extra_specs" in values:
             # The API takes them as a whole.
-            known = v2.get(self.nouns, parsed_args.flavor)["extra_specs"]
+            known = self.v2.flavors.get(parsed_args.flavor).extra_specs
             values["extra_specs"] = {**known, **values["extra_specs"]}
         if not values:
-            raise BlazarClientException("Nothing to change: give at least one option")
-        v2.update(self.nouns, parsed_args.flavor, values)
+            raise Failure("Nothing to change: give at least one option")
+        self.v2.flavors.update(parsed_args.flavor, **values)
         print(f"Updated flavor: {parsed_args.flavor}", file=self.app.stdout)
 
 
@@ -176,6 +180,78 @@ class DeleteFlavor(_Flavors, base.DeleteCommand):
     """Delete flavors whose reservations are all complete."""
 
     refs = "ID or name"
+
+    def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
+        self.v2.flavors.delete(ref)
+        return True
+
+
+class ListFreeSlots(_Flavors, base.ListCommand):
+    """List the times a flavor is free: what lies within one of them can be booked."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("flavor", metavar="FLAVOR", help="ID or name of the flavor")
+        arguments.add_start(parser, "from when on (default: now)")
+        until = parser.add_mutually_exclusive_group()
+        arguments.add_end(until, "until when (default: a year after the start)")
+        until.add_argument(
+            "--days", metavar="N", type=arguments.count, help="for so many days, instead of an end"
+        )
+        parser.add_argument(
+            "--count",
+            metavar="N",
+            type=arguments.count,
+            default=1,
+            help="for how many instances (default: 1)",
+        )
+        parser.add_argument(
+            "--hours",
+            metavar="N",
+            type=arguments.count,
+            default=0,
+            help="only times of at least so many hours",
+        )
+        arguments.add_timezone(parser)
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        start, end = self._period(parsed_args)
+        found = self.v2.flavors.free_slots(
+            parsed_args.flavor, start=start, end=end, count=parsed_args.count
+        )
+        least = datetime.timedelta(hours=parsed_args.hours)
+        where = times.zone(parsed_args.timezone)
+        return ("start", "end", "hours"), [_free(s, where) for s in found if s.length >= least]
+
+    def _period(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[datetime.datetime | None, datetime.datetime | None]:
+        start = end = None
+        if parsed_args.start is not None:
+            start = self.time(parsed_args.start, parsed_args, "From")
+        if parsed_args.end is not None:
+            end = self.time(parsed_args.end, parsed_args, "Until")
+        if parsed_args.days is not None:
+            end = (start or self.now()) + datetime.timedelta(days=parsed_args.days)
+        if end is not None:
+            arguments.span(start or self.now(), end, None)
+        return start, end
+
+
+def _free(span: Span, where: datetime.tzinfo) -> tuple[str, str, float]:
+    start, end = (t.astimezone(where).isoformat() for t in (span.start, span.end))
+    return start, end, round(span.length.total_seconds() / 3600, 2)
+
+
+def on_flavor(command: base.Command, error: errors.ClientError, ref: str) -> str:
+    """What to say of an error where a flavor was named: those that might be meant."""
+    if not isinstance(error, errors.NotFound) or error.code not in ("", "flavor_not_found"):
+        return advice.on(error)
+    names = [f.name for f in command.v2.flavors.list(all_projects=True)]
+    near = lookup.similar(ref, names)
+    hint = f"Did you mean {', '.join(near)}?" if near else "See flavor-list for those there are"
+    return f"There is no flavor {ref!r} that you may see. {hint}"
 
 
 def _flag(name: str) -> str:
@@ -204,7 +280,8 @@ def _add_terms(parser: argparse.ArgumentParser, *, required: bool) -> None:
         "--extra-spec",
         metavar="KEY=VALUE",
         dest="extra_specs",
-        action=parseractions.KeyValueAction,
+        action="append",
+        type=arguments.key_value,
         default=argparse.SUPPRESS,
         help="an extra spec of its Nova flavors (repeatable), such as resources:VGPU=1",
     )
@@ -230,10 +307,12 @@ def _add_optional(parser: argparse._ActionsContainer, name: str, options: dict[s
     parser.add_argument(*flags, dest=name, default=argparse.SUPPRESS, **options)
 
 
-def _values(parsed_args: argparse.Namespace) -> Document:
+def _values(command: base.Command, parsed_args: argparse.Namespace) -> Document:
     """What was given, as the API takes it."""
     values = {name: getattr(parsed_args, name) for name in _FIELDS if name in parsed_args}
-    for name, value in values.items():
-        if isinstance(value, datetime.datetime):
-            values[name] = value.isoformat()
+    for name in ("start", "end"):
+        if values.get(name) is not None:
+            values[name] = command.time(values[name], parsed_args, name.capitalize())
+    if "extra_specs" in values:
+        values["extra_specs"] = dict(values["extra_specs"])
     return values

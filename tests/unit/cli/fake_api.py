@@ -54,6 +54,10 @@ _BODIES = {
     "POST /v2/flavors": schemas.FLAVOR_CREATE,
     "POST /v2/reservations": schemas.RESERVATION_CREATE,
     "PATCH /v2/flavors": schemas.FLAVOR_UPDATE,
+    "PATCH /v2/reservations": schemas.RESERVATION_UPDATE,
+    "POST /v2/flavorprojects": schemas.ACCESS_CREATE,
+    "POST /v2/maintenancewindows": schemas.WINDOW_CREATE,
+    "PATCH /v2/maintenancewindows": schemas.WINDOW_UPDATE,
 }
 
 
@@ -64,12 +68,18 @@ class Api(Service):
         super().__init__()
         self.seen: list[Request] = []
         self.answers: dict[str, Answer | list[Answer]] = {}
+        #: What a client discovers; that it does isn't recorded.
+        self.versions = Answer(300, {"versions": [_version(1), _version(2)]})
 
     def record(self, request: Request) -> Fault | None:
+        if request.path.endswith("/") and request.method == "GET":
+            return None
         self.seen.append(request)
         return super().record(request)
 
     def answer(self, request: Request) -> Answer:
+        if request.path.endswith("/") and request.method == "GET":
+            return self.versions
         if request.body is not None:
             schema = _BODIES["/".join(request.line.split("/")[:3])]
             wrong = next(jsonschema.Draft202012Validator(schema).iter_errors(request.body), None)
@@ -79,12 +89,17 @@ class Api(Service):
         return answer.pop(0) if isinstance(answer, list) else answer
 
 
-def error(status: int, message: str) -> Answer:
+def _version(number: int) -> dict[str, Any]:
+    # Behind a proxy Blazar doesn't know its own address.
+    link = {"rel": "self", "href": f"http://inside:1/v{number}"}
+    status = "CURRENT" if number == 1 else "DEPRECATED"
+    return {"id": f"v{number}.0", "status": status, "links": [link]}
+
+
+def error(status: int, message: str, code: str = "a_code", **detail: Any) -> Answer:
     """As the API words them."""
-    return Answer(
-        status,
-        {"error_code": status, "error_message": message, "error_name": "N", "code": "a_code"},
-    )
+    document = {"error_code": status, "error_message": message, "error_name": "N", "code": code}
+    return Answer(status, document | ({"detail": detail} if detail else {}))
 
 
 def listing(*results: dict[str, Any], **more: Any) -> Answer:

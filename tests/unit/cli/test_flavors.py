@@ -119,7 +119,6 @@ def test_create(
         (["f", *_NEEDED[:-2]], "--max-length-hours"),
         (_NEEDED, "NAME"),
         (["f", *_NEEDED, "--slots", "0"], "'0' isn't a whole number of at least 1"),
-        (["f", *_NEEDED, "--start", "soon"], "'soon' isn't a time; expected ISO 8601"),
         (["f", *_NEEDED, "--extra-spec", "a"], "key=value"),
         (["f", *_NEEDED, "--public", "--private"], "not allowed with"),
     ],
@@ -170,6 +169,49 @@ def test_update_of_nothing(api: Api, run: Run) -> None:
     assert not api.seen
 
 
+def test_create_with_a_time_that_is_none(api: Api, run: Run) -> None:
+    with pytest.raises(BlazarClientException, match=r"^'soon' isn't a time\. Write 2026"):
+        run(flavors.CreateFlavor, "f", *_NEEDED, "--start", "soon")
+    assert not api.seen
+
+
+def test_an_unknown_name_brings_those_that_may_be_meant(api: Api, run: Run) -> None:
+    api.answers["GET /v2/flavors/gpu.larg"] = error(404, "No flavor", "flavor_not_found")
+    api.answers["GET /v2/flavors"] = listing(flavor(), flavor(name="small"))
+    with pytest.raises(BlazarClientException, match=r"no flavor 'gpu.larg' .* mean gpu\.large\?"):
+        run(flavors.ShowFlavor, "gpu.larg")
+
+
+_SPANS = [
+    {"start": "2026-12-01T00:00:00+00:00", "end": "2026-12-01T12:00:00+00:00"},
+    {"start": "2026-12-03T00:00:00+00:00", "end": "2026-12-05T00:30:00+00:00"},
+]
+
+
+def test_free_slots(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, _SPANS)
+    given = ("--start", "2026-12-01", "--days", "7", "--count", "2", "--hours", "24")
+    assert run_json(flavors.ListFreeSlots, "f", *given) == [{**_SPANS[1], "hours": 48.5}]
+    assert api.seen[0].query == {
+        "start": "2026-12-01T00:00:00+00:00",
+        "end": "2026-12-08T00:00:00+00:00",
+        "count": "2",
+    }
+
+
+def test_free_slots_in_a_zone(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, _SPANS[:1])
+    (row,) = run_json(flavors.ListFreeSlots, "f", "--timezone", "Australia/Melbourne")
+    assert row["start"] == "2026-12-01T11:00:00+11:00"
+    assert api.seen[0].query == {"count": "1"}
+
+
+def test_free_slots_that_end_before_they_begin(api: Api, run: Run) -> None:
+    with pytest.raises(BlazarClientException, match="isn't after the start"):
+        run(flavors.ListFreeSlots, "f", "--start", "2027-01-02", "--end", "2027-01-01")
+    assert not api.seen
+
+
 def test_delete_several(api: Api, run: Run) -> None:
     api.answers["DELETE /v2/flavors/a"] = Answer(204)
     api.answers["DELETE /v2/flavors/b"] = Answer(204)
@@ -183,11 +225,11 @@ def test_delete_goes_on_after_an_error(
     api.answers["DELETE /v2/flavors/b"] = Answer(204)
     with pytest.raises(BlazarClientException, match=r"^1 of 2 flavors not deleted$"):
         run(flavors.DeleteFlavor, "a", "b")
-    assert caplog.messages == ["a: ERROR: Flavor a is in use"]
+    assert caplog.messages == ["a: Flavor a is in use"]
     assert api.requests == ["DELETE /v2/flavors/a", "DELETE /v2/flavors/b"]
 
 
 def test_delete_of_one_fails_with_its_error(api: Api, run: Run) -> None:
     api.answers["DELETE /v2/flavors/a"] = error(409, "Flavor a is in use")
-    with pytest.raises(BlazarClientException, match=r"^ERROR: Flavor a is in use$"):
+    with pytest.raises(BlazarClientException, match=r"^Flavor a is in use$"):
         run(flavors.DeleteFlavor, "a")

@@ -5,6 +5,7 @@ import configparser
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ _CLIS = {
     "openstack": "from openstackclient.shell import main; sys.exit(main(sys.argv[1:]))",
 }
 #: Of others' plugins in the openstack CLI, python-blazarclient's own among them.
+_ID = reservation()["id"]
 _NOISE = "Could not load '"
 
 
@@ -111,7 +113,7 @@ class Cli:
     def __init__(self, name: str, keystone: Keystone, home: pathlib.Path) -> None:
         self._script = f"import sys; sys.argv[0] = {name!r}; {_CLIS[name]}"
         kept = {k: v for k, v in os.environ.items() if not k.startswith("OS_")}
-        self._environment = {
+        self.environment = {
             **kept,
             "HOME": str(home),
             "OS_AUTH_TYPE": "password",
@@ -125,11 +127,16 @@ class Cli:
             "OS_IDENTITY_API_VERSION": "3",
         }
 
-    def __call__(self, *arguments: str) -> tuple[int, str, list[str]]:
+    @property
+    def command(self) -> list[str]:
+        """How it is started."""
+        return [sys.executable, "-W", "ignore", "-c", self._script]
+
+    def __call__(self, *arguments: str, **changes: str) -> tuple[int, str, list[str]]:
         """(exit status, output, lines of errors)."""
         done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", self._script, *arguments],
-            env=self._environment,
+            [*self.command, *arguments],
+            env={**self.environment, **changes},
             capture_output=True,
             text=True,
             timeout=120,
@@ -166,8 +173,8 @@ def test_blazar_lists(blazar: Cli, api: Api) -> None:
 
 
 def test_blazar_says_what_is_wrong(blazar: Cli, api: Api) -> None:
-    api.answers["DELETE /v2/reservations/r"] = error(404, "Reservation r doesn't exist")
-    assert blazar("reservation-delete", "r") == (1, "", ["ERROR: Reservation r doesn't exist"])
+    api.answers[f"DELETE /v2/reservations/{_ID}"] = error(404, "It doesn't exist")
+    assert blazar("reservation-delete", _ID) == (1, "", ["It doesn't exist"])
 
 
 def test_blazar_books_until_an_end_date(blazar: Cli, api: Api) -> None:
@@ -193,14 +200,76 @@ def test_blazar_does_not_pass_over_what_it_does_not_know(blazar: Cli, api: Api) 
 
 
 def test_openstack_shows(openstack: Cli, api: Api) -> None:
-    api.answers["GET /v2/reservations/r"] = Answer(200, reservation())
+    api.answers[f"GET /v2/reservations/{_ID}"] = Answer(200, reservation())
     arguments = ("-f", "value", "-c", "compute_flavor")
-    status, output, errors = openstack("reservation", "booking", "show", "r", *arguments)
+    status, output, errors = openstack("reservation", "show", _ID, *arguments)
     assert (status, output.strip(), errors) == (0, reservation()["compute_flavor"], [])
 
 
 def test_openstack_says_what_is_wrong(openstack: Cli, api: Api) -> None:
     api.answers["POST /v2/reservations"] = error(400, "No capacity: 2 asked, 1 of 2 are free")
     period = ("--start", "2026-12-01T09:00", "--end", "2026-12-01T11:00")
-    said = openstack("reservation", "booking", "create", "f", *period, "--count", "2")
-    assert said == (1, "", ["ERROR: No capacity: 2 asked, 1 of 2 are free"])
+    said = openstack("reservation", "create", "f", *period, "--count", "2")
+    assert said == (1, "", ["No capacity: 2 asked, 1 of 2 are free"])
+
+
+def test_no_credentials(blazar: Cli, api: Api) -> None:
+    status, output, errors = blazar("flavor-list", OS_AUTH_TYPE="", OS_AUTH_URL="")
+    assert (status, output) == (1, "")
+    assert "OS_AUTH_TYPE=password, OS_AUTH_URL" in errors[-1]
+
+
+def test_no_endpoint(blazar: Cli, keystone: Keystone) -> None:
+    del keystone.endpoints["reservation"]
+    status, output, errors = blazar("flavor-list")
+    assert (status, output) == (1, "")
+    assert "The catalogue has no endpoint of type 'reservation'" in errors[-1]
+
+
+def test_plugin_not_enabled(openstack: Cli, api: Api) -> None:
+    api.answers["GET /v2/flavors"] = Answer(404, {"message": "nothing here"})
+    status, output, errors = openstack("reservation", "flavor", "list")
+    assert (status, output) == (1, "")
+    assert "its blazar-api has no warre-blazar" in errors[-1]
+
+
+def test_ctrl_c_while_waiting(blazar: Cli, api: Api) -> None:
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    far = reservation(start="2200-01-01T00:00:00+00:00")
+    api.answers[f"GET /v2/reservations/{_ID}"] = Answer(200, far)
+    words = ("reservation-create", "f", "--hours", "1", "--wait")
+    with subprocess.Popen(
+        [*blazar.command, *words],
+        env=blazar.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr
+        assert "waiting for its start" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output) == (130, "")
+    assert f"the reservation goes on. reservation-show {_ID}" in errors
+    assert "Traceback" not in errors
+    assert not [line for line in api.requests if line.startswith("DELETE")]
+
+
+@pytest.mark.parametrize("words", [("flavor-list",), ("flavor-calendar", "gpu.large")])
+def test_a_closed_pipe(blazar: Cli, api: Api, words: tuple[str, ...]) -> None:
+    api.answers["GET /v2/flavors"] = listing(*(flavor(id=str(n)) for n in range(2000)))
+    api.answers["GET /v2/flavors/gpu.large"] = Answer(200, flavor())
+    api.answers[f"GET /v2/flavors/{flavor()['id']}/freeslots"] = Answer(200, [])
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as gone:
+        done = subprocess.run(
+            [*blazar.command, *words],
+            env=blazar.environment,
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (141, "")

@@ -1,0 +1,177 @@
+"""The client for scripts: what it asks, and what it makes of the answers."""
+
+import datetime
+
+import pytest
+
+from tests.fakes.service import Answer
+from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, error, flavor, listing, reservation
+from tests.unit.client.test_transport import connect
+from warre_blazar.client import Access, Client, Limits, Span, errors
+
+UTC = datetime.UTC
+START = datetime.datetime(2026, 12, 1, 9, tzinfo=UTC)
+WINDOW = {
+    "id": "44444444-4444-4444-8444-444444444444",
+    "start": "2026-12-20T00:00:00+00:00",
+    "end": "2026-12-21T00:00:00+00:00",
+    "note": "firmware",
+    "flavors": [{"id": FLAVOR.id, "name": FLAVOR.name}],
+}
+_FREE = "GET /v2/flavors/f/freeslots"
+
+
+@pytest.fixture
+def client(api: Api) -> Client:
+    return connect(f"{api.url}/v1")
+
+
+def test_a_flavor_has_types(api: Api, client: Client) -> None:
+    api.answers["GET /v2/flavors/f"] = Answer(200, flavor(colour="red"))
+    found = client.flavors.get("f")
+    assert (found.name, found.slots, found.start) == ("gpu.large", 2, None)
+    assert found.end == datetime.datetime(2027, 1, 1, tzinfo=UTC)
+    assert found.document["colour"] == "red"
+
+
+def test_free_slots(api: Api, client: Client) -> None:
+    spans = [{"start": "2026-12-01T09:00:00+00:00", "end": "2026-12-02T09:30:00+00:00"}]
+    api.answers[_FREE] = Answer(200, spans)
+    (found,) = client.flavors.free_slots("f", start=START, count=2)
+    assert found == Span(START, START + datetime.timedelta(hours=24.5))
+    assert found.length == datetime.timedelta(hours=24.5)
+    assert api.seen[0].query == {"start": "2026-12-01T09:00:00+00:00", "count": "2"}
+
+
+def test_access(api: Api, client: Client) -> None:
+    document = {"id": "a", "flavor": FLAVOR.id, "project_id": "p"}
+    api.answers |= {
+        "GET /v2/flavorprojects": listing(document),
+        "POST /v2/flavorprojects": Answer(200, document),
+        "DELETE /v2/flavorprojects/a": Answer(204),
+    }
+    right = Access(id="a", flavor=FLAVOR.id, project_id="p")
+    assert client.access.list(flavor_id=FLAVOR.id) == [right]
+    assert client.access.grant("gpu.large", "p") == right
+    client.access.revoke("a")
+    assert api.seen[0].query == {"flavor_id": FLAVOR.id}
+
+
+def test_booking_moving_and_deleting(api: Api, client: Client) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        "POST /v2/reservations": Answer(200, reservation()),
+        f"PATCH {path}": Answer(200, reservation()),
+        f"DELETE {path}": [Answer(204), Answer(202)],
+    }
+    end = START + datetime.timedelta(hours=2)
+    made = client.reservations.create("gpu.large", start=START, end=end, count=2)
+    assert (made.flavor.name, made.start, made.status) == ("gpu.large", START, "ALLOCATED")
+    assert client.reservations.update(made.id, end=end) == made
+    assert [client.reservations.delete(made.id) for _ in range(2)] == [True, False]
+    assert api.seen[1].body == {"end": "2026-12-01T11:00:00+00:00"}
+
+
+def test_windows(api: Api, client: Client) -> None:
+    path = f"/v2/maintenancewindows/{WINDOW['id']}"
+    api.answers |= {
+        "GET /v2/maintenancewindows": listing(WINDOW),
+        "POST /v2/maintenancewindows": Answer(201, WINDOW),
+        f"PATCH {path}": Answer(200, WINDOW),
+        f"DELETE {path}": Answer(204),
+    }
+    (found,) = client.windows.list()
+    assert [f.name for f in found.flavors] == ["gpu.large"]
+    made = client.windows.create(start=found.start, end=found.end, flavor_ids=[FLAVOR.id])
+    assert made == found
+    client.windows.update("firmware", note=None)
+    client.windows.delete("4444")
+    assert [r.body for r in api.seen if r.method == "PATCH"] == [{"note": None}]
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_limits(api: Api, client: Client, wrapped: bool) -> None:
+    numbers = {
+        "maxHours": -1,
+        "maxReservations": 10,
+        "totalHoursUsed": 3,
+        "totalReservationsUsed": 1,
+    }
+    one = {"absolute": numbers} if wrapped else numbers
+    api.answers["GET /v2/limits"] = [Answer(200, one), listing({**one, "project_id": "p"})]
+    values = {
+        "max_reservations": 10,
+        "total_reservations_used": 1,
+        "max_hours": -1,
+        "total_hours_used": 3,
+    }
+    assert client.limits.get("p") == Limits(**values)
+    assert client.limits.list() == [Limits(**values, project_id="p")]
+    assert [r.query for r in api.seen] == [{"project_id": "p"}, {"all_projects": "true"}]
+
+
+def test_limits_of_all_from_a_server_that_has_not_that(api: Api, client: Client) -> None:
+    api.answers["GET /v2/limits"] = Answer(200, {"absolute": {}})
+    with pytest.raises(errors.NotServed, match="older than this"):
+        client.limits.list()
+
+
+_OTHER = "22222222-9999-4999-8999-999999999999"
+
+
+def test_names_of_reservations(api: Api, client: Client) -> None:
+    over = reservation(id="5" * 8 + RESERVATION.id[8:], status="COMPLETE")
+    api.answers["GET /v2/reservations"] = listing(reservation(), over)
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation())
+    for ref in (RESERVATION.id, "2222", RESERVATION.id[:-1], "gpu.large"):
+        assert client.reservations.get(ref).id == RESERVATION.id
+
+
+@pytest.mark.parametrize("ref", ["gpu.large", "2222"])
+def test_ambiguous_names_list_the_candidates(api: Api, client: Client, ref: str) -> None:
+    api.answers["GET /v2/reservations"] = listing(reservation(), reservation(id=_OTHER))
+    with pytest.raises(errors.Ambiguous) as caught:
+        client.reservations.delete(ref)
+    assert caught.value.candidates == [RESERVATION.id, _OTHER]
+    for candidate in caught.value.candidates:
+        assert f"{candidate}  2026-12-01 09:00 to 2026-12-01 11:00 UTC  ALLOCATED" in str(
+            caught.value
+        )
+    assert not [r for r in api.seen if r.method == "DELETE"]
+
+
+@pytest.mark.parametrize("ref", ["nothing", "222", "", "333"])
+def test_unknown_names(api: Api, client: Client, ref: str) -> None:
+    api.answers["GET /v2/reservations"] = listing(reservation())
+    with pytest.raises(errors.NotFound, match=f"There is no reservation '{ref}'"):
+        client.reservations.get(ref)
+
+
+def test_waiting(api: Api, client: Client) -> None:
+    states = ["PENDING_CREATE", "ALLOCATED", "ACTIVE"]
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = [
+        Answer(200, reservation(status=status)) for status in states
+    ]
+    told: list[str] = []
+    slept: list[float] = []
+    found = client.reservations.wait(
+        RESERVATION.id, tell=lambda r: told.append(r.status), poll=2, sleep=slept.append
+    )
+    assert found.status == "ACTIVE"
+    # Told each second, asked each other one.
+    assert told == ["PENDING_CREATE"] * 2 + ["ALLOCATED"] * 2 + ["ACTIVE"]
+    assert slept == [1.0] * 4
+
+
+@pytest.mark.parametrize("status", ["ERROR", "COMPLETE"])
+def test_waiting_for_what_will_not_come(api: Api, client: Client, status: str) -> None:
+    over = reservation(status=status, status_reason="Nova refused")
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, over)
+    with pytest.raises(errors.WaitError, match=f"is {status}: Nova refused"):
+        client.reservations.wait(RESERVATION.id)
+
+
+def test_what_is_refused_raises(api: Api, client: Client) -> None:
+    api.answers["GET /v2/flavors/x"] = error(404, "Flavor x doesn't exist", "flavor_not_found")
+    with pytest.raises(errors.NotFound, match="doesn't exist"):
+        client.flavors.get("x")

@@ -1,0 +1,144 @@
+"""The command that shows the free slots of each day."""
+
+import argparse
+import datetime
+import functools
+import pathlib
+from typing import Any
+
+from warre_blazar.cli import arguments, base, days, flavors, times
+from warre_blazar.cli.days import Day
+from warre_blazar.cli.failures import Failure
+from warre_blazar.client import Flavor, errors
+
+_COLUMNS = ("flavor", "date", "free", "free_at_best", "slots")
+_PICTURES = (".svg", ".png")
+
+Rows = list[tuple[str, list[Day]]]
+
+
+class ShowCalendar(base.ListCommand):
+    """Show how many slots of flavors are free on each day.
+
+    As a chart, unless -f asks for another form. 2 is free all day; 1+ is 1 all day and more for
+    some of it. Here, free counts the slots themselves and room for them on hosts.
+    """
+
+    noun = "flavor"
+    nouns = "flavors"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "flavors", metavar="FLAVOR", nargs="*", help="ID or name of a flavor (default: all)"
+        )
+        arguments.add_start(parser, "the first day (default: today)")
+        parser.add_argument(
+            "--days",
+            metavar="N",
+            type=arguments.count,
+            default=14,
+            help="how many days (default: 14)",
+        )
+        kind = parser.add_mutually_exclusive_group()
+        kind.add_argument(
+            "--output", metavar="FILE", help="write a picture, FILE.svg or FILE.png, instead"
+        )
+        kind.add_argument(
+            "--ics",
+            metavar="FILE",
+            help="write your project's reservations for a calendar program instead; - is stdout",
+        )
+        arguments.add_timezone(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        if parsed_args.days > _MOST_DAYS:
+            raise Failure(f"At most {_MOST_DAYS} days can be shown")
+        if parsed_args.output and pathlib.Path(parsed_args.output).suffix not in _PICTURES:
+            raise Failure(f"{parsed_args.output!r} names no picture; end it in .svg or .png")
+        if parsed_args.ics:
+            self._export(parsed_args)
+            return (), []
+        rows = self._rows(parsed_args)
+        if parsed_args.output:
+            from warre_blazar.cli import picture  # noqa: PLC0415
+
+            picture.write(rows, parsed_args.output)
+            print(f"Wrote {parsed_args.output}", file=self.app.stdout)
+            return (), []
+        if parsed_args.formatter == "table":
+            from warre_blazar.cli import chart  # noqa: PLC0415
+
+            chart.draw(rows, self.app.stdout)
+        return _COLUMNS, [
+            (name, day.date.isoformat(), day.throughout, day.at_best, day.slots)
+            for name, found in rows
+            for day in found
+        ]
+
+    def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
+        # What is for people has been drawn or written already.
+        if parsed_args.formatter == "table" or not names:
+            return 0
+        return super().produce_output(parsed_args, names, data)
+
+    def _flavors(self, parsed_args: argparse.Namespace) -> list[Flavor]:
+        if not parsed_args.flavors:
+            found = self.v2.flavors.list()
+            if not found:
+                raise Failure("There are no flavors that you may book; ask the operator")
+            return found
+        return [self._flavor(ref) for ref in parsed_args.flavors]
+
+    def _flavor(self, ref: str) -> Flavor:
+        try:
+            return self.v2.flavors.get(ref)
+        except errors.NotFound as error:
+            raise Failure(flavors.on_flavor(self, error, ref)) from error
+
+    def _rows(self, parsed_args: argparse.Namespace) -> Rows:
+        where = times.zone(parsed_args.timezone)
+        start = now = self.now().astimezone(where).replace(second=0, microsecond=0)
+        if parsed_args.start is not None:
+            # A day that has begun counts from now on.
+            asked = self.time(parsed_args.start, parsed_args, "From")
+            start = max(now, asked.astimezone(where))
+        spans = days.days_from(start, parsed_args.days)
+        end = spans[-1][1].end
+
+        def row(flavor: Flavor) -> tuple[str, list[Day]]:
+            ask = functools.partial(self._spans, flavor, start, end)
+            return flavor.name, days.free(flavor.slots, spans, ask)
+
+        return [row(flavor) for flavor in self._flavors(parsed_args)]
+
+    def _spans(
+        self, flavor: Flavor, start: datetime.datetime, end: datetime.datetime, count: int
+    ) -> Any:
+        found = self.v2.flavors.free_slots(flavor.id, start=start, end=end, count=count)
+        # The present minute may have passed when the API looks.
+        late = start + datetime.timedelta(minutes=2)
+        return [
+            days.Span(start if start <= span.start <= late else span.start, span.end)
+            for span in found
+        ]
+
+    def _export(self, parsed_args: argparse.Namespace) -> None:
+        from warre_blazar.cli import ics  # noqa: PLC0415
+
+        wanted = {self._flavor(ref).id for ref in parsed_args.flavors}
+        found = [r for r in self.v2.reservations.list() if not wanted or r.flavor.id in wanted]
+        text = ics.calendar(found, self.now())
+        if parsed_args.ics == "-":
+            self.app.stdout.write(text)
+            return
+        try:
+            pathlib.Path(parsed_args.ics).write_text(text, encoding="utf-8", newline="")
+        except OSError as error:
+            raise Failure(f"{parsed_args.ics}: {error.strerror}") from error
+        plural = "" if len(found) == 1 else "s"
+        print(f"Wrote {parsed_args.ics}: {len(found)} reservation{plural}", file=self.app.stdout)
+
+
+_MOST_DAYS = 366
