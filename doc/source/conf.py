@@ -2,6 +2,6 @@
 
 project = "warre-blazar"
 copyright = "warre-blazar developers"
-extensions = ["oslo_config.sphinxext", "oslo_policy.sphinxext"]
+extensions = ["cliff.sphinxext", "oslo_config.sphinxext", "oslo_policy.sphinxext"]
 html_theme = "alabaster"
 nitpicky = True

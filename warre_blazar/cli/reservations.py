@@ -122,9 +122,7 @@ class CreateReservation(_Reservations, base.ShowCommand):
         times.zone(parsed_args.timezone)
         start, end = self._period(parsed_args)
         try:
-            made = self.v2.reservations.create(
-                parsed_args.flavor, start=start, end=end, count=parsed_args.count
-            )
+            made = self._book(parsed_args, start, end)
         except errors.ApiError as error:
             if error.code not in offers.CODES:
                 raise
@@ -137,6 +135,19 @@ class CreateReservation(_Reservations, base.ShowCommand):
         if parsed_args.wait:
             made = self.wait(made)
         return self.details(_flat(made))
+
+    def _book(
+        self, parsed_args: argparse.Namespace, start: datetime.datetime, end: datetime.datetime
+    ) -> Reservation:
+        book, count = self.v2.reservations.create, parsed_args.count
+        try:
+            return book(parsed_args.flavor, start=start, end=end, count=count)
+        except errors.ApiError as error:
+            if parsed_args.start != "now" or error.code != "invalid_period":
+                raise
+        # The minute of now passed on the way.
+        start, end = self._period(parsed_args)
+        return book(parsed_args.flavor, start=start, end=end, count=count)
 
     def _period(
         self, parsed_args: argparse.Namespace
