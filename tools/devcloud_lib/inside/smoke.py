@@ -1,0 +1,61 @@
+"""Whether an installed warre-blazar is whole: metadata, hooks, programs, data files."""
+
+import importlib.metadata
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+_PROGRAMS = pathlib.Path(sys.executable).parent
+_HOOKS = {
+    "blazar.resource.plugins",
+    "blazar.api.v2.controllers.extensions",
+    "blazar.cli",
+    "console_scripts",
+    "openstack.reservation.v1",
+    "oslo.config.opts",
+    "oslo.policy.policies",
+}
+
+
+def said(program: str, *words: str, ends: int = 0) -> str:
+    """What a program prints that has to end with a status."""
+    command = [_PROGRAMS / program, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    text = done.stdout + done.stderr
+    assert done.returncode == ends, f"{program} {' '.join(words)}: {done.returncode}\n{text}"
+    return text
+
+
+def main() -> None:
+    distribution = importlib.metadata.distribution("warre-blazar")
+    assert distribution.metadata["License-Expression"] == "Apache-2.0"
+    assert distribution.metadata["Requires-Python"] == ">=3.11"
+    hooks = distribution.entry_points
+    assert {e.group for e in hooks} == _HOOKS
+    for entry_point in hooks:
+        assert callable(entry_point.load())
+    print(f"smoke: {distribution.version}, {len(hooks)} entry points load")
+
+    with tempfile.TemporaryDirectory() as directory:
+        conf = pathlib.Path(directory) / "blazar.conf"
+        conf.write_text(f"[database]\nconnection = sqlite:///{directory}/blazar.sqlite\n")
+        history = said("warre-blazar-manage", "--config-file", str(conf), "db", "history")
+        assert "0001" in history
+        refused = said("warre-blazar-manage", "--config-file", str(conf), "db", "upgrade", ends=1)
+        assert "blazar-db-manage" in refused
+        checked = said(
+            "warre-blazar-status", "--config-file", str(conf), "upgrade", "check", ends=2
+        )
+        assert "Check: Tables" in checked
+    assert "reconcile_interval" in said("oslo-config-generator", "--namespace", "warre_blazar")
+    assert "warre:flavor:create" in said(
+        "oslopolicy-sample-generator", "--namespace", "warre_blazar"
+    )
+    print("smoke: warre-blazar-manage, warre-blazar-status and the sample generators work")
+    assert "--slots" in said("openstack", "reservation", "flavor", "create", "--help")
+    assert "flavor-create" in said("blazar", "help")
+    print("smoke: the openstack and blazar commands are there")
+
+
+main()
