@@ -41,7 +41,10 @@ class Transport:
 
     @functools.cached_property
     def url(self) -> str:
-        """Of v2. The catalogue's endpoint is of any version, and the host in it is right."""
+        """Of v2, whatever version the catalogue's endpoint is of.
+
+        Blazar is asked for its versions only where v2 doesn't answer: every command would wait.
+        """
         try:
             endpoint = self._adapter.get_endpoint(version=None)
         except ksa.CatalogException:
@@ -51,13 +54,7 @@ class Transport:
                 "The catalogue has no endpoint of type 'reservation' here; ask the operator, or "
                 "choose another region or interface"
             )
-        root = _VERSION.sub("", endpoint.rstrip("/"))
-        known = self._versions(root)
-        if known and "v2" not in known:
-            raise errors.NoEndpoint(
-                f"Blazar at {root} serves {', '.join(known)} only; the operator has to enable v2"
-            )
-        return f"{root}/v2"
+        return f"{_VERSION.sub('', endpoint.rstrip('/'))}/v2"
 
     def _versions(self, root: str) -> list[str]:
         """What Blazar says that it serves; nothing where a proxy keeps that from us."""
@@ -126,7 +123,13 @@ class Transport:
         said = " ".join(_TAG.sub(" ", response.text).split())[:500]
         return errors.ApiError(said or f"{asked}: {status} without a word", status)
 
-    def _not_served(self, asked: str) -> errors.NotServed:
+    def _not_served(self, asked: str) -> errors.ClientError:
+        root = self.url.removesuffix("/v2")
+        known = self._versions(root)
+        if known and "v2" not in known:
+            return errors.NoEndpoint(
+                f"Blazar at {root} serves {', '.join(known)} only; the operator has to enable v2"
+            )
         return errors.NotServed(
             f"{self.url} doesn't serve {asked}: its blazar-api has no warre-blazar, or one that "
             "is older than this command; ask the operator"

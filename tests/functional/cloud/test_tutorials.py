@@ -39,6 +39,7 @@ _VARYING = (
     (r"\d{4}-\d\d-\d\d", "DATE"),
     (r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", "DAY"),
     (r"(?m)^(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)( +\d\d)+ *$", "DAYS"),
+    (r"(Start: DAY DATE|booted until DATE) \d\d:\d\d", r"\1 TIME"),
     # Blazar may be quick; what a project uses and may use depends on who else tests.
     (r"(?m)^(PENDING_CREATE|ALLOCATED): .*\n", ""),
     (r"(?m)^\| (reservations|hours) .*$", r"| \1 NUMBERS"),
