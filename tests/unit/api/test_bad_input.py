@@ -253,6 +253,7 @@ QUERIES: dict[Any, list[str]] = {
     parsing.positive: ["", "0", "-1", "1.5", "x", "1%0A", "2147483648", "9" * 30, "%D9%A3", "%FF"],
     parsing.word: ["", "%00", "a%07", "x" * 256, "%FF", "%ED%A0%80"],
     parsing.moment: ["", "soon", "2100-02-29", "1969-12-31", "9000-01-01", "2100-01-01%0A", "%FF"],
+    parsing.detail: ["", "x", "Capacity", "capacity%0A", "%FF"],
     parsing.next_page: ["", "x", "/?page=", "/?page=0", "/?page=x", "/?page=" + "9" * 30, "%FF"],
 }
 PARAMETERS = [
