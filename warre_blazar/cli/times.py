@@ -13,6 +13,8 @@ _CLOCK = re.compile(r"\d:\d|\d\s*[ap]m\b|\bnoon\b|\bmidnight\b|^\s*(now|in)\b|\b
 _HOUR = re.compile(r"(\d+):(\d+)")
 _NUMERIC = re.compile(r"\b\d{1,4}[./-]\d{1,2}([./-]\d{1,4})?\b")
 _MONTH = re.compile(r"\b(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.I)
+#: dateparser before 1.5 doesn't know it, and it adds nothing: a weekday is the next one.
+_NEXT = re.compile(r"\bnext (?=(mon|tue|wed|thu|fri|sat|sun))", re.I)
 _WORD = re.compile(
     rf"{_MONTH.pattern}|\b(mon|tue|wed|thu|fri|sat|sun)[a-z]*\b"
     r"|\b(today|tomorrow|now|noon|midnight)\b|\bin\b|\bnext\b|\d:\d|\d\s*[ap]m\b",
@@ -90,7 +92,7 @@ def _people(words: str, now: datetime.datetime) -> datetime.datetime | None:
     import dateparser  # noqa: PLC0415
 
     parsed = dateparser.parse(
-        words,
+        _NEXT.sub("", words),
         languages=["en"],
         settings={
             "RELATIVE_BASE": now,
