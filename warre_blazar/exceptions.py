@@ -27,6 +27,17 @@ class InvalidField(WarreError):
         super().__init__(f"{field}: {expected}", field=field, expected=expected)
 
 
+class UncarriedText(InvalidField):
+    """A value has characters that the connection to the database has no room for."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(
+            field,
+            "expected no characters beyond U+FFFF, such as emoji, which this Blazar's connection "
+            "to its database doesn't carry; with charset=utf8mb4 it would",
+        )
+
+
 class InvalidPeriod(WarreError):
     """Start and end don't make a bookable period."""
 

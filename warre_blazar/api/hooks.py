@@ -1,5 +1,6 @@
 """What every one of our controllers has around it: errors leave as JSON."""
 
+import contextlib
 import json
 from typing import Any
 
@@ -12,6 +13,7 @@ from sqlalchemy import exc as sa_exc
 
 from warre_blazar import exceptions
 from warre_blazar.api import errors
+from warre_blazar.db import session
 
 LOG = logging.getLogger(__name__)
 
@@ -28,7 +30,7 @@ class ErrorHook(hooks.PecanHook):
     """Answers any error that a controller, or pecan on its behalf, raises."""
 
     def on_error(self, state: Any, error: Exception) -> webob.Response:
-        known = as_warre(error)
+        known = _uncarried(error, state.request) or as_warre(error)
         code = errors.status(known.code, state.request.method)
         if code >= 500:
             LOG.error("%s %s: %s", state.request.method, state.request.path, known, exc_info=error)
@@ -38,6 +40,17 @@ class ErrorHook(hooks.PecanHook):
             content_type="application/json",
             charset="UTF-8",
         )
+
+
+def _uncarried(error: Exception, request: Any) -> exceptions.WarreError | None:
+    """For a character that the database's connection has no room for: where it is."""
+    if not session.is_uncarried(error):
+        return None
+    sent = list(request.GET.items())
+    with contextlib.suppress(ValueError, AttributeError):
+        sent += json.loads(request.body).items()
+    fields = [name for name, value in sent if any(ord(char) > 0xFFFF for char in str(value))]
+    return exceptions.UncarriedText(fields[0] if fields else "path")
 
 
 def as_warre(error: Exception) -> exceptions.WarreError:

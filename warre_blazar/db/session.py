@@ -25,6 +25,9 @@ ATTEMPTS = 16
 _FIRST_WAIT = 0.02
 _LONGEST_WAIT = 0.5
 
+# MariaDB's errors: illegal mix of collations, invalid character string, incorrect string value.
+_UNCARRIED = {1267, 1300, 1366}
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -66,6 +69,16 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
         raise exceptions.TryAgain
 
     return wrapper
+
+
+def is_uncarried(error: Exception) -> bool:
+    """Whether a database error comes of a character that the connection has no room for.
+
+    Blazar's installation guide connects with MariaDB's utf8, whose characters have three bytes.
+    """
+    cause = getattr(error, "inner_exception", None) or error
+    original = getattr(cause, "orig", None) or cause
+    return bool(original.args) and original.args[0] in _UNCARRIED
 
 
 def _worth_retrying(error: Exception) -> bool:

@@ -17,6 +17,7 @@ from oslo_log import log as logging
 from sqlalchemy import exc as sa_exc
 
 from warre_blazar import exceptions
+from warre_blazar.db import session
 
 LOG = logging.getLogger(__name__)
 
@@ -87,6 +88,9 @@ def translated(*, updating: bool = False) -> Iterator[None]:
     except exceptions.WarreError as error:
         raise as_blazar(error, updating=updating) from error
     except (db_exc.DBError, sa_exc.SQLAlchemyError) as error:
+        if session.is_uncarried(error):
+            text = exceptions.UncarriedText("flavor_id")  # the only text that a client sends us
+            raise as_blazar(text, updating=updating) from error
         LOG.exception("The database failed")
         away = exceptions.ServiceUnavailable("The database", type(error).__name__)
         raise as_blazar(away, updating=updating) from error

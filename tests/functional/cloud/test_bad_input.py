@@ -239,6 +239,20 @@ def test_what_a_normal_user_may_not(alpha: Person, root: str, target: dict[str, 
 
 
 @pytest.mark.usefixtures("unwritten")
+def test_what_the_connection_does_not_carry(
+    admin: Person, root: str, target: dict[str, Any]
+) -> None:
+    """Blazar's guide connects to MariaDB with three bytes a character."""
+    emoji = "gpu \N{GRINNING FACE}"
+    _check(admin.ask("POST", f"{root}/flavors/", world.flavor_body(name=emoji)), "name")
+    _check(admin.ask("GET", f"{root}/flavors/?category={emoji}"), "category")
+    _check(admin.ask("GET", f"{root}/flavors/{emoji}/"), "path")
+    body = world.lease_body(world.far(), {**world.slot(target), "flavor_id": emoji})
+    refused = admin.ask("POST", "/v1/leases", body)
+    assert refused.status_code == 400, refused.text
+    assert "flavor_id" in refused.json()["error_message"]
+
+
 def test_a_noun_that_is_not_there(admin: Person) -> None:
     answer = admin.ask("GET", "/v2/warre/v1/no-such-noun/")
     assert answer.status_code == 404

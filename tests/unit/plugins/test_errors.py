@@ -22,6 +22,7 @@ from warre_blazar.plugins import errors
 SAMPLES = [
     exceptions.WarreError("It went wrong", why="unknown"),
     exceptions.InvalidField("amount", "expected a whole number"),
+    exceptions.UncarriedText("flavor_id"),
     exceptions.InvalidPeriod("Ends before it starts"),
     exceptions.FlavorNotFound("gpu"),
     exceptions.FlavorExists("gpu"),
