@@ -54,6 +54,24 @@ _FIELDS = (
     *_OPTIONAL,
 )
 
+#: Of a flavor's capacity, what a table has room for.
+_CAPACITY = ("instances", "bookable", "booked_now", "booked_peak", "utilisation", "sharing")
+
+
+def _add_capacity(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--capacity",
+        action="store_true",
+        help="how many instances its hosts hold when empty, how many can be booked, are booked now "
+        "and at most in the year to come, how much of that year is booked, and which flavors "
+        "share its hosts (admin only)",
+    )
+
+
+def _times(document: Document) -> Document:
+    """When it may be booked, not the time that its capacity is of."""
+    return {name: document[name] for name in ("start", "end")}
+
 
 class _Flavors(base.Command):
     noun = "flavor"
@@ -62,6 +80,14 @@ class _Flavors(base.Command):
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         ref = getattr(parsed_args, "flavor", None)
         return on_flavor(self, error, ref) if ref else super().advice(error, parsed_args)
+
+    def with_capacity(self, ref: str) -> Document:
+        """A flavor's document with what its capacity is, flat; hosts with what each holds."""
+        document = dict(self.v2.flavors.get(ref, capacity=True).document)
+        capacity = document.pop("capacity")
+        hosts = {host["name"]: host["instances"] for host in capacity["hosts"]}
+        sharing = [other["name"] for other in capacity["sharing"]]
+        return {**document, **{**capacity, "hosts": hosts, "sharing": sharing}, **_times(document)}
 
 
 class ListFlavors(_Flavors, base.ListCommand):
@@ -79,6 +105,7 @@ class ListFlavors(_Flavors, base.ListCommand):
             "--availability-zone", metavar="ZONE", help="only those of this availability zone"
         )
         parser.add_argument("--long", action="store_true", help="all columns")
+        _add_capacity(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
@@ -87,9 +114,14 @@ class ListFlavors(_Flavors, base.ListCommand):
             category=parsed_args.category,
             availability_zone=parsed_args.availability_zone,
         )
-        columns = (*_SHORT, "is_public", "active") if parsed_args.all else _SHORT
-        documents = (flavor.document for flavor in found)
-        return self.table(_LONG if parsed_args.long else columns, documents)
+        columns: tuple[str, ...] = _LONG if parsed_args.long else _SHORT
+        if parsed_args.all and not parsed_args.long:
+            columns = (*_SHORT, "is_public", "active")
+        documents = [flavor.document for flavor in found]
+        if parsed_args.capacity:
+            columns = (*columns, *_CAPACITY)
+            documents = [self.with_capacity(flavor.id) for flavor in found]
+        return self.table(columns, documents)
 
 
 class ShowFlavor(_Flavors, base.ShowCommand):
@@ -98,9 +130,12 @@ class ShowFlavor(_Flavors, base.ShowCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("flavor", metavar="FLAVOR", help="ID or name of the flavor")
+        _add_capacity(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        if parsed_args.capacity:
+            return self.details(self.with_capacity(parsed_args.flavor))
         return self.details(self.v2.flavors.get(parsed_args.flavor).document)
 
 

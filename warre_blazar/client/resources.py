@@ -57,9 +57,10 @@ class Flavors(_Noun):
         )
         return [Flavor.of(d) for d in self._transport.list(self.noun, query)]
 
-    def get(self, ref: str) -> Flavor:
-        """One."""
-        return Flavor.of(self._transport.ask("GET", self._path(ref)))
+    def get(self, ref: str, *, capacity: bool = False) -> Flavor:
+        """One; for operators with its capacity for the year to come."""
+        query = _query(detail="capacity" if capacity else None)
+        return Flavor.of(self._transport.ask("GET", self._path(ref), query=query))
 
     def create(self, name: str, **values: Any) -> Flavor:
         """Make one; ``values`` are the fields of ``Flavor``."""

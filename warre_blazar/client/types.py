@@ -43,6 +43,8 @@ class Flavor(Resource):
     end: datetime.datetime | None = None
     category: str | None = None
     availability_zone: str | None = None
+    #: What its hosts hold and what is booked of that, for an operator who asked for it.
+    capacity: Document | None = None
 
 
 @dataclasses.dataclass(frozen=True)

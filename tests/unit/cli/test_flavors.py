@@ -233,3 +233,38 @@ def test_delete_of_one_fails_with_its_error(api: Api, run: Run) -> None:
     api.answers["DELETE /v2/flavors/a"] = error(409, "Flavor a is in use")
     with pytest.raises(BlazarClientException, match=r"^Flavor a is in use$"):
         run(flavors.DeleteFlavor, "a")
+
+
+_CAPACITY = {
+    "start": "2100-01-01T00:00:00+00:00",
+    "end": "2101-01-01T00:00:00+00:00",
+    "hosts": [{"name": "cmp1", "instances": 3}, {"name": "cmp2", "instances": 1}],
+    "instances": 4,
+    "bookable": 2,
+    "booked_now": 1,
+    "booked_peak": 2,
+    "utilisation": 0.25,
+    "sharing": [{"id": "other", "name": "gpu.small", "hosts": ["cmp2"]}],
+}
+
+
+def test_capacity(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/flavors"] = listing(flavor())
+    for ref in (FLAVOR.id, "gpu.large"):
+        api.answers[f"GET /v2/flavors/{ref}"] = Answer(200, flavor(capacity=_CAPACITY))
+    (row,) = run_json(flavors.ListFlavors, "--capacity", "--long")
+    assert row == {
+        **flavor(),
+        "instances": 4,
+        "bookable": 2,
+        "booked_now": 1,
+        "booked_peak": 2,
+        "utilisation": 0.25,
+        "sharing": ["gpu.small"],
+    }
+    assert api.seen[-1].query == {"detail": "capacity"}
+    shown = run_json(flavors.ShowFlavor, "gpu.large", "--capacity")
+    assert shown == {**row, "hosts": {"cmp1": 3, "cmp2": 1}}
+    assert "cmp1='3', cmp2='1'" in run(flavors.ShowFlavor, "gpu.large", "--capacity")
+    run(flavors.ShowFlavor, "gpu.large")
+    assert api.seen[-1].query == {}
