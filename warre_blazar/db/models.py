@@ -121,6 +121,11 @@ sa.Index(
     _leases.end_date,
 )
 
+# What holds hosts or slots at some time of a window: without it that reads all leases ever made.
+sa.Index("ix_warre_leases_time", _leases.end_date, _leases.start_date, _leases.status)
+# The few whose claim is more than their own time: those that are UPDATING.
+sa.Index("ix_warre_leases_status", _leases.status)
+
 backings = sa.Table(
     "warre_backings",
     metadata,

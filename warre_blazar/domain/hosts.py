@@ -1,8 +1,8 @@
 """Which hosts hold a booking: arithmetic over a snapshot of hosts and what they hold already."""
 
-import collections
 import dataclasses
 import datetime
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -52,6 +52,9 @@ class Host:
     traits: frozenset[str]
     holdings: Sequence[Holding]
     generation: int = 0
+    _known: dict[Any, "_Swept"] = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def matches(self, shape: Shape) -> bool:
         """Whether an instance of the shape may ever be on this host."""
@@ -64,61 +67,107 @@ class Host:
 
     def room(self, asked: Mapping[str, int], window: timeline.Span) -> int:
         """How many more instances that take ``asked`` fit throughout ``window``."""
-        return min(level for _, level in self.levels(asked, window).steps)
+        return self._swept(asked, window).room(asked)
 
     def levels(self, asked: Mapping[str, int], window: timeline.Span) -> timeline.Levels:
         """How many more instances that take ``asked`` fit at each moment of ``window``."""
-        fits = {cls: self.inventories.get(cls) for cls in asked}
-        # What takes nothing fits nowhere: Placement refuses to be asked for nothing.
-        if not asked or any(inv is None or not inv.takes(asked[c]) for c, inv in fits.items()):
-            return timeline.Levels([(window.start, 0)])
-        free = {cls: inv.capacity for cls, inv in fits.items() if inv is not None}
-        changes = self._changes(window)
-        steps = []
-        wholes = 0
-        for moment in sorted(changes):
-            for sign, resources in changes[moment]:
-                wholes += sign * (resources is None)
-                for cls in free:
-                    free[cls] -= sign * (resources or {}).get(cls, 0)
-            level = min(free[cls] // amount for cls, amount in asked.items())
-            steps.append((moment, 0 if wholes else max(level, 0)))
-        return timeline.Levels(steps)
-
-    def _changes(
-        self, window: timeline.Span
-    ) -> dict[datetime.datetime, list[tuple[int, Mapping[str, int] | None]]]:
-        """At each moment of the window, what begins (1) or ends (-1) to be held."""
-        changes: dict[datetime.datetime, list[tuple[int, Mapping[str, int] | None]]]
-        changes = collections.defaultdict(list, {window.start: []})
-        for held in self.holdings:
-            if held.span.overlaps(window):
-                changes[max(held.span.start, window.start)].append((1, held.resources))
-                if held.span.end < window.end:
-                    changes[held.span.end].append((-1, held.resources))
-        return changes
+        swept = self._swept(asked, window)
+        return timeline.Levels(
+            [(moment, swept.fitting(asked, held)) for moment, held in swept.steps]
+        )
 
     def fullness(self, asked: Iterable[str], window: timeline.Span) -> float:
         """The largest share of any of the classes that is held at some moment, 0.0 to 1.0."""
-        return max(
-            (
-                self._peak(self.holdings, cls, window) / self.inventories[cls].capacity
-                for cls in asked
-                if cls in self.inventories and self.inventories[cls].capacity > 0
-            ),
-            default=0.0,
-        )
+        return self._swept(asked, window).fullness()
 
-    @staticmethod
-    def _peak(holdings: Iterable[Holding], cls: str, window: timeline.Span) -> int:
-        return timeline.peak(
-            (timeline.Claim(h.span, (h.resources or {}).get(cls, 0)) for h in holdings), window
-        )
+    def _swept(self, asked: Iterable[str], window: timeline.Span) -> "_Swept":
+        """What of the classes is held over the window.
+
+        Kept for the same question asked again: both the room and the fullness come of it.
+        """
+        classes = tuple(asked)
+        key = (classes, window)
+        if key not in self._known:
+            self._known[key] = _Swept(self, classes, window)
+        return self._known[key]
 
     def without(self, reservation_id: str) -> "Host":
         """The host as if one reservation weren't on it."""
         kept = [h for h in self.holdings if h.reservation_id != reservation_id]
         return dataclasses.replace(self, holdings=kept)
+
+
+class _Swept:
+    """``steps`` of (from when on, what is held then): by class, last how many hold the whole."""
+
+    def __init__(self, host: Host, classes: Sequence[str], window: timeline.Span) -> None:
+        self._inventories = [host.inventories.get(cls) for cls in classes]
+        changes = _changes(host.holdings, classes, window)
+        held = [0] * (len(classes) + 1)
+        self.steps: list[tuple[datetime.datetime, list[int]]] = []
+        for moment in sorted(changes):
+            held = list(map(operator.add, held, changes[moment]))
+            self.steps.append((moment, held))
+        self._peaks = [max(amounts) for amounts in zip(*(h for _, h in self.steps), strict=True)]
+
+    def fitting(self, asked: Mapping[str, int], held: Sequence[int]) -> int:
+        """How many instances fit beside what is held."""
+        # What takes nothing fits nowhere: Placement refuses to be asked for nothing.
+        if not asked or held[-1]:
+            return 0
+        fits = []
+        for inventory, amount, taken in zip(
+            self._inventories, asked.values(), held[:-1], strict=True
+        ):
+            if inventory is None or not inventory.takes(amount):
+                return 0
+            fits.append((inventory.capacity - taken) // amount)
+        return max(min(fits), 0)
+
+    def room(self, asked: Mapping[str, int]) -> int:
+        """How many fit throughout: as many as where each class is at its fullest."""
+        return self.fitting(asked, self._peaks)
+
+    def fullness(self) -> float:
+        """The largest share of a class that is held at some moment."""
+        return max(
+            (
+                peak / inventory.capacity
+                for inventory, peak in zip(self._inventories, self._peaks[:-1], strict=True)
+                if inventory is not None and inventory.capacity > 0
+            ),
+            default=0.0,
+        )
+
+
+def _changes(
+    holdings: Iterable[Holding], classes: Sequence[str], window: timeline.Span
+) -> dict[datetime.datetime, list[int]]:
+    """At each moment of the window, by how much more is held of each class, and of whole hosts."""
+    first, last = window.start, window.end
+    nothing = [0] * (len(classes) + 1)
+    changes = {first: nothing}
+    # Thousands of holdings share a few mappings.
+    amounts: dict[int, list[int]] = {}
+    for held in holdings:
+        start, end = held.span.start, held.span.end
+        if start >= last or end <= first:
+            continue
+        resources = held.resources
+        more = amounts.get(id(resources))
+        if more is None:
+            more = amounts[id(resources)] = _amounts(resources, classes)
+        start = max(start, first)
+        changes[start] = list(map(operator.add, changes.get(start, nothing), more))
+        if end < last:
+            changes[end] = list(map(operator.sub, changes.get(end, nothing), more))
+    return changes
+
+
+def _amounts(resources: Mapping[str, int] | None, classes: Sequence[str]) -> list[int]:
+    if resources is None:
+        return [0] * len(classes) + [1]
+    return [resources.get(cls, 0) for cls in classes] + [0]
 
 
 def choose(

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+"""What one choice of hosts costs, beside that of Blazar's own virtual:instance plugin.
+
+Both are asked for the same instances on the same rows: hosts of 64 vcpus, each with so many
+reservations of 1 to 27 days spread over a year, half of them ours. Needs MariaDB only:
+``tools/testdb up && eval "$(tools/testdb env)"`` first. Makes databases of its own and drops them.
+"""
+
+import argparse
+import contextlib
+import datetime
+import os
+import random
+import statistics
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from blazar.db.sqlalchemy import facade_wrapper
+from blazar.db.sqlalchemy import models as blazar
+from blazar.plugins.instances import instance_plugin
+from blazar.plugins.oshosts import host_plugin as _host_plugin  # noqa: F401 - the instance plugin expects it there
+from oslo_config import cfg
+
+from warre_blazar.db import hosts, models, session
+from warre_blazar.domain import hosts as placing
+from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.timeline import Span
+
+SIZES = ("10x10", "100x10", "100x100", "200x20", "200x100", "1000x100")
+DAYS = (14, 365)
+COUNT = 5
+_FIRST = datetime.datetime(2100, 1, 1)
+_DAY = datetime.timedelta(days=1)
+_SHAPE = Shape(2, 2048, 20, 0, {}, None, None)
+_ROWS = 5_000
+
+Rows = dict[sa.Table, list[dict[str, Any]]]
+
+
+def host_rows(rows: Rows, number: int) -> str:
+    """A host with its inventories, a capability and a trait."""
+    host_id = str(number)
+    totals = {"VCPU": 64, "MEMORY_MB": 262_144, "DISK_GB": 4_000}
+    rows.setdefault(blazar.ComputeHost.__table__, []).append(
+        {
+            "id": host_id,
+            "vcpus": totals["VCPU"],
+            "cpu_info": "",
+            "hypervisor_type": "QEMU",
+            "hypervisor_version": 1,
+            "hypervisor_hostname": f"compute{number:05}",
+            "service_name": f"compute{number:05}",
+            "memory_mb": totals["MEMORY_MB"],
+            "local_gb": totals["DISK_GB"],
+            "status": "up",
+            "availability_zone": "nova",
+            "trust_id": "",
+            "reservable": True,
+        }
+    )
+    rows.setdefault(blazar.ComputeHostResourceInventory.__table__, []).extend(
+        {
+            "id": str(uuid.uuid4()),
+            "computehost_id": host_id,
+            "resource_class": cls,
+            "total": total,
+            "reserved": 0,
+            "min_unit": 1,
+            "max_unit": total,
+            "step_size": 1,
+            "allocation_ratio": 1.0,
+        }
+        for cls, total in totals.items()
+    )
+    rows.setdefault(blazar.ComputeHostTrait.__table__, []).append(
+        {"id": str(uuid.uuid4()), "computehost_id": host_id, "trait": "HW_CPU_X86_VMX"}
+    )
+    rows.setdefault(blazar.ComputeHostExtraCapability.__table__, []).append(
+        {
+            "id": str(uuid.uuid4()),
+            "computehost_id": host_id,
+            "property_id": "gpu",
+            "capability_value": "a100",
+        }
+    )
+    return host_id
+
+
+def reservation_rows(rows: Rows, host_id: str, span: Span, ours: bool) -> None:
+    """A lease of one reservation with one instance of 2 vcpus on a host, as the plugins write."""
+    lease, reservation = str(uuid.uuid4()), str(uuid.uuid4())
+    made: list[tuple[sa.Table, dict[str, Any]]] = [
+        (
+            blazar.Lease.__table__,
+            {
+                "id": lease,
+                "name": lease,
+                "project_id": "project",
+                "user_id": "user",
+                "start_date": span.start,
+                "end_date": span.end,
+                "trust_id": "",
+                "status": "PENDING",
+            },
+        ),
+        (
+            blazar.Reservation.__table__,
+            {
+                "id": reservation,
+                "lease_id": lease,
+                "resource_type": "flavor:slot" if ours else "virtual:instance",
+                "status": "pending",
+            },
+        ),
+        (
+            blazar.InstanceReservations.__table__,
+            {
+                "id": reservation,
+                "reservation_id": reservation,
+                "vcpus": 2,
+                "memory_mb": 2048,
+                "disk_gb": 20,
+                "amount": 1,
+                "resource_properties": "",
+            },
+        ),
+        (
+            blazar.ComputeHostAllocation.__table__,
+            {"id": reservation, "compute_host_id": host_id, "reservation_id": reservation},
+        ),
+    ]
+    for kind, moment in (("start_lease", span.start), ("end_lease", span.end)):
+        event = {"lease_id": lease, "event_type": kind, "time": moment, "status": "UNDONE"}
+        made.append((blazar.Event.__table__, {"id": str(uuid.uuid4()), **event}))
+    if ours:
+        values = {
+            "id": reservation,
+            "reservation_id": reservation,
+            "flavor_id": "flavor",
+            "instance_count": 1,
+            "shape": _SHAPE.to_json(),
+            "created_at": _FIRST,
+        }
+        made.append((models.reservations, values))
+    for table, row in made:
+        rows.setdefault(table, []).append(row)
+
+
+def flavor_row() -> dict[str, Any]:
+    return {
+        "id": "flavor",
+        "name": "bench",
+        "vcpu": _SHAPE.vcpu,
+        "memory_mb": _SHAPE.memory_mb,
+        "disk_gb": _SHAPE.disk_gb,
+        "ephemeral_gb": _SHAPE.ephemeral_gb,
+        "extra_specs": {},
+        "slots": 10**6,
+        "max_length_hours": 10_000,
+        "is_public": True,
+        "active": True,
+        "generation": 0,
+        "deleted": "",
+        "created_at": _FIRST,
+    }
+
+
+def fill(engine: sa.Engine, host_count: int, per_host: int) -> None:
+    dice = random.Random(0)
+    with engine.begin() as db:
+        db.execute(models.flavors.insert().values(**flavor_row()))
+        write(
+            db,
+            {
+                blazar.ResourceProperty.__table__: [
+                    {"id": "gpu", "resource_type": "physical:host", "property_name": "gpu"}
+                ]
+            },
+        )
+        rows: Rows = {}
+        for number in range(host_count):
+            host_id = host_rows(rows, number)
+            for _ in range(per_host):
+                start = _FIRST + dice.randrange(365 * 24) * _DAY / 24
+                span = Span(start, start + dice.randint(24, 27 * 24) * _DAY / 24)
+                reservation_rows(rows, host_id, span, ours=dice.random() < 0.5)
+            if len(rows[blazar.ComputeHost.__table__]) * per_host >= _ROWS:
+                write(db, rows)
+        write(db, rows)
+    with engine.connect() as db:
+        names = ", ".join(table.name for table in models.metadata.sorted_tables)
+        db.execute(sa.text(f"ANALYZE TABLE {names}")).all()
+
+
+def write(db: sa.Connection, rows: Rows) -> None:
+    """Insert and forget, what others refer to first."""
+    for table in models.metadata.sorted_tables:
+        if rows.get(table):
+            db.execute(table.insert(), rows.pop(table))
+
+
+def by_us(span: Span) -> int:
+    with session.reader() as db:
+        found = hosts.snapshot(db, _SHAPE, span)
+    return placing.choose(found, _SHAPE, COUNT, span)[1]
+
+
+def by_stock(span: Span) -> int:
+    plugin = instance_plugin.VirtualInstancePlugin()
+    values = {
+        "amount": COUNT,
+        "affinity": None,
+        "vcpus": _SHAPE.vcpu,
+        "memory_mb": _SHAPE.memory_mb,
+        "disk_gb": _SHAPE.disk_gb,
+        "resource_properties": "",
+        "start_date": span.start,
+        "end_date": span.end,
+    }
+    return len(plugin.allocation_candidates(values))
+
+
+def measured(
+    engine: sa.Engine, ask: Callable[[Span], int], span: Span, runs: int
+) -> tuple[float, int]:
+    """The median in milliseconds, and the SQL statements of one."""
+    statements = 0
+
+    def count(*_: Any) -> None:
+        nonlocal statements
+        statements += 1
+
+    # What is only done once: connections, compiled statements.
+    ask(Span(span.start, span.start + _DAY / 24))
+    times = []
+    sa.event.listen(engine, "before_cursor_execute", count)
+    for _ in range(runs):
+        statements = 0
+        start = time.perf_counter()
+        if ask(span) != COUNT:
+            raise SystemExit("the instances didn't fit")
+        times.append((time.perf_counter() - start) * 1000)
+    sa.event.remove(engine, "before_cursor_execute", count)
+    return statistics.median(times), statements
+
+
+@contextlib.contextmanager
+def database() -> Iterator[sa.Engine]:
+    """Blazar's engine on a new database with all tables."""
+    server = sa.make_url(os.environ["WARRE_TEST_MARIADB_URL"])
+    admin = sa.create_engine(server, isolation_level="AUTOCOMMIT")
+    name = f"warre_bench_{uuid.uuid4().hex[:8]}"
+    with admin.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    url = server.set(database=name).render_as_string(hide_password=False)
+    cfg.CONF.set_override("connection", url, group="database")
+    try:
+        with session.writer() as db:
+            engine: Any = db.get_bind()
+        models.metadata.create_all(engine)
+        yield engine
+        engine.dispose()
+    finally:
+        facade_wrapper._clear_engine()
+        with admin.connect() as connection:
+            connection.execute(sa.text(f"DROP DATABASE {name}"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", nargs="+", default=list(SIZES), metavar="HOSTSxRESERVATIONS")
+    parser.add_argument("--days", type=int, nargs="+", default=list(DAYS))
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--stock-runs", type=int, default=1)
+    parser.add_argument("--stock-up-to", type=int, default=20_000, help="reservations in all")
+    asked = parser.parse_args()
+    cfg.CONF([], project="blazar", default_config_files=[])
+    first: dict[int, float] = {}
+    print(
+        f"{'hosts x res.':>12} {'days':>5} {'SQL':>4} {'ms':>8} {'growth':>7} "
+        f"{'stock SQL':>10} {'stock ms':>9} {'ratio':>6}"
+    )
+    for size in asked.sizes:
+        host_count, per_host = (int(number) for number in size.split("x"))
+        with database() as engine:
+            fill(engine, host_count, per_host)
+            for days in asked.days:
+                start = _FIRST + (365 - days) / 2 * _DAY
+                span = Span(start, start + days * _DAY)
+                took, statements = measured(engine, by_us, span, asked.runs)
+                growth = took / first.setdefault(days, took)
+                line = f"{size:>12} {days:>5} {statements:>4} {took:>8.1f} {growth:>7.1f}"
+                if host_count * per_host <= asked.stock_up_to:
+                    stock, theirs = measured(engine, by_stock, span, asked.stock_runs)
+                    line += f" {theirs:>10} {stock:>9.1f} {stock / took:>6.1f}"
+                print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
