@@ -65,17 +65,15 @@ def snapshot(
 
 def _bare_hosts(db: Session) -> list[Host]:
     capabilities: dict[str, dict[str, Any]] = defaultdict(dict)
-    query = sa.select(
-        _CAPABILITY.c.computehost_id, _PROPERTY.c.property_name, _CAPABILITY.c.capability_value
-    ).join(_PROPERTY, _PROPERTY.c.id == _CAPABILITY.c.property_id)
-    for host_id, name, value in db.execute(query):
-        capabilities[host_id][name] = value
     inventories: dict[str, dict[str, Inventory]] = defaultdict(dict)
-    for row in db.execute(sa.select(_INVENTORY)).mappings():
-        inventories[row["computehost_id"]][row["resource_class"]] = _inventory(row)
     traits: dict[str, set[str]] = defaultdict(set)
-    for host_id, trait in db.execute(sa.select(_TRAIT.c.computehost_id, _TRAIT.c.trait)):
-        traits[host_id].add(trait)
+    for kind, host_id, name, value, *amounts in db.execute(_facts()):
+        if kind == "inventory":
+            inventories[host_id][name] = Inventory(*amounts)
+        elif kind == "capability":
+            capabilities[host_id][name] = value
+        else:
+            traits[host_id].add(name)
     hosts = (
         sa.select(_H, sa.func.coalesce(_G.c.generation, 0).label("generation"))
         .select_from(_H.outerjoin(_G, _G.c.host_id == _H.c.id))
@@ -86,7 +84,7 @@ def _bare_hosts(db: Session) -> list[Host]:
             id=row["id"],
             name=row["hypervisor_hostname"] or row["id"],
             availability_zone=row["availability_zone"],
-            properties={**{c.name: row[c.name] for c in _H.c}, **capabilities[row["id"]]},
+            properties={**{c.name: row[c] for c in _H.c}, **capabilities[row["id"]]},
             inventories=inventories[row["id"]] or _hypervisor_inventories(row),
             traits=frozenset(traits[row["id"]]),
             holdings=(),
@@ -96,15 +94,42 @@ def _bare_hosts(db: Session) -> list[Host]:
     ]
 
 
-def _inventory(row: sa.RowMapping) -> Inventory:
-    return Inventory(
-        total=row["total"],
-        reserved=row["reserved"],
-        min_unit=row["min_unit"],
-        max_unit=row["max_unit"],
-        step_size=row["step_size"],
-        allocation_ratio=row["allocation_ratio"],
+#: In the order of ``domain.hosts.Inventory``.
+_AMOUNTS = (
+    _INVENTORY.c.total,
+    _INVENTORY.c.reserved,
+    _INVENTORY.c.min_unit,
+    _INVENTORY.c.max_unit,
+    _INVENTORY.c.step_size,
+    _INVENTORY.c.allocation_ratio,
+)
+
+
+def _facts() -> sa.CompoundSelect[Any]:
+    """Everything that is kept of hosts in other tables: (kind, host, name, value, *amounts)."""
+    no_amounts = [sa.null().label(column.name) for column in _AMOUNTS]
+    inventories = sa.select(
+        sa.literal_column("'inventory'"),
+        _INVENTORY.c.computehost_id,
+        _INVENTORY.c.resource_class,
+        sa.null(),
+        *_AMOUNTS,
     )
+    capabilities = sa.select(
+        sa.literal_column("'capability'"),
+        _CAPABILITY.c.computehost_id,
+        _PROPERTY.c.property_name,
+        _CAPABILITY.c.capability_value,
+        *no_amounts,
+    ).join(_PROPERTY, _PROPERTY.c.id == _CAPABILITY.c.property_id)
+    traits = sa.select(
+        sa.literal_column("'trait'"),
+        _TRAIT.c.computehost_id,
+        _TRAIT.c.trait,
+        sa.null(),
+        *no_amounts,
+    )
+    return sa.union_all(inventories, capabilities, traits)
 
 
 def _hypervisor_inventories(row: sa.RowMapping) -> dict[str, Inventory]:
