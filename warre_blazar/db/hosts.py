@@ -18,6 +18,8 @@ from warre_blazar.db.reservations import (
     NO_TIME,
     claimed_during,
     claimed_spans,
+    claiming_leases,
+    in_order,
 )
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import Shape
@@ -144,6 +146,7 @@ def _hypervisor_inventories(row: sa.RowMapping) -> dict[str, Inventory]:
 def _holdings(
     db: Session, host_ids: list[str], window: timeline.Span, cleaning: datetime.timedelta
 ) -> dict[str, list[Holding]]:
+    some = claiming_leases(window, cleaning)
     query = (
         sa.select(
             _A.c.compute_host_id,
@@ -157,15 +160,16 @@ def _holdings(
             *CLAIM_COLUMNS,
         )
         .select_from(
-            _A.join(_R, _R.c.id == _A.c.reservation_id)
-            .join(_L, _L.c.id == _R.c.lease_id)
+            some.join(_L, _L.c.id == some.c.id)
+            .join(_R, _R.c.lease_id == _L.c.id)
+            .join(_A, _A.c.reservation_id == _R.c.id)
             .outerjoin(_I, _I.c.reservation_id == _R.c.id)
             .outerjoin(_W, _W.c.reservation_id == _R.c.id)
         )
         .where(_A.c.compute_host_id.in_(host_ids), claimed_during(window, cleaning))
     )
     held: dict[str, list[Holding]] = defaultdict(list)
-    for row in db.execute(query):
+    for row in db.execute(in_order(query)):
         resources = _held_resources(row)
         for span in claimed_spans(row[-len(CLAIM_COLUMNS) :], cleaning):
             held[row.compute_host_id].append(Holding(row.reservation_id, span, resources))

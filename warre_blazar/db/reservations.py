@@ -90,8 +90,27 @@ def claimed_during(window: timeline.Span, cleaning: datetime.timedelta) -> sa.Co
     moving = sa.and_(
         _L.c.status == "UPDATING", _W.c.claim_start < window.end, _W.c.claim_end > since
     )
-    # The first is implied by the second, and is of the leases alone: it lets an index be used.
-    return sa.and_(sa.or_(own, _L.c.status == "UPDATING"), sa.or_(own, moving))
+    return sa.or_(own, moving)
+
+
+def claiming_leases(window: timeline.Span, cleaning: datetime.timedelta) -> sa.Subquery:
+    """The ids of all leases that ``claimed_during`` may hold for, and of few others.
+
+    A query that starts from these, in this order, reads what an index finds of a window and not
+    everything that a flavor or host was ever booked for; MariaDB has to be told so by ``in_order``.
+    """
+    own = sa.select(_L.c.id).where(
+        _L.c.start_date < window.end, _L.c.end_date > window.start - cleaning
+    )
+    moving = sa.select(_L.c.id).where(_L.c.status == "UPDATING")
+    return sa.union(own, moving).subquery("claiming")
+
+
+def in_order(query: sa.Select[Any]) -> sa.Select[Any]:
+    """The same query, which MariaDB joins in the order that it is written in."""
+    for dialect in ("mysql", "mariadb"):
+        query = query.prefix_with("STRAIGHT_JOIN", dialect=dialect)
+    return query
 
 
 #: The claim that ``claimed_spans`` takes.
@@ -132,16 +151,21 @@ def slot_claims(
     :param but: a Blazar reservation to leave out.
     """
     held = sa.exists().where(_A.c.reservation_id == _R.c.id)
+    some = claiming_leases(window, cleaning)
     query = (
         sa.select(_W.c.instance_count, *CLAIM_COLUMNS)
-        .select_from(_JOINED)
+        .select_from(
+            some.join(_L, _L.c.id == some.c.id)
+            .join(_R, _R.c.lease_id == _L.c.id)
+            .join(_W, _W.c.reservation_id == _R.c.id)
+        )
         .where(_W.c.flavor_id == flavor_id, held, claimed_during(window, cleaning))
     )
     if but is not None:
         query = query.where(_W.c.reservation_id != but)
     return [
         timeline.Claim(span, count)
-        for count, *claim in db.execute(query)
+        for count, *claim in db.execute(in_order(query))
         for span in claimed_spans(claim, cleaning)
     ]
 
