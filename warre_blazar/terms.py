@@ -48,4 +48,5 @@ def of(caller: Any) -> Terms:
         quotas=_slot_rule(),
         any_length=frozenset(cfg.CONF.enforcement.flavor_max_length_exempt_project_ids),
         in_windows=policy.allows(caller, policies.IN_WINDOW),
+        spread=cfg.CONF.warre.host_choice == "spread",
     )

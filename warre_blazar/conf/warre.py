@@ -30,4 +30,22 @@ OPTS: list[cfg.Opt] = [
         "failed at its start. A longer one means that leftovers stay longer, and that after Nova "
         "was away a running reservation becomes usable later.",
     ),
+    cfg.StrOpt(
+        "host_choice",
+        default="pack",
+        choices=[
+            (
+                "pack",
+                "The fullest host that has room comes first, which leaves whole hosts to big "
+                "flavors and to physical:host reservations.",
+            ),
+            (
+                "spread",
+                "The emptiest host comes first and a booking's instances go one to each in "
+                "turn, so that fewer of them fail with a host; big flavors are refused earlier.",
+            ),
+        ],
+        help="On which of the hosts that have room a booking's instances go. What is booked stays "
+        "where it is when this changes.",
+    ),
 ]

@@ -177,6 +177,7 @@ def choose(
     window: timeline.Span,
     preferred: Mapping[str, int] | None = None,
     also: timeline.Span | None = None,
+    spread: bool = False,
 ) -> tuple[dict[str, int], int]:
     """Instances per host id, as many as were asked for or as there is room for.
 
@@ -184,6 +185,7 @@ def choose(
     there is room; then the fullest host comes first, to leave whole hosts to others; a tie goes
     by name, so that the choice is repeatable.
 
+    :param spread: the emptiest host first instead, and one instance on each in turn.
     :param also: another span throughout which they have to fit.
     :returns: instances by host id; and how many there is room for in all, at most ``count``.
     """
@@ -191,7 +193,8 @@ def choose(
     preferred = preferred or {}
     windows = [window, also] if also else [window]
     rooms = {h.id: min(h.room(asked, w) for w in windows) for h in hosts}
-    order = sorted(hosts, key=lambda h: (-h.fullness(asked, window), h.name, h.id))
+    first = 1 if spread else -1
+    order = sorted(hosts, key=lambda h: (first * h.fullness(asked, window), h.name, h.id))
     chosen: dict[str, int] = {}
     left = count
     for host in order:
@@ -199,9 +202,15 @@ def choose(
         if kept:
             chosen[host.id] = kept
             left -= kept
-    for host in order:
-        more = min(rooms[host.id] - chosen.get(host.id, 0), left)
-        if more > 0:
-            chosen[host.id] = chosen.get(host.id, 0) + more
-            left -= more
+    # As many as fit on each host in turn, or one on each, round after round.
+    at_once = 1 if spread else count
+    while left:
+        before = left
+        for host in order:
+            more = min(rooms[host.id] - chosen.get(host.id, 0), left, at_once)
+            if more > 0:
+                chosen[host.id] = chosen.get(host.id, 0) + more
+                left -= more
+        if left == before:
+            break
     return chosen, count - left

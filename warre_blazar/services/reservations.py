@@ -41,6 +41,8 @@ class Terms:
     any_length: frozenset[str] = frozenset()
     #: Whether the caller's own roles let them book inside a maintenance window.
     in_windows: bool = False
+    #: Whether instances go to the emptiest hosts, not to the fullest.
+    spread: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -149,8 +151,7 @@ def _place(db: Session, request: Request) -> Place:
     rules.check_period(request.span)
     rules.check_future(request.span, request.now)
     _check_flavor(db, flavor, request.project_id, request.span, request.terms)
-    cleaning = request.terms.cleaning
-    return _find_place(db, flavor, flavor.shape, request.count, request.span, cleaning)
+    return _find_place(db, flavor, flavor.shape, request.count, request.span, request.terms)
 
 
 def _check_flavor(
@@ -169,10 +170,11 @@ def _find_place(
     shape: Shape,
     count: int,
     span: timeline.Span,
-    cleaning: datetime.timedelta,
+    terms: Terms,
     mine: Reservation | None = None,
 ) -> Place:
     """Slots and hosts for a booking, or for one (``mine``) that moves."""
+    cleaning = terms.cleaning
     window = span.padded(cleaning)
     but = mine.reservation_id if mine else None
     taken = timeline.peak(reservations.slot_claims(db, flavor.id, window, cleaning, but), window)
@@ -184,7 +186,7 @@ def _find_place(
     if mine:
         preferred = hosts.allocated(db, mine.reservation_id)
         found = [h.without(mine.reservation_id) for h in found]
-    chosen, room = placing.choose(found, shape, count, window, preferred, old)
+    chosen, room = placing.choose(found, shape, count, window, preferred, old, terms.spread)
     if room < count:
         raise exceptions.HostsExhausted(count, room, len(found))
     if mine and mine.state == states.ACTIVE and chosen != preferred:
@@ -313,7 +315,7 @@ def _move(reservation_id: str, span: timeline.Span, terms: Terms, quota: Quota |
             return  # less than it holds already
         flavor = flavors.get_many(db, {mine.flavor_id})[mine.flavor_id]
         _check_flavor(db, flavor, mine.project_id, span, terms)
-        place = _find_place(db, flavor, mine.shape, mine.instance_count, span, terms.cleaning, mine)
+        place = _find_place(db, flavor, mine.shape, mine.instance_count, span, terms, mine)
         if quota:
             quota.claim(db, _growth(mine, span), {mine.reservation_id: mine.amount})
         flavors.update(db, flavor, {})

@@ -182,6 +182,20 @@ def test_no_instance_goes_to_an_emptier_host_than_it_has_to(hosts, wanted, count
         assert order[one] <= order[other.id]
 
 
+@given(many_hosts(), shapes, counts, windows)
+def test_spread_takes_as_many_and_from_the_emptiest_first(hosts, wanted, count, window):
+    chosen, room = choose(hosts, wanted, count, window, spread=True)
+    assert room == choose(hosts, wanted, count, window)[1] == sum(chosen.values())
+    asked = wanted.resources
+    order = {h.id: (fullest(h, asked, window), h.name, h.id) for h in hosts}
+    rooms = {h.id: room_for(h, asked, window) for h in hosts}
+    with_room = [h.id for h in hosts if chosen.get(h.id, 0) < rooms[h.id]]
+    assert all(0 < amount <= rooms[one] for one, amount in chosen.items())
+    for one, other in itertools.product(chosen, with_room):
+        # Its last instance went there before the other's turn came to have as many.
+        assert chosen[one] <= chosen.get(other, 0) + (order[one] <= order[other])
+
+
 @given(many_hosts(), shapes, counts, windows, st.randoms(use_true_random=False))
 def test_the_choice_is_the_same_in_whatever_order_hosts_come(hosts, wanted, count, window, random):
     shuffled = random.sample(hosts, len(hosts))
@@ -315,5 +329,22 @@ def test_what_takes_nothing_fits_nowhere():
 def test_choose_of_three_hosts(count, preferred, expected):
     hosts = [host(3), host(1), host(2, holdings=[held(0, 60, {"VCPU": 4})])]
     chosen, room = choose(hosts, shape(), count, span(0, 60), preferred)
+    assert chosen == expected
+    assert room == sum(expected.values())
+
+
+@pytest.mark.parametrize(
+    ("count", "preferred", "expected"),
+    [
+        pytest.param(1, {}, {"id1": 1}, id="the emptiest first"),
+        pytest.param(3, {}, {"id1": 1, "id2": 1, "id3": 1}, id="one on each"),
+        pytest.param(4, {}, {"id1": 2, "id2": 1, "id3": 1}, id="and round again"),
+        pytest.param(9, {}, {"id1": 2, "id2": 1, "id3": 2}, id="no more than there is room for"),
+        pytest.param(2, {"id2": 1}, {"id2": 1, "id1": 1}, id="where it is already"),
+    ],
+)
+def test_spread_over_three_hosts(count, preferred, expected):
+    hosts = [host(3), host(1), host(2, holdings=[held(0, 60, {"VCPU": 4})])]
+    chosen, room = choose(hosts, shape(), count, span(0, 60), preferred, spread=True)
     assert chosen == expected
     assert room == sum(expected.values())
