@@ -223,6 +223,15 @@ def extend(rules: Rules, judge: Judge, old: Booking, more: int) -> bool:
     return chosen is not None
 
 
+def report(said: collections.Counter[str], stock: Stock) -> None:
+    for name, count in said.items():
+        print(f"{name:>28} {count:>7}")
+    print(f"{'accepted':>28} {said['booking accepted'] / said['booking']:>7.1%}")
+    print(f"{'accepted by stock':>28} {said['booking accepted by stock'] / said['booking']:>7.1%}")
+    print(f"{'oversold host minutes':>28} {0:>7}")
+    print(f"{'oversold by stock':>28} {stock.oversold_minutes():>7}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=1_000)
@@ -272,12 +281,7 @@ def main() -> None:
             raise SystemExit(f"oversold after {number + 1} requests")
     if judge.oversold():
         raise SystemExit("oversold")
-    for name, count in said.items():
-        print(f"{name:>28} {count:>7}")
-    print(f"{'accepted':>28} {said['booking accepted'] / said['booking']:>7.1%}")
-    print(f"{'accepted by stock':>28} {said['booking accepted by stock'] / said['booking']:>7.1%}")
-    print(f"{'oversold host minutes':>28} {0:>7}")
-    print(f"{'oversold by stock':>28} {stock.oversold_minutes():>7}")
+    report(said, stock)
 
 
 if __name__ == "__main__":
