@@ -7,6 +7,7 @@ of Warre 5.2.2 on Blazar on the reference machine.
 """
 
 import argparse
+import concurrent.futures
 import datetime
 import statistics
 import time
@@ -38,13 +39,13 @@ class Cloud:
             raise SystemExit(f"{method} {url}: {answer.status_code} {answer.text}")
         return answer.json() if answer.content else None
 
-    def flavor(self) -> str:
+    def flavor(self, slots: int = 10) -> str:
         body = {
             "name": f"bench-{time.time_ns()}",
             "vcpu": 1,
             "memory_mb": 128,
             "disk_gb": 1,
-            "slots": 10,
+            "slots": slots,
             "max_length_hours": 100,
         }
         return self.call("POST", f"{self.v2}/flavors/", body)["id"]
@@ -77,11 +78,36 @@ class Cloud:
         return f"{self.v1}/leases/{made['id']}"
 
 
-def measure(cloud: Cloud, runs: int) -> dict[str, list[float]]:
+def times_ahead() -> tuple[list[str], list[str]]:
+    """Start and end of an hour far ahead, as our API and as Blazar's takes them."""
     start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=30)
     end = start + datetime.timedelta(hours=1)
-    ours = [t.strftime("%Y-%m-%dT%H:%M:00+00:00") for t in (start, end)]
-    stocks = [t.strftime("%Y-%m-%d %H:%M") for t in (start, end)]
+    return (
+        [t.strftime("%Y-%m-%dT%H:%M:00+00:00") for t in (start, end)],
+        [t.strftime("%Y-%m-%d %H:%M") for t in (start, end)],
+    )
+
+
+def at_once(cloud: Cloud, count: int) -> dict[str, float]:
+    """Bookings per second, where so many are asked for at the same time."""
+    ours, stocks = times_ahead()
+    flavor = cloud.flavor(slots=count)
+    rates = {}
+    for who, make in (
+        ("ours", lambda _: cloud.book(flavor, *ours)),
+        ("stock", lambda _: cloud.lease(*stocks)),
+    ):
+        with concurrent.futures.ThreadPoolExecutor(count) as pool:
+            took, urls = seconds(lambda make=make, pool=pool: list(pool.map(make, range(count))))
+        rates[who] = count / took
+        for url in urls:
+            cloud.call("DELETE", url)
+    cloud.call("DELETE", f"{cloud.v2}/flavors/{flavor}/")
+    return rates
+
+
+def measure(cloud: Cloud, runs: int) -> dict[str, list[float]]:
+    ours, stocks = times_ahead()
     flavor = cloud.flavor()
     times: dict[str, list[float]] = {}
     for run in range(runs + 1):
@@ -101,7 +127,10 @@ def measure(cloud: Cloud, runs: int) -> dict[str, list[float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
-    times = measure(Cloud(), parser.parse_args().runs)
+    parser.add_argument("--at-once", type=int, default=20, help="bookings at the same time")
+    args = parser.parse_args()
+    cloud = Cloud()
+    times = measure(cloud, args.runs)
     medians = {what: statistics.median(values) for what, values in times.items()}
     for what, values in times.items():
         print(f"{what:13} {medians[what]:6.2f} s   of {' '.join(f'{v:.2f}' for v in values)}")
@@ -111,6 +140,8 @@ def main() -> None:
             f"{what}: stock / ours = {stock / mine:.1f}; "
             f"Warre's recorded {warre} s / ours = {warre / mine:.1f}"
         )
+    for who, rate in at_once(cloud, args.at_once).items():
+        print(f"{who:6} {args.at_once} at once: {rate:.2f} bookings per second")
 
 
 if __name__ == "__main__":
