@@ -21,6 +21,15 @@ cfg.CONF.import_opt("os_admin_username", "blazar.config")
 cfg.CONF.import_opt("os_region_name", "blazar.utils.openstack.keystone")
 
 
+class _Login(v3.Password):
+    """A login that many threads share."""
+
+    def invalidate(self) -> bool:
+        """Drop the token. Whoever was refused with it tries again, also if another dropped it."""
+        super().invalidate()
+        return True
+
+
 def auth_url(conf: cfg.ConfigOpts) -> str:
     """Keystone's address, as Blazar's options spell it."""
     host = f"[{conf.os_auth_host}]" if ":" in conf.os_auth_host else conf.os_auth_host
@@ -33,7 +42,7 @@ def auth_url(conf: cfg.ConfigOpts) -> str:
 def service_session() -> ks_session.Session:
     """The session of Blazar's service user."""
     conf = cfg.CONF
-    auth = v3.Password(
+    auth = _Login(
         auth_url=auth_url(conf),
         username=conf.os_admin_username,
         password=conf.os_admin_password,

@@ -8,8 +8,9 @@ import sqlalchemy as sa
 from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
-from tests.functional.db import databases, world
+from tests.functional.db import databases, races, world
 from warre_blazar import exceptions
+from warre_blazar.clients import placement
 from warre_blazar.db import models, session
 from warre_blazar.services import backing, flavors, reservations
 
@@ -114,6 +115,16 @@ def test_a_token_that_is_refused_is_replaced(flavor, cloud: Cloud):
     cloud.keystone.forget_tokens()
     world.begin(lease)
     assert cloud.keystone.logins == 2
+
+
+def test_threads_whose_token_is_refused_at_once(cloud: Cloud):
+    """Whoever comes second finds the token dropped already, and gets a new one all the same."""
+    for number in range(5):
+        placement.make_class(f"CUSTOM_BEFORE_{number}")
+        cloud.keystone.forget_tokens()
+        names = [f"CUSTOM_{number}_{thread}" for thread in range(8)]
+        result = races.in_threads([lambda n=n: placement.make_class(n) for n in names])
+        assert result.outcomes == {"held": len(names)}
 
 
 def test_deleting_the_lease_frees_the_slots_at_once(database: sa.Engine, flavor, cloud: Cloud):
