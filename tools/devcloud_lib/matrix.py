@@ -79,7 +79,9 @@ def _run(cell: Cell, directory: Path) -> str:
     steps: list[list[str | Path]] = []
     if not python.exists():
         steps.append([cell.program, "-m", "venv", directory / "venv"])
-    steps.append([python, "-m", "pip", "install", "--quiet", *pins, *needed, "-e", ".[cli,picture]"])
+    steps.append(
+        [python, "-m", "pip", "install", "--quiet", *pins, *needed, "-e", ".[cli,picture]"]
+    )
     for words in steps:
         if not _quietly(words, directory / "pip.log"):
             return "failed to install"
