@@ -109,6 +109,7 @@ def _quietly(words: list[str | Path], log: Path) -> bool:
                 list(map(str, words)),
                 cwd=REPOSITORY,
                 env=env,
+                stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 timeout=_LIMIT,
