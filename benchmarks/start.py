@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from blazar.db.sqlalchemy import models as blazar
 
 _EVENTS = blazar.Event.__table__
+_LEASES = blazar.Lease.__table__
 _CLIENTS = 4
 _POLL = 0.1
 _PATIENCE = 900
@@ -49,15 +50,17 @@ def start(engine: sa.Engine, leases: list[str]) -> float:
     began = 0.0
     while time.monotonic() < deadline:
         with engine.begin() as db:
-            states = list(db.scalars(sa.select(_EVENTS.c.status).where(mine)))
-        if "ERROR" in states:
-            raise SystemExit(f"{states.count('ERROR')} starts failed")
-        if not began and set(states) != {"UNDONE"}:
+            events = list(db.scalars(sa.select(_EVENTS.c.status).where(mine)))
+            states = list(db.scalars(sa.select(_LEASES.c.status).where(_LEASES.c.id.in_(leases))))
+        if "ERROR" in events + states:
+            raise SystemExit(f"{events.count('ERROR')} starts failed")
+        if not began and set(events) != {"UNDONE"}:
             began = time.monotonic()
-        if set(states) == {"DONE"}:
+        # Blazar writes the lease's state last.
+        if set(states) == {"ACTIVE"}:
             return time.monotonic() - began
         time.sleep(_POLL)
-    raise SystemExit(f"after {_PATIENCE} s {states.count('DONE')} of {len(leases)} are started")
+    raise SystemExit(f"after {_PATIENCE} s {states.count('ACTIVE')} of {len(leases)} are started")
 
 
 def measure(cloud: lease.Cloud, count: int) -> tuple[float, float]:

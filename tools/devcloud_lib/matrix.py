@@ -53,13 +53,18 @@ def cells() -> Iterator[Cell]:
 
 
 def _python(version: str) -> str | None:
-    """A Python of that version that starts: a manager of Pythons may have a name for none."""
-    program = sys.executable if sys.version.startswith(f"{version}.") else None
-    program = program or shutil.which(f"python{version}")
-    if program is None:
-        return None
-    done = subprocess.run([program, "-c", ""], capture_output=True, check=False)
-    return program if done.returncode == 0 else None
+    """A Python of that version that starts: pyenv's own name for one it isn't set to doesn't."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    names = [
+        sys.executable if sys.version.startswith(f"{version}.") else None,
+        shutil.which(f"python{version}"),
+        *sorted(map(str, pyenv.glob(f"versions/{version}.*/bin/python"))),
+    ]
+    return next((name for name in names if name and _starts(name)), None)
+
+
+def _starts(program: str) -> bool:
+    return subprocess.run([program, "-c", ""], capture_output=True, check=False).returncode == 0
 
 
 def run(home: Path) -> bool:
