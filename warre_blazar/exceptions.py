@@ -98,9 +98,11 @@ class HostsExhausted(WarreError):
 
     code = "hosts_exhausted"
 
-    def __init__(self, asked: int, free: int, matching: int) -> None:
+    def __init__(self, asked: int, free: int, matching: int, affinity: bool | None = None) -> None:
+        where = {None: "", True: " on one host", False: " on hosts of their own"}[affinity]
         super().__init__(
-            f"No capacity: {asked} asked, the {matching} matching hosts have room for {free}",
+            f"No capacity: {asked} asked{where}, the {matching} matching hosts have room for "
+            f"{free}",
             asked=asked,
             free=free,
             matching=matching,

@@ -81,6 +81,11 @@ FLAVOR_UPDATE: Schema = {
     "properties": _FLAVOR_TERMS,
 }
 
+_AFFINITY: Schema = {
+    **_nullable(_BOOLEAN),
+    "description": "true: all on one host; false: each on a host of its own; null: wherever.",
+}
+
 RESERVATION_CREATE: Schema = {
     "type": "object",
     "additionalProperties": False,
@@ -90,6 +95,7 @@ RESERVATION_CREATE: Schema = {
         "start": _TIME,
         "end": _TIME,
         "instance_count": _POSITIVE,
+        "affinity": _AFFINITY,
     },
 }
 
@@ -199,6 +205,7 @@ RESERVATION: Schema = _answer(
     id=_ID,
     flavor={"$ref": "#/components/schemas/Flavor"},
     instance_count=_POSITIVE,
+    affinity=_AFFINITY,
     **SPAN["properties"],
     status={"enum": ["PENDING_CREATE", "ALLOCATED", "ACTIVE", "COMPLETE", "ERROR"]},
     status_reason=_nullable(_TEXT),

@@ -64,6 +64,7 @@ def reservation(item: Reservation, its_flavor: Flavor) -> dict[str, Any]:
         "id": item.id,
         "flavor": flavor(its_flavor),
         "instance_count": item.instance_count,
+        "affinity": item.affinity,
         "start": _time(item.span.start),
         "end": _time(item.span.end),
         "status": item.state,

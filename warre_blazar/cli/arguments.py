@@ -9,6 +9,7 @@ TIME_HELP = (
     "such as 'mon 9:00', 'tomorrow 14:00', 'in 2 hours', 2026-12-01T09:00 or "
     "'2026-12-01 09:00 Europe/Berlin'; in UTC, unless it or --timezone says otherwise"
 )
+_AFFINITIES = {"true": True, "false": False, "none": None}
 
 
 def add_timezone(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +31,23 @@ def add_start(parser: argparse.ArgumentParser, text: str) -> None:
 def add_end(parser: argparse._ActionsContainer, text: str) -> None:
     """``--end``, likewise."""
     parser.add_argument("--end-date", "--end", dest="end", metavar="TIME", help=text)
+
+
+def add_affinity(parser: argparse.ArgumentParser) -> None:
+    """``--affinity``, with the words of Blazar's own lease-create."""
+    parser.add_argument(
+        "--affinity",
+        type=_affinity,
+        metavar="{true,false,none}",
+        help="true: all instances on one host; false: each on a host of its own "
+        "(default: none, wherever there is room)",
+    )
+
+
+def _affinity(text: str) -> bool | None:
+    if text.lower() not in _AFFINITIES:
+        raise argparse.ArgumentTypeError(f"{text!r} isn't true, false or none")
+    return _AFFINITIES[text.lower()]
 
 
 def count(text: str) -> int:

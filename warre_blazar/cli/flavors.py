@@ -247,13 +247,18 @@ class ListFreeSlots(_Flavors, base.ListCommand):
             default=0,
             help="only times of at least so many hours",
         )
+        arguments.add_affinity(parser)
         arguments.add_timezone(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self._period(parsed_args)
         found = self.v2.flavors.free_slots(
-            parsed_args.flavor, start=start, end=end, count=parsed_args.count
+            parsed_args.flavor,
+            start=start,
+            end=end,
+            count=parsed_args.count,
+            affinity=parsed_args.affinity,
         )
         least = datetime.timedelta(hours=parsed_args.hours)
         where = times.zone(parsed_args.timezone)

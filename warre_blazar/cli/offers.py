@@ -1,5 +1,6 @@
 """What could be booked instead."""
 
+import dataclasses
 import datetime
 
 from warre_blazar.client import Client, Span, errors
@@ -20,29 +21,36 @@ def first(spans: list[Span], length: datetime.timedelta) -> datetime.datetime | 
     return min((span.start for span in spans if span.length >= length), default=None)
 
 
-def instead(
-    client: Client,
-    flavor: str,
-    start: datetime.datetime,
-    end: datetime.datetime,
-    count: int,
-    error: errors.ApiError,
-) -> str:
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What was refused. ``flavor`` is an id or a name."""
+
+    flavor: str
+    start: datetime.datetime
+    end: datetime.datetime
+    count: int
+    affinity: bool | None
+
+
+def instead(client: Client, wanted: Wanted, error: errors.ApiError) -> str:
     """Why not, and the first start from then on that would do."""
     why = _REASONS.get(error.code, str(error).rstrip("."))
     asked, free = error.detail.get("asked"), error.detail.get("free")
     if asked and free:
         why += f" for all {asked}: {free} {'is' if free == 1 else 'are'}"
-    length = end - start
-    what = f"{_hours(length)} h with {count} slot{'s' if count > 1 else ''}"
+    length = wanted.end - wanted.start
+    what = f"{_hours(length)} h with {wanted.count} slot{'s' if wanted.count > 1 else ''}"
     try:
-        found = first(client.flavors.free_slots(flavor, start=start, count=count), length)
+        spans = client.flavors.free_slots(
+            wanted.flavor, start=wanted.start, count=wanted.count, affinity=wanted.affinity
+        )
     except errors.ClientError:
-        return f"{why}. See flavor-free-slots {flavor} for when it is free"
+        return f"{why}. See flavor-free-slots {wanted.flavor} for when it is free"
+    found = first(spans, length)
     if found is None:
         return (
             f"{why}, nor are there {what} in the year after. Try fewer slots or hours; "
-            f"flavor-calendar {flavor} shows what is free"
+            f"flavor-calendar {wanted.flavor} shows what is free"
         )
     return (
         f"{why}. The first {what} start {found:%Y-%m-%d %H:%M} UTC: --start {found:%Y-%m-%dT%H:%MZ}"

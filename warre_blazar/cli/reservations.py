@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+import functools
 from typing import Any
 
 from warre_blazar.cli import arguments, base, deleting, flavors, offers, progress, projects, times
@@ -13,6 +14,7 @@ _SHORT = ("id", "flavor", "instance_count", "start", "end", "status")
 _LONG = (
     *_SHORT,
     "status_reason",
+    "affinity",
     "project_id",
     "user_id",
     "flavor_id",
@@ -111,6 +113,7 @@ class CreateReservation(_Reservations, base.ShowCommand):
             default=1,
             help="how many instances (default: 1)",
         )
+        arguments.add_affinity(parser)
         parser.add_argument(
             "--wait", action="store_true", help="until it has begun; Ctrl-C ends only the waiting"
         )
@@ -126,9 +129,10 @@ class CreateReservation(_Reservations, base.ShowCommand):
         except errors.ApiError as error:
             if error.code not in offers.CODES:
                 raise
-            raise Failure(
-                offers.instead(self.v2, parsed_args.flavor, start, end, parsed_args.count, error)
-            ) from error
+            wanted = offers.Wanted(
+                parsed_args.flavor, start, end, parsed_args.count, parsed_args.affinity
+            )
+            raise Failure(offers.instead(self.v2, wanted, error)) from error
         except KeyboardInterrupt:
             self.tell("\nInterrupted: it may have been booked all the same; see reservation-list.")
             raise SystemExit(_INTERRUPTED) from None
@@ -139,15 +143,20 @@ class CreateReservation(_Reservations, base.ShowCommand):
     def _book(
         self, parsed_args: argparse.Namespace, start: datetime.datetime, end: datetime.datetime
     ) -> Reservation:
-        book, count = self.v2.reservations.create, parsed_args.count
+        book = functools.partial(
+            self.v2.reservations.create,
+            parsed_args.flavor,
+            count=parsed_args.count,
+            affinity=parsed_args.affinity,
+        )
         try:
-            return book(parsed_args.flavor, start=start, end=end, count=count)
+            return book(start=start, end=end)
         except errors.ApiError as error:
             if parsed_args.start != "now" or error.code != "invalid_period":
                 raise
         # The minute of now passed on the way.
         start, end = self._period(parsed_args)
-        return book(parsed_args.flavor, start=start, end=end, count=count)
+        return book(start=start, end=end)
 
     def _period(
         self, parsed_args: argparse.Namespace

@@ -27,9 +27,9 @@ def _values(given: dict[str, Any]) -> Document:
 
 
 def _query(**given: Any) -> dict[str, str]:
-    """What is not None, as a query; a boolean only where it is true."""
-    query = {k: v for k, v in _values(given).items() if v is not None and v is not False}
-    return {k: "true" if v is True else str(v) for k, v in query.items()}
+    """What is not None, as a query."""
+    query = {k: v for k, v in _values(given).items() if v is not None}
+    return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in query.items()}
 
 
 class _Noun:
@@ -53,7 +53,9 @@ class Flavors(_Noun):
     ) -> list[Flavor]:
         """Those the project may book; for operators inactive and others' private ones too."""
         query = _query(
-            all_projects=all_projects, category=category, availability_zone=availability_zone
+            all_projects=all_projects or None,
+            category=category,
+            availability_zone=availability_zone,
         )
         return [Flavor.of(d) for d in self._transport.list(self.noun, query)]
 
@@ -76,10 +78,16 @@ class Flavors(_Noun):
         self._transport.send("DELETE", self._path(ref))
 
     def free_slots(
-        self, ref: str, *, start: Time | None = None, end: Time | None = None, count: int = 1
+        self,
+        ref: str,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        count: int = 1,
+        affinity: bool | None = None,
     ) -> Spans:
         """What lies within one of the spans can be booked (default: from now on, for a year)."""
-        query = _query(start=start, end=end, count=count)
+        query = _query(start=start, end=end, count=count, affinity=affinity)
         found = self._transport.ask("GET", f"{self._path(ref)}/freeslots", query=query)
         return [Span.of(d) for d in found]
 
@@ -122,16 +130,31 @@ class Reservations(_Noun):
         flavor_id: str | None = None,
     ) -> list[Reservation]:
         """The project's, by start; for operators those of all projects, or another's."""
-        query = _query(all_projects=all_projects, project_id=project_id, flavor_id=flavor_id)
+        query = _query(
+            all_projects=all_projects or None, project_id=project_id, flavor_id=flavor_id
+        )
         return [Reservation.of(d) for d in self._transport.list(self.noun, query)]
 
     def get(self, ref: str) -> Reservation:
         """One."""
         return Reservation.of(self._transport.ask("GET", self._path(ref)))
 
-    def create(self, flavor: str, *, start: Time, end: Time, count: int = 1) -> Reservation:
-        """Book instances of a flavor (its id or name) from a start until before an end."""
+    def create(
+        self,
+        flavor: str,
+        *,
+        start: Time,
+        end: Time,
+        count: int = 1,
+        affinity: bool | None = None,
+    ) -> Reservation:
+        """Book instances of a flavor (its id or name) from a start until before an end.
+
+        :param affinity: True: all on one host; False: each on a host of its own.
+        """
         body = _values({"flavor_id": flavor, "start": start, "end": end, "instance_count": count})
+        if affinity is not None:
+            body["affinity"] = affinity
         return Reservation.of(self._transport.ask("POST", "/reservations", body=body))
 
     def update(self, ref: str, *, end: Time) -> Reservation:

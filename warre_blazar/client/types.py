@@ -92,6 +92,8 @@ class Reservation(Resource):
     project_id: str | None = None
     user_id: str | None = None
     lease_id: str | None = None
+    #: True: all instances on one host; False: each on a host of its own.
+    affinity: bool | None = None
     compute_flavor: str | None = None
     created_at: datetime.datetime | None = None
 

@@ -18,7 +18,9 @@ _W = models.reservations
 _R = blazar.Reservation.__table__
 _L = blazar.Lease.__table__
 _A = blazar.ComputeHostAllocation.__table__
+_I = blazar.InstanceReservations.__table__
 _JOINED = _W.join(_R, _R.c.id == _W.c.reservation_id).join(_L, _L.c.id == _R.c.lease_id)
+_WHOLE = _JOINED.outerjoin(_I, _I.c.reservation_id == _W.c.reservation_id)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Reservation:
     state: str
     status_reason: str | None
     created_at: datetime.datetime
+    #: True: all instances on one host; False: each on a host of its own; None: wherever.
+    affinity: bool | None = None
 
     @property
     def amount(self) -> Amount:
@@ -55,6 +59,7 @@ _COLUMNS = (
     _L.c.end_date,
     _L.c.project_id,
     _L.c.user_id,
+    _I.c.affinity,
 )
 
 
@@ -74,6 +79,7 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         state=state,
         status_reason=row["status_reason"],
         created_at=row["created_at"],
+        affinity=row["affinity"],
     )
 
 
@@ -182,7 +188,7 @@ def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | 
     """
     query = (
         sa.select(*_COLUMNS)
-        .select_from(_JOINED)
+        .select_from(_WHOLE)
         .where(sa.or_(_W.c.id == ref, _W.c.reservation_id == ref))
     )
     if project_id is not None:
@@ -193,7 +199,7 @@ def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | 
 
 def find_by_lease_name(db: Session, name: str) -> Reservation | None:
     """The reservation of the lease of that name."""
-    query = sa.select(*_COLUMNS).select_from(_JOINED).where(_L.c.name == name)
+    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(_L.c.name == name)
     row = db.execute(query).mappings().first()
     return _reservation(row) if row else None
 
@@ -218,7 +224,7 @@ def listing(
     count = sa.select(sa.func.count()).select_from(_JOINED).where(*conditions)
     query = (
         sa.select(*_COLUMNS)
-        .select_from(_JOINED)
+        .select_from(_WHOLE)
         .where(*conditions)
         .order_by(_L.c.start_date, _W.c.id)
     )

@@ -170,6 +170,16 @@ def _amounts(resources: Mapping[str, int] | None, classes: Sequence[str]) -> lis
     return [resources.get(cls, 0) for cls in classes] + [0]
 
 
+@dataclasses.dataclass(frozen=True)
+class Packing:
+    """How instances are put on hosts."""
+
+    #: The emptiest host first, not the fullest, and one instance on each in turn.
+    spread: bool = False
+    #: True: all on one host; False: each on a host of its own; None: wherever.
+    affinity: bool | None = None
+
+
 def choose(
     hosts: Sequence[Host],
     shape: Shape,
@@ -177,7 +187,7 @@ def choose(
     window: timeline.Span,
     preferred: Mapping[str, int] | None = None,
     also: timeline.Span | None = None,
-    spread: bool = False,
+    packing: Packing = Packing(),
 ) -> tuple[dict[str, int], int]:
     """Instances per host id, as many as were asked for or as there is room for.
 
@@ -185,7 +195,6 @@ def choose(
     there is room; then the fullest host comes first, to leave whole hosts to others; a tie goes
     by name, so that the choice is repeatable.
 
-    :param spread: the emptiest host first instead, and one instance on each in turn.
     :param also: another span throughout which they have to fit.
     :returns: instances by host id; and how many there is room for in all, at most ``count``.
     """
@@ -193,8 +202,14 @@ def choose(
     preferred = preferred or {}
     windows = [window, also] if also else [window]
     rooms = {h.id: min(h.room(asked, w) for w in windows) for h in hosts}
-    first = 1 if spread else -1
+    first = 1 if packing.spread else -1
     order = sorted(hosts, key=lambda h: (first * h.fullness(asked, window), h.name, h.id))
+    if packing.affinity is False:
+        rooms = {host_id: min(room, 1) for host_id, room in rooms.items()}
+    elif packing.affinity and order:
+        # Of those that hold as much the booking's own host, then the first in order.
+        sole = max(order, key=lambda h: (min(rooms[h.id], count), h.id in preferred))
+        order = [sole]
     chosen: dict[str, int] = {}
     left = count
     for host in order:
@@ -203,7 +218,7 @@ def choose(
             chosen[host.id] = kept
             left -= kept
     # As many as fit on each host in turn, or one on each, round after round.
-    at_once = 1 if spread else count
+    at_once = 1 if packing.spread else count
     while left:
         before = left
         for host in order:
@@ -214,3 +229,23 @@ def choose(
         if left == before:
             break
     return chosen, count - left
+
+
+def free_spans(
+    hosts: Sequence[Host],
+    asked: Mapping[str, int],
+    count: int,
+    window: timeline.Span,
+    affinity: bool | None = None,
+) -> list[timeline.Span]:
+    """The longest spans of the window throughout which so many instances fit; they may overlap.
+
+    :param affinity: as in ``Packing``.
+    """
+    levels = [host.levels(asked, window) for host in hosts]
+    if affinity:
+        alone = [timeline.maximal_spans([level], count, window) for level in levels]
+        return timeline.widest(span for spans in alone for span in spans)
+    if affinity is False:
+        levels = [level.at_most(1) for level in levels]
+    return timeline.maximal_spans(levels, count, window)

@@ -140,6 +140,10 @@ class Levels:
             steps.append((moment, level))
         return cls(steps)
 
+    def at_most(self, limit: int) -> "Levels":
+        """The same, no higher than the limit."""
+        return Levels([(moment, min(level, limit)) for moment, level in self.steps])
+
 
 def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[Span]:
     """The longest spans for which the supplies' lowest levels within the span add up to ``count``.

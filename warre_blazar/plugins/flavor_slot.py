@@ -9,7 +9,7 @@ from blazar.db import api as db_api
 from blazar.db import utils as db_utils
 from blazar.plugins import base
 from oslo_config import cfg
-from oslo_utils import timeutils
+from oslo_utils import strutils, timeutils
 
 from warre_blazar import conf, enforcement, exceptions, terms
 from warre_blazar.db import hosts, session
@@ -26,6 +26,7 @@ _FAR = datetime.datetime(9999, 12, 31)
 _MAX_AMOUNT = 2**31 - 1
 # What Blazar itself puts beside what the client sent.
 _BLAZARS_OWN = {"resource_type", "lease_id", "start_date", "end_date"}
+_ASKED = {"flavor_id", "amount", "affinity"}
 
 
 class FlavorSlotPlugin(base.BasePlugin):
@@ -129,9 +130,11 @@ def _reservation_id(resource_id: str) -> str:
 
 def _request(values: Mapping[str, Any], project_id: str) -> reservations.Request:
     """What a client asked for in a lease, checked."""
-    unknown = set(values) - _BLAZARS_OWN - {"flavor_id", "amount"}
+    unknown = set(values) - _BLAZARS_OWN - _ASKED
     if unknown:
-        raise exceptions.InvalidField(min(unknown), "Unknown field, expected flavor_id and amount")
+        raise exceptions.InvalidField(
+            min(unknown), "Unknown field, expected flavor_id, amount and perhaps affinity"
+        )
     flavor = values.get("flavor_id")
     if not isinstance(flavor, str) or not 1 <= len(flavor) <= 64:
         raise exceptions.InvalidField("flavor_id", "expected the id or name of a flavor")
@@ -142,6 +145,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> reservations.Request
         span=Span(values["start_date"], values["end_date"]),
         now=timeutils.utcnow(),
         terms=_terms(),
+        affinity=_affinity(values.get("affinity")),
     )
 
 
@@ -153,9 +157,20 @@ def _amount(value: Any) -> int:
     return value
 
 
+def _affinity(value: Any) -> bool | None:
+    """As Blazar's instance plugin takes it: a boolean, or a word for one, or none."""
+    if value in ("None", "none", None):
+        return None
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or not strutils.is_valid_boolstr(value):
+        raise exceptions.InvalidField("affinity", "expected true, false or none")
+    return strutils.bool_from_string(value)
+
+
 def _check_unchanged(reservation_id: str, values: Mapping[str, Any]) -> None:
     """An update may name flavor and amount as they are, so that what was shown can be sent."""
-    unknown = set(values) - _BLAZARS_OWN - {"flavor_id", "amount", "id"}
+    unknown = set(values) - _BLAZARS_OWN - _ASKED - {"id"}
     if unknown:
         raise exceptions.InvalidField(min(unknown), "Unknown field")
     found, flavor = reservations.get(reservation_id, None)
@@ -164,3 +179,5 @@ def _check_unchanged(reservation_id: str, values: Mapping[str, Any]) -> None:
         raise exceptions.FixedValue("flavor_id")
     if values.get("amount") not in (None, found.instance_count, str(found.instance_count)):
         raise exceptions.FixedValue("amount")
+    if "affinity" in values and _affinity(values["affinity"]) != found.affinity:
+        raise exceptions.FixedValue("affinity")

@@ -39,6 +39,12 @@ def create(caller: Caller, request: reservations.Request) -> tuple[Reservation, 
     reservations.check(request)
     name = f"reservation-{uuidutils.generate_uuid()}"
     trust_id = trusts.create(caller.token, caller.user_id, request.project_id, caller.roles)
+    reservation = {
+        "resource_type": reservations.RESOURCE_TYPE,
+        "flavor_id": request.flavor,
+        "amount": request.count,
+        "affinity": request.affinity,
+    }
     lease = {
         "name": name,
         "start_date": request.span.start.strftime(_LEASE_TIME),
@@ -46,9 +52,7 @@ def create(caller: Caller, request: reservations.Request) -> tuple[Reservation, 
         "user_id": caller.user_id,
         "trust_id": trust_id,
         "events": [],
-        "reservations": [
-            {"resource_type": "flavor:slot", "flavor_id": request.flavor, "amount": request.count}
-        ],
+        "reservations": [reservation],
     }
     try:
         with contextlib.suppress(manager.NoAnswer):

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import exceptions
 from warre_blazar.db import flavors, hosts, reservations, session, windows
+from warre_blazar.domain import hosts as placing
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
@@ -25,6 +26,8 @@ class Question:
     now: datetime.datetime
     #: Blazar's cleaning_time.
     cleaning: datetime.timedelta
+    #: True: all on one host; False: each on a host of its own.
+    affinity: bool | None = None
 
 
 def find(question: Question) -> list[Span]:
@@ -68,7 +71,7 @@ def _fitting(db: Session, flavor: Flavor, question: Question, span: Span) -> lis
     slots = timeline.free_runs(claims, flavor.slots, count, window)
     asked = flavor.shape.resources
     found = hosts.snapshot(db, flavor.shape, window, cleaning)
-    room = timeline.maximal_spans([h.levels(asked, window) for h in found], count, window)
+    room = placing.free_spans(found, asked, count, window, question.affinity)
     return [
         Span(both.start, both.end - cleaning)
         for both in timeline.intersect(slots, room)

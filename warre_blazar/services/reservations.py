@@ -55,6 +55,8 @@ class Request:
     span: timeline.Span
     now: datetime.datetime
     terms: Terms
+    #: True: all instances on one host; False: each on a host of its own; None: wherever.
+    affinity: bool | None = None
 
     @property
     def amount(self) -> Amount:
@@ -138,7 +140,7 @@ def _claim(reservation_id: str, request: Request, quota: Quota | None) -> tuple[
             },
             shape,
         )
-        resource_id = _insert_instance_reservation(db, reservation_id, place, request.count)
+        resource_id = _insert_instance_reservation(db, reservation_id, place, request)
         hosts.allocate(db, reservation_id, place.chosen)
         backings.insert(db, reservation_id, request.project_id, request.now)
     return resource_id, shape
@@ -151,7 +153,8 @@ def _place(db: Session, request: Request) -> Place:
     rules.check_period(request.span)
     rules.check_future(request.span, request.now)
     _check_flavor(db, flavor, request.project_id, request.span, request.terms)
-    return _find_place(db, flavor, flavor.shape, request.count, request.span, request.terms)
+    need = _Need(flavor.shape, request.count, request.span, request.affinity)
+    return _find_place(db, flavor, need, request.terms)
 
 
 def _check_flavor(
@@ -164,38 +167,45 @@ def _check_flavor(
         raise exceptions.InMaintenance
 
 
+@dataclasses.dataclass(frozen=True)
+class _Need:
+    """What hosts are looked for."""
+
+    shape: Shape
+    count: int
+    span: timeline.Span
+    affinity: bool | None
+
+
 def _find_place(
-    db: Session,
-    flavor: Flavor,
-    shape: Shape,
-    count: int,
-    span: timeline.Span,
-    terms: Terms,
-    mine: Reservation | None = None,
+    db: Session, flavor: Flavor, need: _Need, terms: Terms, mine: Reservation | None = None
 ) -> Place:
     """Slots and hosts for a booking, or for one (``mine``) that moves."""
-    cleaning = terms.cleaning
-    window = span.padded(cleaning)
+    cleaning, count = terms.cleaning, need.count
+    window = need.span.padded(cleaning)
     but = mine.reservation_id if mine else None
     taken = timeline.peak(reservations.slot_claims(db, flavor.id, window, cleaning, but), window)
     rules.check_slots(flavor, taken, count)
     # What it holds until Blazar writes its new dates, and keeps if Blazar never does.
     old = mine.span.padded(cleaning) if mine else None
-    found = hosts.snapshot(db, shape, window.hull(old or window), cleaning)
+    found = hosts.snapshot(db, need.shape, window.hull(old or window), cleaning)
     preferred = {}
     if mine:
         preferred = hosts.allocated(db, mine.reservation_id)
         found = [h.without(mine.reservation_id) for h in found]
-    chosen, room = placing.choose(found, shape, count, window, preferred, old, terms.spread)
+    packing = placing.Packing(terms.spread, need.affinity)
+    chosen, room = placing.choose(found, need.shape, count, window, preferred, old, packing)
     if room < count:
-        raise exceptions.HostsExhausted(count, room, len(found))
+        raise exceptions.HostsExhausted(count, room, len(found), need.affinity)
     if mine and mine.state == states.ACTIVE and chosen != preferred:
         # Its servers are there already.
-        raise exceptions.HostsExhausted(count, 0, len(preferred))
+        raise exceptions.HostsExhausted(count, 0, len(preferred), need.affinity)
     return Place(flavor, [h for h in found if h.id in chosen], chosen)
 
 
-def _insert_instance_reservation(db: Session, reservation_id: str, place: Place, count: int) -> str:
+def _insert_instance_reservation(
+    db: Session, reservation_id: str, place: Place, request: Request
+) -> str:
     """The row by which Blazar's own plugins and API know a reservation on hosts.
 
     The instance plugin counts a reservation once on each of its hosts however many instances are
@@ -217,7 +227,8 @@ def _insert_instance_reservation(db: Session, reservation_id: str, place: Place,
         blazar.InstanceReservations.__table__.insert().values(
             id=resource_id,
             reservation_id=reservation_id,
-            amount=count,
+            amount=request.count,
+            affinity=request.affinity,
             **_on_fullest_host(shape, place.chosen),
             resource_properties=jsonutils.dumps(source),
             flavor_id=backing.nova_flavor(reservation_id),
@@ -315,7 +326,8 @@ def _move(reservation_id: str, span: timeline.Span, terms: Terms, quota: Quota |
             return  # less than it holds already
         flavor = flavors.get_many(db, {mine.flavor_id})[mine.flavor_id]
         _check_flavor(db, flavor, mine.project_id, span, terms)
-        place = _find_place(db, flavor, mine.shape, mine.instance_count, span, terms, mine)
+        need = _Need(mine.shape, mine.instance_count, span, mine.affinity)
+        place = _find_place(db, flavor, need, terms, mine)
         if quota:
             quota.claim(db, _growth(mine, span), {mine.reservation_id: mine.amount})
         flavors.update(db, flavor, {})

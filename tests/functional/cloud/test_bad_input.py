@@ -154,6 +154,7 @@ RESERVATIONS: dict[str, tuple[str, Any]] = {
     "count a word": ("instance_count", "x"),
     "count null": ("instance_count", None),
     "count beyond the database": ("instance_count", 2**31),
+    "affinity a word": ("affinity", "together"),
     "start missing": ("start", _DROPPED),
     "start not a time": ("start", "soon"),
     "start a number": ("start", 1),

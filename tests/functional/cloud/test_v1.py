@@ -90,6 +90,7 @@ REFUSALS = {
     "amount huge": Refusal("amount", amount=2**31),
     "amount null": Refusal("amount", amount=None),
     "amount missing": Refusal("amount", amount=_ABSENT),
+    "affinity a word": Refusal("affinity", affinity="together"),
     "unknown field": Refusal("shoe_size", shoe_size=44),
     "flavor_id missing": Refusal("flavor_id", flavor_id=_ABSENT),
     "flavor_id a number": Refusal("flavor_id", flavor_id=7),

@@ -61,6 +61,7 @@ class World:
     closed: list[Span]
     cleaning: int
     count: int
+    affinity: bool | None
 
 
 WORLDS = st.builds(
@@ -76,6 +77,7 @@ WORLDS = st.builds(
     closed=st.lists(spans(), max_size=2),
     cleaning=st.integers(0, 2),
     count=st.integers(1, 3),
+    affinity=st.sampled_from([None, None, True, False]),
 )
 
 
@@ -115,7 +117,8 @@ def hold(flavor: Flavor, when: Span, count: int, cleaning: datetime.timedelta) -
 
 def fits(flavor: Flavor, when: Span, made: World) -> bool:
     """Whether a booking would be taken."""
-    wanted = world.request(flavor, when, made.count, cleaning=made.cleaning * MINUTE)
+    asked = world.request(flavor, when, made.count, cleaning=made.cleaning * MINUTE)
+    wanted = dataclasses.replace(asked, affinity=made.affinity)
     try:
         reservations.check(wanted)
     except exceptions.WarreError:
@@ -133,6 +136,7 @@ def answered(flavor: Flavor, made: World, window: Span) -> list[Span]:
             window=window,
             now=world.NOW + datetime.timedelta(seconds=30),
             cleaning=made.cleaning * MINUTE,
+            affinity=made.affinity,
         )
     )
 
@@ -178,7 +182,7 @@ def test_there_is_something_to_find(database: sa.Engine):
     world.add_stock([hosts[0]], span(6, 9), "virtual:instance")
     world.add_stock([hosts[1]], span(0, 3), "virtual:instance")
     flavor = world.add_flavor(slots=2, max_length_hours=1)
-    made = World([1, 1], 2, (None, None), [], [], [], 0, 1)
+    made = World([1, 1], 2, (None, None), [], [], [], 0, 1, None)
     assert answered(flavor, made, span(0, 9)) == [span(0, 6), span(3, 9)]
     two = dataclasses.replace(made, count=2)
     assert answered(flavor, two, span(0, 9)) == [span(3, 6)]

@@ -75,6 +75,17 @@ def test_reserve(plugin, flavor, cloud: Cloud, by):
     assert list(cloud.nova.flavors) == [backing.nova_flavor(lease.reservation_id)]
 
 
+#: As Blazar's instance plugin takes them.
+AFFINITIES = {True: True, "true": True, "False": False, "None": None, None: None}
+
+
+@pytest.mark.parametrize("given", AFFINITIES)
+def test_affinity(plugin, flavor, given):
+    lease = reserve(plugin, flavor, affinity=given, amount=1)
+    row = db_api.instance_reservation_get(resource_id(lease))
+    assert row["affinity"] is AFFINITIES[given]
+
+
 def test_the_lease_says_whose_it_is(plugin, flavor, cloud: Cloud):
     lease = world.add_lease(SPAN, project_id="project-beta")
     plugin.reserve_resource(lease.reservation_id, values(flavor, lease_id=lease.id))
@@ -95,6 +106,8 @@ BAD = {
     "amount text": {"amount": "two"},
     "amount signed": {"amount": "-2"},
     "amount huge": {"amount": 2**31},
+    "affinity a word": {"affinity": "together"},
+    "affinity a number": {"affinity": 1},
     "unknown field": {"vcpus": 2},
 }
 
@@ -165,13 +178,16 @@ def test_update(plugin, flavor):
     lease = reserve(plugin, flavor)
     world.set_status(lease, "UPDATING")
     plugin.update_reservation(lease.reservation_id, new_dates())
-    same = {"flavor_id": flavor.name, "amount": "2", "id": lease.reservation_id}
+    same = {"flavor_id": flavor.name, "amount": "2", "affinity": "none"}
+    same["id"] = lease.reservation_id
     plugin.update_reservation(lease.reservation_id, new_dates(**same))
 
 
 FIXED = {
     "flavor": ({"flavor_id": "another"}, manager_exc.CantUpdateParameter),
     "amount": ({"amount": 3}, manager_exc.CantUpdateParameter),
+    "affinity": ({"affinity": False}, manager_exc.CantUpdateParameter),
+    "affinity no affinity": ({"affinity": "together"}, blazar_exc.InvalidInput),
     "unknown": ({"vcpus": 3}, blazar_exc.InvalidInput),
     "too long": ({"end_date": world.hours(1, 5000).end}, blazar_exc.InvalidInput),
 }

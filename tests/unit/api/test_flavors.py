@@ -181,6 +181,11 @@ def test_free_slots(admin: Person, alpha: Person):
     both = [(whole[0], things.at(2, 9)), (things.at(2, 11), things.at(5)), after]
     assert free(alpha, flavor, query + "&count=2") == both
     assert free(alpha, flavor, query + "&count=3") == []
+    # The site has one host.
+    assert free(alpha, flavor, query + "&count=2&affinity=true") == both
+    assert free(alpha, flavor, query + "&count=2&affinity=false") == []
+    wrong = alpha.get(f"flavors/{flavor['id']}/freeslots?affinity=together")
+    assert refusal(wrong) == (422, "invalid_field")
 
 
 def test_free_slots_are_from_now_for_a_year(admin: Person, alpha: Person):

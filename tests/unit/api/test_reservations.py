@@ -24,6 +24,7 @@ def test_book(site: Site, alpha: Person, flavor, path):
         "id": made["id"],
         "flavor": flavor,
         "instance_count": 2,
+        "affinity": None,
         "start": at(2, 9),
         "end": at(2, 11),
         "status": "ALLOCATED",
@@ -36,6 +37,18 @@ def test_book(site: Site, alpha: Person, flavor, path):
     }
     assert alpha.get(f"{path.rstrip('/')}/{made['id']}/").json == made
     assert list(site.cloud.nova.flavors) == [nova_flavor]
+
+
+def test_affinity(alpha: Person, flavor):
+    """The site has one host."""
+    apart = {"instance_count": 2, "affinity": False}
+    assert refusal(alpha.post("reservations", things.booking(flavor, **apart))) == (
+        400,
+        "hosts_exhausted",
+    )
+    made = things.book(alpha, flavor, instance_count=2, affinity=True)
+    assert made["affinity"] is True
+    assert alpha.get("reservations").json["results"][0]["affinity"] is True
 
 
 def test_a_flavor_by_its_name(alpha: Person, flavor):

@@ -199,6 +199,13 @@ def test_free_slots(api: Api, run_json: Callable[..., Any]) -> None:
     }
 
 
+@pytest.mark.parametrize("word", ["true", "false"])
+def test_free_slots_with_affinity(api: Api, run: Run, word: str) -> None:
+    api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, _SPANS)
+    run(flavors.ListFreeSlots, "f", "--affinity", word)
+    assert api.seen[0].query == {"count": "1", "affinity": word}
+
+
 def test_free_slots_in_a_zone(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, _SPANS[:1])
     (row,) = run_json(flavors.ListFreeSlots, "f", "--timezone", "Australia/Melbourne")

@@ -118,6 +118,13 @@ def test_create(
     ]
 
 
+@pytest.mark.parametrize(("word", "sent"), [("true", True), ("False", False), ("none", None)])
+def test_create_with_affinity(api: Api, run: Run, word: str, sent: bool | None) -> None:
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    run(reservations.CreateReservation, "f", "--hours", "1", "--affinity", word)
+    assert api.seen[0].body.get("affinity") is sent
+
+
 def test_create_starts_in_a_minute(api: Api, run: Run) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     minute = datetime.timedelta(minutes=1)
@@ -138,6 +145,7 @@ def test_create_starts_in_a_minute(api: Api, run: Run) -> None:
         (["f", "--hours", "0"], "'0' isn't a whole number of at least 1"),
         (["f", "--hours", "1", "--count", "-1"], "'-1' isn't a whole number of at least 1"),
         (["--hours", "1"], "FLAVOR"),
+        (["f", "--hours", "1", "--affinity", "yes"], "'yes' isn't true, false or none"),
     ],
 )
 def test_create_refuses(

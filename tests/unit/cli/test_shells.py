@@ -233,6 +233,18 @@ def test_plugin_not_enabled(openstack: Cli, api: Api) -> None:
     assert "its blazar-api has no warre-blazar" in errors[-1]
 
 
+@pytest.fixture
+def sigint() -> Iterator[None]:
+    """Programs that are started mind a Ctrl-C, also where the tests run in the background.
+
+    A shell has what it starts there ignore them, which is inherited.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("sigint")
 def test_ctrl_c_while_waiting(blazar: Cli, api: Api) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     far = reservation(start="2200-01-01T00:00:00+00:00")
@@ -248,7 +260,10 @@ def test_ctrl_c_while_waiting(blazar: Cli, api: Api) -> None:
         assert process.stderr
         assert "waiting for its start" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
+        try:
+            output, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, output) == (130, "")
     assert f"the reservation goes on. reservation-show {_ID}" in errors
     assert "Traceback" not in errors

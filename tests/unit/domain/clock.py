@@ -1,6 +1,7 @@
 """Time by the minute, so that a reference can count what the arithmetic computes."""
 
 import datetime
+import itertools
 
 from hypothesis import strategies as st
 
@@ -41,3 +42,18 @@ def spans(draw, last=24):
 
 def claims(last=24, most=8):
     return st.lists(st.builds(Claim, spans(last), st.integers(0, 4)), max_size=most)
+
+
+def longest(fits, window):
+    """The subspans that fit and can't be a minute longer at either end, by start."""
+    first, last = minutes(window)[0], minutes(window)[-1] + 1
+    fitting = {
+        (start, end)
+        for start, end in itertools.combinations(range(first, last + 1), 2)
+        if fits(range(start, end))
+    }
+    return [
+        span(start, end)
+        for start, end in sorted(fitting)
+        if (start - 1, end) not in fitting and (start, end + 1) not in fitting
+    ]

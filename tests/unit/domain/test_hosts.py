@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.unit.domain.clock import level_at, minutes, span, spans
+from tests.unit.domain.clock import level_at, longest, minutes, span, spans
 from tests.unit.domain.shapes import shape
-from warre_blazar.domain.hosts import Holding, Host, Inventory, choose
+from warre_blazar.domain.hosts import Holding, Host, Inventory, Packing, choose, free_spans
 
 LAST = 12
 WHOLE = None
@@ -184,7 +184,7 @@ def test_no_instance_goes_to_an_emptier_host_than_it_has_to(hosts, wanted, count
 
 @given(many_hosts(), shapes, counts, windows)
 def test_spread_takes_as_many_and_from_the_emptiest_first(hosts, wanted, count, window):
-    chosen, room = choose(hosts, wanted, count, window, spread=True)
+    chosen, room = choose(hosts, wanted, count, window, packing=Packing(spread=True))
     assert room == choose(hosts, wanted, count, window)[1] == sum(chosen.values())
     asked = wanted.resources
     order = {h.id: (fullest(h, asked, window), h.name, h.id) for h in hosts}
@@ -194,6 +194,45 @@ def test_spread_takes_as_many_and_from_the_emptiest_first(hosts, wanted, count, 
     for one, other in itertools.product(chosen, with_room):
         # Its last instance went there before the other's turn came to have as many.
         assert chosen[one] <= chosen.get(other, 0) + (order[one] <= order[other])
+
+
+@given(many_hosts(), shapes, counts, windows, st.booleans())
+def test_on_one_host_go_all_or_as_many_as_any_host_takes(hosts, wanted, count, window, spread):
+    chosen, room = choose(hosts, wanted, count, window, packing=Packing(spread, affinity=True))
+    rooms = [room_for(h, wanted.resources, window) for h in hosts]
+    assert room == min(count, max(rooms, default=0)) == sum(chosen.values())
+    assert len(chosen) == (room > 0)
+
+
+@given(many_hosts(), shapes, counts, windows, st.booleans())
+def test_each_on_a_host_of_its_own(hosts, wanted, count, window, spread):
+    chosen, room = choose(hosts, wanted, count, window, packing=Packing(spread, affinity=False))
+    rooms = [room_for(h, wanted.resources, window) for h in hosts]
+    assert room == min(count, sum(r > 0 for r in rooms)) == len(chosen)
+    assert set(chosen.values()) <= {1}
+
+
+@given(many_hosts(), shapes, windows, st.data())
+def test_together_they_stay_on_their_host_where_it_has_room(hosts, wanted, window, data):
+    rooms = {h.id: room_for(h, wanted.resources, window) for h in hosts}
+    able = [one for one, room in rooms.items() if room]
+    assume(able)
+    mine = data.draw(st.sampled_from(able))
+    count = rooms[mine]
+    together = Packing(affinity=True)
+    assert choose(hosts, wanted, count, window, {mine: count}, packing=together)[0] == {mine: count}
+
+
+@given(many_hosts(), shapes, st.integers(1, 4), windows, st.sampled_from([None, True, False]))
+def test_free_spans_are_the_longest_in_which_so_many_can_be_put(
+    hosts, wanted, count, window, affinity
+):
+    def fits(stretch):
+        part = span(stretch[0], stretch[-1] + 1)
+        return choose(hosts, wanted, count, part, packing=Packing(affinity=affinity))[1] == count
+
+    found = free_spans(hosts, wanted.resources, count, window, affinity)
+    assert found == longest(fits, window)
 
 
 @given(many_hosts(), shapes, counts, windows, st.randoms(use_true_random=False))
@@ -345,6 +384,8 @@ def test_choose_of_three_hosts(count, preferred, expected):
 )
 def test_spread_over_three_hosts(count, preferred, expected):
     hosts = [host(3), host(1), host(2, holdings=[held(0, 60, {"VCPU": 4})])]
-    chosen, room = choose(hosts, shape(), count, span(0, 60), preferred, spread=True)
+    chosen, room = choose(
+        hosts, shape(), count, span(0, 60), preferred, packing=Packing(spread=True)
+    )
     assert chosen == expected
     assert room == sum(expected.values())

@@ -13,6 +13,7 @@ from tests.unit.domain.clock import (
     at,
     claims,
     level_at,
+    longest,
     minutes,
     minutes_of,
     span,
@@ -26,21 +27,6 @@ HOUR = datetime.timedelta(hours=1)
 
 def taken_at(booked, minute):
     return sum(claim.amount for claim in booked if minute in minutes(claim.span))
-
-
-def longest(fits, window):
-    """The subspans that fit and can't be a minute longer at either end, by start."""
-    first, last = minutes(window)[0], minutes(window)[-1] + 1
-    fitting = {
-        (start, end)
-        for start, end in itertools.combinations(range(first, last + 1), 2)
-        if fits(range(start, end))
-    }
-    return [
-        span(start, end)
-        for start, end in sorted(fitting)
-        if (start - 1, end) not in fitting and (start, end + 1) not in fitting
-    ]
 
 
 @given(spans(), spans())

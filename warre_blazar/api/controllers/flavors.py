@@ -23,7 +23,12 @@ LIST_QUERY = {
 
 SHOW_QUERY = {"detail": parsing.detail, "start": parsing.moment, "end": parsing.moment}
 _CAPACITY_DAYS = datetime.timedelta(days=30)
-FREE_QUERY = {"start": parsing.moment, "end": parsing.moment, "count": parsing.positive}
+FREE_QUERY = {
+    "start": parsing.moment,
+    "end": parsing.moment,
+    "count": parsing.positive,
+    "affinity": parsing.boolean,
+}
 _FREE_DAYS = datetime.timedelta(days=365)
 
 
@@ -80,6 +85,7 @@ class FlavorsController(base.Controller):
             window=window,
             now=now,
             cleaning=terms.cleaning(),
+            affinity=query.get("affinity"),
         )
         return [views.span(s) for s in freeslots.find(question)]
 

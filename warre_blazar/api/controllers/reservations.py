@@ -60,6 +60,7 @@ class ReservationsController(base.Controller):
             span=Span(values["start"], values["end"]),
             now=timeutils.utcnow(),
             terms=terms.of(context),
+            affinity=values.get("affinity"),
         )
         return views.reservation(*bookings.create(_caller(), request))
 
