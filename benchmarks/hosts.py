@@ -204,7 +204,7 @@ def write(db: sa.Connection, rows: Rows) -> None:
 
 def by_us(span: Span) -> int:
     with session.reader() as db:
-        found = hosts.snapshot(db, _SHAPE, span)
+        found = hosts.snapshot(db, "flavor", _SHAPE, span).hosts
     return placing.choose(found, _SHAPE, COUNT, span)[1]
 
 

@@ -11,7 +11,7 @@ class seconds_between(FunctionElement[int]):
     """Whole seconds from one DateTime to another."""
 
     name = "seconds_between"
-    type = sa.Integer()
+    type = sa.BigInteger()
     inherit_cache = True
 
 
@@ -32,7 +32,7 @@ def _mysql(element: Any, compiler: Any, **options: Any) -> str:
 @compiles(seconds_between, "postgresql")
 def _postgresql(element: Any, compiler: Any, **options: Any) -> str:
     start, end = (compiler.process(c, **options) for c in element.clauses)
-    return f"CAST(EXTRACT(EPOCH FROM ({end} - {start})) AS INTEGER)"
+    return f"CAST(EXTRACT(EPOCH FROM ({end} - {start})) AS BIGINT)"
 
 
 @compiles(seconds_between, "sqlite")

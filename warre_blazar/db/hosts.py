@@ -1,5 +1,6 @@
 """A snapshot of reservable hosts with all that they hold, in a constant number of queries."""
 
+import dataclasses
 import datetime
 import json
 import uuid
@@ -14,12 +15,9 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import models, session
 from warre_blazar.db.reservations import (
-    CLAIM_COLUMNS,
     NO_TIME,
-    claimed_during,
-    claimed_spans,
-    claiming_leases,
-    in_order,
+    Claims,
+    claiming,
 )
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import Shape
@@ -38,37 +36,39 @@ _W = models.reservations
 _G = models.hosts
 
 
+@dataclasses.dataclass(frozen=True)
+class Snapshot:
+    """What is held at some time of a window."""
+
+    #: The reservable hosts that match a shape, with what they hold.
+    hosts: list[Host]
+    #: Slots of a flavor, by the Blazar reservation that claims them.
+    claims: Mapping[str, list[timeline.Claim]]
+
+
 def snapshot(
     db: Session,
+    flavor_id: str,
     shape: Shape,
     window: timeline.Span,
     cleaning: datetime.timedelta = NO_TIME,
-) -> list[Host]:
-    """The reservable hosts that match a shape, with what they hold at some time of the window.
+) -> Snapshot:
+    """The hosts that match a shape and a flavor's claimed slots, in one look.
+
+    A reservation claims its slots as long as Blazar holds host allocations for it.
 
     :param cleaning: what each reservation holds after its end.
     """
-    bare = _bare_hosts(db)
-    matching = [host for host in bare if host.matches(shape)]
+    every = empty(db)
+    some = [host for host in every if host.matches(shape)]
     # A thousand ids in a query cost more than the few allocations they leave out.
-    some = [host.id for host in matching] if len(matching) < len(bare) / 2 else None
-    held = _holdings(db, some, window, cleaning)
-    return [
-        Host(
-            id=h.id,
-            name=h.name,
-            availability_zone=h.availability_zone,
-            properties=h.properties,
-            inventories=h.inventories,
-            traits=h.traits,
-            holdings=held[h.id],
-            generation=h.generation,
-        )
-        for h in matching
-    ]
+    ids = [host.id for host in some] if len(some) < len(every) / 2 else None
+    held, claims = _held(db, flavor_id, ids, window, cleaning)
+    return Snapshot([h.holding(held[h.id]) for h in some], claims)
 
 
-def _bare_hosts(db: Session) -> list[Host]:
+def empty(db: Session) -> list[Host]:
+    """Every reservable host, as if it held nothing."""
     capabilities: dict[str, dict[str, Any]] = defaultdict(dict)
     inventories: dict[str, dict[str, Inventory]] = defaultdict(dict)
     traits: dict[str, set[str]] = defaultdict(set)
@@ -146,50 +146,83 @@ def _hypervisor_inventories(row: sa.RowMapping) -> dict[str, Inventory]:
     }
 
 
-def _holdings(
-    db: Session, host_ids: list[str] | None, window: timeline.Span, cleaning: datetime.timedelta
-) -> dict[str, list[Holding]]:
-    """What hosts, all if None, hold at some time of the window."""
-    some = claiming_leases(window, cleaning)
-    query = (
-        sa.select(
-            _A.c.compute_host_id,
-            _A.c.reservation_id,
-            _R.c.resource_type,
-            _I.c.vcpus,
-            _I.c.memory_mb,
-            _I.c.disk_gb,
-            _I.c.resource_properties,
-            _W.c.shape,
-            *CLAIM_COLUMNS,
-        )
-        .select_from(
-            some.join(_L, _L.c.id == some.c.id)
-            .join(_R, _R.c.lease_id == _L.c.id)
-            .join(_A, _A.c.reservation_id == _R.c.id)
-            .outerjoin(_I, _I.c.reservation_id == _R.c.id)
-            .outerjoin(_W, _W.c.reservation_id == _R.c.id)
-        )
-        .where(claimed_during(window, cleaning))
+def _held(
+    db: Session,
+    flavor_id: str,
+    host_ids: list[str] | None,
+    window: timeline.Span,
+    cleaning: datetime.timedelta,
+) -> tuple[dict[str, list[Holding]], dict[str, list[timeline.Claim]]]:
+    """By host, all if None, what it holds; and by reservation the flavor's slots it claims."""
+    read = Claims(window, cleaning)
+    held: dict[str, list[Holding]] = defaultdict(list)
+    claims: dict[str, list[timeline.Claim]] = {}
+    spans_of: dict[str, list[timeline.Span]] = {}
+    resources_of: dict[Any, Mapping[str, int] | None] = {}
+    query = claiming(_allocations(flavor_id, host_ids, read), window, cleaning)
+    for host_id, reservation_id, slots, *row in db.execute(query).all():
+        spans = spans_of.get(reservation_id)
+        if spans is None:
+            spans = spans_of[reservation_id] = read.spans(*row[-len(read.columns) :])
+            if slots is not None:
+                claims[reservation_id] = [timeline.Claim(span, slots) for span in spans]
+        amounts = tuple(row[: len(_TAKEN)])
+        if amounts not in resources_of:
+            resources_of[amounts] = _resources(*amounts)
+        resources = resources_of[amounts]
+        for span in spans:
+            held[host_id].append(Holding(reservation_id, span, resources))
+    return held, claims
+
+
+#: What one allocation takes, as ``_resources`` reads it. A NULL is cheap.
+_TAKEN = (
+    _W.c.shape,
+    sa.case((_W.c.id.is_(None), _R.c.resource_type)),
+    _I.c.vcpus,
+    _I.c.memory_mb,
+    _I.c.disk_gb,
+    _I.c.resource_properties,
+)
+
+
+def _allocations(flavor_id: str, host_ids: list[str] | None, read: Claims) -> sa.Select[Any]:
+    """Allocations: (host, reservation, slots if it is of the flavor, what is taken, when)."""
+    of_flavor = _W.c.flavor_id == flavor_id
+    query = sa.select(
+        _A.c.compute_host_id,
+        _A.c.reservation_id,
+        sa.case((of_flavor, _W.c.instance_count)),
+        *_TAKEN,
+        *read.columns,
+    ).select_from(
+        _L.join(_R, _R.c.lease_id == _L.c.id)
+        .join(_A, _A.c.reservation_id == _R.c.id)
+        .outerjoin(_W, _W.c.reservation_id == _R.c.id)
+        # Ours have such a row too, but nothing in it that we don't know.
+        .outerjoin(_I, sa.and_(_I.c.reservation_id == _R.c.id, _W.c.id.is_(None)))
     )
     if host_ids is not None:
-        query = query.where(_A.c.compute_host_id.in_(host_ids))
-    held: dict[str, list[Holding]] = defaultdict(list)
-    for row in db.execute(in_order(query)):
-        resources = _held_resources(row)
-        for span in claimed_spans(row[-len(CLAIM_COLUMNS) :], cleaning):
-            held[row.compute_host_id].append(Holding(row.reservation_id, span, resources))
-    return held
+        # The flavor's slots are claimed also on hosts that match it no longer.
+        query = query.where(sa.or_(_A.c.compute_host_id.in_(host_ids), of_flavor))
+    return query
 
 
-def _held_resources(row: Any) -> Mapping[str, int] | None:
+def _resources(
+    shape: str | None,
+    resource_type: str | None,
+    vcpus: int | None,
+    memory_mb: int | None,
+    disk_gb: int | None,
+    source: str | None,
+) -> Mapping[str, int] | None:
     """What one allocation row takes; None for the whole host, as for types we don't know."""
-    if row.shape is not None:
-        return Shape.from_json(row.shape).resources
-    if row.resource_type == "virtual:instance" and row.vcpus is not None:
-        return {"VCPU": row.vcpus, "MEMORY_MB": row.memory_mb, "DISK_GB": row.disk_gb}
-    if row.resource_type == "flavor:instance":
-        return _source_flavor_resources(row.resource_properties)
+    if shape is not None:
+        return Shape.from_json(shape).resources
+    if resource_type == "virtual:instance" and None not in (vcpus, memory_mb, disk_gb):
+        return {"VCPU": vcpus or 0, "MEMORY_MB": memory_mb or 0, "DISK_GB": disk_gb or 0}
+    if resource_type == "flavor:instance":
+        return _source_flavor_resources(source)
     return None
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,6 +10,7 @@ from blazar.db.sqlalchemy import models as blazar
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import models
+from warre_blazar.db.functions import seconds_between
 from warre_blazar.domain import states, timeline
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.quota import Amount
@@ -86,60 +87,68 @@ def _reservation(row: sa.RowMapping) -> Reservation:
 NO_TIME = datetime.timedelta(0)
 
 
-def claimed_during(window: timeline.Span, cleaning: datetime.timedelta) -> sa.ColumnElement[bool]:
-    """Whether a lease claims any of the window: its own time, or what it is being moved to.
+def claiming(
+    query: sa.Select[Any], window: timeline.Span, cleaning: datetime.timedelta
+) -> sa.CompoundSelect[Any]:
+    """A query's rows of leases that claim any of the window: their own time, or one promised.
 
-    For a query that joins leases and, perhaps outer, our reservations.
+    For a query from leases, which joins our reservations and, first, what it is about. Either part
+    reads what an index finds of leases and not everything that a flavor or host was ever booked
+    for; MariaDB has to be told to keep to the order that the joins are written in.
     """
-    since = window.start - cleaning
-    own = sa.and_(_L.c.start_date < window.end, _L.c.end_date > since)
-    moving = sa.and_(
-        _L.c.status == "UPDATING", _W.c.claim_start < window.end, _W.c.claim_end > since
-    )
-    return sa.or_(own, moving)
-
-
-def claiming_leases(window: timeline.Span, cleaning: datetime.timedelta) -> sa.Subquery:
-    """The ids of all leases that ``claimed_during`` may hold for, and of few others.
-
-    A query that starts from these, in this order, reads what an index finds of a window and not
-    everything that a flavor or host was ever booked for; MariaDB has to be told so by ``in_order``.
-    """
-    own = sa.select(_L.c.id).where(
-        _L.c.start_date < window.end, _L.c.end_date > window.start - cleaning
-    )
-    moving = sa.select(_L.c.id).where(_L.c.status == "UPDATING")
-    return sa.union(own, moving).subquery("claiming")
-
-
-def in_order(query: sa.Select[Any]) -> sa.Select[Any]:
-    """The same query, which MariaDB joins in the order that it is written in."""
     for dialect in ("mysql", "mariadb"):
         query = query.prefix_with("STRAIGHT_JOIN", dialect=dialect)
-    return query
+    since = window.start - cleaning
+    own = sa.and_(_L.c.start_date < window.end, _L.c.end_date > since)
+    promised = sa.and_(
+        _L.c.status == "UPDATING", _W.c.claim_start < window.end, _W.c.claim_end > since
+    )
+    return sa.union_all(query.where(own), query.where(promised, sa.not_(own)))
 
 
-#: The claim that ``claimed_spans`` takes.
-CLAIM_COLUMNS = (
-    _L.c.start_date,
-    _L.c.end_date,
-    _L.c.status.label("lease_status"),
-    _W.c.claim_start,
-    _W.c.claim_end,
-)
+class Claims:
+    """Reads what leases, and our claims, hold of a window, thousands of them.
 
-
-def claimed_spans(claim: Sequence[Any], cleaning: datetime.timedelta) -> list[timeline.Span]:
-    """What a lease and our claim hold, cleaning time and all, as spans that don't meet.
-
-    A lease that is UPDATING holds its own time and what was promised it, counted once where the
-    two overlap, which for an extended or shortened lease they do.
+    Times come from the database as whole seconds from the window's start: a driver in Python takes
+    longer to read a DateTime than the server to find the row.
     """
-    start, end, lease_status, claim_start, claim_end = claim
-    own = timeline.Span(start, end).padded(cleaning)
-    if lease_status != "UPDATING" or claim_start is None:
-        return [own]
-    return timeline.union(own, timeline.Span(claim_start, claim_end).padded(cleaning))
+
+    def __init__(self, window: timeline.Span, cleaning: datetime.timedelta) -> None:
+        self._origin = window.start
+        self._cleaning = cleaning
+        self._known: dict[int, datetime.datetime] = {}
+        origin = sa.literal(window.start, sa.DateTime())
+        #: What ``spans`` takes. A lease has a claim beside its own time while it is UPDATING.
+        self.columns = (
+            seconds_between(origin, _L.c.start_date),
+            seconds_between(origin, _L.c.end_date),
+            *(
+                sa.case((_L.c.status == "UPDATING", seconds_between(origin, column)))
+                for column in (_W.c.claim_start, _W.c.claim_end)
+            ),
+        )
+
+    def spans(self, start: int, end: int, *claim: int | None) -> list[timeline.Span]:
+        """What a lease and our claim hold, cleaning time and all, as spans that don't meet.
+
+        A lease that is UPDATING holds its own time and what was promised it, counted once where
+        the two overlap, which for an extended or shortened lease they do.
+        """
+        own = self._span(start, end)
+        claim_start, claim_end = claim
+        if claim_start is None or claim_end is None:
+            return [own]
+        return timeline.union(own, self._span(claim_start, claim_end))
+
+    def _span(self, start: int, end: int) -> timeline.Span:
+        return timeline.Span(self._moment(start), self._moment(end)).padded(self._cleaning)
+
+    def _moment(self, seconds: int) -> datetime.datetime:
+        """The same object for the same time: comparing and hashing these is most of a sweep."""
+        found = self._known.get(seconds)
+        if found is None:
+            found = self._known[seconds] = self._origin + datetime.timedelta(seconds=seconds)
+        return found
 
 
 def slot_claims(
@@ -147,32 +156,24 @@ def slot_claims(
     flavor_id: str,
     window: timeline.Span,
     cleaning: datetime.timedelta = NO_TIME,
-    but: str | None = None,
 ) -> list[timeline.Claim]:
     """Slots of a flavor that are claimed at some time of the window.
 
     A reservation claims its slots as long as Blazar holds host allocations for it.
 
     :param cleaning: what each claims after its end.
-    :param but: a Blazar reservation to leave out.
     """
     held = sa.exists().where(_A.c.reservation_id == _R.c.id)
-    some = claiming_leases(window, cleaning)
+    claims = Claims(window, cleaning)
     query = (
-        sa.select(_W.c.instance_count, *CLAIM_COLUMNS)
-        .select_from(
-            some.join(_L, _L.c.id == some.c.id)
-            .join(_R, _R.c.lease_id == _L.c.id)
-            .join(_W, _W.c.reservation_id == _R.c.id)
-        )
-        .where(_W.c.flavor_id == flavor_id, held, claimed_during(window, cleaning))
+        sa.select(_W.c.instance_count, *claims.columns)
+        .select_from(_L.join(_R, _R.c.lease_id == _L.c.id).join(_W, _W.c.reservation_id == _R.c.id))
+        .where(_W.c.flavor_id == flavor_id, held)
     )
-    if but is not None:
-        query = query.where(_W.c.reservation_id != but)
     return [
         timeline.Claim(span, count)
-        for count, *claim in db.execute(in_order(query))
-        for span in claimed_spans(claim, cleaning)
+        for count, *claim in db.execute(claiming(query, window, cleaning)).all()
+        for span in claims.spans(*claim)
     ]
 
 

@@ -2,9 +2,10 @@
 
 import dataclasses
 import datetime
+import itertools
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from warre_blazar.domain import requirements, timeline
 from warre_blazar.domain.flavor import Shape
@@ -31,8 +32,7 @@ class Inventory:
         return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
 
 
-@dataclasses.dataclass(frozen=True)
-class Holding:
+class Holding(NamedTuple):
     """One instance's share of a host, of any resource type; ``resources`` None: the whole host."""
 
     reservation_id: str
@@ -72,9 +72,7 @@ class Host:
     def levels(self, asked: Mapping[str, int], window: timeline.Span) -> timeline.Levels:
         """How many more instances that take ``asked`` fit at each moment of ``window``."""
         swept = self._swept(asked, window)
-        return timeline.Levels(
-            [(moment, swept.fitting(asked, held)) for moment, held in swept.steps]
-        )
+        return timeline.Levels(list(zip(swept.moments, swept.fitting(asked), strict=True)))
 
     def fullness(self, asked: Iterable[str], window: timeline.Span) -> float:
         """The largest share of any of the classes that is held at some moment, 0.0 to 1.0."""
@@ -91,42 +89,51 @@ class Host:
             self._known[key] = _Swept(self, classes, window)
         return self._known[key]
 
+    def holding(self, holdings: Sequence[Holding]) -> "Host":
+        """The host, with these holdings instead."""
+        return dataclasses.replace(self, holdings=holdings)
+
     def without(self, reservation_id: str) -> "Host":
         """The host as if one reservation weren't on it."""
-        kept = [h for h in self.holdings if h.reservation_id != reservation_id]
-        return dataclasses.replace(self, holdings=kept)
+        return self.holding([h for h in self.holdings if h.reservation_id != reservation_id])
 
 
 class _Swept:
-    """``steps`` of (from when on, what is held then): by class, last how many hold the whole."""
+    """What of some classes is held at each of the ``moments`` of a window from which on it changes.
+
+    By class and, last, how many hold the whole host, a list with an amount for each moment. By
+    columns, for these are long and the work on one is done by the interpreter's own loops.
+    """
 
     def __init__(self, host: Host, classes: Sequence[str], window: timeline.Span) -> None:
         self._inventories = [host.inventories.get(cls) for cls in classes]
         changes = _changes(host.holdings, classes, window)
-        held = [0] * (len(classes) + 1)
-        self.steps: list[tuple[datetime.datetime, list[int]]] = []
-        for moment in sorted(changes):
-            held = list(map(operator.add, held, changes[moment]))
-            self.steps.append((moment, held))
-        self._peaks = [max(amounts) for amounts in zip(*(h for _, h in self.steps), strict=True)]
+        self.moments = sorted(changes)
+        rows = [changes[moment] for moment in self.moments]
+        self._held = [list(itertools.accumulate(column)) for column in zip(*rows, strict=True)]
+        self._peaks = [max(column) for column in self._held]
 
-    def fitting(self, asked: Mapping[str, int], held: Sequence[int]) -> int:
-        """How many instances fit beside what is held."""
-        # What takes nothing fits nowhere: Placement refuses to be asked for nothing.
-        if not asked or held[-1]:
-            return 0
-        fits = []
-        for inventory, amount, taken in zip(
-            self._inventories, asked.values(), held[:-1], strict=True
-        ):
-            if inventory is None or not inventory.takes(amount):
-                return 0
-            fits.append((inventory.capacity - taken) // amount)
-        return max(min(fits), 0)
+    def fitting(self, asked: Mapping[str, int]) -> list[int]:
+        """How many instances fit beside what is held, at each moment."""
+        return self._fitting(asked, self._held)
 
     def room(self, asked: Mapping[str, int]) -> int:
         """How many fit throughout: as many as where each class is at its fullest."""
-        return self.fitting(asked, self._peaks)
+        return self._fitting(asked, [[peak] for peak in self._peaks])[0]
+
+    def _fitting(self, asked: Mapping[str, int], held: Sequence[Sequence[int]]) -> list[int]:
+        *columns, wholes = held
+        fits = []
+        for inventory, amount, taken in zip(
+            self._inventories, asked.values(), columns, strict=True
+        ):
+            if inventory is None or not inventory.takes(amount):
+                return [0] * len(wholes)
+            capacity = inventory.capacity
+            fits.append([(capacity - n) // amount for n in taken])
+        # What takes nothing fits nowhere: Placement refuses to be asked for nothing.
+        least = map(min, *fits) if len(fits) > 1 else fits[0] if fits else [0] * len(wholes)
+        return [0 if whole or n < 0 else n for n, whole in zip(least, wholes, strict=True)]
 
     def fullness(self) -> float:
         """The largest share of a class that is held at some moment."""
@@ -142,25 +149,28 @@ class _Swept:
 
 def _changes(
     holdings: Iterable[Holding], classes: Sequence[str], window: timeline.Span
-) -> dict[datetime.datetime, list[int]]:
+) -> dict[datetime.datetime, Sequence[int]]:
     """At each moment of the window, by how much more is held of each class, and of whole hosts."""
     first, last = window.start, window.end
-    nothing = [0] * (len(classes) + 1)
-    changes = {first: nothing}
+    nothing = (0,) * (len(classes) + 1)
+    changes: dict[datetime.datetime, Sequence[int]] = {first: nothing}
     # Thousands of holdings share a few mappings.
-    amounts: dict[int, list[int]] = {}
-    for held in holdings:
-        start, end = held.span.start, held.span.end
+    known: dict[int, tuple[list[int], list[int]]] = {}
+    for _, span, resources in holdings:
+        start, end = span.start, span.end
         if start >= last or end <= first:
             continue
-        resources = held.resources
-        more = amounts.get(id(resources))
-        if more is None:
-            more = amounts[id(resources)] = _amounts(resources, classes)
+        amounts = known.get(id(resources))
+        if amounts is None:
+            more = _amounts(resources, classes)
+            amounts = known[id(resources)] = (more, [-n for n in more])
+        more, less = amounts
         start = max(start, first)
-        changes[start] = list(map(operator.add, changes.get(start, nothing), more))
+        before = changes.get(start)
+        changes[start] = more if before is None else list(map(operator.add, before, more))
         if end < last:
-            changes[end] = list(map(operator.sub, changes.get(end, nothing), more))
+            before = changes.get(end)
+            changes[end] = less if before is None else list(map(operator.add, before, less))
     return changes
 
 

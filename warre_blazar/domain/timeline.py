@@ -8,7 +8,7 @@ import collections
 import dataclasses
 import datetime
 from collections.abc import Iterable, Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,8 +42,7 @@ class Span:
         return -((self.start - self.end) // datetime.timedelta(hours=1))
 
 
-@dataclasses.dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """``amount`` taken during ``span``."""
 
     span: Span
@@ -188,8 +187,7 @@ class _Sweep:
     def take_in(self, right: int, left: int) -> None:
         """Move the right end to a moment; the left one is where it was."""
         for number, level in self._changes[right]:
-            self.total += self._lows[number].push(right, level)
-            self.total += self._lows[number].drop_before(left)
+            self.total += self._lows[number].push(right, level, left)
 
     def let_go(self, left: int) -> None:
         """Move the left end to the next moment."""
@@ -205,21 +203,23 @@ class _Lowest:
         # never be the lowest again, so the lower one stands in its place.
         self._queue: collections.deque[tuple[int, int]] = collections.deque()
 
-    def _value(self) -> int:
-        return self._queue[0][1] if self._queue else 0
+    def push(self, moment: int, level: int, left: int) -> int:
+        """Take in the level from a moment on, and let go of those that end by the left one.
 
-    def push(self, moment: int, level: int) -> int:
-        """Take in the level from a moment on; how much the lowest changes by it."""
-        before = self._value()
-        since = moment
-        while self._queue and self._queue[-1][1] >= level:
-            since, _ = self._queue.pop()
-        self._queue.append((since, level))
-        return self._value() - before
+        :returns: how much the lowest changes by it.
+        """
+        queue = self._queue
+        before = queue[0][1] if queue else 0
+        while queue and queue[-1][1] >= level:
+            moment, _ = queue.pop()
+        queue.append((moment, level))
+        self.drop_before(left)
+        return queue[0][1] - before
 
     def drop_before(self, moment: int) -> int:
         """Let go of levels that end by a moment; how much the lowest changes by it."""
-        before = self._value()
-        while len(self._queue) > 1 and self._queue[1][0] <= moment:
-            self._queue.popleft()
-        return self._value() - before
+        queue = self._queue
+        before = queue[0][1]
+        while len(queue) > 1 and queue[1][0] <= moment:
+            queue.popleft()
+        return queue[0][1] - before

@@ -9,21 +9,9 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import flavors, hosts, session, usage
 from warre_blazar.domain import capacity
 from warre_blazar.domain.capacity import Room, Sharing
-from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Span
-
-_EVERY_HOST = Shape(
-    vcpu=0,
-    memory_mb=0,
-    disk_gb=0,
-    ephemeral_gb=0,
-    extra_specs={},
-    properties=None,
-    availability_zone=None,
-)
-# Nothing is booked then, so what hosts hold isn't read.
-_BEFORE_ALL = Span(datetime.datetime(1970, 1, 1), datetime.datetime(1970, 1, 1, 0, 1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +33,7 @@ class Capacity:
 def of_flavor(flavor: Flavor, window: Span, now: datetime.datetime) -> Capacity:
     """:param now: the minute that ``booked_now`` is about."""
     with session.reader() as db:
-        rooms = capacity.when_empty(_all_hosts(db), flavor.shape)
+        rooms = capacity.when_empty(hosts.empty(db), flavor.shape)
         others = [f for f in _all_flavors(db) if f.id != flavor.id]
         use = capacity.use(usage.booked(db, flavor.id, _with_minute(window, now)), window, now)
     instances = sum(room.instances for room in rooms)
@@ -80,16 +68,12 @@ class Survey:
 def survey() -> Survey:
     """All reservable hosts and active flavors, in a constant number of queries."""
     with session.reader() as db:
-        found = _all_hosts(db)
+        found = hosts.empty(db)
         active = [f for f in _all_flavors(db) if f.active]
     unmatched = [f for f in active if not any(host.matches(f.shape) for host in found)]
     held = {f.id: sum(r.instances for r in capacity.when_empty(found, f.shape)) for f in active}
     beyond = [(f, held[f.id]) for f in active if f not in unmatched and f.slots > held[f.id]]
     return Survey(found, unmatched, beyond)
-
-
-def _all_hosts(db: Session) -> list[Host]:
-    return hosts.snapshot(db, _EVERY_HOST, _BEFORE_ALL)
 
 
 def _all_flavors(db: Session) -> list[Flavor]:

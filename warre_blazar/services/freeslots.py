@@ -2,11 +2,12 @@
 
 import dataclasses
 import datetime
+import itertools
 
 from sqlalchemy.orm import Session
 
 from warre_blazar import exceptions
-from warre_blazar.db import flavors, hosts, reservations, session, windows
+from warre_blazar.db import flavors, hosts, session, windows
 from warre_blazar.domain import hosts as placing
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import Flavor
@@ -67,11 +68,11 @@ def _fitting(db: Session, flavor: Flavor, question: Question, span: Span) -> lis
     """Where slots and hosts are left. A booking needs its cleaning time too."""
     cleaning, count = question.cleaning, question.count
     window = span.padded(cleaning)
-    claims = reservations.slot_claims(db, flavor.id, window, cleaning)
+    found = hosts.snapshot(db, flavor.id, flavor.shape, window, cleaning)
+    claims = itertools.chain.from_iterable(found.claims.values())
     slots = timeline.free_runs(claims, flavor.slots, count, window)
     asked = flavor.shape.resources
-    found = hosts.snapshot(db, flavor.shape, window, cleaning)
-    room = placing.free_spans(found, asked, count, window, question.affinity)
+    room = placing.free_spans(found.hosts, asked, count, window, question.affinity)
     return [
         Span(both.start, both.end - cleaning)
         for both in timeline.intersect(slots, room)

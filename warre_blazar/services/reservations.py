@@ -183,12 +183,13 @@ def _find_place(
     """Slots and hosts for a booking, or for one (``mine``) that moves."""
     cleaning, count = terms.cleaning, need.count
     window = need.span.padded(cleaning)
-    but = mine.reservation_id if mine else None
-    taken = timeline.peak(reservations.slot_claims(db, flavor.id, window, cleaning, but), window)
-    rules.check_slots(flavor, taken, count)
     # What it holds until Blazar writes its new dates, and keeps if Blazar never does.
     old = mine.span.padded(cleaning) if mine else None
-    found = hosts.snapshot(db, need.shape, window.hull(old or window), cleaning)
+    snapshot = hosts.snapshot(db, flavor.id, need.shape, window.hull(old or window), cleaning)
+    but = mine.reservation_id if mine else None
+    claims = [c for r, several in snapshot.claims.items() if r != but for c in several]
+    rules.check_slots(flavor, timeline.peak(claims, window), count)
+    found = snapshot.hosts
     preferred = {}
     if mine:
         preferred = hosts.allocated(db, mine.reservation_id)
