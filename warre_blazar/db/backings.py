@@ -11,6 +11,7 @@ from warre_blazar.db import models
 
 _B = models.backings
 _R = blazar.Reservation.__table__
+_L = blazar.Lease.__table__
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +66,22 @@ def ended(db: Session) -> list[Backing]:
         .where(sa.or_(_R.c.id.is_(None), _R.c.status == "deleted"))
     )
     return [_backing(row) for row in db.execute(query).mappings()]
+
+
+def due(db: Session, now: datetime.datetime) -> list[str]:
+    """Reservations that should run by now, and that Blazar hasn't come to start yet."""
+    query = (
+        sa.select(_B.c.reservation_id)
+        .select_from(_B.join(_R, _R.c.id == _B.c.reservation_id).join(_L, _L.c.id == _R.c.lease_id))
+        .where(
+            _L.c.status == "PENDING",
+            _L.c.start_date <= now,
+            _L.c.end_date > now,
+            sa.not_(_B.c.open_done),
+        )
+        .order_by(_L.c.start_date)
+    )
+    return list(db.scalars(query))
 
 
 def half_open(db: Session) -> list[Backing]:

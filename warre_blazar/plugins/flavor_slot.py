@@ -69,12 +69,12 @@ class FlavorSlotPlugin(base.BasePlugin):
         with errors.translated(updating=True):
             _check_unchanged(reservation_id, values)
             span = Span(values["start_date"], values["end_date"])
-            reservations.move(reservation_id, span, _terms())
+            reservations.move(reservation_id, span, _terms(), timeutils.utcnow())
 
     def on_start(self, resource_id: str) -> None:
         """Let the project boot on its reservation."""
         with errors.translated():
-            reservations.start(_reservation_id(resource_id))
+            reservations.start(_reservation_id(resource_id), timeutils.utcnow())
 
     def before_end(self, resource_id: str) -> None:
         """Nothing has to be done ahead of an end."""

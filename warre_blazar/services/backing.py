@@ -5,7 +5,10 @@ stops half way is found again. Every step can be repeated.
 """
 
 import datetime
+import functools
 import time
+from collections.abc import Callable, Sequence
+from concurrent import futures
 
 from oslo_log import log as logging
 
@@ -24,6 +27,9 @@ _OWNER_KEY = "blazar:owner"
 
 _FIRST_POLL = 0.25
 _LONGEST_POLL = 2.0
+
+# Requests at a time for one reservation: more would only queue at Nova's and Placement's workers.
+_AT_ONCE = 4
 
 
 def resource_class(reservation_id: str) -> str:
@@ -92,16 +98,31 @@ def open_to_project(reservation_id: str) -> None:
         backing = backings.get(db, reservation_id)
         if backing is None:
             raise exceptions.InvalidState(f"Reservation {reservation_id} has nothing in Nova")
+        if backing.open_done:
+            return
         backings.update(db, reservation_id, opened=True)
         places = hosts.nova_names(db, reservation_id)
     cls = resource_class(reservation_id)
+    steps: list[Callable[[], None]] = []
     for service_host, hypervisor, count in places:
         if backing.aggregate_id is not None:
-            nova.add_host(backing.aggregate_id, service_host)
-        placement.offer(hypervisor, cls, count)
+            steps.append(functools.partial(nova.add_host, backing.aggregate_id, service_host))
+        steps.append(functools.partial(placement.offer, hypervisor, cls, count))
+    _side_by_side(steps)
     nova.grant(nova_flavor(reservation_id), backing.project_id)
     with session.writer() as db:
         backings.update(db, reservation_id, open_done=True)
+
+
+def _side_by_side(steps: Sequence[Callable[[], None]]) -> None:
+    """Take steps that don't need each other, some at a time.
+
+    None is running any more when this returns or raises the first one's error.
+    """
+    with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+        running = [pool.submit(step) for step in steps]
+    for step in running:
+        step.result()
 
 
 def remove(reservation_id: str, patience: float) -> None:

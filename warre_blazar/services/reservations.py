@@ -19,7 +19,7 @@ from warre_blazar.domain import hosts as placing
 from warre_blazar.domain import rules, states, timeline
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.quota import Amount
-from warre_blazar.services import backing, quotas
+from warre_blazar.services import backing, quotas, starting
 from warre_blazar.services.quotas import Quota
 
 LOG = logging.getLogger(__name__)
@@ -73,6 +73,8 @@ class Place:
     hosts: list[placing.Host]
     #: Instances by host id.
     chosen: dict[str, int]
+    #: Whether that isn't where the reservation is now.
+    elsewhere: bool
 
 
 def check(request: Request) -> list[str]:
@@ -198,10 +200,8 @@ def _find_place(
     chosen, room = placing.choose(found, need.shape, count, window, preferred, old, packing)
     if room < count:
         raise exceptions.HostsExhausted(count, room, len(found), need.affinity)
-    if mine and mine.state == states.ACTIVE and chosen != preferred:
-        # Its servers are there already.
-        raise exceptions.HostsExhausted(count, 0, len(preferred), need.affinity)
-    return Place(flavor, [h for h in found if h.id in chosen], chosen)
+    on = [h for h in found if h.id in chosen]
+    return Place(flavor, on, chosen, elsewhere=chosen != preferred)
 
 
 def _insert_instance_reservation(
@@ -272,7 +272,7 @@ def _confirm(reservation_id: str, aggregate_id: int) -> None:
         raise exceptions.InvalidState("The reservation was deleted while it was made")
 
 
-def move(reservation_id: str, span: timeline.Span, terms: Terms) -> None:
+def move(reservation_id: str, span: timeline.Span, terms: Terms, now: datetime.datetime) -> None:
     """Promise a reservation another time; Blazar, whose lease is UPDATING, writes it afterwards.
 
     A reservation keeps its hosts where they have room, and before its start may change them.
@@ -284,7 +284,7 @@ def move(reservation_id: str, span: timeline.Span, terms: Terms) -> None:
 
     def decide(quota: Quota | None) -> None:
         with _admission:
-            _move(reservation_id, span, terms, quota)
+            _move(reservation_id, span, terms, now, quota)
 
     with session.reader() as db:
         mine = _found(db, reservation_id)
@@ -316,11 +316,20 @@ def _found(db: Session, ref: str, project_id: str | None = None) -> Reservation:
 
 
 @session.retried
-def _move(reservation_id: str, span: timeline.Span, terms: Terms, quota: Quota | None) -> None:
+def _move(
+    reservation_id: str,
+    span: timeline.Span,
+    terms: Terms,
+    now: datetime.datetime,
+    quota: Quota | None,
+) -> None:
     with session.writer() as db:
         mine = _found(db, reservation_id)
         if mine.state not in (states.ALLOCATED, states.ACTIVE):
             raise exceptions.InvalidState(f"Reservation {mine.id} is {mine.state}")
+        begun = _has_begun(db, mine, now)
+        if begun and span.start != mine.span.start:
+            raise exceptions.InvalidState(f"Reservation {mine.id} is being started")
         rules.check_period(span)
         reservations.promise(db, reservation_id, span)
         if mine.span.contains(span):
@@ -329,6 +338,9 @@ def _move(reservation_id: str, span: timeline.Span, terms: Terms, quota: Quota |
         _check_flavor(db, flavor, mine.project_id, span, terms)
         need = _Need(mine.shape, mine.instance_count, span, mine.affinity)
         place = _find_place(db, flavor, need, terms, mine)
+        if begun and place.elsewhere:
+            # Its servers are there already.
+            raise exceptions.HostsExhausted(mine.instance_count, 0, len(place.hosts), mine.affinity)
         if quota:
             quota.claim(db, _growth(mine, span), {mine.reservation_id: mine.amount})
         flavors.update(db, flavor, {})
@@ -337,13 +349,21 @@ def _move(reservation_id: str, span: timeline.Span, terms: Terms, quota: Quota |
         _update_instance_reservation(db, reservation_id, mine.shape, place.chosen)
 
 
-def start(reservation_id: str) -> None:
+def _has_begun(db: Session, mine: Reservation, now: datetime.datetime) -> bool:
+    """Whether its project has been let in, or is about to be: see ``starting``."""
+    if mine.state == states.ACTIVE:
+        return True
+    found = backings.get(db, mine.reservation_id)
+    return mine.span.start <= now and found is not None and found.opened
+
+
+def start(reservation_id: str, now: datetime.datetime) -> None:
     """Let the project in. While a service is away that is left to ``backing.reconcile``.
 
     :raises ServiceRefused, InvalidState: and kept as the reservation's reason.
     """
     try:
-        backing.open_to_project(reservation_id)
+        starting.start(reservation_id, now)
     except exceptions.ServiceUnavailable as error:
         LOG.warning("Reservation %s opens later: %s", reservation_id, error)
     except exceptions.WarreError as error:

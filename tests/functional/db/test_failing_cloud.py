@@ -128,7 +128,7 @@ def check_start(cloud: Cloud, flavor, fault) -> None:
         lease = world.book(world.request(flavor, SPAN, 3))
         cloud.mend()
         getattr(cloud, service).fail(first=n, **fault)
-        outcome(lambda lease=lease: reservations.start(lease.reservation_id))
+        outcome(lambda lease=lease: reservations.start(lease.reservation_id, world.NOW))
         cloud.mend()
         world.set_status(lease, "ACTIVE")
         backing.reconcile()

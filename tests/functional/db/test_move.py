@@ -65,7 +65,7 @@ def test_an_extension_into_what_is_taken(database: sa.Engine, cloud: Cloud, slot
     world.set_status(lease, "UPDATING")
     before = databases.dump(database)
     with pytest.raises(exceptions.WarreError) as refused:
-        reservations.move(lease.reservation_id, hours(1, 5), world.terms())
+        reservations.move(lease.reservation_id, hours(1, 5), world.terms(), world.NOW)
     assert refused.value.code == code
     assert databases.dump(database) == before
     world.set_status(lease, status)
@@ -98,7 +98,7 @@ def test_the_flavors_terms(database: sa.Engine, flavor, case):
 
 def test_an_unknown_reservation(flavor):
     with pytest.raises(exceptions.ReservationNotFound):
-        reservations.move("nonesuch", hours(1, 3), world.terms())
+        reservations.move("nonesuch", hours(1, 3), world.terms(), world.NOW)
 
 
 def test_one_that_is_over(flavor):
@@ -106,13 +106,13 @@ def test_one_that_is_over(flavor):
     world.begin(lease)
     world.finish(lease)
     with pytest.raises(exceptions.InvalidState):
-        reservations.move(lease.reservation_id, hours(1, 4), world.terms())
+        reservations.move(lease.reservation_id, hours(1, 4), world.terms(), world.NOW)
 
 
 def test_old_and_new_time_count_while_the_lease_is_updating(flavor):
     lease = world.book(world.request(flavor, hours(1, 2)))
     world.set_status(lease, "UPDATING")
-    reservations.move(lease.reservation_id, hours(5, 6), world.terms())
+    reservations.move(lease.reservation_id, hours(5, 6), world.terms(), world.NOW)
     for span in (hours(1, 2), hours(5, 6)):
         with pytest.raises(exceptions.SlotsExhausted):
             reservations.check(world.request(flavor, span))
@@ -124,7 +124,7 @@ def test_overlapping_times_count_once(cloud: Cloud):
     flavor = world.add_flavor(slots=2)
     lease = world.book(world.request(flavor, hours(1, 3)))
     world.set_status(lease, "UPDATING")
-    reservations.move(lease.reservation_id, hours(1, 5), world.terms())
+    reservations.move(lease.reservation_id, hours(1, 5), world.terms(), world.NOW)
     reservations.check(world.request(flavor, hours(1, 5)))
 
 
@@ -133,7 +133,7 @@ def test_a_promise_ends_with_the_update(flavor, status):
     """Blazar may fail after the promise: then only the lease's own dates count."""
     lease = world.book(world.request(flavor, hours(1, 2)))
     world.set_status(lease, "UPDATING")
-    reservations.move(lease.reservation_id, hours(5, 6), world.terms())
+    reservations.move(lease.reservation_id, hours(5, 6), world.terms(), world.NOW)
     world.set_status(lease, status)
     reservations.check(world.request(flavor, hours(5, 6)))
     with pytest.raises(exceptions.SlotsExhausted):
@@ -186,7 +186,7 @@ def test_hosts_changed_for_an_update_that_fails_later(database: sa.Engine, cloud
     world.add_stock([mine], hours(5, 6), "physical:host")
     world.set_status(lease, "UPDATING")
     with contextlib.suppress(exceptions.HostsExhausted):
-        reservations.move(lease.reservation_id, hours(5, 6), world.terms())
+        reservations.move(lease.reservation_id, hours(5, 6), world.terms(), world.NOW)
     # Another reservation of the lease is refused: Blazar only sets the status back.
     assert oversold.find(database) == []
     world.set_status(lease, "PENDING")

@@ -86,11 +86,15 @@ def test_what_was_promised_counts_while_the_lease_is_updating(cloud: Cloud, flav
     limit(cloud, reservation=9, hours=6)
     lease = world.book(wish(flavor))
     db_api.lease_update(lease.id, {"status": "UPDATING"})
-    reservations.move(lease.reservation_id, world.hours(1, 6), world.terms(rule=world.QUOTA))
+    reservations.move(
+        lease.reservation_id, world.hours(1, 6), world.terms(rule=world.QUOTA), world.NOW
+    )
     with pytest.raises(exceptions.QuotaExceeded, match="hours: 2 asked, 5 of 6 used"):
         world.book(wish(flavor))
     # Asked again, since Blazar didn't write it: the earlier promise doesn't count against it.
-    reservations.move(lease.reservation_id, world.hours(1, 7), world.terms(rule=world.QUOTA))
+    reservations.move(
+        lease.reservation_id, world.hours(1, 7), world.terms(rule=world.QUOTA), world.NOW
+    )
     assert held() == Amount(1, 6)
     db_api.lease_update(lease.id, {"status": "PENDING"})
     assert held() == Amount(1, 2)
@@ -220,7 +224,9 @@ def test_bookings_beside_extensions(
         world.set_status(lease, "UPDATING")
     terms = world.terms(rule=world.QUOTA)
     extensions = [
-        lambda lease=lease: reservations.move(lease.reservation_id, world.hours(1, 5), terms)
+        lambda lease=lease: reservations.move(
+            lease.reservation_id, world.hours(1, 5), terms, world.NOW
+        )
         for lease in leases
     ]
     result = races.in_threads([*extensions, *jobs(kind, flavor, 8)])

@@ -97,7 +97,7 @@ def test_two_flavors_on_the_same_hosts(kind, database: sa.Engine, cloud: Cloud):
 
 
 def extend(lease: world.Lease, span):
-    return lambda: reservations.move(lease.reservation_id, span, world.terms())
+    return lambda: reservations.move(lease.reservation_id, span, world.terms(), world.NOW)
 
 
 def race_move_and_book(kind, cloud: Cloud, flavor, held: world.Lease, hour: int) -> None:

@@ -209,7 +209,7 @@ def book(wanted: reservations.Request, lease: Lease | None = None) -> Lease:
 def begin(lease: Lease) -> None:
     """A lease's start, as Blazar does it."""
     set_status(lease, "STARTING")
-    reservations.start(lease.reservation_id)
+    reservations.start(lease.reservation_id, lease.span.start)
     set_status(lease, "ACTIVE")
 
 
@@ -230,7 +230,7 @@ def move(
     before = db_api.lease_get(lease.id)["status"]
     db_api.lease_update(lease.id, {"status": "UPDATING"})
     try:
-        reservations.move(lease.reservation_id, span, terms(cleaning, rule))
+        reservations.move(lease.reservation_id, span, terms(cleaning, rule), NOW)
     except exceptions.WarreError:
         db_api.lease_update(lease.id, {"status": before})
         raise
