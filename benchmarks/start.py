@@ -2,9 +2,9 @@
 """Seconds in which Blazar starts many reservations due at once, ours beside stock leases.
 
 Run on a quiet dev cloud (``eval "$(tools/devcloud env)"`` first) with hosts registered
-(``tools/devcloud hosts``). Books far ahead, then brings the start events forward in Blazar's
+(``tools/devcloud hosts``). Books far ahead, then brings the leases' starts forward in Blazar's
 database, first those of ours, then those of stock ``virtual:instance`` leases, and times each lot
-from the first event that the manager takes to the last that is done. Deletes what it booked.
+from the first event that the manager takes until the last lease is active. Deletes what it booked.
 """
 
 import argparse
@@ -45,6 +45,7 @@ def start(engine: sa.Engine, leases: list[str]) -> float:
     mine = _EVENTS.c.lease_id.in_(leases) & (_EVENTS.c.event_type == "start_lease")
     now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None, microsecond=0)
     with engine.begin() as db:
+        db.execute(_LEASES.update().where(_LEASES.c.id.in_(leases)).values(start_date=now))
         db.execute(_EVENTS.update().where(mine).values(time=now))
     deadline = time.monotonic() + _PATIENCE
     began = 0.0

@@ -160,16 +160,27 @@ def _held(
     spans_of: dict[str, list[timeline.Span]] = {}
     resources_of: dict[Any, Mapping[str, int] | None] = {}
     query = claiming(_allocations(flavor_id, host_ids, read), window, cleaning)
-    for host_id, reservation_id, slots, *row in db.execute(query).all():
+    for (
+        host_id,
+        reservation_id,
+        slots,
+        shape,
+        stock,
+        vcpus,
+        memory,
+        disk,
+        source,
+        *when,
+    ) in db.execute(query).all():
         spans = spans_of.get(reservation_id)
         if spans is None:
-            spans = spans_of[reservation_id] = read.spans(*row[-len(read.columns) :])
+            spans = spans_of[reservation_id] = read.spans(*when)
             if slots is not None:
                 claims[reservation_id] = [timeline.Claim(span, slots) for span in spans]
-        amounts = tuple(row[: len(_TAKEN)])
-        if amounts not in resources_of:
-            resources_of[amounts] = _resources(*amounts)
-        resources = resources_of[amounts]
+        taken = shape, stock, vcpus, memory, disk, source
+        if taken not in resources_of:
+            resources_of[taken] = _resources(*taken)
+        resources = resources_of[taken]
         for span in spans:
             held[host_id].append(Holding(reservation_id, span, resources))
     return held, claims

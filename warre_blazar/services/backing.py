@@ -103,15 +103,22 @@ def open_to_project(reservation_id: str) -> None:
         backings.update(db, reservation_id, opened=True)
         places = hosts.nova_names(db, reservation_id)
     cls = resource_class(reservation_id)
-    steps: list[Callable[[], None]] = []
-    for service_host, hypervisor, count in places:
-        if backing.aggregate_id is not None:
-            steps.append(functools.partial(nova.add_host, backing.aggregate_id, service_host))
-        steps.append(functools.partial(placement.offer, hypervisor, cls, count))
-    _side_by_side(steps)
+    offers = [functools.partial(placement.offer, host, cls, count) for _, host, count in places]
+    _side_by_side([functools.partial(_fill_aggregate, backing, places), *offers])
     nova.grant(nova_flavor(reservation_id), backing.project_id)
     with session.writer() as db:
         backings.update(db, reservation_id, open_done=True)
+
+
+def _fill_aggregate(backing: Backing, places: Sequence[tuple[str, str, int]]) -> None:
+    """Put the hosts into the aggregate, one after the other.
+
+    Nova tells its schedulers of the aggregate as each request saw it: of two at once, the one whose
+    news come last may not have seen the other's host.
+    """
+    if backing.aggregate_id is not None:
+        for service_host, _, _ in places:
+            nova.add_host(backing.aggregate_id, service_host)
 
 
 def _side_by_side(steps: Sequence[Callable[[], None]]) -> None:

@@ -125,9 +125,11 @@ def lease_body(period: Period, *reservations: dict[str, Any], **changes: Any) ->
     }
 
 
-def book(who: Person, flavor: dict[str, Any], period: Period, count: int = 1) -> requests.Response:
+def book(
+    who: Person, flavor: dict[str, Any], period: Period, count: int = 1, **more: Any
+) -> requests.Response:
     """A booking over v2."""
-    body = {"flavor_id": flavor["id"], **period.v2, "instance_count": count}
+    body = {"flavor_id": flavor["id"], **period.v2, "instance_count": count, **more}
     return who.ask("POST", "/v2/reservations/", body)
 
 
@@ -140,12 +142,12 @@ def booked(who: Person, flavor: dict[str, Any], period: Period, count: int = 1) 
 
 
 def booked_now(
-    who: Person, flavor: dict[str, Any], count: int = 1, hours: float = 1
+    who: Person, flavor: dict[str, Any], count: int = 1, hours: float = 1, **more: Any
 ) -> dict[str, Any]:
     """A booking that starts at once; another try when the minute passes meanwhile."""
-    answer = book(who, flavor, from_now(hours), count)
+    answer = book(who, flavor, from_now(hours), count, **more)
     if answer.status_code == 400 and "past" in answer.json()["error_message"].lower():
-        answer = book(who, flavor, from_now(hours), count)
+        answer = book(who, flavor, from_now(hours), count, **more)
     assert answer.status_code == 200, answer.text
     return answer.json()
 

@@ -77,6 +77,33 @@ def test_one_or_many_hosts_and_reservations(database: sa.Engine):
     assert checking < 7
 
 
+def life(engine: sa.Engine, flavor) -> dict[str, int]:
+    """Of a reservation's whole life."""
+    made: list[world.Lease] = []
+
+    def book() -> None:
+        made.append(world.book(world.request(flavor, world.hours(1, 2))))
+
+    steps = {
+        "book": book,
+        "extend": lambda: world.move(made[0], SPAN),
+        "start": lambda: world.begin(made[0]),
+        "end": lambda: world.finish(made[0]),
+    }
+    return counts(engine, steps)
+
+
+def test_a_life_beside_few_or_many(database: sa.Engine, cloud: Cloud):
+    flavor = world.add_flavor(slots=99, properties='["==", "$gpu", "a100"]')
+    fill(database, 2, 1)
+    for number in range(50):
+        cloud.add_host(f"host-{number}")
+    life(database, flavor)  # the first claim of a host writes the row that later ones change
+    few = life(database, flavor)
+    fill(database, 48, 19)
+    assert life(database, flavor) == few
+
+
 def offer(count: int) -> None:
     """Private flavors, each granted, booked, and in a window with all that came before it."""
     made = [world.add_flavor(is_public=False, slots=4) for _ in range(count)]
