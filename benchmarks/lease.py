@@ -78,9 +78,9 @@ class Cloud:
         return f"{self.v1}/leases/{made['id']}"
 
 
-def times_ahead() -> tuple[list[str], list[str]]:
+def times_ahead(hours: int = 0) -> tuple[list[str], list[str]]:
     """Start and end of an hour far ahead, as our API and as Blazar's takes them."""
-    start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=30)
+    start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=30, hours=hours)
     end = start + datetime.timedelta(hours=1)
     return (
         [t.strftime("%Y-%m-%dT%H:%M:00+00:00") for t in (start, end)],

@@ -80,13 +80,19 @@ def free_runs(claims: Iterable[Claim], capacity: int, count: int, window: Span) 
 
 def intersect(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
     """The times that a span of the one and a span of the other have in common."""
-    others = list(others)
-    return [
-        Span(max(a.start, b.start), min(a.end, b.end))
-        for a in spans
-        for b in others
-        if a.overlaps(b)
-    ]
+    others = sorted(others, key=lambda s: s.start)
+    common = []
+    first = 0
+    for one in sorted(spans, key=lambda s: s.start):
+        while first < len(others) and others[first].end <= one.start:
+            first += 1
+        for number in range(first, len(others)):
+            other = others[number]
+            if other.start >= one.end:
+                break
+            if other.end > one.start:
+                common.append(Span(max(one.start, other.start), min(one.end, other.end)))
+    return common
 
 
 def outside(taken: Iterable[Span], window: Span) -> list[Span]:
