@@ -114,10 +114,10 @@ class Claims:
     """
 
     def __init__(self, window: timeline.Span, cleaning: datetime.timedelta) -> None:
-        self._origin = window.start
+        self._origin = window.start.replace(microsecond=0)
         self._cleaning = cleaning
         self._known: dict[int, datetime.datetime] = {}
-        origin = sa.literal(window.start, sa.DateTime())
+        origin = sa.literal(self._origin, sa.DateTime())
         #: What ``spans`` takes. A lease has a claim beside its own time while it is UPDATING.
         self.columns = (
             seconds_between(origin, _L.c.start_date),

@@ -48,6 +48,11 @@ def reader() -> AbstractContextManager[Session]:
     return facade_wrapper.session_for_read()
 
 
+def has_many_writers(db: Session) -> bool:
+    """Whether others can write while Blazar does, which doesn't try again on a locked database."""
+    return db.get_bind().dialect.name != "sqlite"
+
+
 def retried(function: Callable[P, R]) -> Callable[P, R]:
     """Run a function that owns a transaction again when it lost a race or met a deadlock.
 

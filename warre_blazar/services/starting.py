@@ -31,7 +31,7 @@ def start(reservation_id: str, now: datetime.datetime) -> None:
     :raises ServiceUnavailable, ServiceRefused, InvalidState: as ``backing.open_to_project``.
     """
     with session.reader() as db:
-        due = backings.due(db, now)
+        due = backings.due(db, now) if session.has_many_writers(db) else []
     with _lock:
         mine = _under_way.get(reservation_id)
         for other in due:

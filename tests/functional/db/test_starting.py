@@ -10,7 +10,11 @@ from warre_blazar import exceptions
 from warre_blazar.db import backings, hosts, session
 from warre_blazar.services import backing, reservations, starting
 
-pytestmark = pytest.mark.usefixtures("database")
+pytestmark = [
+    pytest.mark.usefixtures("database"),
+    # On SQLite, where one writes at a time, each is started in its turn only.
+    pytest.mark.parametrize("kind", ["mariadb", "postgresql"], indirect=True, scope="module"),
+]
 
 SPAN = world.hours(1, 3)
 
@@ -39,7 +43,7 @@ class Inline:
 
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Inline:
-    """SQLite has no place for those who write beside Blazar's manager."""
+    """One without threads, to say what happens when."""
     inline = Inline()
     monkeypatch.setattr(starting, "_pool", inline)
     return inline
@@ -51,7 +55,6 @@ def is_open(lease: world.Lease) -> bool:
     return found is not None and found.open_done
 
 
-@pytest.mark.parametrize("kind", ["mariadb", "postgresql"], indirect=True, scope="module")
 def test_those_due_are_opened_with_the_first(cloud: Cloud, leases: list[world.Lease]):
     world.begin(leases[0])
     futures.wait(list(starting._under_way.values()), timeout=60)
