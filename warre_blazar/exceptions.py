@@ -173,14 +173,14 @@ class ServiceUnavailable(WarreError):
 
 
 class NoAnswer(WarreError):
-    """The manager took too long: a booking may or may not come to be."""
+    """The manager took too long: what was asked for may or may not be done yet."""
 
     code = "no_answer"
 
-    def __init__(self, lease_name: str) -> None:
+    def __init__(self, lease_name: str, what_to_see: str) -> None:
         super().__init__(
-            "The reservation manager didn't answer in time; before you try again, see whether a "
-            f"lease named {lease_name} appears",
+            "The reservation manager didn't answer in time; before you try again, see whether "
+            f"{what_to_see}",
             lease_name=lease_name,
         )
 

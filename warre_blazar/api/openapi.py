@@ -103,7 +103,7 @@ class Operation:
         return dict(sorted(found.items()))
 
 
-_MANAGER = ("conflict", "not_found", "refused", "service_refused", "try_again")
+_MANAGER = ("conflict", "no_answer", "not_found", "refused", "service_refused", "try_again")
 _BOOKABLE = (
     "after_flavor_end",
     "before_flavor_start",
@@ -216,7 +216,7 @@ OPERATIONS = (
         "/reservations",
         "Book a flavor. If that takes long the answer is PENDING_CREATE.",
         {200: _ref("Reservation")},
-        ("flavor_not_found", "forbidden", "no_answer", *_BOOKABLE, *_MANAGER),
+        ("flavor_not_found", "forbidden", *_BOOKABLE, *_MANAGER),
         body="ReservationCreate",
     ),
     Operation(

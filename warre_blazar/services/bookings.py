@@ -17,6 +17,7 @@ from warre_blazar.domain.flavor import Flavor
 from warre_blazar.services import reservations
 
 _LEASE_TIME = "%Y-%m-%d %H:%M"
+_BEING_CHANGED = ("UPDATING", "DELETING")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +63,7 @@ def create(caller: Caller, request: reservations.Request) -> tuple[Reservation, 
         raise
     found = reservations.get_by_lease_name(name)
     if found is None:
-        raise exceptions.NoAnswer(name)
+        raise exceptions.NoAnswer(name, f"a lease named {name} appears")
     return found
 
 
@@ -75,6 +76,7 @@ def move(
     """Extend or shorten a reservation; the start stays.
 
     :returns: whether that is done; False: it goes on.
+    :raises NoAnswer: it isn't known whether it will be done.
     :raises InvalidState: it is still being made.
     :raises LeaseShared: the lease holds other reservations, which would move too.
     :raises WarreError: refused, and nothing has changed.
@@ -86,30 +88,39 @@ def move(
     # The manager decides again. Without Keystone it would lose the lease, so isn't asked then.
     reservations.check_growth(reservation, span, terms)
     values = {"end_date": end.strftime(_LEASE_TIME)}
-    return _answered(manager.update_lease, caller.context, reservation.lease_id, values)
+    return _answered(manager.update_lease, caller, reservation, values)
 
 
 def delete(caller: Caller, reservation: Reservation) -> bool:
     """Delete a reservation with its lease, servers and all.
 
     :returns: whether that is done; False: it goes on.
+    :raises NoAnswer: it isn't known whether it will be done.
     :raises InvalidState: it is still being made.
     :raises LeaseShared: the lease holds other reservations too.
     """
     _check_made(reservation)
     reservations.check_sole(reservation)
     try:
-        return _answered(manager.delete_lease, caller.context, reservation.lease_id)
+        return _answered(manager.delete_lease, caller, reservation)
     except exceptions.OwnerGone:
         # Blazar works for the owner only. What Nova has of it goes by its note.
         db_api.lease_destroy(reservation.lease_id)
         return True
 
 
-def _answered(call: Callable[..., None], *args: Any) -> bool:
+def _answered(
+    call: Callable[..., None], caller: Caller, reservation: Reservation, *args: Any
+) -> bool:
     try:
-        call(*args)
-    except manager.NoAnswer:
+        call(caller.context, reservation.lease_id, *args)
+    except manager.NoAnswer as error:
+        # A manager that is at it says so in the lease. What none took in time is lost.
+        lease = db_api.lease_get(reservation.lease_id)
+        if lease is None or lease["status"] not in _BEING_CHANGED:
+            raise exceptions.NoAnswer(
+                reservation.lease_name, f"reservation {reservation.id} has changed"
+            ) from error
         return False
     return True
 

@@ -69,6 +69,19 @@ def test_no_manager_at_all(site: Site, alpha: Person, flavor):
         assert alpha.get("reservations").json["total"] == 0
 
 
+def test_no_manager_to_move_or_delete(site: Site, alpha: Person, flavor):
+    """Nobody took it, and nobody will: it isn't said to go on."""
+    booked = things.book(alpha, flavor)
+    path = f"reservations/{booked['id']}"
+    with site.without_manager():
+        for answer in (alpha.patch(path, {"end": at(2, 12)}), alpha.delete(path)):
+            assert refusal(answer) == (503, "no_answer")
+            assert booked["id"] in answer.json["error_message"]
+    site.settle()
+    assert alpha.get(path).json == booked
+    assert alpha.delete(path).status_int == 204
+
+
 def test_a_deletion_that_goes_on(site: Site, alpha: Person, flavor):
     booked = things.book(alpha, flavor)
     path = f"reservations/{booked['id']}"

@@ -41,7 +41,7 @@ SAMPLES = [
     exceptions.InvalidState("Reservation r1 is COMPLETE"),
     exceptions.Forbidden("warre:reservations:create"),
     exceptions.ServiceUnavailable("Nova", "ConnectTimeout"),
-    exceptions.NoAnswer("reservation-1"),
+    exceptions.NoAnswer("reservation-1", "reservation r1 has changed"),
     exceptions.ServiceRefused("Placement", "409 %s %(count)d"),
     exceptions.Refused("refused", "No", more=["data", None, 1.5]),
     exceptions.WindowNotFound("w1"),
