@@ -48,9 +48,10 @@ class Person:
         found = self.cloud.session.get(self._keystone + query).json()["trusts"]
         return {trust["id"] for trust in found}
 
-    def boots(self, flavor: str, name: str) -> Any:
+    def boots(self, flavor: str, name: str, **hints: str) -> Any:
         """Ask Nova for a server; it may yet fail."""
         return self.cloud.compute.create_server(
+            scheduler_hints=hints,
             name=name,
             image_id=self.cloud.image.find_image("tiny").id,
             flavor_id=flavor,

@@ -1,0 +1,87 @@
+"""Blazar's own kinds of lease through their lives, while one of our reservations is in use."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.functional.cloud import nova_side, world
+from tests.functional.cloud.conftest import Offer
+from tests.functional.cloud.people import Person
+from tests.functional.cloud.waiting import until
+
+#: Where ours is, and where nothing of ours is: a physical:host reservation takes a host whole, into
+#: an availability zone of its own, so one that is in none.
+OUR_HOST, FREE_HOST = "cmp3", "cmp2"
+
+
+@pytest.fixture(scope="module")
+def in_use(alpha: Person, shared_offer: Offer) -> dict[str, Any]:
+    """A reservation of ours that is ACTIVE, on another host."""
+    mine = world.booked_now(alpha, shared_offer(properties=world.on_host(OUR_HOST)))
+    return world.becomes(alpha, mine, "ACTIVE")
+
+
+@pytest.fixture
+def plain(admin: Person) -> Iterator[Any]:
+    """A Nova flavor that everybody may use."""
+    made = admin.cloud.compute.create_flavor(
+        name=world.unique("plain"), vcpus=1, ram=128, disk=1, is_public=True
+    )
+    yield made
+    admin.cloud.compute.delete_flavor(made)
+
+
+def _wanted(kind: str, flavor: str) -> dict[str, Any]:
+    if kind == "virtual:instance":
+        return world.instance(FREE_HOST)
+    if kind == "flavor:instance":
+        return {"resource_type": kind, "flavor_id": flavor, "amount": 1, "affinity": None}
+    host = world.on_host(FREE_HOST)
+    # Blazar wants both.
+    properties = {"hypervisor_properties": host, "resource_properties": ""}
+    return {"resource_type": kind, "min": 1, "max": 1, **properties}
+
+
+@pytest.mark.parametrize("kinds", [("virtual:instance", "flavor:instance"), ("physical:host",)])
+def test_booked_used_and_returned(
+    admin: Person,
+    alpha: Person,
+    beta: Person,
+    in_use: dict[str, Any],
+    lease: Callable,
+    plain: Any,
+    kinds: tuple[str, ...],
+) -> None:
+    made = world.lease_now(lambda body: lease(beta, body), *(_wanted(k, plain.id) for k in kinds))
+    path = f"/v1/leases/{made['id']}"
+    until(f"{kinds} to start", lambda: beta.asks("GET", path)["lease"]["status"] == "ACTIVE")
+
+    ours = alpha.boots(in_use["compute_flavor"], "functional-ours")
+    theirs = {}
+    for reservation in made["reservations"]:
+        kind, reservation_id = reservation["resource_type"], reservation["id"]
+        # The whole host is found by a hint, the others by a flavor of their own.
+        hint = {"reservation": reservation_id} if kind == "physical:host" else {}
+        server = beta.boots(plain.id if hint else reservation_id, "functional-stock", **hint)
+        theirs[reservation_id] = (kind, server.id)
+        settled = until("a server", lambda s=server: beta.server_settles(s))
+        assert settled.status == "ACTIVE", settled.fault
+        if kind != "flavor:instance":
+            assert admin.cloud.compute.get_server(server.id).hypervisor_hostname == FREE_HOST
+    assert until("a server", lambda: alpha.server_settles(ours)).status == "ACTIVE"
+    assert {kind for kind, _ in theirs.values()} == set(kinds)
+
+    beta.asks("DELETE", path, want=204)
+    assert beta.ask("GET", path).status_code == 404
+    for reservation_id, (kind, server_id) in theirs.items():
+        until(
+            f"what {kind} has to go",
+            lambda r=reservation_id, s=server_id: not nova_side.leftovers(admin, r, [s]),
+        )
+
+    # Ours took no notice.
+    assert world.show(alpha, in_use)["status"] == "ACTIVE"
+    assert alpha.cloud.compute.get_server(ours.id).status == "ACTIVE"
+    alpha.cloud.compute.delete_server(ours.id)
+    alpha.cloud.compute.wait_for_delete(ours)
