@@ -112,9 +112,12 @@ def _settle(db: Session, event: GivenUp, lease_status: str, event_status: str) -
 
 
 def abandoned(db: Session, since_before: datetime.datetime) -> list[str]:
-    """Leases of ours alone whose creation or deletion began before a time and never ended."""
+    """Leases whose creation or deletion began before a time and never ended.
+
+    Not those with others' reservations. One that has none yet can be anybody's, and is nothing.
+    """
     query = sa.select(_L.c.id).where(
-        _L.c.status.in_(("CREATING", "DELETING")), _changed() < since_before, _ours_alone()
+        _L.c.status.in_(("CREATING", "DELETING")), _changed() < since_before, sa.not_(_others())
     )
     return list(db.execute(query).scalars())
 
@@ -196,5 +199,9 @@ def _has_event(event_type: str, status: str) -> sa.ColumnElement[bool]:
 def _ours_alone() -> sa.ColumnElement[bool]:
     """Whether a lease holds reservations of ours and no others."""
     ours = sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.resource_type == "flavor:slot")
-    others = sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.resource_type != "flavor:slot")
-    return sa.and_(ours, sa.not_(others))
+    return sa.and_(ours, sa.not_(_others()))
+
+
+def _others() -> sa.ColumnElement[bool]:
+    """Whether a lease holds reservations of other types."""
+    return sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.resource_type != "flavor:slot")

@@ -65,18 +65,13 @@ class Records:
         """The reservations that are noted to have something in Nova, and aren't any more."""
         return {note["reservation_id"] for note in self.rows(_NOTES)} - self.live()
 
-    def age_leases(self, reservation_ids: Iterable[str], by: datetime.timedelta) -> None:
-        """Let the leases of reservations have been made, and changed last, that long ago."""
+    def age_leases(self, ids: Iterable[str], by: datetime.timedelta) -> None:
+        """Let leases have been made, and changed last, that long ago."""
         then = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) - by
-        leases, reservations = (self._metadata.tables[t] for t in ("leases", "reservations"))
+        leases = self._metadata.tables["leases"]
+        aged = leases.update().where(leases.c.id.in_(list(ids)))
         with self._engine.begin() as db:
-            for reservation_id in reservation_ids:
-                mine = sa.select(reservations.c.lease_id).where(reservations.c.id == reservation_id)
-                db.execute(
-                    leases.update()
-                    .where(leases.c.id == mine.scalar_subquery())
-                    .values(created_at=then, updated_at=then)
-                )
+            db.execute(aged.values(created_at=then, updated_at=then))
 
     def live(self) -> set[str]:
         """The ids of Blazar's reservations, of whatever type, that aren't over."""

@@ -1,9 +1,13 @@
-"""Managers killed in the middle of bookings and deletions."""
+"""Managers killed in the middle of deletions and bookings."""
 
+import dataclasses
 import datetime
+from collections.abc import Callable, Sequence
+from concurrent import futures
 from typing import Any
 
 import pytest
+import requests
 
 from tests.functional.cloud import devcloud, nova_side, world
 from tests.functional.cloud.conftest import Offer
@@ -16,17 +20,62 @@ SLOTS, ASKED = 5, 10
 _ON_DELETING_AGAIN = {202: {404, 409}, 204: {404}, 503: {204}}
 
 
-@pytest.mark.slow
-def test_killed_in_the_middle(admin: Person, alpha: Person, offer: Offer, records: Records) -> None:
-    flavor, period = offer(slots=SLOTS), world.far()
+@dataclasses.dataclass
+class Killed:
+    """What was under way, and what it was answered."""
+
+    flavor: dict[str, Any]
+    period: world.Period
+    bookings: list[requests.Response]
+    deleted: list[dict[str, Any]]
+    deletions: list[requests.Response]
+    orphans_before: set[tuple[str, str]]
+
+
+@pytest.fixture(scope="module")
+def killed(admin: Person, alpha: Person, shared_offer: Offer, records: Records) -> Killed:
+    """The managers, in the middle of deletions and then in the middle of bookings.
+
+    Who waits for an answer that doesn't come does so for a minute: all wait at the same time.
+    """
+    flavor, period = shared_offer(slots=SLOTS), world.far()
+    other = shared_offer(slots=SLOTS)
+    deleted = [world.booked(alpha, other, world.far()) for _ in range(2)]
     orphans = nova_side.orphans(admin, records)
-    bookings = [begun(world.book, alpha, flavor, period) for _ in range(ASKED)]
+    # The API has four processes: deletions, which are two, leave some free for bookings.
+    delete = [lambda r=r: alpha.ask("DELETE", _path(r)) for r in deleted]
+    deletions = _kill_in(delete, lambda: _leases(records, "DELETING"))
+    book = [lambda: world.book(alpha, flavor, period)] * ASKED
+    bookings = _kill_in(book, lambda: _leases(records, "CREATING"))
+    booked, gone = ([job.result(LONG) for job in jobs] for jobs in (bookings, deletions))
+    return Killed(flavor, period, booked, deleted, gone, orphans)
+
+
+def _kill_in(
+    jobs: Sequence[Callable[[], requests.Response]], leases: Callable[[], set[str]]
+) -> list[futures.Future[requests.Response]]:
+    """Begin jobs, and kill the managers as soon as there is another such lease."""
+    before = leases()
+    under_way = [begun(job) for job in jobs]
     try:
-        until("one in the making", lambda: records.rows("leases", status="CREATING"), pause=0.02)
+        until("one to be in the middle", lambda: leases() - before, pause=0.02)
         devcloud.stop(devcloud.MANAGERS, kill=True)
     finally:
         devcloud.start(devcloud.MANAGERS)
-    answers = [booking.result(LONG) for booking in bookings]
+    return under_way
+
+
+def _leases(records: Records, status: str) -> set[str]:
+    return {row["id"] for row in records.rows("leases", status=status)}
+
+
+def _path(reservation: dict[str, Any]) -> str:
+    return f"/v2/reservations/{reservation['id']}/"
+
+
+@pytest.mark.slow
+def test_bookings(admin: Person, alpha: Person, records: Records, killed: Killed) -> None:
+    answers, flavor, period = killed.bookings, killed.flavor, killed.period
     assert {a.status_code for a in answers} <= {200, 400, 503}, [a.text for a in answers]
 
     held = {r["id"]: r["status"] for r in _held(alpha, flavor)}
@@ -44,36 +93,26 @@ def test_killed_in_the_middle(admin: Person, alpha: Person, offer: Offer, record
     for reservation_id in half:
         early = alpha.ask("DELETE", f"/v2/reservations/{reservation_id}/")
         assert (early.status_code, early.json()["code"]) == (409, "invalid_state")
-    # Nobody makes these any more; once they are old enough they and all of theirs go.
-    records.age_leases(half, datetime.timedelta(hours=1))
-    until("the half made to go", lambda: not set(half) & {r["id"] for r in _held(alpha, flavor)})
-    until("leftovers to go", lambda: nova_side.orphans(admin, records) <= orphans)
+    # Nobody makes these any more, nor those that have no reservation yet; once they are old enough
+    # they and all of theirs go.
+    records.age_leases(_leases(records, "CREATING"), datetime.timedelta(hours=1))
+    until("the half made to go", lambda: not _leases(records, "CREATING"))
+    assert not set(half) & {r["id"] for r in _held(alpha, flavor)}
+    until("leftovers to go", lambda: nova_side.orphans(admin, records) <= killed.orphans_before)
     for reservation_id in half:
         until("its traces to go", lambda i=reservation_id: not records.traces(i))
 
 
 @pytest.mark.slow
-def test_killed_while_deleting(
-    admin: Person, alpha: Person, offer: Offer, records: Records
-) -> None:
-    flavor = offer(slots=SLOTS)
-    booked = [world.booked(alpha, flavor, world.far()) for _ in range(2)]
-    paths = [f"/v2/reservations/{r['id']}/" for r in booked]
-    deletions = [begun(alpha.ask, "DELETE", path) for path in paths]
-    try:
-        until("one to be deleted", lambda: records.rows("leases", status="DELETING"), pause=0.02)
-        devcloud.stop(devcloud.MANAGERS, kill=True)
-    finally:
-        devcloud.start(devcloud.MANAGERS)
-    answers = [deletion.result(LONG) for deletion in deletions]
+def test_deletions(admin: Person, alpha: Person, records: Records, killed: Killed) -> None:
+    answers = killed.deletions
     assert {a.status_code for a in answers} <= set(_ON_DELETING_AGAIN), [a.text for a in answers]
-    again = [alpha.ask("DELETE", path) for path in paths]
+    again = [alpha.ask("DELETE", _path(r)) for r in killed.deleted]
     for first, second in zip(answers, again, strict=True):
         assert second.status_code in _ON_DELETING_AGAIN[first.status_code], second.text
     # Nobody deletes these any more; once that is old enough they and all of theirs go.
-    ids = [r["id"] for r in booked]
-    records.age_leases(ids, datetime.timedelta(hours=1))
-    for reservation_id in ids:
+    records.age_leases({r["lease_id"] for r in killed.deleted}, datetime.timedelta(hours=1))
+    for reservation_id in (r["id"] for r in killed.deleted):
         until("its traces to go", lambda i=reservation_id: not records.traces(i))
         until("the rest to go", lambda i=reservation_id: not nova_side.leftovers(admin, i))
 

@@ -191,7 +191,7 @@ def test_a_project_that_is_gone(admin: Person, offer: Offer, records: Records) -
     until(
         "its lease to go on",
         lambda: (
-            records.age_leases([booked["id"]], datetime.timedelta(hours=1))
+            records.age_leases([booked["lease_id"]], datetime.timedelta(hours=1))
             or world.show(admin, booked)["status"] == "ALLOCATED"
         ),
     )

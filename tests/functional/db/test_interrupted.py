@@ -42,6 +42,23 @@ def test_one_that_nobody_makes_or_deletes_any_more(cloud: Cloud, lease: world.Le
     assert cloud.is_clean()
 
 
+def test_one_that_has_no_reservation_yet(cloud: Cloud, lease: world.Lease):
+    """The manager was killed before it wrote the first."""
+    db_api.reservation_destroy(lease.reservation_id)
+    world.set_status(lease, "CREATING")
+    events.clear_abandoned(later(LONG))
+    assert status(lease) is None
+
+
+@pytest.mark.parametrize("left", ["CREATING", "DELETING"])
+def test_one_with_others_reservations(lease: world.Lease, left: str):
+    values = {"lease_id": lease.id, "resource_type": "physical:host", "status": "pending"}
+    db_api.reservation_create(values)
+    world.set_status(lease, left)
+    events.clear_abandoned(later(LONG))
+    assert status(lease) == left
+
+
 def event_times(lease: world.Lease) -> list[datetime.datetime]:
     return sorted(
         e["time"]
