@@ -36,6 +36,11 @@ class GivenUp:
     def is_end(self) -> bool:
         return self.event_type == _END[0]
 
+    @property
+    def is_queued(self) -> bool:
+        """Whether a manager has taken it, and not come to it."""
+        return self.event_status == "IN_PROGRESS" and self.lease_status == self.lease_before
+
 
 def given_up(
     db: Session,
@@ -46,16 +51,20 @@ def given_up(
     """Starts and ends that did nothing yet, of leases that hold only reservations of ours.
 
     :param failed_before: those that failed before that time,
-    :param stuck_before: or began before that time and never came to an end;
+    :param stuck_before: or were taken before that time and never came to an end;
     :param due_after: but not those that were due before that time.
     """
     found = []
     for event_type, during, before, undone in (_START, _END):
         failed = sa.and_(
-            _L.c.status == "ERROR", _E.c.status == "ERROR", _E.c.updated_at < failed_before
+            _L.c.status.in_(("ERROR", before)),
+            _E.c.status == "ERROR",
+            _E.c.updated_at < failed_before,
         )
         stuck = sa.and_(
-            _L.c.status == during, _E.c.status == "IN_PROGRESS", _E.c.updated_at < stuck_before
+            _L.c.status.in_((during, before)),
+            _E.c.status == "IN_PROGRESS",
+            _E.c.updated_at < stuck_before,
         )
         ours = sa.exists().where(_R.c.lease_id == _L.c.id, _W.c.reservation_id == _R.c.id)
         others = sa.exists().where(
@@ -77,7 +86,15 @@ def given_up(
             found.append(
                 GivenUp(event_id, event_type, event_status, due, lease_id, lease_status, before)
             )
+    # A manager takes all that is due at once, and does one after the other: those behind wait for
+    # long, but not while nothing happens to any event.
+    if any(event.is_queued for event in found) and _any_changed(db, stuck_before):
+        return [event for event in found if not event.is_queued]
     return found
+
+
+def _any_changed(db: Session, since: datetime.datetime) -> bool:
+    return bool(db.scalar(sa.select(sa.exists().where(_E.c.updated_at >= since))))
 
 
 def give_back(db: Session, event: GivenUp) -> bool:

@@ -73,6 +73,22 @@ class Records:
         with self._engine.begin() as db:
             db.execute(aged.values(created_at=then, updated_at=then))
 
+    def age_events(self, by: datetime.timedelta) -> None:
+        """Let no event have been changed since that long ago."""
+        then = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) - by
+        events = self._metadata.tables["events"]
+        with self._engine.begin() as db:
+            db.execute(events.update().where(events.c.updated_at > then).values(updated_at=then))
+
+    def start_now(self, ids: Iterable[str]) -> None:
+        """Let leases that are yet to come be due."""
+        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None, second=0, microsecond=0)
+        leases, events = (self._metadata.tables[t] for t in ("leases", "events"))
+        start = events.c.lease_id.in_(list(ids)) & (events.c.event_type == "start_lease")
+        with self._engine.begin() as db:
+            db.execute(leases.update().where(leases.c.id.in_(list(ids))).values(start_date=now))
+            db.execute(events.update().where(start).values(time=now))
+
     def live(self) -> set[str]:
         """The ids of Blazar's reservations, of whatever type, that aren't over."""
         return {r["id"] for r in self.rows("reservations") if r["status"] != "deleted"}

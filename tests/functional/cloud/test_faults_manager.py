@@ -117,5 +117,26 @@ def test_deletions(admin: Person, alpha: Person, records: Records, killed: Kille
         until("the rest to go", lambda i=reservation_id: not nova_side.leftovers(admin, i))
 
 
+@pytest.mark.slow
+def test_starts(alpha: Person, offer: Offer, records: Records) -> None:
+    """A manager takes all starts that are due; those it hasn't come to aren't lost with it."""
+    flavor, period = offer(slots=SLOTS), world.far()
+    booked = [world.booked(alpha, flavor, period) for _ in range(SLOTS)]
+    leases = {r["lease_id"] for r in booked}
+    records.start_now(leases)
+    try:
+        until("one to start", lambda: leases & _leases(records, "STARTING"), pause=0.02)
+        devcloud.stop(devcloud.MANAGERS, kill=True)
+    finally:
+        devcloud.start(devcloud.MANAGERS)
+    taken = records.rows("events", event_type="start_lease", status="IN_PROGRESS")
+    behind = {e["lease_id"] for e in taken} & leases & _leases(records, "PENDING")
+    assert behind
+    records.age_leases(leases, datetime.timedelta(hours=1))
+    records.age_events(datetime.timedelta(hours=1))
+    for reservation in booked:
+        world.becomes(alpha, reservation, "ACTIVE")
+
+
 def _held(who: Person, flavor: dict[str, Any]) -> list[dict[str, Any]]:
     return who.asks("GET", f"/v2/reservations/?flavor_id={flavor['id']}")["results"]

@@ -4,10 +4,12 @@ import datetime
 
 import pytest
 from blazar.db import api as db_api
+from blazar.db.sqlalchemy import models
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
+from warre_blazar.db import session
 from warre_blazar.services import backing, events
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -73,7 +75,7 @@ def test_one_whose_update_came_to_no_end(
 ):
     if before == "ACTIVE":
         world.begin(lease)
-        set_event(lease, "start_lease", "DONE")
+        world.set_event(lease, "start_lease", "DONE")
     world.write_dates(lease, world.hours(1, 9))
     db_api.lease_update(lease.id, {"end_date": lease.span.end, "status": left})
     events.restore_interrupted(later(datetime.timedelta(0)))
@@ -83,18 +85,11 @@ def test_one_whose_update_came_to_no_end(
     assert event_times(lease) == [lease.span.start, lease.span.end]
 
 
-def set_event(lease: world.Lease, event_type: str, to: str) -> None:
-    event = db_api.event_get_first_sorted_by_filters(
-        "lease_id", "asc", {"lease_id": lease.id, "event_type": event_type}
-    )
-    db_api.event_update(event["id"], {"status": to})
-
-
 @pytest.mark.parametrize("of", ["another event", "a failed start", "what it held", "another type"])
 def test_what_is_in_error_for_another_reason(lease: world.Lease, of: str):
     world.set_status(lease, "ERROR")
     if of == "another event":
-        set_event(lease, "end_lease", "IN_PROGRESS")
+        world.set_event(lease, "end_lease", "IN_PROGRESS")
     elif of == "a failed start":
         db_api.reservation_update(lease.reservation_id, {"status": "error"})
     elif of == "what it held":
@@ -106,6 +101,56 @@ def test_what_is_in_error_for_another_reason(lease: world.Lease, of: str):
     assert status(lease) == "ERROR"
 
 
+@pytest.mark.parametrize(
+    ("event", "left", "patience"),
+    [
+        ("IN_PROGRESS", "PENDING", LONG),
+        ("IN_PROGRESS", "STARTING", LONG),
+        ("ERROR", "PENDING", SOON),
+    ],
+)
+def test_a_start_that_was_taken_and_never_done(
+    lease: world.Lease, event: str, left: str, patience: datetime.timedelta
+):
+    """Its manager was killed, perhaps while it was at another of the same minute."""
+    world.write_dates(lease, world.Span(timeutils.utcnow() - SOON, timeutils.utcnow() + LONG))
+    world.set_event(lease, "start_lease", event)
+    world.set_status(lease, left)
+    events.repeat_given_up(timeutils.utcnow())
+    assert (status(lease), event_status(lease)) == (left, event)
+    events.repeat_given_up(later(patience))
+    assert (status(lease), event_status(lease)) == ("PENDING", "UNDONE")
+
+
+def test_a_start_that_waits_for_others(lease: world.Lease, cloud: Cloud):
+    """One manager does them one after the other: while it does any, this one's turn comes."""
+    another = world.book(world.request(world.add_flavor(), world.hours(4, 5)))
+    world.set_event(lease, "start_lease", "IN_PROGRESS")
+    now = timeutils.utcnow()
+    world.write_dates(lease, world.Span(now - SOON, now + LONG))
+    world.set_event(another, "start_lease", "DONE")
+    change_events(another, later(LONG - SOON))
+    events.repeat_given_up(later(LONG))
+    assert event_status(lease) == "IN_PROGRESS"
+    change_events(another, now)
+    events.repeat_given_up(later(LONG))
+    assert event_status(lease) == "UNDONE"
+
+
+def event_status(lease: world.Lease) -> str:
+    found = db_api.event_get_first_sorted_by_filters(
+        "lease_id", "asc", {"lease_id": lease.id, "event_type": "start_lease"}
+    )
+    return found["status"]
+
+
+def change_events(lease: world.Lease, at: datetime.datetime) -> None:
+    """Let a lease's events have been changed last at a time."""
+    table = models.Event.__table__
+    with session.writer() as db:
+        db.execute(table.update().where(table.c.lease_id == lease.id).values(updated_at=at))
+
+
 @pytest.mark.parametrize(("late", "becomes"), [(SOON, "ACTIVE"), (LONG, "TERMINATED")])
 def test_an_end_that_blazar_gave_up(
     cloud: Cloud, lease: world.Lease, late: datetime.timedelta, becomes: str
@@ -115,7 +160,7 @@ def test_an_end_that_blazar_gave_up(
     cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
     due = timeutils.utcnow() - late + datetime.timedelta(minutes=2)
     world.write_dates(lease, world.Span(due - LONG, due))
-    set_event(lease, "end_lease", "ERROR")
+    world.set_event(lease, "end_lease", "ERROR")
     db_api.lease_update(lease.id, {"status": "ERROR"})
     db_api.reservation_update(lease.reservation_id, {"status": "active"})
     events.repeat_given_up(later(datetime.timedelta(minutes=2)))

@@ -206,6 +206,14 @@ def book(wanted: reservations.Request, lease: Lease | None = None) -> Lease:
     return lease
 
 
+def set_event(lease: Lease, event_type: str, to: str) -> None:
+    """Let an event of a lease be in a state."""
+    event = db_api.event_get_first_sorted_by_filters(
+        "lease_id", "asc", {"lease_id": lease.id, "event_type": event_type}
+    )
+    db_api.event_update(event["id"], {"status": to})
+
+
 def begin(lease: Lease) -> None:
     """A lease's start, as Blazar does it."""
     set_status(lease, "STARTING")
