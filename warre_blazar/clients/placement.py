@@ -92,13 +92,20 @@ def offer(host: str, cls: str, amount: int) -> None:
 
 def _provider(host: str) -> str:
     name = _PROVIDER_PREFIX + host
-    found = _request("GET", "/resource_providers", params={"name": name}).json()
-    if found["resource_providers"]:
-        return found["resource_providers"][0]["uuid"]
-    parents = _request("GET", "/resource_providers", params={"name": host}).json()
-    if not parents["resource_providers"]:
+    if found := _find_provider(name):
+        return found
+    parent = _find_provider(host)
+    if parent is None:
         raise exceptions.ServiceRefused(_SERVICE, f"no resource provider is named {host}")
-    body = {"name": name, "parent_provider_uuid": parents["resource_providers"][0]["uuid"]}
-    # The answer to a POST has a body since 1.20.
-    made = _request("POST", "/resource_providers", json=body)
-    return made.json()["uuid"]
+    # 409: somebody else made it meanwhile.
+    body = {"name": name, "parent_provider_uuid": parent}
+    _request("POST", "/resource_providers", json=body, fine=(409,))
+    made = _find_provider(name)
+    if made is None:
+        raise exceptions.ServiceUnavailable(_SERVICE, f"provider {name} was taken away")
+    return made
+
+
+def _find_provider(name: str) -> str | None:
+    found = _request("GET", "/resource_providers", params={"name": name}).json()
+    return found["resource_providers"][0]["uuid"] if found["resource_providers"] else None

@@ -12,6 +12,7 @@ from warre_blazar.db import models
 _B = models.backings
 _R = blazar.Reservation.__table__
 _L = blazar.Lease.__table__
+_E = blazar.Event.__table__
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,8 +69,21 @@ def ended(db: Session) -> list[Backing]:
     return [_backing(row) for row in db.execute(query).mappings()]
 
 
-def due(db: Session, now: datetime.datetime) -> list[str]:
-    """Reservations that should run by now, and that Blazar hasn't come to start yet."""
+def mark_opened(db: Session, reservation_id: str) -> bool:
+    """Note that a reservation is being opened to its project; whether nobody has before."""
+    marked = db.execute(
+        _B.update()
+        .where(_B.c.reservation_id == reservation_id, sa.not_(_B.c.opened))
+        .values(opened=True)
+    )
+    return marked.rowcount == 1  # type: ignore[attr-defined]
+
+
+def waiting(db: Session, now: datetime.datetime) -> list[str]:
+    """Reservations whose start a manager has taken, and hasn't come to yet."""
+    start = sa.exists().where(
+        _E.c.lease_id == _L.c.id, _E.c.event_type == "start_lease", _E.c.status == "IN_PROGRESS"
+    )
     query = (
         sa.select(_B.c.reservation_id)
         .select_from(_B.join(_R, _R.c.id == _B.c.reservation_id).join(_L, _L.c.id == _R.c.lease_id))
@@ -77,6 +91,7 @@ def due(db: Session, now: datetime.datetime) -> list[str]:
             _L.c.status == "PENDING",
             _L.c.start_date <= now,
             _L.c.end_date > now,
+            start,
             sa.not_(_B.c.open_done),
         )
         .order_by(_L.c.start_date)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from blazar.db.sqlalchemy import models as blazar
+from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from oslo_serialization import jsonutils
 from sqlalchemy.orm import Session
@@ -358,13 +359,13 @@ def _has_begun(db: Session, mine: Reservation, now: datetime.datetime) -> bool:
 
 
 def start(reservation_id: str, now: datetime.datetime) -> None:
-    """Let the project in. While a service is away that is left to ``backing.reconcile``.
+    """Let the project in. While a service or the database is away ``backing.reconcile`` does.
 
     :raises ServiceRefused, InvalidState: and kept as the reservation's reason.
     """
     try:
         starting.start(reservation_id, now)
-    except exceptions.ServiceUnavailable as error:
+    except (exceptions.ServiceUnavailable, db_exc.DBError) as error:
         LOG.warning("Reservation %s opens later: %s", reservation_id, error)
     except exceptions.WarreError as error:
         with session.writer() as db:

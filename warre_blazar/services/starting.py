@@ -26,16 +26,19 @@ _under_way: dict[str, futures.Future[None]] = {}
 
 
 def start(reservation_id: str, now: datetime.datetime) -> None:
-    """Open a reservation to its project, and begin with the others that are due.
+    """Open a reservation to its project, and begin with some of those that come next.
+
+    No more than are worked on: none waits for a turn in which others fail, and a manager that is
+    stopped has few to finish.
 
     :raises ServiceUnavailable, ServiceRefused, InvalidState: as ``backing.open_to_project``.
     """
     with session.reader() as db:
-        due = backings.due(db, now) if session.has_many_writers(db) else []
+        others = backings.waiting(db, now) if session.has_many_writers(db) else []
     with _lock:
         mine = _under_way.get(reservation_id)
-        for other in due:
-            if other != reservation_id and other not in _under_way:
+        for other in others:
+            if len(_under_way) < _AT_ONCE and other != reservation_id and other not in _under_way:
                 _begin(other, now)
     if mine is not None:
         futures.wait([mine])
@@ -52,17 +55,17 @@ def _begin(reservation_id: str, now: datetime.datetime) -> None:
 
 
 def _ahead(reservation_id: str, now: datetime.datetime) -> None:
-    """Open what is due, unless it is being moved or deleted.
+    """Open what is due, once, unless it is being moved or deleted.
 
     Whoever moves it looks for our mark after Blazar wrote that the lease is UPDATING; we look for
     that after our mark is written: one of the two sees the other's.
     """
     try:
         with session.writer() as db:
-            backings.update(db, reservation_id, opened=True)
+            first = backings.mark_opened(db, reservation_id)
         with session.reader() as db:
-            still = reservation_id in backings.due(db, now)
-        if still:
+            still = reservation_id in backings.waiting(db, now)
+        if first and still:
             backing.open_to_project(reservation_id)
     except exceptions.WarreError as error:
         # Its own turn comes, and says what is wrong.

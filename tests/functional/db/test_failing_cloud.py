@@ -5,6 +5,7 @@ import sqlalchemy as sa
 from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
+from tests.fakes.service import Request
 from tests.functional.db import databases, world
 from warre_blazar import exceptions
 from warre_blazar.clients import keystone
@@ -181,6 +182,22 @@ def test_connections_are_refused(database: sa.Engine, cloud: Cloud, flavor, serv
     assert outcome(lambda: world.book(world.request(flavor, SPAN))) == "service_unavailable"
     cloud.mend()
     assert_all_gone(database, cloud)
+
+
+@ONE_DATABASE
+def test_a_provider_that_somebody_makes_meanwhile(cloud: Cloud, flavor):
+    """Starts that are due at once may miss the same one."""
+    booked = world.book(world.request(flavor, SPAN))
+    placement = cloud.placement
+    for provider_id in [i for i, p in placement.providers.items() if p["parent"]]:
+        del placement.providers[provider_id]
+
+    def make(request: Request) -> None:
+        placement.add_provider(request.body["name"], request.body["parent_provider_uuid"])
+
+    placement.fail(match="POST .*resource_providers", times=1, then=make)
+    world.begin(booked)
+    assert list(placement.offered()) == ["blazar_a"]
 
 
 @ONE_DATABASE

@@ -3,6 +3,8 @@
 from concurrent import futures
 
 import pytest
+from blazar.db import api as db_api
+from oslo_db import exception as db_exc
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
@@ -25,7 +27,10 @@ def leases(cloud: Cloud) -> list[world.Lease]:
     world.add_host(cloud, "a")
     flavor = world.add_flavor(slots=9)
     spans = [SPAN, SPAN, SPAN, world.hours(2, 3)]
-    return [world.book(world.request(flavor, span)) for span in spans]
+    booked = [world.book(world.request(flavor, span)) for span in spans]
+    for lease in booked[:3]:
+        world.set_event(lease, "start_lease", "IN_PROGRESS")
+    return booked
 
 
 class Inline:
@@ -81,6 +86,51 @@ def test_one_that_cannot_be_opened_ahead_says_so_in_its_turn(
     assert [is_open(lease) for lease in leases] == [True, False, True, False]
     with pytest.raises(exceptions.ServiceRefused):
         world.begin(broken)
+
+
+@pytest.mark.usefixtures("pool")
+def test_one_that_no_manager_has_taken_waits(leases: list[world.Lease]):
+    """An end of the same minute comes before it."""
+    world.set_event(leases[1], "start_lease", "UNDONE")
+    world.begin(leases[0])
+    assert [is_open(lease) for lease in leases] == [True, False, True, False]
+
+
+@pytest.mark.usefixtures("pool")
+def test_ahead_once_only(cloud: Cloud, leases: list[world.Lease]):
+    """What failed, or another manager is at, isn't tried in every other's turn."""
+    world.begin(leases[0])
+    with session.writer() as db:
+        for lease in leases[1:]:
+            backings.update(db, lease.reservation_id, open_done=False)
+    before = len(cloud.placement.requests)
+    reservations.start(leases[0].reservation_id, SPAN.start)
+    assert len(cloud.placement.requests) == before
+    assert [is_open(lease) for lease in leases] == [True, False, False, False]
+
+
+def test_no_more_than_are_worked_on(leases: list[world.Lease], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(starting, "_AT_ONCE", 1)
+    world.begin(leases[0])
+    futures.wait(list(starting._under_way.values()), timeout=60)
+    assert sum(is_open(lease) for lease in leases) == 2
+
+
+def test_the_database_fails_at_a_start(
+    cloud: Cloud, leases: list[world.Lease], monkeypatch: pytest.MonkeyPatch
+):
+    """It starts all the same, and is opened once the database is back."""
+
+    def fail(*_):
+        raise db_exc.DBConnectionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(backings, "waiting", fail)
+        world.begin(leases[0])
+    assert not is_open(leases[0])
+    db_api.reservation_update(leases[0].reservation_id, {"status": "active"})
+    backing.reconcile()
+    assert is_open(leases[0])
 
 
 @pytest.mark.parametrize("status", ["UPDATING", "DELETING"])
