@@ -28,6 +28,9 @@ _LONGEST_WAIT = 0.5
 # MariaDB's errors: illegal mix of collations, invalid character string, incorrect string value.
 _UNCARRIED = {1267, 1300, 1366}
 
+#: What a database that fails raises; not all of it is oslo.db's.
+FAILURES = (db_exc.DBError, sa_exc.SQLAlchemyError)
+
 P = ParamSpec("P")
 R = TypeVar("R")
 

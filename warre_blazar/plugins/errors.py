@@ -12,9 +12,7 @@ from collections.abc import Iterator
 
 from blazar import exceptions as blazar_exc
 from blazar.manager import exceptions as manager_exc
-from oslo_db import exception as db_exc
 from oslo_log import log as logging
-from sqlalchemy import exc as sa_exc
 
 from warre_blazar import exceptions
 from warre_blazar.db import session
@@ -87,7 +85,7 @@ def translated(*, updating: bool = False) -> Iterator[None]:
         yield
     except exceptions.WarreError as error:
         raise as_blazar(error, updating=updating) from error
-    except (db_exc.DBError, sa_exc.SQLAlchemyError) as error:
+    except session.FAILURES as error:
         if session.is_uncarried(error):
             text = exceptions.UncarriedText("flavor_id")  # the only text that a client sends us
             raise as_blazar(text, updating=updating) from error

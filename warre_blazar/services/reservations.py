@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from blazar.db.sqlalchemy import models as blazar
-from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from oslo_serialization import jsonutils
 from sqlalchemy.orm import Session
@@ -365,7 +364,7 @@ def start(reservation_id: str, now: datetime.datetime) -> None:
     """
     try:
         starting.start(reservation_id, now)
-    except (exceptions.ServiceUnavailable, db_exc.DBError) as error:
+    except (exceptions.ServiceUnavailable, *session.FAILURES) as error:
         LOG.warning("Reservation %s opens later: %s", reservation_id, error)
     except exceptions.WarreError as error:
         with session.writer() as db:
