@@ -9,7 +9,6 @@ import webob.exc
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from pecan import hooks
-from sqlalchemy import exc as sa_exc
 
 from warre_blazar import exceptions
 from warre_blazar.api import errors
@@ -71,6 +70,6 @@ def as_warre(error: Exception) -> exceptions.WarreError:
     if isinstance(error, db_exc.DBDataError):
         return exceptions.InvalidField("body", "a value can't be stored by this database")
     # What oslo.db doesn't know, such as a missing table, comes as SQLAlchemy's own.
-    if isinstance(error, db_exc.DBError | sa_exc.SQLAlchemyError):
+    if isinstance(error, session.FAILURES):
         return exceptions.ServiceUnavailable("The database", type(error).__name__)
     return exceptions.Refused("internal", "Internal Server Error")

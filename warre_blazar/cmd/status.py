@@ -6,14 +6,12 @@ import sys
 from collections.abc import Callable
 
 from oslo_config import cfg
-from oslo_db import exception as db_exc
 from oslo_db import options as db_options
 from oslo_upgradecheck import common_checks, upgradecheck
-from sqlalchemy import exc as sa_exc
 
 from warre_blazar import compat, enforcement, exceptions
 from warre_blazar.clients import limits, nova
-from warre_blazar.db import migration
+from warre_blazar.db import migration, session
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.services import capacity
 
@@ -42,7 +40,7 @@ def _looking(check: Callable[["Checks"], Result]) -> Callable[["Checks"], Result
             return check(self)
         except exceptions.WarreError as error:
             return Result(_FAILURE, error.message)
-        except (sa_exc.SQLAlchemyError, db_exc.DBError) as error:
+        except session.FAILURES as error:
             return Result(_FAILURE, f"The database can't be read: {error}")
 
     return wrapper
