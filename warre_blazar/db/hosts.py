@@ -18,6 +18,7 @@ from warre_blazar.db.reservations import (
     NO_TIME,
     Claims,
     claiming,
+    uncollected,
 )
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import Shape
@@ -46,6 +47,7 @@ class Snapshot:
     claims: Mapping[str, list[timeline.Claim]]
 
 
+@uncollected()
 def snapshot(
     db: Session,
     flavor_id: str,
@@ -158,42 +160,38 @@ def _held(
     held: dict[str, list[Holding]] = defaultdict(list)
     claims: dict[str, list[timeline.Claim]] = {}
     spans_of: dict[str, list[timeline.Span]] = {}
-    resources_of: dict[Any, Mapping[str, int] | None] = {}
+    resources_of: dict[tuple[str, str | None], Mapping[str, int] | None] = {}
     query = claiming(_allocations(flavor_id, host_ids, read), window, cleaning)
-    for (
-        host_id,
-        reservation_id,
-        slots,
-        shape,
-        stock,
-        vcpus,
-        memory,
-        disk,
-        source,
-        *when,
-    ) in db.execute(query).all():
+    for host_id, reservation_id, slots, resource_type, taken, *when in db.execute(query).all():
         spans = spans_of.get(reservation_id)
         if spans is None:
             spans = spans_of[reservation_id] = read.spans(*when)
             if slots is not None:
                 claims[reservation_id] = [timeline.Claim(span, slots) for span in spans]
-        taken = shape, stock, vcpus, memory, disk, source
-        if taken not in resources_of:
-            resources_of[taken] = _resources(*taken)
-        resources = resources_of[taken]
+        if (resource_type, taken) not in resources_of:
+            resources_of[resource_type, taken] = _resources(resource_type, taken)
+        resources = resources_of[resource_type, taken]
         for span in spans:
             held[host_id].append(Holding(reservation_id, span, resources))
     return held, claims
 
 
-#: What one allocation takes, as ``_resources`` reads it. A NULL is cheap.
+def _virtual_instance() -> sa.ColumnElement[str]:
+    """The amounts of Blazar's ``virtual:instance``; NULL if one is missing."""
+    vcpus, memory, disk = (
+        sa.cast(column, sa.String(20)) for column in (_I.c.vcpus, _I.c.memory_mb, _I.c.disk_gb)
+    )
+    return vcpus + " " + memory + " " + disk
+
+
+#: What one allocation takes, as ``_resources`` reads it: a driver in Python pays for each column.
 _TAKEN = (
-    _W.c.shape,
-    sa.case((_W.c.id.is_(None), _R.c.resource_type)),
-    _I.c.vcpus,
-    _I.c.memory_mb,
-    _I.c.disk_gb,
-    _I.c.resource_properties,
+    _R.c.resource_type,
+    sa.case(
+        (_W.c.id.is_not(None), _W.c.shape),
+        (_R.c.resource_type == "virtual:instance", _virtual_instance()),
+        (_R.c.resource_type == "flavor:instance", _I.c.resource_properties),
+    ),
 )
 
 
@@ -219,22 +217,16 @@ def _allocations(flavor_id: str, host_ids: list[str] | None, read: Claims) -> sa
     return query
 
 
-def _resources(
-    shape: str | None,
-    resource_type: str | None,
-    vcpus: int | None,
-    memory_mb: int | None,
-    disk_gb: int | None,
-    source: str | None,
-) -> Mapping[str, int] | None:
+def _resources(resource_type: str, taken: str | None) -> Mapping[str, int] | None:
     """What one allocation row takes; None for the whole host, as for types we don't know."""
-    if shape is not None:
-        return Shape.from_json(shape).resources
-    if resource_type == "virtual:instance" and None not in (vcpus, memory_mb, disk_gb):
-        return {"VCPU": vcpus or 0, "MEMORY_MB": memory_mb or 0, "DISK_GB": disk_gb or 0}
-    if resource_type == "flavor:instance":
-        return _source_flavor_resources(source)
-    return None
+    if taken is None:
+        return None
+    if resource_type == "flavor:slot":
+        return Shape.from_json(taken).resources
+    if resource_type == "virtual:instance":
+        vcpus, memory_mb, disk_gb = map(int, taken.split())
+        return {"VCPU": vcpus, "MEMORY_MB": memory_mb, "DISK_GB": disk_gb}
+    return _source_flavor_resources(taken)
 
 
 def _source_flavor_resources(text: str | None) -> dict[str, int] | None:
