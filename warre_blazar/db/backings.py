@@ -7,12 +7,11 @@ import sqlalchemy as sa
 from blazar.db.sqlalchemy import models as blazar
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import models
+from warre_blazar.db import events, models
 
 _B = models.backings
 _R = blazar.Reservation.__table__
 _L = blazar.Lease.__table__
-_E = blazar.Event.__table__
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,9 +80,6 @@ def mark_opened(db: Session, reservation_id: str) -> bool:
 
 def waiting(db: Session, now: datetime.datetime) -> list[str]:
     """Reservations whose start a manager has taken, and hasn't come to yet."""
-    start = sa.exists().where(
-        _E.c.lease_id == _L.c.id, _E.c.event_type == "start_lease", _E.c.status == "IN_PROGRESS"
-    )
     query = (
         sa.select(_B.c.reservation_id)
         .select_from(_B.join(_R, _R.c.id == _B.c.reservation_id).join(_L, _L.c.id == _R.c.lease_id))
@@ -91,7 +87,7 @@ def waiting(db: Session, now: datetime.datetime) -> list[str]:
             _L.c.status == "PENDING",
             _L.c.start_date <= now,
             _L.c.end_date > now,
-            start,
+            events.has_event("start_lease", "IN_PROGRESS"),
             sa.not_(_B.c.open_done),
         )
         .order_by(_L.c.start_date)

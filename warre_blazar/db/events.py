@@ -2,18 +2,16 @@
 
 import dataclasses
 import datetime
+from collections.abc import Sequence
 
 import sqlalchemy as sa
 from blazar.db.sqlalchemy import models as blazar
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import models
-
 _E = blazar.Event.__table__
 _L = blazar.Lease.__table__
 _R = blazar.Reservation.__table__
 _A = blazar.ComputeHostAllocation.__table__
-_W = models.reservations
 
 #: By event, the lease's status while it runs, the one before it, and that of reservations not done.
 _START = ("start_lease", "STARTING", "PENDING", ("pending",))
@@ -66,11 +64,6 @@ def given_up(
             _E.c.status == "IN_PROGRESS",
             _E.c.updated_at < stuck_before,
         )
-        ours = sa.exists().where(_R.c.lease_id == _L.c.id, _W.c.reservation_id == _R.c.id)
-        others = sa.exists().where(
-            _R.c.lease_id == _L.c.id,
-            sa.or_(_R.c.resource_type != "flavor:slot", _R.c.status.not_in(undone)),
-        )
         query = (
             sa.select(_E.c.id, _E.c.status, _E.c.time, _L.c.id, _L.c.status)
             .select_from(_E.join(_L, _L.c.id == _E.c.lease_id))
@@ -78,8 +71,8 @@ def given_up(
                 _E.c.event_type == event_type,
                 _E.c.time > due_after,
                 sa.or_(failed, stuck),
-                ours,
-                sa.not_(others),
+                _ours_alone(),
+                _all_are(undone),
             )
         )
         for event_id, event_status, due, lease_id, lease_status in db.execute(query):
@@ -168,9 +161,9 @@ def interrupted(
         query = sa.select(_L.c.id, _L.c.status).where(
             left,
             _ours_alone(),
-            _has_event("start_lease", started),
-            _has_event("end_lease", "UNDONE"),
-            sa.not_(sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.status != undone)),
+            has_event("start_lease", started),
+            has_event("end_lease", "UNDONE"),
+            _all_are((undone,)),
             # A deletion may have given up what a reservation held.
             sa.not_(
                 sa.exists().where(
@@ -202,15 +195,16 @@ def restore(db: Session, lease: Interrupted) -> bool:
     return True
 
 
-def _changed() -> sa.ColumnElement[datetime.datetime]:
-    """When a lease was changed last."""
-    return sa.func.coalesce(_L.c.updated_at, _L.c.created_at)
-
-
-def _has_event(event_type: str, status: str) -> sa.ColumnElement[bool]:
+def has_event(event_type: str, status: str) -> sa.ColumnElement[bool]:
+    """Whether a lease has such an event."""
     return sa.exists().where(
         _E.c.lease_id == _L.c.id, _E.c.event_type == event_type, _E.c.status == status
     )
+
+
+def _changed() -> sa.ColumnElement[datetime.datetime]:
+    """When a lease was changed last."""
+    return sa.func.coalesce(_L.c.updated_at, _L.c.created_at)
 
 
 def _ours_alone() -> sa.ColumnElement[bool]:
@@ -222,3 +216,8 @@ def _ours_alone() -> sa.ColumnElement[bool]:
 def _others() -> sa.ColumnElement[bool]:
     """Whether a lease holds reservations of other types."""
     return sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.resource_type != "flavor:slot")
+
+
+def _all_are(statuses: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Whether each of a lease's reservations has one of the statuses."""
+    return sa.not_(sa.exists().where(_R.c.lease_id == _L.c.id, _R.c.status.not_in(statuses)))

@@ -62,10 +62,11 @@ def _ahead(reservation_id: str, now: datetime.datetime) -> None:
     """
     try:
         with session.writer() as db:
-            first = backings.mark_opened(db, reservation_id)
+            if not backings.mark_opened(db, reservation_id):
+                return
         with session.reader() as db:
             still = reservation_id in backings.waiting(db, now)
-        if first and still:
+        if still:
             backing.open_to_project(reservation_id)
     except exceptions.WarreError as error:
         # Its own turn comes, and says what is wrong.
