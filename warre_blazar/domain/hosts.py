@@ -221,24 +221,33 @@ def choose(
         sole = max(order, key=lambda h: (min(rooms[h.id], count), h.id in preferred))
         order = [sole]
     chosen: dict[str, int] = {}
-    left = count
     for host in order:
-        kept = min(preferred.get(host.id, 0), rooms[host.id], left)
+        kept = min(preferred.get(host.id, 0), rooms[host.id], count - sum(chosen.values()))
         if kept:
             chosen[host.id] = kept
-            left -= kept
     # As many as fit on each host in turn, or one on each, round after round.
-    at_once = 1 if packing.spread else count
-    while left:
+    _fill(chosen, [h.id for h in order], rooms, count, at_once=1 if packing.spread else count)
+    return chosen, sum(chosen.values())
+
+
+def _fill(
+    chosen: dict[str, int],
+    host_ids: Sequence[str],
+    rooms: Mapping[str, int],
+    count: int,
+    at_once: int,
+) -> None:
+    """Add instances until there are so many, or until no host has room."""
+    left = count - sum(chosen.values())
+    before = None
+    while left and left != before:
         before = left
-        for host in order:
-            more = min(rooms[host.id] - chosen.get(host.id, 0), left, at_once)
+        for host_id in host_ids:
+            held = chosen.get(host_id, 0)
+            more = min(rooms[host_id] - held, left, at_once)
             if more > 0:
-                chosen[host.id] = chosen.get(host.id, 0) + more
+                chosen[host_id] = held + more
                 left -= more
-        if left == before:
-            break
-    return chosen, count - left
 
 
 def free_spans(

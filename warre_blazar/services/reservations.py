@@ -3,17 +3,12 @@
 import dataclasses
 import datetime
 import threading
-import uuid
-from collections.abc import Mapping
-from typing import Any
 
-from blazar.db.sqlalchemy import models as blazar
 from oslo_log import log as logging
-from oslo_serialization import jsonutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import exceptions
-from warre_blazar.db import backings, flavors, hosts, reservations, session, windows
+from warre_blazar.db import backings, flavors, hosts, instances, reservations, session, windows
 from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import hosts as placing
 from warre_blazar.domain import rules, states, timeline
@@ -142,7 +137,14 @@ def _claim(reservation_id: str, request: Request, quota: Quota | None) -> tuple[
             },
             shape,
         )
-        resource_id = _insert_instance_reservation(db, reservation_id, place, request)
+        resource_id = instances.insert(
+            db,
+            reservation_id,
+            place.flavor,
+            place.chosen,
+            affinity=request.affinity,
+            nova_flavor=backing.nova_flavor(reservation_id),
+        )
         hosts.allocate(db, reservation_id, place.chosen)
         backings.insert(db, reservation_id, request.project_id, request.now)
     return resource_id, shape
@@ -204,71 +206,11 @@ def _find_place(
     return Place(flavor, on, chosen, elsewhere=chosen != preferred)
 
 
-def _insert_instance_reservation(
-    db: Session, reservation_id: str, place: Place, request: Request
-) -> str:
-    """The row by which Blazar's own plugins and API know a reservation on hosts.
-
-    The instance plugin counts a reservation once on each of its hosts however many instances are
-    there, so it is told what the fullest of them holds: it never sells what we hold. The flavor
-    plugin reads the JSON.
-    """
-    shape = place.flavor.shape
-    resource_id = str(uuid.uuid4())
-    source: dict[str, Any] = {
-        "id": place.flavor.id,
-        "name": place.flavor.name,
-        "vcpus": shape.vcpu,
-        "ram": shape.memory_mb,
-        "disk": shape.disk_gb,
-        "OS-FLV-EXT-DATA:ephemeral": shape.ephemeral_gb,
-        "extra_specs": dict(shape.extra_specs),
-    }
-    db.execute(
-        blazar.InstanceReservations.__table__.insert().values(
-            id=resource_id,
-            reservation_id=reservation_id,
-            amount=request.count,
-            affinity=request.affinity,
-            **_on_fullest_host(shape, place.chosen),
-            resource_properties=jsonutils.dumps(source),
-            flavor_id=backing.nova_flavor(reservation_id),
-        )
-    )
-    return resource_id
-
-
-def _on_fullest_host(shape: Shape, chosen: Mapping[str, int]) -> dict[str, int]:
-    per_host = max(chosen.values())
-    return {
-        "vcpus": shape.vcpu * per_host,
-        "memory_mb": shape.memory_mb * per_host,
-        "disk_gb": (shape.disk_gb + shape.ephemeral_gb) * per_host,
-    }
-
-
-def _update_instance_reservation(
-    db: Session, reservation_id: str, shape: Shape, chosen: Mapping[str, int]
-) -> None:
-    """Tell the instance plugin what the fullest host holds after a move."""
-    table = blazar.InstanceReservations.__table__
-    db.execute(
-        table.update()
-        .where(table.c.reservation_id == reservation_id)
-        .values(**_on_fullest_host(shape, chosen))
-    )
-
-
 def _confirm(reservation_id: str, aggregate_id: int) -> None:
     """Note the aggregate where Blazar does, if Blazar still has the reservation."""
-    table = blazar.InstanceReservations.__table__
     with session.writer() as db:
-        written = db.execute(
-            table.update()
-            .where(table.c.reservation_id == reservation_id)
-            .values(aggregate_id=aggregate_id)
-        )
-    if written.rowcount != 1:  # type: ignore[attr-defined]
+        written = instances.set_aggregate(db, reservation_id, aggregate_id)
+    if not written:
         raise exceptions.InvalidState("The reservation was deleted while it was made")
 
 
@@ -346,7 +288,7 @@ def _move(
         flavors.update(db, flavor, {})
         hosts.claim(db, place.hosts)
         hosts.allocate(db, reservation_id, place.chosen)
-        _update_instance_reservation(db, reservation_id, mine.shape, place.chosen)
+        instances.set_amounts(db, reservation_id, mine.shape, place.chosen)
 
 
 def _has_begun(db: Session, mine: Reservation, now: datetime.datetime) -> bool:
