@@ -126,6 +126,15 @@ sa.Index("ix_warre_leases_time", _leases.end_date, _leases.start_date, _leases.s
 # The few whose claim is more than their own time: those that are UPDATING.
 sa.Index("ix_warre_leases_status", _leases.status)
 
+# Where reservations are and of what type: two thirds of what reading those of a window costs is
+# looking up rows by random ids, and an index that holds all that is asked for saves every second.
+_reservations = _blazar.Reservation.__table__.c
+sa.Index("ix_warre_reservations_lease", _reservations.lease_id, _reservations.resource_type)
+_allocations = _blazar.ComputeHostAllocation.__table__.c
+sa.Index(
+    "ix_warre_allocations_reservation", _allocations.reservation_id, _allocations.compute_host_id
+)
+
 backings = sa.Table(
     "warre_backings",
     metadata,

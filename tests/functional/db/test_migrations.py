@@ -65,6 +65,25 @@ def test_up_and_down_twice(url: str, tmp_path: pathlib.Path):
         assert migration.revision_of(url) is None
 
 
+def indexed(url: str) -> dict[str, list[list[str | None]]]:
+    """The columns of each index of Blazar's tables."""
+    inspector = sa.inspect(sa.create_engine(url, poolclass=sa.NullPool))
+    return {
+        table: sorted(index["column_names"] for index in inspector.get_indexes(table))
+        for table in set(inspector.get_table_names()) - OURS - {migration.VERSION_TABLE}
+    }
+
+
+def test_blazars_own_indexes_come_back(url: str, tmp_path: pathlib.Path):
+    databases.blazar_upgrade(url, tmp_path)
+    before = indexed(url)
+    for _ in range(2):
+        migration.upgrade(url)
+        assert ["reservation_id", "compute_host_id"] in indexed(url)["computehost_allocations"]
+        migration.downgrade(url, "base")
+        assert indexed(url) == before
+
+
 def test_step_by_step(url: str, tmp_path: pathlib.Path):
     databases.blazar_upgrade(url, tmp_path)
     migration.upgrade(url, "0001")

@@ -1,0 +1,30 @@
+"""Indexes that answer from themselves where reservations are and of what type."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0006"
+down_revision = "0005"
+
+#: By name, the table and the columns; the first refers to another table.
+_INDEXES = {
+    "ix_warre_reservations_lease": ("reservations", ["lease_id", "resource_type"]),
+    "ix_warre_allocations_reservation": (
+        "computehost_allocations",
+        ["reservation_id", "compute_host_id"],
+    ),
+}
+
+
+def upgrade() -> None:
+    for name, (table, columns) in _INDEXES.items():
+        op.create_index(name, table, columns)
+
+
+def downgrade() -> None:
+    for name, (table, columns) in _INDEXES.items():
+        # InnoDB made one by itself for the foreign key, and dropped it when ours could serve.
+        others = [i for i in sa.inspect(op.get_bind()).get_indexes(table) if i["name"] != name]
+        if not any(other["column_names"][0] == columns[0] for other in others):
+            op.create_index(columns[0], table, [columns[0]])
+        op.drop_index(name, table)
