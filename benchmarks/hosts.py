@@ -28,6 +28,7 @@ from warre_blazar.db import hosts, models, session
 from warre_blazar.domain import hosts as placing
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.timeline import Span
+from warre_blazar.services import garbage
 
 SIZES = ("10x10", "100x10", "100x100", "200x20", "200x100", "1000x100")
 DAYS = (14, 365)
@@ -202,6 +203,7 @@ def write(db: sa.Connection, rows: Rows) -> None:
             db.execute(table.insert(), rows.pop(table))
 
 
+@garbage.uncollected()  # as the service has it
 def by_us(span: Span) -> int:
     with session.reader() as db:
         found = hosts.snapshot(db, "flavor", _SHAPE, span).hosts

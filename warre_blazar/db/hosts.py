@@ -18,7 +18,6 @@ from warre_blazar.db.reservations import (
     NO_TIME,
     Claims,
     claiming,
-    uncollected,
 )
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import Shape
@@ -47,7 +46,6 @@ class Snapshot:
     claims: Mapping[str, list[timeline.Claim]]
 
 
-@uncollected()
 def snapshot(
     db: Session,
     flavor_id: str,

@@ -1,10 +1,8 @@
 """Queries on our reservations, with the Blazar lease and reservation each belongs to."""
 
-import contextlib
 import dataclasses
 import datetime
-import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -108,22 +106,6 @@ def claiming(
     return sa.union_all(query.where(own), query.where(promised, sa.not_(own)))
 
 
-@contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """Keep Python from looking for garbage among thousands of rows that are all still needed.
-
-    It does so again and again while they are read, for a quarter of the time. Others' threads only
-    have theirs looked for a little later.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
-
-
 class Claims:
     """Reads what leases, and our claims, hold of a window, thousands of them.
 
@@ -169,7 +151,6 @@ class Claims:
         return found
 
 
-@uncollected()
 def slot_claims(
     db: Session,
     flavor_id: str,

@@ -146,8 +146,15 @@ class Levels:
         return cls(steps)
 
     def at_most(self, limit: int) -> "Levels":
-        """The same, no higher than the limit."""
-        return Levels([(moment, min(level, limit)) for moment, level in self.steps])
+        """The same, no higher than the limit; a step for each change that is left."""
+        steps: list[tuple[datetime.datetime, int]] = []
+        before = None
+        for moment, level in self.steps:
+            lower = min(level, limit)
+            if lower != before:
+                steps.append((moment, lower))
+                before = lower
+        return Levels(steps)
 
 
 def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[Span]:
@@ -160,6 +167,8 @@ def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[
     left one lets go of moments until it fits again. Each supply keeps its lowest level in a queue
     of the levels that can still become the lowest; so all takes time in proportion to the changes.
     """
+    # More than all that is asked for is as good: what only changes above that needn't be swept.
+    supplies = [supply.at_most(count) for supply in supplies]
     moments = sorted({moment for supply in supplies for moment, _ in supply.steps})
     sweep = _Sweep(supplies, moments)
     found: list[Span] = []

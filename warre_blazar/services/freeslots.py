@@ -12,6 +12,7 @@ from warre_blazar.domain import hosts as placing
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
+from warre_blazar.services import garbage
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +65,7 @@ def _bookable(flavor: Flavor, question: Question) -> Span | None:
     return span if flavor.active and span.start < span.end else None
 
 
+@garbage.uncollected()
 def _fitting(db: Session, flavor: Flavor, question: Question, span: Span) -> list[Span]:
     """Where slots and hosts are left. A booking needs its cleaning time too."""
     cleaning, count = question.cleaning, question.count

@@ -14,7 +14,7 @@ from warre_blazar.domain import hosts as placing
 from warre_blazar.domain import rules, states, timeline
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.quota import Amount
-from warre_blazar.services import backing, quotas, starting
+from warre_blazar.services import backing, garbage, quotas, starting
 from warre_blazar.services.quotas import Quota
 
 LOG = logging.getLogger(__name__)
@@ -181,6 +181,7 @@ class _Need:
     affinity: bool | None
 
 
+@garbage.uncollected()
 def _find_place(
     db: Session, flavor: Flavor, need: _Need, terms: Terms, mine: Reservation | None = None
 ) -> Place:

@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from warre_blazar.db import reservations
+from warre_blazar.services import garbage
 
 
 @pytest.fixture(autouse=True)
@@ -12,7 +12,7 @@ def collecting():
 
 
 def test_garbage_is_looked_for_again_whatever_happened():
-    with pytest.raises(ZeroDivisionError), reservations.uncollected():
+    with pytest.raises(ZeroDivisionError), garbage.uncollected():
         assert not gc.isenabled()
         1 / 0  # noqa: B018
     assert gc.isenabled()
@@ -20,6 +20,6 @@ def test_garbage_is_looked_for_again_whatever_happened():
 
 def test_an_operator_who_collects_no_garbage_is_let_be():
     gc.disable()
-    with reservations.uncollected():
+    with garbage.uncollected():
         pass
     assert not gc.isenabled()
