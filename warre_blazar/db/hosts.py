@@ -14,11 +14,7 @@ from oslo_db import exception as db_exc
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import models, session
-from warre_blazar.db.reservations import (
-    NO_TIME,
-    Claims,
-    claiming,
-)
+from warre_blazar.db.reservations import NO_TIME, Claims, claiming
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.hosts import Holding, Host, Inventory

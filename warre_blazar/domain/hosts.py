@@ -220,31 +220,24 @@ def choose(
         # Of those that hold as much the booking's own host, then the first in order.
         sole = max(order, key=lambda h: (min(rooms[h.id], count), h.id in preferred))
         order = [sole]
+    ids = [host.id for host in order]
+    kept = {i: min(preferred[i], rooms[i]) for i in ids if i in preferred}
     chosen: dict[str, int] = {}
-    for host in order:
-        kept = min(preferred.get(host.id, 0), rooms[host.id], count - sum(chosen.values()))
-        if kept:
-            chosen[host.id] = kept
+    _fill(chosen, kept, count, at_once=count)
     # As many as fit on each host in turn, or one on each, round after round.
-    _fill(chosen, [h.id for h in order], rooms, count, at_once=1 if packing.spread else count)
+    _fill(chosen, {i: rooms[i] for i in ids}, count, at_once=1 if packing.spread else count)
     return chosen, sum(chosen.values())
 
 
-def _fill(
-    chosen: dict[str, int],
-    host_ids: Sequence[str],
-    rooms: Mapping[str, int],
-    count: int,
-    at_once: int,
-) -> None:
-    """Add instances until there are so many, or until no host has room."""
+def _fill(chosen: dict[str, int], rooms: Mapping[str, int], count: int, at_once: int) -> None:
+    """Add instances, host by host as in ``rooms``, until there are so many or no room is left."""
     left = count - sum(chosen.values())
     before = None
     while left and left != before:
         before = left
-        for host_id in host_ids:
+        for host_id, room in rooms.items():
             held = chosen.get(host_id, 0)
-            more = min(rooms[host_id] - held, left, at_once)
+            more = min(room - held, left, at_once)
             if more > 0:
                 chosen[host_id] = held + more
                 left -= more
