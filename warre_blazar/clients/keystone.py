@@ -6,6 +6,7 @@ Stock Blazar logs in anew for every client it makes, which costs more than the c
 import contextlib
 import functools
 from collections.abc import Iterator
+from typing import Any, cast
 
 from keystoneauth1 import exceptions as ks_exc
 from keystoneauth1 import session as ks_session
@@ -56,6 +57,17 @@ def service_session() -> ks_session.Session:
         timeout=conf.warre.request_timeout,
         app_name="warre-blazar",
     )
+
+
+def service_catalog() -> list[dict[str, Any]]:
+    """The catalog that Keystone gives Blazar's service user.
+
+    :raises ServiceUnavailable, ServiceRefused:
+    """
+    session = service_session()
+    with speaking_of("Keystone"):
+        access = cast(v3.Password, session.auth).get_access(session)
+    return list(access.service_catalog.catalog) if access.has_service_catalog() else []
 
 
 @contextlib.contextmanager

@@ -30,6 +30,14 @@ OPTS: list[cfg.Opt] = [
         "failed at its start. A longer one means that leftovers stay longer, and that after Nova "
         "was away a running reservation becomes usable later.",
     ),
+    cfg.IntOpt(
+        "event_threads",
+        default=16,
+        min=1,
+        help="Reservations that a manager starts and ends at the same time. More of them are on "
+        "time when many are due in the same minute, and Nova, Placement and the database get as "
+        "many more requests at once.",
+    ),
     cfg.StrOpt(
         "host_choice",
         default="pack",

@@ -7,11 +7,10 @@ import sqlalchemy as sa
 from blazar.db.sqlalchemy import models as blazar
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import events, models
+from warre_blazar.db import models
 
 _B = models.backings
 _R = blazar.Reservation.__table__
-_L = blazar.Lease.__table__
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,33 +65,6 @@ def ended(db: Session) -> list[Backing]:
         .where(sa.or_(_R.c.id.is_(None), _R.c.status == "deleted"))
     )
     return [_backing(row) for row in db.execute(query).mappings()]
-
-
-def mark_opened(db: Session, reservation_id: str) -> bool:
-    """Note that a reservation is being opened to its project; whether nobody has before."""
-    marked = db.execute(
-        _B.update()
-        .where(_B.c.reservation_id == reservation_id, sa.not_(_B.c.opened))
-        .values(opened=True)
-    )
-    return marked.rowcount == 1  # type: ignore[attr-defined]
-
-
-def waiting(db: Session, now: datetime.datetime) -> list[str]:
-    """Reservations whose start a manager has taken, and hasn't come to yet."""
-    query = (
-        sa.select(_B.c.reservation_id)
-        .select_from(_B.join(_R, _R.c.id == _B.c.reservation_id).join(_L, _L.c.id == _R.c.lease_id))
-        .where(
-            _L.c.status == "PENDING",
-            _L.c.start_date <= now,
-            _L.c.end_date > now,
-            events.has_event("start_lease", "IN_PROGRESS"),
-            sa.not_(_B.c.open_done),
-        )
-        .order_by(_L.c.start_date)
-    )
-    return list(db.scalars(query))
 
 
 def half_open(db: Session) -> list[Backing]:

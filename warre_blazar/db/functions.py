@@ -1,5 +1,6 @@
 """SQL that every kind of database spells its own way."""
 
+import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,6 +14,31 @@ class seconds_between(FunctionElement[int]):
     name = "seconds_between"
     type = sa.BigInteger()
     inherit_cache = True
+
+
+class utc_now(FunctionElement[datetime.datetime]):
+    """The database's own time in UTC, whatever the clocks of the machines say."""
+
+    name = "utc_now"
+    type = sa.DateTime()
+    inherit_cache = True
+
+
+@compiles(utc_now, "mysql")
+@compiles(utc_now, "mariadb")
+def _mysql_now(element: Any, compiler: Any, **options: Any) -> str:
+    return "UTC_TIMESTAMP()"
+
+
+@compiles(utc_now, "postgresql")
+def _postgresql_now(element: Any, compiler: Any, **options: Any) -> str:
+    return "DATE_TRUNC('second', CLOCK_TIMESTAMP() AT TIME ZONE 'UTC')"
+
+
+@compiles(utc_now, "sqlite")
+def _sqlite_now(element: Any, compiler: Any, **options: Any) -> str:
+    # With the fraction that SQLAlchemy expects of a DateTime.
+    return "STRFTIME('%Y-%m-%d %H:%M:%S.000000', 'now')"
 
 
 def hours_between(

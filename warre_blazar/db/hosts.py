@@ -5,7 +5,7 @@ import datetime
 import json
 import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -291,6 +291,27 @@ def allocated(db: Session, reservation_id: str) -> dict[str, int]:
         .group_by(_A.c.compute_host_id)
     )
     return {host_id: count for host_id, count in db.execute(query)}
+
+
+def still_ending(db: Session, reservation_ids: Collection[str], now: datetime.datetime) -> set[str]:
+    """Those reservations on whose hosts another one is whose time is up and that isn't over."""
+    other, host = _A.alias(), _A.c.compute_host_id
+    query = (
+        sa.select(_A.c.reservation_id)
+        .distinct()
+        .select_from(
+            _A.join(other, other.c.compute_host_id == host)
+            .join(_R, _R.c.id == other.c.reservation_id)
+            .join(_L, _L.c.id == _R.c.lease_id)
+        )
+        .where(
+            _A.c.reservation_id.in_(reservation_ids),
+            other.c.reservation_id != _A.c.reservation_id,
+            _L.c.end_date <= now,
+            _R.c.status != "deleted",
+        )
+    )
+    return set(db.scalars(query))
 
 
 def nova_names(db: Session, reservation_id: str) -> list[tuple[str, str, int]]:

@@ -82,13 +82,18 @@ reservations = sa.Table(
     sa.Column("instance_count", sa.Integer, nullable=False),
     # The flavor's shape as it was booked: domain.flavor.Shape as JSON.
     sa.Column("shape", _text(), nullable=False),
-    # What is claimed besides the lease's own time while the lease is UPDATING: Blazar writes a
-    # lease's new dates only after we have promised them.
+    # The time that an update was promised, claimed beside the lease's own: Blazar writes a lease's
+    # new dates only after every plugin has agreed. Empty once the lease's own time says the same.
     sa.Column("claim_start", sa.DateTime),
     sa.Column("claim_end", sa.DateTime),
+    # When the promise was made, by the database's clock.
+    sa.Column("promised_at", sa.DateTime),
     sa.Column("status_reason", _text()),
     sa.Column("created_at", sa.DateTime, nullable=False),
 )
+
+# The few reservations with a promise beside their lease's own time.
+sa.Index("ix_warre_reservations_claim", reservations.c.claim_end, reservations.c.claim_start)
 
 hosts = sa.Table(
     "warre_hosts",
@@ -123,8 +128,11 @@ sa.Index(
 
 # What holds hosts or slots at some time of a window: without it that reads all leases ever made.
 sa.Index("ix_warre_leases_time", _leases.end_date, _leases.start_date, _leases.status)
-# The few whose claim is more than their own time: those that are UPDATING.
+# The few that are neither waiting for their start, running, nor over.
 sa.Index("ix_warre_leases_status", _leases.status)
+# What is due, and what was claimed and not finished.
+_events = _blazar.Event.__table__.c
+sa.Index("ix_warre_events_status", _events.status, _events.time)
 
 # Where reservations are and of what type. An index of the foreign key alone sends each row that it
 # finds to be looked up once more by its random id; one that holds all that is asked for doesn't.
@@ -148,6 +156,34 @@ backings = sa.Table(
     # Whether everything that opening does was done.
     sa.Column("open_done", sa.Boolean, nullable=False),
     sa.Column("created_at", sa.DateTime, nullable=False),
+)
+
+# Managers that execute starts and ends. One whose heartbeat is old has died.
+managers = sa.Table(
+    "warre_managers",
+    metadata,
+    sa.Column("id", sa.String(36), primary_key=True),
+    sa.Column("host", _string(255), nullable=False),
+    # By the database's clock.
+    sa.Column("heartbeat", sa.DateTime, nullable=False),
+)
+
+# Starts, ends and deletions of leases that a manager has claimed, or that are to be tried again.
+executions = sa.Table(
+    "warre_executions",
+    metadata,
+    sa.Column(
+        "lease_id",
+        sa.String(36),
+        sa.ForeignKey("leases.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    # domain.executions.START, END or DELETE.
+    sa.Column("action", sa.String(16), nullable=False),
+    # Empty between two tries. No foreign key: a claim outlives its manager until it is released.
+    sa.Column("manager_id", sa.String(36)),
+    # How often it was tried and failed.
+    sa.Column("attempts", sa.Integer, nullable=False),
 )
 
 windows = sa.Table(

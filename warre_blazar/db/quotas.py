@@ -70,13 +70,13 @@ def _usage(types: Collection[str]) -> sa.Select[Any]:
 
 
 def _hours(with_ours: bool) -> sa.ColumnElement[int]:
-    """A lease's length; while it is UPDATING, what was promised it if that is more."""
+    """A lease's length, or the length that an update was promised if that is more."""
     own = functions.hours_between(_L.c.start_date, _L.c.end_date)
     if not with_ours:
         return own
     promised = functions.hours_between(_W.c.claim_start, _W.c.claim_end)
     return sa.case(
-        (sa.and_(_L.c.status == "UPDATING", _W.c.claim_end.is_not(None), promised > own), promised),
+        (sa.and_(_W.c.claim_end.is_not(None), promised > own), promised),
         else_=own,
     )
 

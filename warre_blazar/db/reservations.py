@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from blazar.db.sqlalchemy import models as blazar
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import models
-from warre_blazar.db.functions import seconds_between
+from warre_blazar.db import models, session
+from warre_blazar.db.functions import seconds_between, utc_now
 from warre_blazar.domain import states, timeline
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.quota import Amount
@@ -41,6 +41,8 @@ class Reservation:
     state: str
     status_reason: str | None
     created_at: datetime.datetime
+    #: What updates were promised, until Blazar has written it or is known not to.
+    promised: timeline.Span | None = None
     #: True: all instances on one host; False: each on a host of its own; None: wherever.
     affinity: bool | None = None
 
@@ -80,8 +82,15 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         state=state,
         status_reason=row["status_reason"],
         created_at=row["created_at"],
+        promised=_promised(row["claim_start"], row["claim_end"]),
         affinity=row["affinity"],
     )
+
+
+def _promised(
+    start: datetime.datetime | None, end: datetime.datetime | None
+) -> timeline.Span | None:
+    return timeline.Span(start, end) if start is not None and end is not None else None
 
 
 NO_TIME = datetime.timedelta(0)
@@ -100,9 +109,7 @@ def claiming(
         query = query.prefix_with("STRAIGHT_JOIN", dialect=dialect)
     since = window.start - cleaning
     own = sa.and_(_L.c.start_date < window.end, _L.c.end_date > since)
-    promised = sa.and_(
-        _L.c.status == "UPDATING", _W.c.claim_start < window.end, _W.c.claim_end > since
-    )
+    promised = sa.and_(_W.c.claim_start < window.end, _W.c.claim_end > since)
     return sa.union_all(query.where(own), query.where(promised, sa.not_(own)))
 
 
@@ -118,21 +125,17 @@ class Claims:
         self._cleaning = cleaning
         self._known: dict[int, datetime.datetime] = {}
         origin = sa.literal(self._origin, sa.DateTime())
-        #: What ``spans`` takes. A lease has a claim beside its own time while it is UPDATING.
-        self.columns = (
-            seconds_between(origin, _L.c.start_date),
-            seconds_between(origin, _L.c.end_date),
-            *(
-                sa.case((_L.c.status == "UPDATING", seconds_between(origin, column)))
-                for column in (_W.c.claim_start, _W.c.claim_end)
-            ),
+        #: What ``spans`` takes: a lease's own time, and what an update was promised.
+        self.columns = tuple(
+            seconds_between(origin, column)
+            for column in (_L.c.start_date, _L.c.end_date, _W.c.claim_start, _W.c.claim_end)
         )
 
     def spans(self, start: int, end: int, *claim: int | None) -> list[timeline.Span]:
         """What a lease and our claim hold, cleaning time and all, as spans that don't meet.
 
-        A lease that is UPDATING holds its own time and what was promised it, counted once where
-        the two overlap, which for an extended or shortened lease they do.
+        A lease holds its own time and what an update was promised, counted once where the two
+        overlap, which for an extended or shortened lease they do.
         """
         own = self._span(start, end)
         claim_start, claim_end = claim
@@ -256,12 +259,72 @@ def lease_size(db: Session, lease_id: str) -> int:
     return db.execute(query).scalar_one()
 
 
-def promise(db: Session, reservation_id: str, span: timeline.Span) -> None:
-    """Claim a span besides the lease's own while the lease is UPDATING."""
+def promise(db: Session, reservation: Reservation, span: timeline.Span) -> None:
+    """Claim a span beside the lease's own, in place of what was promised before.
+
+    :raises session.LostRace: when another update was promised something meanwhile.
+    """
+    before = reservation.promised
+    start, end = (before.start, before.end) if before else (None, None)
+    promised = db.execute(
+        _W.update()
+        .where(
+            _W.c.reservation_id == reservation.reservation_id,
+            _W.c.claim_start.is_(None) if start is None else _W.c.claim_start == start,
+            _W.c.claim_end.is_(None) if end is None else _W.c.claim_end == end,
+        )
+        .values(claim_start=span.start, claim_end=span.end, promised_at=utc_now())
+    )
+    session.require(promised)
+
+
+@dataclasses.dataclass(frozen=True)
+class Promise:
+    """What an update was promised, of a lease that is not UPDATING."""
+
+    reservation_id: str
+    span: timeline.Span
+    #: Whether the lease's own time says the same.
+    is_kept: bool
+    #: Seconds since it was made.
+    age: int
+    #: How many reservations the lease holds.
+    lease_size: int
+
+
+def promises(db: Session) -> list[Promise]:
+    """What updates were promised that aren't under way as far as Blazar says."""
+    others = _R.alias()
+    size = sa.select(sa.func.count()).where(others.c.lease_id == _L.c.id).scalar_subquery()
+    kept = sa.and_(_W.c.claim_start == _L.c.start_date, _W.c.claim_end == _L.c.end_date)
+    query = (
+        sa.select(
+            _W.c.reservation_id,
+            _W.c.claim_start,
+            _W.c.claim_end,
+            kept,
+            seconds_between(_W.c.promised_at, utc_now()),
+            size,
+        )
+        .select_from(_JOINED)
+        .where(_W.c.claim_end.is_not(None), _L.c.status != "UPDATING")
+    )
+    return [
+        Promise(reservation_id, timeline.Span(start, end), bool(is_kept), age or 0, lease_size)
+        for reservation_id, start, end, is_kept, age, lease_size in db.execute(query)
+    ]
+
+
+def drop_promise(db: Session, promise: Promise) -> None:
+    """Forget a promise, unless it has changed since it was read."""
     db.execute(
         _W.update()
-        .where(_W.c.reservation_id == reservation_id)
-        .values(claim_start=span.start, claim_end=span.end)
+        .where(
+            _W.c.reservation_id == promise.reservation_id,
+            _W.c.claim_start == promise.span.start,
+            _W.c.claim_end == promise.span.end,
+        )
+        .values(claim_start=None, claim_end=None, promised_at=None)
     )
 
 

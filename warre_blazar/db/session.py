@@ -9,8 +9,9 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+import sqlalchemy as sa
 from blazar.db.sqlalchemy import facade_wrapper
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
@@ -37,6 +38,23 @@ R = TypeVar("R")
 
 class LostRace(Exception):
     """A generation moved between its read and its write: read again and retry."""
+
+
+def require(result: sa.CursorResult[Any] | sa.Result[Any], rows: int = 1) -> None:
+    """:raises LostRace: when a statement changed another number of rows than it should."""
+    if result.rowcount != rows:  # type: ignore[union-attr]
+        raise LostRace
+
+
+def insert_or_lose(db: Session, statement: sa.Insert) -> None:
+    """Add a row.
+
+    :raises LostRace: when one with its key is there already, or what it refers to is gone.
+    """
+    try:
+        db.execute(statement)
+    except (db_exc.DBDuplicateEntry, db_exc.DBReferenceError):
+        raise LostRace from None
 
 
 def writer() -> AbstractContextManager[Session]:

@@ -8,11 +8,13 @@ Our v2 API reads code and detail from ``kwargs["warre"]``, which oslo.messaging 
 """
 
 import contextlib
+import datetime
 from collections.abc import Iterator
 
 from blazar import exceptions as blazar_exc
 from blazar.manager import exceptions as manager_exc
 from oslo_log import log as logging
+from oslo_utils import timeutils
 
 from warre_blazar import exceptions
 from warre_blazar.db import session
@@ -42,6 +44,20 @@ class WarreTryAgain(blazar_exc.BlazarException):
     """Too many at the same time."""
 
     code = 409
+
+
+class TooEarly(Exception):
+    """Blazar starts or ends a reservation before the lease's own time.
+
+    Not one of Blazar's: these make it set the reservation to ERROR, others leave the reservation as
+    it is. Blazar then sets lease and event to ERROR, from which ``services.repair`` returns both.
+    """
+
+
+def check_time(due: datetime.datetime, what: str) -> None:
+    """:raises TooEarly: when something is to happen before it is due."""
+    if timeutils.utcnow() < due:
+        raise TooEarly(f"The {what} at {due} UTC; its event came too early")
 
 
 _CLASSES: dict[str, type[blazar_exc.BlazarException]] = {

@@ -12,7 +12,8 @@ from oslo_config import cfg
 from oslo_utils import strutils, timeutils
 
 from warre_blazar import conf, enforcement, exceptions, terms
-from warre_blazar.db import hosts, session
+from warre_blazar.db import hosts, leases, session
+from warre_blazar.domain import lease_states
 from warre_blazar.domain.timeline import Span
 from warre_blazar.plugins import errors, monitor
 from warre_blazar.services import backing, reservations
@@ -38,7 +39,7 @@ class FlavorSlotPlugin(base.BasePlugin):
     query_options = {"allocation": ["lease_id", "reservation_id"]}  # noqa: RUF012
 
     def __init__(self) -> None:
-        self.monitor = monitor.SlotMonitor()
+        self.monitor = monitor.SlotMonitor(self._hosts_of)
 
     def get(self, resource_id: str) -> dict[str, Any] | None:
         """A host of Blazar's, its extra capabilities among its values."""
@@ -48,6 +49,11 @@ class FlavorSlotPlugin(base.BasePlugin):
                 return None
             capabilities = db_api.host_extra_capability_get_all_per_host(resource_id)
             return {**host, **{name: c.capability_value for c, name in capabilities}}
+
+    def _hosts_of(self, reservation_id: str) -> list[dict[str, Any]]:
+        with session.reader() as db:
+            host_ids = list(hosts.allocated(db, reservation_id))
+        return [host for host_id in host_ids if (host := self.get(host_id))]
 
     def allocation_candidates(self, lease_values: Mapping[str, Any]) -> list[str]:
         """The hosts that a new reservation would be on, or that an existing one is on."""
@@ -72,18 +78,29 @@ class FlavorSlotPlugin(base.BasePlugin):
             reservations.move(reservation_id, span, _terms(), timeutils.utcnow())
 
     def on_start(self, resource_id: str) -> None:
-        """Let the project boot on its reservation."""
+        """Let the project boot on its reservation.
+
+        :raises errors.TooEarly: before the lease's start.
+        """
         with errors.translated():
-            reservations.start(_reservation_id(resource_id), timeutils.utcnow())
+            asked = _asked(resource_id)
+            errors.check_time(asked.span.start, f"reservation {asked.reservation_id} starts")
+            reservations.start(asked.reservation_id)
 
     def before_end(self, resource_id: str) -> None:
         """Nothing has to be done ahead of an end."""
 
     def on_end(self, resource_id: str) -> None:
-        """Remove servers and all else, and give up the slots."""
+        """Remove servers and all else, and give up the slots.
+
+        :raises errors.TooEarly: before the lease's end, unless it is being deleted.
+        """
         with errors.translated():
+            asked = _asked(resource_id)
+            if asked.lease_status != lease_states.DELETING:
+                errors.check_time(asked.span.end, f"reservation {asked.reservation_id} ends")
             patience = cfg.CONF.warre.server_deletion_timeout
-            reservations.end(_reservation_id(resource_id), patience)
+            reservations.end(asked.reservation_id, patience)
 
     def list_allocations(
         self, query: Mapping[str, Any] | None, detail: bool = False
@@ -121,11 +138,12 @@ def _terms() -> reservations.Terms:
     return terms.of(context.BlazarContext._context_stack.stack[0])
 
 
-def _reservation_id(resource_id: str) -> str:
-    found = db_api.instance_reservation_get(resource_id)
+def _asked(resource_id: str) -> leases.Asked:
+    with session.reader() as db:
+        found = leases.find_by_resource(db, resource_id)
     if found is None:
         raise exceptions.ReservationNotFound(resource_id)
-    return found["reservation_id"]
+    return found
 
 
 def _request(values: Mapping[str, Any], project_id: str) -> reservations.Request:

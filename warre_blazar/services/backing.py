@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent import futures
 
 from oslo_log import log as logging
+from sqlalchemy.orm import Session
 
 from warre_blazar import exceptions
 from warre_blazar.clients import nova, placement
@@ -90,14 +91,21 @@ def note_again(reservation_id: str, project_id: str, now: datetime.datetime) -> 
 
 
 def open_to_project(reservation_id: str) -> None:
-    """Let the project boot on the reservation's hosts, its flavor last: seen, it works.
+    """Let the project boot on the reservation's hosts.
 
     :raises ServiceUnavailable, ServiceRefused: ``reconcile`` goes on from there.
     """
+    prepare(reservation_id)
+    grant(reservation_id)
+
+
+def prepare(reservation_id: str) -> None:
+    """Do all that opening needs but the last step: the project can't use any of it yet.
+
+    :raises ServiceUnavailable, ServiceRefused:
+    """
     with session.writer() as db:
-        backing = backings.get(db, reservation_id)
-        if backing is None:
-            raise exceptions.InvalidState(f"Reservation {reservation_id} has nothing in Nova")
+        backing = _get(db, reservation_id)
         if backing.open_done:
             return
         backings.update(db, reservation_id, opened=True)
@@ -105,9 +113,27 @@ def open_to_project(reservation_id: str) -> None:
     cls = resource_class(reservation_id)
     offers = [functools.partial(placement.offer, host, cls, count) for _, host, count in places]
     _side_by_side([functools.partial(_fill_aggregate, backing, places), *offers])
+
+
+def grant(reservation_id: str) -> None:
+    """Give the project access to the Nova flavor of a prepared reservation.
+
+    :raises ServiceUnavailable, ServiceRefused:
+    """
+    with session.reader() as db:
+        backing = _get(db, reservation_id)
+    if backing.open_done:
+        return
     nova.grant(nova_flavor(reservation_id), backing.project_id)
     with session.writer() as db:
         backings.update(db, reservation_id, open_done=True)
+
+
+def _get(db: Session, reservation_id: str) -> Backing:
+    backing = backings.get(db, reservation_id)
+    if backing is None:
+        raise exceptions.InvalidState(f"Reservation {reservation_id} has nothing in Nova")
+    return backing
 
 
 def _fill_aggregate(backing: Backing, places: Sequence[tuple[str, str, int]]) -> None:
@@ -145,11 +171,31 @@ def remove(reservation_id: str, patience: float) -> None:
         _remove(backing, patience)
 
 
+def evict(reservation_id: str, patience: float) -> None:
+    """Take the flavor from the project and delete its servers, as far as that works now.
+
+    What is left goes with the rest, by ``remove_or_leave`` or ``reconcile``.
+
+    :param patience: seconds to wait for the servers to be gone.
+    """
+    with session.reader() as db:
+        backing = backings.get(db, reservation_id)
+    try:
+        if backing is not None:
+            _evict(backing, patience)
+    except exceptions.WarreError as error:
+        LOG.warning("Servers of reservation %s go later: %s", reservation_id, error)
+
+
+def _evict(backing: Backing, patience: float) -> None:
+    if backing.opened:
+        nova.revoke(nova_flavor(backing.reservation_id), backing.project_id)
+        _remove_servers(backing.reservation_id, patience)
+
+
 def _remove(backing: Backing, patience: float) -> None:
     reservation_id = backing.reservation_id
-    if backing.opened:
-        nova.revoke(nova_flavor(reservation_id), backing.project_id)
-        _remove_servers(reservation_id, patience)
+    _evict(backing, patience)
     placement.remove_class(resource_class(reservation_id))
     aggregate_id = backing.aggregate_id or nova.find_aggregate(reservation_id)
     if aggregate_id is not None:

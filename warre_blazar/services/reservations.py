@@ -8,18 +8,28 @@ from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
 from warre_blazar import exceptions
-from warre_blazar.db import backings, flavors, hosts, instances, reservations, session, windows
+from warre_blazar.db import (
+    backings,
+    executions,
+    flavors,
+    hosts,
+    instances,
+    leases,
+    reservations,
+    session,
+    windows,
+)
 from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import hosts as placing
 from warre_blazar.domain import rules, states, timeline
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.quota import Amount
-from warre_blazar.services import backing, garbage, quotas, starting
+from warre_blazar.services import backing, garbage, quotas
 from warre_blazar.services.quotas import Quota
 
 LOG = logging.getLogger(__name__)
 
-RESOURCE_TYPE = "flavor:slot"
+RESOURCE_TYPE = leases.RESOURCE_TYPE
 
 # In front of the generations: threads of this process wait here instead of losing races there.
 _admission = threading.Lock()
@@ -102,8 +112,7 @@ def book(reservation_id: str, request: Request) -> str:
     """
 
     def decide(quota: Quota | None) -> tuple[str, Shape]:
-        with _admission:
-            return _claim(reservation_id, request, quota)
+        return _claim(reservation_id, request, quota)
 
     resource_id, shape = quotas.decided(request.terms.quotas, request.project_id, decide)
     try:
@@ -119,7 +128,7 @@ def book(reservation_id: str, request: Request) -> str:
 @session.retried
 def _claim(reservation_id: str, request: Request, quota: Quota | None) -> tuple[str, Shape]:
     """Check and write in one transaction, guarded by generations of flavor, hosts and project."""
-    with session.writer() as db:
+    with _admission, session.writer() as db:
         place = _place(db, request)
         if quota:
             quota.claim(db, request.amount)
@@ -226,8 +235,7 @@ def move(reservation_id: str, span: timeline.Span, terms: Terms, now: datetime.d
     """
 
     def decide(quota: Quota | None) -> None:
-        with _admission:
-            _move(reservation_id, span, terms, now, quota)
+        _move(reservation_id, span, terms, now, quota)
 
     with session.reader() as db:
         mine = _found(db, reservation_id)
@@ -266,7 +274,7 @@ def _move(
     now: datetime.datetime,
     quota: Quota | None,
 ) -> None:
-    with session.writer() as db:
+    with _admission, session.writer() as db:
         mine = _found(db, reservation_id)
         if mine.state not in (states.ALLOCATED, states.ACTIVE):
             raise exceptions.InvalidState(f"Reservation {mine.id} is {mine.state}")
@@ -274,7 +282,8 @@ def _move(
         if begun and span.start != mine.span.start:
             raise exceptions.InvalidState(f"Reservation {mine.id} is being started")
         rules.check_period(span)
-        reservations.promise(db, reservation_id, span)
+        span = _with_earlier_promise(mine, span)
+        reservations.promise(db, mine, span)
         if mine.span.contains(span):
             return  # less than it holds already
         flavor = flavors.get_many(db, {mine.flavor_id})[mine.flavor_id]
@@ -292,21 +301,40 @@ def _move(
         instances.set_amounts(db, reservation_id, mine.shape, place.chosen)
 
 
+def _with_earlier_promise(mine: Reservation, span: timeline.Span) -> timeline.Span:
+    """The time to promise to an update, such that no promise to another one is broken.
+
+    Blazar lets two updates of a lease in that come at the same moment, and either may write its
+    dates last. So what was promised and isn't yet, or never will be, the lease's own time is
+    promised again with the rest.
+    """
+    if mine.promised is None or mine.promised == mine.span:
+        return span
+    return span.hull(mine.promised)
+
+
 def _has_begun(db: Session, mine: Reservation, now: datetime.datetime) -> bool:
-    """Whether its project has been let in, or is about to be: see ``starting``."""
+    """Whether its project has been let in, or is about to be.
+
+    :raises InvalidState: a manager executes its start or end at this moment.
+    """
+    if executions.is_claimed(db, mine.lease_id):
+        raise exceptions.InvalidState(
+            f"Reservation {mine.id} is being started or ended; try again in a few seconds"
+        )
     if mine.state == states.ACTIVE:
         return True
     found = backings.get(db, mine.reservation_id)
     return mine.span.start <= now and found is not None and found.opened
 
 
-def start(reservation_id: str, now: datetime.datetime) -> None:
+def start(reservation_id: str) -> None:
     """Let the project in. While a service or the database is away ``backing.reconcile`` does.
 
     :raises ServiceRefused, InvalidState: and kept as the reservation's reason.
     """
     try:
-        starting.start(reservation_id, now)
+        backing.open_to_project(reservation_id)
     except (exceptions.ServiceUnavailable, *session.FAILURES) as error:
         LOG.warning("Reservation %s opens later: %s", reservation_id, error)
     except exceptions.WarreError as error:

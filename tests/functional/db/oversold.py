@@ -69,7 +69,7 @@ def _sums(rows: Any, keys: Any, amount: Any) -> dict[Any, int]:
 
 def _spans(row: Any) -> list[tuple[Any, Any]]:
     spans = [(row["start_date"], row["end_date"])]
-    if row["status"] == "UPDATING" and row["claim_start"] is not None:
+    if row["claim_start"] is not None:
         spans.append((row["claim_start"], row["claim_end"]))
     return spans
 

@@ -129,7 +129,7 @@ def check_start(cloud: Cloud, flavor, fault) -> None:
         lease = world.book(world.request(flavor, SPAN, 3))
         cloud.mend()
         getattr(cloud, service).fail(first=n, **fault)
-        outcome(lambda lease=lease: reservations.start(lease.reservation_id, world.NOW))
+        outcome(lambda lease=lease: reservations.start(lease.reservation_id))
         cloud.mend()
         world.set_status(lease, "ACTIVE")
         backing.reconcile()

@@ -10,8 +10,8 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, world
 from warre_blazar import exceptions
-from warre_blazar.db import hosts, session
-from warre_blazar.services import flavors, reservations
+from warre_blazar.db import executions, hosts, session
+from warre_blazar.services import flavors, repair, reservations
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -129,15 +129,56 @@ def test_overlapping_times_count_once(cloud: Cloud):
 
 
 @pytest.mark.parametrize("status", ["PENDING", "ACTIVE", "ERROR"])
-def test_a_promise_ends_with_the_update(flavor, status):
-    """Blazar may fail after the promise: then only the lease's own dates count."""
+def test_promise_that_blazar_did_not_write_counts_until_it_is_old(flavor, status):
+    """Blazar says nothing of an update that failed, or that another update overtook."""
     lease = world.book(world.request(flavor, hours(1, 2)))
     world.set_status(lease, "UPDATING")
     reservations.move(lease.reservation_id, hours(5, 6), world.terms(), world.NOW)
     world.set_status(lease, status)
+    repairer = repair.Repairer(lambda count: 600 * count)
+    for late in (0, 500):
+        world.age_promise(lease, late)
+        repairer.look(world.NOW)
+        with pytest.raises(exceptions.SlotsExhausted):
+            reservations.check(world.request(flavor, hours(5, 6)))
+    world.age_promise(lease, 700)
+    repairer.look(world.NOW)
     reservations.check(world.request(flavor, hours(5, 6)))
     with pytest.raises(exceptions.SlotsExhausted):
         reservations.check(world.request(flavor, hours(1, 2)))
+
+
+def test_second_update_keeps_what_the_first_was_promised(database: sa.Engine, cloud: Cloud):
+    """Blazar lets both in: whichever writes its dates last, nothing else was sold there."""
+    world.add_host(cloud, "a")
+    flavor = world.add_flavor(slots=1)
+    lease = world.book(world.request(flavor, hours(1, 2)))
+    world.set_status(lease, "UPDATING")
+    reservations.move(lease.reservation_id, hours(1, 9), world.terms(), world.NOW)
+    reservations.move(lease.reservation_id, hours(1, 4), world.terms(), world.NOW)
+    # The second ends first, and Blazar lets the lease go on.
+    world.write_dates(lease, hours(1, 4))
+    world.set_status(lease, "PENDING")
+    with pytest.raises(exceptions.SlotsExhausted):
+        reservations.check(world.request(flavor, hours(5, 6)))
+    world.write_dates(lease, hours(1, 9))
+    assert oversold.find(database) == []
+
+
+def test_shrinking_again_gives_up_at_once(flavor):
+    lease = world.move(world.book(world.request(flavor, hours(1, 2))), hours(1, 9))
+    lease = world.move(lease, hours(1, 4))
+    reservations.check(world.request(flavor, hours(5, 6)))
+
+
+def test_lease_that_a_manager_has_claimed_is_not_moved(flavor):
+    lease = world.book(world.request(flavor, hours(1, 2)))
+    with session.writer() as db:
+        executions.beat(db, "manager", "host")
+        executions.claim(db, lease.id, "start", "manager")
+    world.set_status(lease, "UPDATING")
+    with pytest.raises(exceptions.InvalidState, match="being started or ended"):
+        reservations.move(lease.reservation_id, hours(1, 3), world.terms(), world.NOW)
 
 
 @pytest.fixture

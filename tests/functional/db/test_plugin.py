@@ -7,6 +7,7 @@ from blazar import context
 from blazar import exceptions as blazar_exc
 from blazar.db import api as db_api
 from blazar.manager import exceptions as manager_exc
+from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
@@ -22,8 +23,10 @@ SPAN = world.hours(1, 3)
 def plugin(cloud: Cloud):
     """The plugin, in the context of a request, with a host that has room for eight."""
     world.add_host(cloud, "a", vcpus=16, properties={"gpu": "a100"})
+    timeutils.set_time_override(world.NOW)
     with context.BlazarContext(project_id=world.PROJECT, user_id="user"):
         yield flavor_slot.FlavorSlotPlugin()
+    timeutils.clear_time_override()
 
 
 @pytest.fixture
@@ -136,6 +139,7 @@ def test_the_database_away(plugin, flavor, database):
     """A start goes on later; else a refusal that Blazar understands, whatever the driver raises."""
     lease = reserve(plugin, flavor)
     row = resource_id(lease)
+    timeutils.set_time_override(SPAN.end)
     with database.begin() as connection:
         connection.exec_driver_sql("ALTER TABLE warre_backings RENAME TO warre_away")
     try:
@@ -207,6 +211,7 @@ def test_an_update_refused_does_not_cost_the_lease(plugin, flavor, case):
 def test_start_and_end(plugin, flavor, cloud: Cloud):
     lease = reserve(plugin, flavor)
     row = resource_id(lease)
+    timeutils.set_time_override(SPAN.start)
     plugin.on_start(row)
     assert cloud.nova.flavors[backing.nova_flavor(lease.reservation_id)]["access"] == {
         world.PROJECT
@@ -214,6 +219,7 @@ def test_start_and_end(plugin, flavor, cloud: Cloud):
     world.set_status(lease, "ACTIVE")
     cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
     plugin.before_end(row)
+    timeutils.set_time_override(SPAN.end)
     plugin.on_end(row)
     assert cloud.leftovers() == {}
     plugin.on_end(row)
@@ -223,9 +229,41 @@ def test_start_and_end(plugin, flavor, cloud: Cloud):
 
 def test_a_start_that_is_refused(plugin, flavor, cloud: Cloud):
     lease = reserve(plugin, flavor)
+    timeutils.set_time_override(SPAN.start)
     cloud.nova.fail(match="action", status=403)
     with pytest.raises(errors.WarreServiceRefused):
         plugin.on_start(resource_id(lease))
+
+
+MINUTE = datetime.timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("event", ["on_start", "on_end"])
+def test_event_before_its_time_does_nothing(plugin, flavor, cloud: Cloud, event):
+    """A client's own event, or one that Blazar read before the lease was changed."""
+    lease = reserve(plugin, flavor)
+    due = SPAN.start
+    if event == "on_end":
+        due = SPAN.end
+        timeutils.set_time_override(SPAN.start)
+        plugin.on_start(resource_id(lease))
+        world.set_status(lease, "ACTIVE")
+    timeutils.set_time_override(due - MINUTE)
+    requests = [len(service.requests) for service in cloud.services]
+    with pytest.raises(errors.TooEarly) as early:
+        getattr(plugin, event)(resource_id(lease))
+    # Any exception of Blazar's would set the reservation to ERROR.
+    assert not isinstance(early.value, blazar_exc.BlazarException)
+    assert requests == [len(service.requests) for service in cloud.services]
+    timeutils.set_time_override(due)
+    getattr(plugin, event)(resource_id(lease))
+
+
+def test_deletion_before_the_end_is_done(plugin, flavor, cloud: Cloud):
+    lease = reserve(plugin, flavor)
+    world.set_status(lease, "DELETING")
+    plugin.on_end(resource_id(lease))
+    assert cloud.is_clean()
 
 
 def test_the_monitor_cleans_up(plugin, flavor, cloud: Cloud):

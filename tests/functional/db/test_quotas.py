@@ -16,7 +16,7 @@ from warre_blazar.db import quotas as stored
 from warre_blazar.db import session
 from warre_blazar.domain import states
 from warre_blazar.domain.quota import Amount
-from warre_blazar.services import quotas, reservations
+from warre_blazar.services import quotas, repair, reservations
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -82,7 +82,7 @@ def test_an_extension_asks_for_what_it_adds_and_shortening_gives_it_back(cloud: 
     assert held() == Amount(1, 5)
 
 
-def test_what_was_promised_counts_while_the_lease_is_updating(cloud: Cloud, flavor):
+def test_promise_counts_until_it_is_dropped(cloud: Cloud, flavor):
     limit(cloud, reservation=9, hours=6)
     lease = world.book(wish(flavor))
     db_api.lease_update(lease.id, {"status": "UPDATING"})
@@ -97,6 +97,9 @@ def test_what_was_promised_counts_while_the_lease_is_updating(cloud: Cloud, flav
     )
     assert held() == Amount(1, 6)
     db_api.lease_update(lease.id, {"status": "PENDING"})
+    assert held() == Amount(1, 6)
+    world.age_promise(lease, 9999)
+    repair.Repairer(lambda _: 600).look(world.NOW)
     assert held() == Amount(1, 2)
 
 

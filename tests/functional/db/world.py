@@ -3,18 +3,23 @@
 import dataclasses
 import datetime
 import itertools
+import time
+from collections.abc import Callable
 from typing import Any
 
+import sqlalchemy as sa
 from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from warre_blazar import exceptions
+from warre_blazar.db import functions, session, tables
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services import flavors, quotas, reservations
 
 #: The present of these tests.
 NOW = datetime.datetime(2100, 1, 1)
+LONG_AGO = datetime.datetime(2000, 1, 1)
 PROJECT = "project-alpha"
 NO_CLEANING = datetime.timedelta(0)
 #: Counts as it does unless configured otherwise, and refuses nothing.
@@ -154,9 +159,9 @@ def settle(lease: Lease, resource_id: str | None, status: str = "PENDING") -> No
     """The rest of what Blazar writes, once the plugin has done its part."""
     db_api.reservation_update(lease.reservation_id, {"resource_id": resource_id})
     times = {"start_lease": lease.span.start, "end_lease": lease.span.end}
-    for event, time in times.items():
+    for event, due in times.items():
         db_api.event_create(
-            {"lease_id": lease.id, "event_type": event, "time": time, "status": "UNDONE"}
+            {"lease_id": lease.id, "event_type": event, "time": due, "status": "UNDONE"}
         )
     set_status(lease, status)
 
@@ -217,7 +222,7 @@ def set_event(lease: Lease, event_type: str, to: str) -> None:
 def begin(lease: Lease) -> None:
     """A lease's start, as Blazar does it."""
     set_status(lease, "STARTING")
-    reservations.start(lease.reservation_id, lease.span.start)
+    reservations.start(lease.reservation_id)
     set_status(lease, "ACTIVE")
 
 
@@ -249,11 +254,11 @@ def move(
 
 def write_dates(lease: Lease, span: Span) -> None:
     """A lease's new dates, its events too."""
-    for kind, time in (("start_lease", span.start), ("end_lease", span.end)):
+    for kind, due in (("start_lease", span.start), ("end_lease", span.end)):
         event = db_api.event_get_first_sorted_by_filters(
             "lease_id", "asc", {"lease_id": lease.id, "event_type": kind}
         )
-        db_api.event_update(event["id"], {"time": time})
+        db_api.event_update(event["id"], {"time": due})
     db_api.lease_update(lease.id, {"start_date": span.start, "end_date": span.end})
 
 
@@ -300,3 +305,20 @@ def add_stock(
         )
     settle(lease, made["id"])
     return lease
+
+
+def age_promise(lease: Lease, seconds: int) -> None:
+    """Let a reservation have been promised a time so long ago, by the database's clock."""
+    with session.writer() as db:
+        now = db.execute(sa.select(functions.utc_now())).scalar_one()
+        then = now - datetime.timedelta(seconds=seconds)
+        mine = tables.bookings.c.reservation_id == lease.reservation_id
+        db.execute(tables.bookings.update().where(mine).values(promised_at=then))
+
+
+def until(probe: Callable[[], bool], seconds: float = 120) -> None:
+    """Wait until something that has to happen has happened."""
+    deadline = time.monotonic() + seconds
+    while not probe():
+        assert time.monotonic() < deadline, f"waited {seconds} s"
+        time.sleep(0.05)

@@ -1,0 +1,68 @@
+"""Managers of a test: our executor, without the threads that Blazar's process has."""
+
+import datetime
+from concurrent import futures
+from typing import Any
+
+from blazar.db import api as db_api
+from oslo_utils import timeutils
+
+from tests.functional.db import world
+from warre_blazar.services.executor import Executor
+
+
+class Outside:
+    """Who is told what happens to leases."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+
+    def ending(self, lease: Any) -> None:
+        self.told.append((lease["id"], "on_end"))
+
+    def tell(self, lease: Any, event: str) -> None:
+        self.told.append((lease["id"], event))
+
+
+class Inline(futures.Executor):
+    """Does at once what is submitted."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> futures.Future[Any]:
+        done: futures.Future[Any] = futures.Future()
+        done.set_result(fn(*args, **kwargs))
+        return done
+
+
+class Manager:
+    """A manager's executor, without threads of its own."""
+
+    def __init__(self, pool: futures.Executor | None = None) -> None:
+        self.outside = Outside()
+        inline = Inline()
+        self.executor = Executor("host", self.outside, lambda: 5.0, pool or inline, inline)
+
+    def run(self, now: datetime.datetime) -> None:
+        """What the periodic threads do in a second."""
+        timeutils.set_time_override(now)
+        try:
+            self.executor.beat()
+            self.executor.claim(now)
+            self.executor.begin_due(now)
+        finally:
+            timeutils.clear_time_override()
+
+
+def state(lease: world.Lease) -> tuple[str, str, str, str] | None:
+    """Lease, start event, end event, reservation."""
+    row = db_api.lease_get(lease.id)
+    if row is None:
+        return None
+    events = {e["event_type"]: e["status"] for e in row["events"]}
+    (reservation,) = row["reservations"]
+    return row["status"], events["start_lease"], events["end_lease"], reservation["status"]
+
+
+WAITING = ("PENDING", "UNDONE", "UNDONE", "pending")
+RUNNING = ("ACTIVE", "DONE", "UNDONE", "active")
+OVER = ("TERMINATED", "DONE", "DONE", "deleted")
+FAILED = ("ERROR", "ERROR", "UNDONE", "error")

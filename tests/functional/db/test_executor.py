@@ -1,0 +1,379 @@
+"""Our own execution of starts, ends and deletions: what is due, on time, once, whatever fails."""
+
+import datetime
+import threading
+from concurrent import futures
+from typing import Any
+
+import pytest
+from blazar.db import api as db_api
+from blazar.manager import service as manager_service
+from oslo_utils import timeutils
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import world
+from tests.functional.db.managers import FAILED, OVER, RUNNING, WAITING, Inline, Manager, state
+from warre_blazar.db import executions, leases, session
+from warre_blazar.domain.executions import ATTEMPTS, DELETE, LEAD, START
+from warre_blazar.services import backing, reservations
+from warre_blazar.services.repair import Repairer
+
+pytestmark = pytest.mark.usefixtures("database")
+
+SPAN = world.hours(1, 3)
+SECOND = datetime.timedelta(seconds=1)
+
+
+@pytest.fixture
+def manager() -> Manager:
+    return Manager()
+
+
+@pytest.fixture
+def lease(cloud: Cloud) -> world.Lease:
+    world.add_host(cloud, "a")
+    return world.book(world.request(world.add_flavor(), SPAN))
+
+
+def access(cloud: Cloud, lease: world.Lease) -> set[str]:
+    return cloud.nova.flavors[backing.nova_flavor(lease.reservation_id)]["access"]
+
+
+def test_life_of_a_lease(manager: Manager, cloud: Cloud, lease: world.Lease):
+    manager.run(SPAN.start - LEAD[START] - SECOND)
+    assert state(lease) == WAITING
+    # Claimed and prepared; the project can't use it.
+    manager.run(SPAN.start - SECOND)
+    assert state(lease) == ("STARTING", "IN_PROGRESS", "UNDONE", "pending")
+    assert cloud.placement.offered()
+    assert access(cloud, lease) == set()
+    manager.run(SPAN.start)
+    assert state(lease) == RUNNING
+    assert access(cloud, lease) == {world.PROJECT}
+    cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    manager.run(SPAN.end - SECOND)
+    assert len(cloud.nova.servers) == 1
+    manager.run(SPAN.end)
+    assert state(lease) == OVER
+    assert cloud.is_clean()
+    told = [what for _, what in manager.outside.told]
+    assert told == ["event.start_lease", "on_end", "event.end_lease"]
+    before = len(cloud.nova.requests)
+    manager.run(SPAN.end + SECOND)
+    assert len(cloud.nova.requests) == before
+
+
+def test_blazars_executor_finds_nothing_due(manager: Manager, lease: world.Lease, monkeypatch):
+    """What is due was claimed before; Blazar leaves leases in other than stable statuses alone."""
+    blazars = object.__new__(manager_service.ManagerService)
+    executed: list[str] = []
+    monkeypatch.setattr(
+        blazars, "start_lease", lambda **event: executed.append(event["lease_id"]), raising=False
+    )
+    manager.run(SPAN.start - SECOND)
+    timeutils.set_time_override(SPAN.start)
+    try:
+        blazars._process_events()
+    finally:
+        timeutils.clear_time_override()
+    assert executed == []
+
+
+def test_start_that_was_moved_is_not_executed(manager: Manager, lease: world.Lease):
+    """A client's own event, or one that was read before the lease was moved."""
+    moved = world.hours(2, 3)
+    world.move(lease, moved)
+    event = start_event(lease)
+    db_api.event_update(event["id"], {"time": SPAN.start})
+    manager.run(SPAN.start)
+    assert state(lease) == WAITING
+
+
+def start_event(lease: world.Lease):
+    found = {"lease_id": lease.id, "event_type": "start_lease"}
+    return db_api.event_get_first_sorted_by_filters("lease_id", "asc", found)
+
+
+def test_lease_with_other_types_is_left_to_blazar(manager: Manager, lease: world.Lease):
+    db_api.reservation_create(
+        {"lease_id": lease.id, "resource_type": "physical:host", "status": "pending"}
+    )
+    manager.run(SPAN.start)
+    assert db_api.lease_get(lease.id)["status"] == "PENDING"
+
+
+def test_start_waits_for_the_end_before_it(cloud: Cloud):
+    """On the same host, until the servers of the one before are gone; for a while."""
+    world.add_host(cloud, "a")
+    flavor = world.add_flavor()
+    first = world.book(world.request(flavor, SPAN))
+    second = world.book(world.request(flavor, world.hours(3, 5)))
+    manager = Manager()
+    manager.run(SPAN.start)
+    executed: list[Any] = []
+    held = Manager(pool=Held(executed))
+    held.run(SPAN.end)
+    assert [claimed.lease.id for claimed in pending(executed)] == [second.id, first.id]
+    prepare, args = executed.pop(0)
+    prepare(*args)
+    # The end is under way: the start, though prepared, isn't begun.
+    held.run(SPAN.end + SECOND)
+    assert [claimed.lease.id for claimed in pending(executed)] == [first.id]
+    do_all(executed)
+    held.run(SPAN.end + SECOND)
+    do_all(executed)
+    assert (state(first), state(second)) == (OVER, RUNNING)
+
+
+class Held(futures.Executor):
+    """Keeps what is submitted until it is told to do it."""
+
+    def __init__(self, jobs: list[Any]) -> None:
+        self._jobs = jobs
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> futures.Future[Any]:
+        self._jobs.append((fn, args))
+        return futures.Future()
+
+
+def pending(jobs: list[Any]) -> list[Any]:
+    return [args[1] for _, args in jobs]
+
+
+def do_all(jobs: list[Any]) -> None:
+    while jobs:
+        function, args = jobs.pop(0)
+        function(*args)
+
+
+def test_refused_start_is_tried_again_and_then_failed(
+    manager: Manager, cloud: Cloud, lease: world.Lease
+):
+    cloud.nova.fail(match="action", status=403)
+    now = SPAN.start
+    for attempt in range(1, ATTEMPTS):
+        manager.run(now)
+        assert state(lease) == WAITING, attempt
+        # Blazar's executor must not take it meanwhile.
+        assert now < start_event(lease)["time"] <= now + leases.LONGEST_PAUSE
+        now = start_event(lease)["time"]
+    manager.run(now)
+    assert state(lease) == FAILED
+    found, _ = reservations.get(lease.reservation_id, None)
+    assert found.status_reason
+    assert manager.outside.told == []
+    cloud.mend()
+    manager.run(SPAN.end)
+    assert state(lease) == OVER
+    assert cloud.is_clean()
+
+
+def test_start_tried_again_can_be_changed_and_deleted_meanwhile(
+    manager: Manager, cloud: Cloud, lease: world.Lease
+):
+    cloud.nova.fail(match="action", status=403)
+    manager.run(SPAN.start)
+    cloud.mend()
+    moved = world.move(lease, world.hours(1, 4))
+    manager.run(start_event(lease)["time"])
+    assert state(moved) == RUNNING
+
+
+def test_lease_that_never_started_ends(manager: Manager, cloud: Cloud, lease: world.Lease):
+    """All managers were away for all its time."""
+    manager.run(SPAN.end + SECOND)
+    assert state(lease) == OVER
+    assert cloud.is_clean()
+
+
+def test_nova_away_at_the_start(manager: Manager, cloud: Cloud, lease: world.Lease):
+    cloud.nova.stop()
+    manager.run(SPAN.start)
+    assert state(lease) == RUNNING
+    cloud.nova.start()
+    backing.reconcile()
+    assert access(cloud, lease) == {world.PROJECT}
+
+
+def test_two_managers_do_it_once(cloud: Cloud, lease: world.Lease):
+    first, second = Manager(), Manager()
+    first.run(SPAN.start - SECOND)
+    second.run(SPAN.start)
+    assert state(lease) == ("STARTING", "IN_PROGRESS", "UNDONE", "pending")
+    first.run(SPAN.start)
+    assert state(lease) == RUNNING
+    assert (len(first.outside.told), len(second.outside.told)) == (1, 0)
+
+
+def die(manager: Manager) -> None:
+    """Let a manager's heart have stopped long ago."""
+    with session.writer() as db:
+        mine = executions.managers.c.id == manager.executor.manager_id
+        db.execute(executions.managers.update().where(mine).values(heartbeat=world.LONG_AGO))
+
+
+@pytest.mark.parametrize("action", ["start", "end"])
+def test_what_a_dead_manager_had_claimed_is_done_by_another(
+    cloud: Cloud, lease: world.Lease, action: str
+):
+    survivor, dead = Manager(), Manager(pool=Held([]))
+    due, done = SPAN.start, RUNNING
+    if action == "end":
+        survivor.run(SPAN.start)
+        due, done = SPAN.end, OVER
+    dead.run(due - SECOND)
+    assert state(lease)[0] == ("STARTING" if action == "start" else "TERMINATING")
+    repairer = Repairer(lambda _: 9999)
+    repairer.look(due)
+    survivor.run(due)
+    assert state(lease)[0] in ("STARTING", "TERMINATING")
+    die(dead)
+    repairer.look(due)
+    survivor.run(due)
+    assert state(lease) == done
+
+
+def test_manager_that_comes_back_finds_its_claim_gone(cloud: Cloud, lease: world.Lease):
+    """One that was stopped for long, with a start in its hands that another has done since."""
+    jobs: list[Any] = []
+    slow, other = Manager(pool=Held(jobs)), Manager()
+    slow.run(SPAN.start - SECOND)
+    do_all(jobs)
+    slow.run(SPAN.start)
+    assert jobs
+    die(slow)
+    Repairer(lambda _: 9999).look(SPAN.start)
+    other.run(SPAN.start)
+    other.run(SPAN.end)
+    assert state(lease) == OVER
+    do_all(jobs)
+    assert state(lease) == OVER
+    assert slow.outside.told == []
+    backing.reconcile()
+    assert cloud.is_clean()
+
+
+def test_claim_without_a_thread_is_given_back(cloud: Cloud, lease: world.Lease):
+    """The database was away when what was claimed should have been written."""
+    manager = Manager(pool=Failing())
+    manager.run(SPAN.start)
+    assert state(lease)[0] == "STARTING"
+    manager.executor._pool = Inline()
+    manager.run(SPAN.start + SECOND)
+    assert state(lease)[0] == "STARTING"
+    # Given back, and claimed again for another attempt, which comes after a pause.
+    assert start_event(lease)["time"] > SPAN.start + SECOND
+    manager.run(start_event(lease)["time"])
+    assert state(lease) == RUNNING
+
+
+class Failing(futures.Executor):
+    """Every job fails as with the database away."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> futures.Future[Any]:
+        guarded, (_step, claimed) = fn, args
+
+        def fail(_: Any) -> None:
+            raise session.FAILURES[0]
+
+        guarded(fail, claimed)
+        return futures.Future()
+
+
+@pytest.mark.parametrize("status", ["UPDATING", "DELETING"])
+def test_blazar_got_in_first(manager: Manager, lease: world.Lease, status: str):
+    world.set_status(lease, status)
+    manager.run(SPAN.start)
+    assert state(lease)[0] == status
+
+
+def test_status_that_blazar_writes_over_a_claim_is_settled(
+    manager: Manager, cloud: Cloud, lease: world.Lease
+):
+    """Blazar read PENDING, and writes UPDATING over our STARTING; then it is refused."""
+    manager.run(SPAN.start - SECOND)
+    world.set_status(lease, "UPDATING")
+    manager.run(SPAN.start)
+    assert state(lease) == ("UPDATING", "DONE", "UNDONE", "active")
+    db_api.lease_update(lease.id, {"status": "PENDING"})
+    repairer = Repairer(lambda _: 9999, clock=iter(range(0, 1000, 10)).__next__)
+    for _ in range(2):
+        repairer.look(SPAN.start, thorough=True)
+    assert state(lease) == RUNNING
+
+
+def test_requested_deletion(manager: Manager, cloud: Cloud, lease: world.Lease):
+    manager.run(SPAN.start)
+    cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    with session.writer() as db:
+        executions.request(db, lease.id, DELETE)
+    manager.run(SPAN.start + SECOND)
+    assert state(lease) is None
+    assert cloud.is_clean()
+    assert manager.outside.told[-2:] == [(lease.id, "on_end"), (lease.id, "delete")]
+
+
+def test_reminder_before_the_end(manager: Manager, lease: world.Lease):
+    reminder = {"event_type": "before_end_lease", "time": SPAN.end - SECOND, "status": "UNDONE"}
+    made = db_api.event_create({"lease_id": lease.id, **reminder})
+    manager.run(SPAN.start)
+    manager.run(SPAN.end - 5 * SECOND)
+    assert db_api.event_get(made["id"])["status"] == "UNDONE"
+    manager.run(SPAN.end - SECOND)
+    assert db_api.event_get(made["id"])["status"] == "DONE"
+    assert manager.outside.told[-1] == (lease.id, "event.before_end_lease")
+
+
+def test_servers_that_stay_do_not_keep_the_next_one_out_for_good(cloud: Cloud):
+    world.add_host(cloud, "a")
+    flavor = world.add_flavor()
+    first = world.book(world.request(flavor, SPAN))
+    second = world.book(world.request(flavor, world.hours(3, 5)))
+    manager = Manager()
+    manager.run(SPAN.start)
+    # The end is claimed by a manager that never comes to it.
+    world.set_status(first, "TERMINATING")
+    world.set_event(first, "end_lease", "IN_PROGRESS")
+    with session.writer() as db:
+        executions.beat(db, "stuck", "host")
+        executions.claim(db, first.id, "end", "stuck")
+    manager.run(SPAN.end)
+    assert (state(first)[0], state(second)[0]) == ("TERMINATING", "STARTING")
+    manager.run(SPAN.end + datetime.timedelta(seconds=11))
+    assert state(second) == RUNNING
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgresql"], indirect=True, scope="module")
+def test_many_at_once_with_three_managers(cloud: Cloud):
+    """Each start and end takes effect once, in threads."""
+    world.add_host(cloud, "a", vcpus=999, memory_mb=9999999, disk_gb=99999)
+    flavor = world.add_flavor(slots=40)
+    made = [world.book(world.request(flavor, SPAN)) for _ in range(20)]
+    with futures.ThreadPoolExecutor(12) as pool:
+        managers = [Manager(pool) for _ in range(3)]
+        for now, done in ((SPAN.start, RUNNING), (SPAN.end, OVER)):
+            timeutils.set_time_override(now)
+            stop = threading.Event()
+            rounds = [threading.Thread(target=_keep, args=(m, now, stop)) for m in managers]
+            for thread in rounds:
+                thread.start()
+            try:
+                world.until(lambda done=done: all(state(lease) == done for lease in made))
+            finally:
+                stop.set()
+                for thread in rounds:
+                    thread.join()
+    timeutils.clear_time_override()
+    told = [what for manager in managers for what in manager.outside.told]
+    assert sorted(told) == sorted(
+        (lease.id, what)
+        for lease in made
+        for what in ("event.start_lease", "on_end", "event.end_lease")
+    )
+
+
+def _keep(manager: Manager, now: datetime.datetime, stop: threading.Event) -> None:
+    while not stop.wait(0.05):
+        manager.executor.beat()
+        manager.executor.claim(now)
+        manager.executor.begin_due(now)

@@ -1,0 +1,353 @@
+"""Leases that contradict themselves lead on again: real rows, and what managers make of them."""
+
+import datetime
+import itertools
+import random
+
+import pytest
+import sqlalchemy as sa
+from blazar.db import api as db_api
+from blazar.db.sqlalchemy import models
+from oslo_utils import timeutils
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import oversold, world
+from tests.functional.db.managers import OVER, RUNNING, WAITING, Manager, state
+from warre_blazar.db import hosts, leases, session
+from warre_blazar.domain import lease_states
+from warre_blazar.domain.lease_states import Age
+from warre_blazar.services import backing, repair
+from warre_blazar.services.repair import QUIET, Repairer
+
+pytestmark = pytest.mark.usefixtures("database")
+
+SPAN = world.hours(1, 3)
+BEFORE, DURING, AFTER = world.NOW, world.hours(2, 3).start, world.hours(4, 5).start
+SECOND = datetime.timedelta(seconds=1)
+STUCK = 600.0
+
+
+class Clock:
+    """A manager's own clock, which a test sets."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+class Keeper:
+    """A manager's repairer, with the executors that do what it requests."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.repairer = Repairer(lambda count: STUCK * count, self.clock)
+        self.manager = Manager()
+
+    def look(self, now: datetime.datetime, after: float) -> None:
+        """Look when a lease was first seen, and again after so many seconds."""
+        self.repairer.look(now, thorough=True)
+        self.clock.seconds += after
+        self.repairer.look(now, thorough=True)
+        self.manager.run(now)
+
+
+@pytest.fixture
+def keeper() -> Keeper:
+    return Keeper()
+
+
+@pytest.fixture
+def lease(cloud: Cloud) -> world.Lease:
+    world.add_host(cloud, "a")
+    return world.book(world.request(world.add_flavor(), SPAN))
+
+
+def running(lease: world.Lease) -> world.Lease:
+    world.begin(lease)
+    world.set_event(lease, "start_lease", "DONE")
+    return lease
+
+
+def add_stock_reservation(lease: world.Lease) -> None:
+    values = {"lease_id": lease.id, "resource_type": "physical:host", "status": "pending"}
+    db_api.reservation_create(values)
+
+
+@pytest.mark.parametrize("status", ["CREATING", "DELETING"])
+def test_lease_that_nobody_makes_or_deletes_any_more_goes(
+    keeper: Keeper, cloud: Cloud, lease: world.Lease, status: str
+):
+    world.set_status(lease, status)
+    keeper.look(BEFORE, STUCK - 1)
+    assert state(lease) is not None
+    keeper.look(BEFORE, STUCK)
+    assert state(lease) is None
+    assert cloud.is_clean()
+    # Outside accounting is closed, and whoever listens is told.
+    assert [what for _, what in keeper.manager.outside.told] == ["on_end", "delete"]
+
+
+def test_lease_whose_manager_died_before_its_first_reservation_goes(
+    keeper: Keeper, lease: world.Lease
+):
+    db_api.reservation_destroy(lease.reservation_id)
+    world.set_status(lease, "CREATING")
+    keeper.look(BEFORE, STUCK)
+    assert db_api.lease_get(lease.id) is None
+
+
+def test_clocks_of_other_machines_do_not_matter(keeper: Keeper, lease: world.Lease):
+    """A lease is being made whose manager's clock is an hour slow."""
+    world.set_status(lease, "CREATING")
+    db_api.lease_update(lease.id, {"updated_at": world.LONG_AGO})
+    keeper.look(BEFORE, QUIET)
+    assert state(lease) is not None
+
+
+def test_patience_grows_with_the_lease(keeper: Keeper, lease: world.Lease):
+    """Many reservations take long to make."""
+    add_stock_reservation(lease)
+    world.set_status(lease, "DELETING")
+    keeper.look(BEFORE, STUCK * 1.5)
+    assert db_api.lease_get(lease.id)["status"] == "DELETING"
+    keeper.look(BEFORE, STUCK)
+    # With reservations of other types it isn't removed, but can be deleted again.
+    assert db_api.lease_get(lease.id)["status"] == "ERROR"
+
+
+@pytest.mark.parametrize("before", ["PENDING", "ACTIVE"])
+@pytest.mark.parametrize(("left", "after"), [("ERROR", QUIET), ("UPDATING", STUCK)])
+def test_lease_whose_update_was_interrupted_goes_on(
+    keeper: Keeper, lease: world.Lease, before: str, left: str, after: float
+):
+    if before == "ACTIVE":
+        running(lease)
+    world.write_dates(lease, world.hours(1, 9))
+    db_api.lease_update(lease.id, {"end_date": lease.span.end, "status": left})
+    keeper.look(BEFORE, after - 1)
+    assert state(lease)[0] == left
+    keeper.look(BEFORE, after)
+    assert state(lease)[0] == before
+    assert event_times(lease) == [lease.span.start, lease.span.end]
+
+
+def event_times(lease: world.Lease) -> list[datetime.datetime]:
+    found = db_api.event_get_all_sorted_by_filters("time", "asc", {"lease_id": lease.id})
+    return sorted(event["time"] for event in found)
+
+
+def test_deletion_that_failed_at_keystone_leaves_a_way_out(
+    keeper: Keeper, cloud: Cloud, lease: world.Lease
+):
+    """Blazar takes the end event before it opens the trust, and then leaves both."""
+    running(lease)
+    cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    world.set_event(lease, "end_lease", "IN_PROGRESS")
+    db_api.lease_update(lease.id, {"status": "ERROR"})
+    keeper.look(DURING, QUIET)
+    assert state(lease) == RUNNING
+    keeper.manager.run(SPAN.end)
+    assert state(lease) == OVER
+    assert cloud.is_clean()
+
+
+def test_end_of_which_that_is_left_is_done(keeper: Keeper, cloud: Cloud, lease: world.Lease):
+    running(lease)
+    world.set_event(lease, "end_lease", "IN_PROGRESS")
+    db_api.lease_update(lease.id, {"status": "ERROR"})
+    keeper.look(AFTER, QUIET)
+    assert state(lease) == OVER
+
+
+@pytest.mark.parametrize("event", ["ERROR", "IN_PROGRESS", "UNDONE"])
+def test_start_event_that_another_manager_wrote_over(
+    keeper: Keeper, lease: world.Lease, event: str
+):
+    """Blazar's executor works through a list that it read before."""
+    running(lease)
+    world.set_event(lease, "start_lease", event)
+    keeper.look(DURING, QUIET)
+    assert state(lease) == RUNNING
+
+
+@pytest.mark.parametrize(
+    ("event", "left", "after"),
+    [
+        ("IN_PROGRESS", "PENDING", QUIET),
+        ("ERROR", "ERROR", QUIET),
+        ("ERROR", "PENDING", QUIET),
+        ("IN_PROGRESS", "STARTING", STUCK),
+    ],
+)
+def test_start_that_was_taken_and_not_done_is_done(
+    keeper: Keeper, lease: world.Lease, event: str, left: str, after: float
+):
+    world.set_event(lease, "start_lease", event)
+    db_api.lease_update(lease.id, {"status": left})
+    keeper.look(DURING, after)
+    assert state(lease) == RUNNING
+
+
+def test_other_leases_events_delay_nothing(keeper: Keeper, lease: world.Lease):
+    """However busy the cloud is: what counts is this lease."""
+    another = world.book(world.request(world.add_flavor(), world.hours(1, 3)))
+    world.set_event(lease, "start_lease", "IN_PROGRESS")
+    for status in itertools.islice(itertools.cycle(["DONE", "UNDONE"]), 5):
+        db_api.event_create(
+            {"lease_id": another.id, "event_type": "before_end_lease", "status": status}
+        )
+        keeper.repairer.look(DURING)
+        keeper.clock.seconds += QUIET
+    assert state(lease) == WAITING
+
+
+def test_lease_that_never_started_ends(keeper: Keeper, cloud: Cloud, lease: world.Lease):
+    """Its start failed for all its time, and Blazar won't end what didn't start."""
+    world.set_event(lease, "start_lease", "ERROR")
+    world.set_event(lease, "end_lease", "ERROR")
+    db_api.lease_update(lease.id, {"status": "ERROR"})
+    keeper.look(AFTER, QUIET)
+    assert state(lease) == OVER
+    assert cloud.is_clean()
+
+
+def test_half_done_deletion_is_finished(keeper: Keeper, cloud: Cloud, lease: world.Lease):
+    """The hosts were given up, and then the database was away."""
+    running(lease)
+    with session.writer() as db:
+        hosts.release(db, lease.reservation_id)
+    db_api.lease_update(lease.id, {"status": "ERROR"})
+    keeper.look(DURING, QUIET)
+    assert state(lease) == OVER
+    assert cloud.is_clean()
+
+
+def test_mixed_lease_goes_on_after_an_interrupted_update(keeper: Keeper, lease: world.Lease):
+    add_stock_reservation(lease)
+    db_api.lease_update(lease.id, {"status": "UPDATING"})
+    keeper.look(BEFORE, 2 * STUCK)
+    assert db_api.lease_get(lease.id)["status"] == "PENDING"
+
+
+def test_mixed_lease_whose_start_was_interrupted_can_be_deleted(keeper: Keeper, lease: world.Lease):
+    """Stock plugins can't repeat what they did."""
+    add_stock_reservation(lease)
+    world.set_event(lease, "start_lease", "IN_PROGRESS")
+    db_api.lease_update(lease.id, {"status": "STARTING"})
+    keeper.look(DURING, 2 * STUCK)
+    row = db_api.lease_get(lease.id)
+    assert row["status"] == "ERROR"
+    assert "IN_PROGRESS" not in {event["status"] for event in row["events"]}
+
+
+class TestEvents:
+    """What clients write into events, or lose."""
+
+    def test_orphan_is_removed_of_whatever_lease(self, keeper: Keeper, lease: world.Lease):
+        for event in db_api.event_get_all():
+            db_api.event_update(event["id"], {"lease_id": None})
+        keeper.repairer.look(BEFORE)
+        assert db_api.event_get_all() == []
+        assert keeper.repairer.counts["orphan events"] == 2
+
+    @pytest.mark.parametrize("missing", ["start_lease", "end_lease", "both"])
+    def test_missing_one_is_made(self, keeper: Keeper, lease: world.Lease, missing: str):
+        for event in db_api.event_get_all():
+            if missing in (event["event_type"], "both"):
+                db_api.event_destroy(event["id"])
+        keeper.look(BEFORE, QUIET)
+        assert state(lease) == WAITING
+        assert event_times(lease) == [SPAN.start, SPAN.end]
+
+    @pytest.mark.parametrize("foreign", ["start_lease", "end_lease", "delete_lease", "nonesuch"])
+    def test_foreign_one_is_removed(self, keeper: Keeper, lease: world.Lease, foreign: str):
+        made = {"event_type": foreign, "time": BEFORE, "status": "DONE"}
+        db_api.event_create({"lease_id": lease.id, **made})
+        keeper.look(BEFORE, QUIET)
+        assert state(lease) == WAITING
+        assert event_times(lease) == [SPAN.start, SPAN.end]
+
+    def test_lease_without_events_that_is_stuck(self, keeper: Keeper, lease: world.Lease):
+        """Hole 1: an update with an empty list of events, written though it failed."""
+        running(lease)
+        for event in db_api.event_get_all():
+            db_api.event_update(event["id"], {"lease_id": None})
+        db_api.lease_update(lease.id, {"status": "UPDATING"})
+        keeper.look(DURING, STUCK)
+        assert state(lease) == RUNNING
+        keeper.manager.run(SPAN.end)
+        assert state(lease) == OVER
+
+    def test_moved_one_comes_back(self, keeper: Keeper, lease: world.Lease):
+        world.write_dates(lease, world.hours(0, 1))
+        db_api.lease_update(lease.id, {"start_date": lease.span.start, "end_date": lease.span.end})
+        keeper.look(BEFORE, QUIET)
+        assert event_times(lease) == [SPAN.start, SPAN.end]
+
+
+def test_settling_at_once(lease: world.Lease):
+    """Who knows that nobody works on a lease needn't wait."""
+    db_api.lease_update(lease.id, {"status": "ERROR"})
+    assert repair.settle(lease.id, BEFORE) == "PENDING"
+    assert state(lease) == WAITING
+    assert repair.settle("nonesuch", BEFORE) is None
+
+
+STATUSES = (*lease_states.TRANSITIONAL, *lease_states.STABLE)
+EVENT_STATUSES = (None, "UNDONE", "IN_PROGRESS", "DONE", "ERROR")
+RESERVATION_STATUSES = ("pending", "active", "error", "deleted")
+
+
+def scramble(lease: world.Lease, rng: random.Random) -> None:
+    """Any state that rows can have."""
+    table = models.Event.__table__
+    with session.writer() as db:
+        for kind in ("start_lease", "end_lease"):
+            mine = (table.c.lease_id == lease.id, table.c.event_type == kind)
+            status = rng.choice(EVENT_STATUSES)
+            if status is None:
+                db.execute(table.delete().where(*mine))
+            else:
+                db.execute(table.update().where(*mine).values(status=status))
+        if rng.random() < 0.3:
+            hosts.release(db, lease.reservation_id)
+    if rng.random() < 0.2:
+        backing.remove(lease.reservation_id, 0)
+    db_api.reservation_update(lease.reservation_id, {"status": rng.choice(RESERVATION_STATUSES)})
+    db_api.lease_update(lease.id, {"status": rng.choice(STATUSES)})
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("now", [BEFORE, DURING, AFTER], ids=["before", "during", "after"])
+def test_any_rows_come_to_rest(
+    database: sa.Engine, cloud: Cloud, seed: int, now: datetime.datetime
+):
+    """As the table of states says it by itself, with real rows and a cloud."""
+    rng = random.Random(seed)
+    world.add_host(cloud, "a", vcpus=999, memory_mb=999999, disk_gb=99999)
+    flavor = world.add_flavor(slots=30)
+    made = [world.book(world.request(flavor, SPAN)) for _ in range(30)]
+    for lease in made:
+        scramble(lease, rng)
+    keeper = Keeper()
+    for _ in range(4):
+        keeper.look(now, STUCK)
+    timeutils.set_time_override(now)
+    for _ in range(3):
+        backing.reconcile()
+    timeutils.clear_time_override()
+    with session.reader() as db:
+        left = leases.read(db, [lease.id for lease in made])
+    for lease in left:
+        assert lease_states.is_at_rest(lease.state(now, Age.STUCK)), lease
+        assert lease.status not in lease_states.TRANSITIONAL
+        if now == AFTER:
+            assert lease.status == "TERMINATED"
+    assert oversold.find(database) == []
+    # Nova has what live reservations need, and nothing of others.
+    live = {r.id for lease in left for r in lease.reservations if r.status != "deleted"}
+    assert {a["name"] for a in cloud.nova.aggregates.values()} <= live
+    if now == AFTER:
+        assert cloud.is_clean()

@@ -1,0 +1,192 @@
+"""Every state that a lease can be in leads, in a few looks, to one that contradicts itself nowhere.
+
+The states are all combinations of what Blazar and this package keep of a lease. Between two looks
+Blazar and our executor do what they do with such a lease; both are written here anew.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from warre_blazar.domain import lease_states
+from warre_blazar.domain.lease_states import (
+    MISSING,
+    STABLE,
+    TRANSITIONAL,
+    Action,
+    Age,
+    Claim,
+    Phase,
+    Reservations,
+    State,
+    Statuses,
+)
+
+EVENTS = (MISSING, "UNDONE", "IN_PROGRESS", "DONE", "ERROR")
+LOOKS = 5
+FLAGS = (True, False)
+
+
+def all_states(lease: str, mixed: bool) -> Iterator[State]:
+    for start, end, reservations, phase, exact, holds, backed, age in itertools.product(
+        EVENTS, EVENTS, Reservations, Phase, FLAGS, FLAGS, FLAGS, Age
+    ):
+        statuses = Statuses(lease, start, end)
+        # A missing event isn't at its time.
+        is_exact = exact and MISSING not in (start, end)
+        yield State(statuses, reservations, phase, is_exact, holds, backed, mixed, age=age)
+
+
+def executed(state: State) -> State:
+    """What an executor, ours or Blazar's, makes of a lease with something due."""
+    statuses = state.statuses
+    if (statuses.lease, statuses.start, state.phase) == ("PENDING", "UNDONE", Phase.DURING):
+        return dataclasses.replace(
+            state,
+            statuses=Statuses("ACTIVE", "DONE", "UNDONE"),
+            reservations=Reservations.ACTIVE,
+        )
+    ends = statuses.lease in ("PENDING", "ACTIVE", "ERROR") and statuses.end == "UNDONE"
+    return over(state) if ends and state.phase is Phase.AFTER else state
+
+
+def over(state: State) -> State:
+    return dataclasses.replace(
+        state,
+        statuses=Statuses("TERMINATED", "DONE", "DONE"),
+        reservations=Reservations.DELETED,
+        events_exact=True,
+        holds=True,
+        backed=True,
+        claim=Claim.NONE,
+    )
+
+
+def looked_at(state: State) -> State | None:
+    """A lease after a look at it; None when it was deleted."""
+    decision = lease_states.decide(state)
+    if decision.action is Action.REMOVE:
+        return None
+    if decision.action is Action.CLOSE:
+        return over(state)
+    if decision.action is Action.SETTLE:
+        assert decision.target is not None
+        state = dataclasses.replace(
+            state, statuses=decision.target, events_exact=True, claim=Claim.NONE
+        )
+    return executed(state)
+
+
+def at_rest(state: State) -> State | None:
+    """What a lease comes to that is looked at until nothing changes."""
+    for _ in range(LOOKS):
+        after = looked_at(state)
+        if after is None:
+            return None
+        if after == state and state.age is Age.STUCK:
+            return state
+        state = dataclasses.replace(after, age=Age.STUCK, claim=Claim.NONE)
+    pytest.fail(f"still not at rest after {LOOKS} looks: {state}")
+
+
+def contradicts(state: State) -> bool:
+    """Whether a lease at rest says two things, or waits for something that is past."""
+    statuses = state.statuses
+    if not state.events_exact or statuses.lease not in STABLE:
+        return True
+    if not state.mixed and not (state.holds and state.backed):
+        return True
+    if state.phase is Phase.AFTER:
+        return statuses != Statuses("TERMINATED", "DONE", "DONE")
+    agreed = {
+        Reservations.PENDING: Statuses("PENDING", "UNDONE", "UNDONE"),
+        Reservations.ACTIVE: Statuses("ACTIVE", "DONE", "UNDONE"),
+        Reservations.DELETED: Statuses("TERMINATED", "DONE", "DONE"),
+        Reservations.ERRONEOUS: Statuses("ERROR", "ERROR", "UNDONE"),
+    }
+    if agreed.get(state.reservations) == statuses:
+        # What waits for a start that is due would be started.
+        return statuses.lease == "PENDING" and state.phase is not Phase.BEFORE
+    # Some reservations run; the rest is to be started at the lease's time.
+    some = (Reservations.PARTLY, Phase.BEFORE, "PENDING")
+    if not state.mixed or statuses.lease == "PENDING":
+        return (state.reservations, state.phase, statuses.lease) != some
+    # One with other types is in ERROR, can be deleted, and ends by itself.
+    return not (statuses.lease == "ERROR" and statuses.end == "UNDONE")
+
+
+@pytest.mark.parametrize("mixed", FLAGS, ids=["mixed", "ours"])
+@pytest.mark.parametrize("lease", [*TRANSITIONAL, *STABLE])
+def test_every_state_comes_to_rest(lease: str, mixed: bool):
+    seen = 0
+    for state in all_states(lease, mixed):
+        rest = at_rest(state)
+        seen += 1
+        if rest is not None and rest.reservations is not Reservations.NONE:
+            assert not contradicts(rest), (state, rest)
+    assert seen == 5 * 5 * len(Reservations) * 3 * 8 * 3
+
+
+@pytest.mark.parametrize("lease", [*TRANSITIONAL, *STABLE])
+def test_only_what_was_never_booked_or_was_asked_to_go_is_removed(lease: str):
+    for state in all_states(lease, mixed=False):
+        if lease_states.decide(state).action is Action.REMOVE:
+            assert lease in ("CREATING", "DELETING")
+
+
+@pytest.mark.parametrize("phase", [Phase.BEFORE, Phase.DURING])
+@pytest.mark.parametrize("reservations", [Reservations.PENDING, Reservations.ACTIVE])
+def test_whole_reservation_is_never_ended_before_its_time(phase: Phase, reservations: Reservations):
+    """It holds hosts, Nova has its part, and nobody deletes it."""
+    for lease in set(TRANSITIONAL + STABLE) - {"CREATING", "DELETING"}:
+        for state in all_states(lease, mixed=False):
+            whole = dataclasses.replace(
+                state, phase=phase, reservations=reservations, holds=True, backed=True
+            )
+            assert lease_states.decide(whole).action in (Action.LEAVE, Action.SETTLE)
+
+
+def test_nothing_is_done_to_what_a_manager_executes():
+    for lease in (*TRANSITIONAL, *STABLE):
+        for mixed in FLAGS:
+            for state in all_states(lease, mixed):
+                claimed = dataclasses.replace(state, claim=Claim.LIVE)
+                assert lease_states.decide(claimed).action is Action.LEAVE
+
+
+def test_what_a_dead_manager_had_claimed_is_what_nobody_works_on():
+    for lease in (*TRANSITIONAL, *STABLE):
+        for state in all_states(lease, mixed=False):
+            if state.age is Age.STUCK:
+                dead = dataclasses.replace(state, claim=Claim.DEAD, age=Age.FRESH)
+                assert lease_states.decide(dead) == lease_states.decide(state)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        ([], Reservations.NONE),
+        (["pending", "pending"], Reservations.PENDING),
+        (["pending", "active"], Reservations.PARTLY),
+        (["active"], Reservations.ACTIVE),
+        (["active", "error"], Reservations.ERRONEOUS),
+        (["error", "deleted"], Reservations.CLOSING),
+        (["deleted"], Reservations.DELETED),
+    ],
+)
+def test_summary(statuses: list[str], expected: Reservations):
+    assert lease_states.summary(statuses) is expected
+
+
+def test_every_row_of_the_table_is_needed():
+    """No state would be decided otherwise without a row: then the row could go."""
+    used = set()
+    for lease in (*TRANSITIONAL, *STABLE):
+        for mixed in FLAGS:
+            for state in all_states(lease, mixed):
+                rows = enumerate(lease_states.TABLE)
+                used.add(next(n for n, row in rows if row.matches(state)))
+    # The first row is about claims that are alive, which are left out here.
+    assert used == set(range(1, len(lease_states.TABLE)))
