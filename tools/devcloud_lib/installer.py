@@ -136,7 +136,7 @@ class Installer:
                 words = [program, *of_uv, *(options if configured else [])]
                 shell.run(words, self._log, variables)
                 return
-            except Failure as failure:
+            except (Failure, OSError) as failure:
                 say(f"uv can't be used ({failure}, see {self._log}): pip takes its place, slowly")
                 self._without_uv = True
         shell.run(of_pip, self._log)

@@ -166,6 +166,12 @@ def test_pip_takes_over_where_uv_cannot_be_had(
     assert "pip takes its place" in capsys.readouterr().out
 
 
+def test_pip_takes_over_where_uvs_environment_is_half_made(programs: Programs):
+    programs.add(programs.uv_home / "bin" / "uv")
+    programs.installer.install(programs.environment, "project")
+    assert programs.calls() == ["python -m pip install --quiet project"]
+
+
 def test_a_failure_of_both_is_told(programs: Programs):
     programs.add_uv("exit 2")
     programs.add(programs.environment / "bin" / "python", "exit 1")
