@@ -3,8 +3,9 @@
 #
 # Blazar's own plugin writes blazar.conf and makes the database anew in the phase post-config, and
 # starts its services in extra. All that is done here is done in extra, after which Blazar is
-# started again: so it holds in whatever order the two plugins are enabled. Each phase can be run
-# again, and changes nothing then.
+# started again: so it holds in whatever order the two plugins are enabled. (Where Blazar runs
+# without uWSGI, its plugin has to be the first: it would start blazar-api over ours.) Each phase can
+# be run again, and changes nothing then.
 #
 # devstack sources this file; what it and Blazar's plugin define is there.
 # shellcheck disable=SC2154
@@ -12,6 +13,10 @@
 _XTRACE_WARRE_BLAZAR=$(set +o | grep xtrace)
 set +o xtrace
 
+# devstack clones to a directory with the name that local.conf gives the plugin.
+WARRE_BLAZAR_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# What blazar-api serves: Blazar's own application, and what checks requests in front of it.
+WARRE_BLAZAR_APPLICATION=warre_blazar.wsgi.api:application
 WARRE_BLAZAR_PLUGINS=(flavor.slot.plugin)
 WARRE_BLAZAR_CONTROLLERS=(flavors flavorprojects reservations maintenancewindows limits warre)
 WARRE_BLAZAR_FILTERS=(FlavorMaxLengthFilter ProjectQuotaFilter)
@@ -19,8 +24,25 @@ WARRE_BLAZAR_FILTERS=(FlavorMaxLengthFilter ProjectQuotaFilter)
 _WARRE_BLAZAR_LIMITED=reservation
 _WARRE_BLAZAR_TYPE=nectar-reservation
 
+# As the administrator of the system. unstack.sh and clean.sh source openrc, which exports a
+# project's credentials; the client reads each of these beside what --os-cloud names.
 function _warre_blazar_openstack {
-    openstack --os-cloud devstack-system-admin "$@"
+    (
+        for name in "${!OS_@}"; do
+            if [[ "$name" != OS_CLIENT_CONFIG_FILE ]]; then
+                unset "$name"
+            fi
+        done
+        openstack --os-cloud devstack-system-admin "$@"
+    )
+}
+
+# The ids of the services of a type.
+# _warre_blazar_services type
+function _warre_blazar_services {
+    local listed
+    listed=$(_warre_blazar_openstack service list -f value -c ID -c Type) || return
+    awk -v type="$1" '$2 == type { print $1 }' <<<"$listed"
 }
 
 # Add values to a list option of blazar.conf, those that it doesn't have yet.
@@ -91,19 +113,20 @@ function create_warre_blazar_endpoint {
 
 # This region's entry; the service too when no other region has one.
 function delete_warre_blazar_endpoint {
-    local service id
-    service=$(_warre_blazar_openstack service list -f value -c ID -c Type |
-        awk -v type=$_WARRE_BLAZAR_TYPE '$2 == type { print $1 }')
-    if [[ -z "$service" ]]; then
-        return
-    fi
-    for id in $(_warre_blazar_openstack endpoint list --service "$service" \
-            --region "$REGION_NAME" -f value -c ID); do
-        _warre_blazar_openstack endpoint delete "$id"
+    local services service endpoints endpoint
+    services=$(_warre_blazar_services $_WARRE_BLAZAR_TYPE) || return
+    for service in $services; do
+        endpoints=$(_warre_blazar_openstack endpoint list --service "$service" \
+            --region "$REGION_NAME" -f value -c ID) || return
+        for endpoint in $endpoints; do
+            _warre_blazar_openstack endpoint delete "$endpoint" || return
+        done
+        endpoints=$(_warre_blazar_openstack endpoint list --service "$service" \
+            -f value -c ID) || return
+        if [[ -z "$endpoints" ]]; then
+            _warre_blazar_openstack service delete "$service" || return
+        fi
     done
-    if [[ -z $(_warre_blazar_openstack endpoint list --service "$service" -f value -c ID) ]]; then
-        _warre_blazar_openstack service delete "$service"
-    fi
 }
 
 # The id of this region's registered limit of a resource, if it has one.
@@ -115,21 +138,39 @@ function _warre_blazar_registered {
 # Register the limit of a resource, unless it is: what it is now may be a developer's wish.
 # _warre_blazar_register resource default
 function _warre_blazar_register {
-    if [[ -z $(_warre_blazar_registered "$1") ]]; then
+    local registered
+    registered=$(_warre_blazar_registered "$1") || return
+    if [[ -z "$registered" ]]; then
         _warre_blazar_openstack registered limit create --service $_WARRE_BLAZAR_LIMITED \
             --region "$REGION_NAME" --default-limit "$2" "$1"
     fi
 }
 
+# The ids of the limits that projects have for a resource in this region. All limits are listed:
+# python-openstackclient 9.0 to 10.2 can't list those of one service.
+# _warre_blazar_project_limits resource
+function _warre_blazar_project_limits {
+    local services listed
+    services=$(_warre_blazar_services $_WARRE_BLAZAR_LIMITED) || return
+    listed=$(_warre_blazar_openstack limit list -f value -c ID -c "Service ID" \
+        -c "Resource Name" -c "Region ID") || return
+    awk -v services="${services//$'\n'/ }" -v resource="$1" -v region="$REGION_NAME" '
+        BEGIN { count = split(services, ids); for (i = 1; i <= count; i++) limited[ids[i]] }
+        $2 in limited && $3 == resource && $4 == region { print $1 }
+    ' <<<"$listed"
+}
+
 # Take back a registered limit, which Keystone refuses while projects have limits of their own.
+# _warre_blazar_unregister resource
 function _warre_blazar_unregister {
-    local id
-    for id in $(_warre_blazar_openstack limit list --service $_WARRE_BLAZAR_LIMITED \
-            --region "$REGION_NAME" --resource-name "$1" -f value -c ID); do
-        _warre_blazar_openstack limit delete "$id"
+    local limits limit
+    limits=$(_warre_blazar_project_limits "$1") || return
+    for limit in $limits; do
+        _warre_blazar_openstack limit delete "$limit" || return
     done
-    for id in $(_warre_blazar_registered "$1"); do
-        _warre_blazar_openstack registered limit delete "$id"
+    limits=$(_warre_blazar_registered "$1") || return
+    for limit in $limits; do
+        _warre_blazar_openstack registered limit delete "$limit" || return
     done
 }
 
@@ -152,19 +193,56 @@ function configure_warre_blazar_limits {
 }
 
 function delete_warre_blazar_limits {
-    _warre_blazar_unregister reservation
-    _warre_blazar_unregister hours
-    if [[ -n $(_warre_blazar_openstack role assignment list --user "$BLAZAR_USER_NAME" \
-            --user-domain default --system all --role reader -f value -c Role) ]]; then
+    local roles
+    _warre_blazar_unregister reservation || return
+    _warre_blazar_unregister hours || return
+    roles=$(_warre_blazar_openstack role assignment list --user "$BLAZAR_USER_NAME" \
+        --user-domain default --system all --role reader -f value -c Role) || return
+    if [[ -n "$roles" ]]; then
         _warre_blazar_openstack role remove --user "$BLAZAR_USER_NAME" --user-domain default \
             --system all reader
     fi
 }
 
-# Blazar's own plugin knows how its services run.
+# Tell uWSGI which application the API is, in the file that Blazar's plugin has written. There is no
+# file where Blazar's plugin runs blazar-api itself, or has removed the file in unstack.
+# _warre_blazar_serve application
+function _warre_blazar_serve {
+    if [[ ! -f "$BLAZAR_UWSGI_CONF" ]]; then
+        return
+    fi
+    if [[ "$1" == *:* ]]; then
+        inidelete "$BLAZAR_UWSGI_CONF" uwsgi wsgi-file
+        iniset "$BLAZAR_UWSGI_CONF" uwsgi module "$1"
+    else
+        inidelete "$BLAZAR_UWSGI_CONF" uwsgi module
+        iniset "$BLAZAR_UWSGI_CONF" uwsgi wsgi-file "$1"
+    fi
+}
+
+# Blazar's own plugin knows how its services run. Without uWSGI it runs blazar-api, which doesn't
+# serve our application, and in Blazar 18 ends at once.
 function restart_warre_blazar {
     stop_blazar
     start_blazar
+    if [[ "$BLAZAR_USE_MOD_WSGI" != "True" ]]; then
+        stop_process blazar-a
+        run_process blazar-a "$BLAZAR_BIN_DIR/warre-blazar-api --config-file $BLAZAR_CONF_FILE"
+    fi
+}
+
+# From where devstack has installed it, which pip_uninstall does not find out by itself.
+function uninstall_warre_blazar {
+    if [[ "$GLOBAL_VENV" != "True" ]]; then
+        pip_uninstall warre-blazar
+    elif [[ -d "$DEVSTACK_VENV" ]]; then
+        PIP_VIRTUAL_ENV=$DEVSTACK_VENV pip_uninstall warre-blazar
+    fi
+}
+
+# _warre_blazar_left_over what
+function _warre_blazar_left_over {
+    echo "warre-blazar: its $1 may still be in Keystone, see above; stack.sh makes Keystone anew"
 }
 
 # Warnings are for a person to read: there are no hosts yet.
@@ -187,27 +265,26 @@ if is_service_enabled blazar blazar-m blazar-a; then
         init_warre_blazar
         create_warre_blazar_endpoint
         configure_warre_blazar_limits
+        _warre_blazar_serve $WARRE_BLAZAR_APPLICATION
         restart_warre_blazar
     elif [[ "$1" == "stack" && "$2" == "test-config" ]]; then
         echo_summary "Checking warre-blazar"
         check_warre_blazar
     fi
 
-    # By then Keystone or the database may be away, and what is theirs gone with them.
+    # Keystone and the database still run in unstack. Nothing is taken out of the database: it is
+    # made anew by Blazar's plugin when it stacks, and removed by clean.sh with its server.
     if [[ "$1" == "unstack" ]]; then
         echo_summary "Taking warre-blazar out of Blazar"
-        delete_warre_blazar_limits || echo "warre-blazar: its limits may still be in Keystone"
-        delete_warre_blazar_endpoint || echo "warre-blazar: its endpoint may still be in Keystone"
+        delete_warre_blazar_limits || _warre_blazar_left_over limits
+        delete_warre_blazar_endpoint || _warre_blazar_left_over endpoint
+        _warre_blazar_serve "$BLAZAR_UWSGI"
         if [[ -f "$BLAZAR_CONF_FILE" ]]; then
             unconfigure_warre_blazar
         fi
     elif [[ "$1" == "clean" ]]; then
         echo_summary "Removing warre-blazar"
-        if [[ -x "$BLAZAR_BIN_DIR/warre-blazar-manage" && -f "$BLAZAR_CONF_FILE" ]]; then
-            "$BLAZAR_BIN_DIR/warre-blazar-manage" --config-file "$BLAZAR_CONF_FILE" \
-                db downgrade base || echo "warre-blazar: its tables may still be there"
-        fi
-        pip_uninstall warre-blazar
+        uninstall_warre_blazar
     fi
 fi
 

@@ -1,10 +1,13 @@
 """A devstack that runs our plugin: real files and bash, stand-ins for devstack's own functions."""
 
+import contextlib
 import os
 import pathlib
+import re
 import subprocess
+from collections.abc import Iterator
 
-_ROOT = pathlib.Path(__file__).parents[2]
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
 FUNCTIONS = pathlib.Path(__file__).with_name("devstack.sh")
 
 #: blazar.conf as Blazar's plugin writes it, in what matters here.
@@ -25,7 +28,7 @@ enabled_filters = MaxLeaseDurationFilter
 connection = sqlite://
 """
 
-#: Of stack.sh, unstack.sh and clean.sh.
+#: The phases that stack.sh, unstack.sh and clean.sh run.
 PHASES = {
     "stack": [
         "stack pre-install",
@@ -35,8 +38,11 @@ PHASES = {
         "stack test-config",
     ],
     "unstack": ["unstack"],
-    "clean": ["unstack", "clean"],
+    "clean": ["clean"],
 }
+#: Where nothing answers: what clean.sh finds of Keystone and the database.
+_NO_DATABASE = "mysql+pymysql://nobody@127.0.0.1:1/blazar"
+_NO_KEYSTONE = {"OS_CLIENT_CONFIG_FILE": os.devnull, "FAKE_KEYSTONE": os.devnull}
 
 
 class Devstack:
@@ -47,12 +53,19 @@ class Devstack:
     ) -> None:
         self.conf = directory / "blazar.conf"
         self.conf.write_text(blazar_conf)
+        self.uwsgi_conf = directory / "blazar-api-uwsgi.ini"
         self._calls = directory / "calls"
         self.bin = directory / "bin"
-        self.bin.mkdir()
-        self._variables = {
+        self.venv = directory / "data" / "venv"
+        for path in (self.bin, self.venv):
+            path.mkdir(parents=True)
+        #: Whether ``local.conf`` enables our plugin before Blazar's.
+        self.ours_first = False
+        self.variables = {
             "DEST": str(directory),
             "ENABLED_SERVICES": "key,blazar-a,blazar-m",
+            "GLOBAL_VENV": "True",
+            "DEVSTACK_VENV": str(self.venv),
             "REGION_NAME": "RegionOne",
             "SERVICE_PASSWORD": "secret",
             "KEYSTONE_SERVICE_URI": "http://127.0.0.1/identity",
@@ -60,6 +73,8 @@ class Devstack:
             "BLAZAR_BIN_DIR": str(self.bin),
             "BLAZAR_USER_NAME": "blazar",
             "BLAZAR_USE_MOD_WSGI": "True",
+            "BLAZAR_UWSGI": "blazar.wsgi.api:application",
+            "BLAZAR_UWSGI_CONF": str(self.uwsgi_conf),
             "BLAZAR_SERVICE_PROTOCOL": "http",
             "BLAZAR_SERVICE_HOST": "127.0.0.1",
             "BLAZAR_SERVICE_PORT": "1234",
@@ -74,20 +89,48 @@ class Devstack:
         path.chmod(0o755)
 
     def run(self, script: str) -> subprocess.CompletedProcess[str]:
-        """The phases of ``stack``, ``unstack`` or ``clean``, each as devstack runs it."""
+        """What ``stack``, ``unstack`` or ``clean`` does with plugins.
+
+        ``clean.sh`` runs ``unstack.sh --all`` first, which ends Keystone and the database.
+        """
+        if script != "clean":
+            return self._run(script, {})
+        unstacked = self._run("unstack", {})
+        with self._without_database():
+            cleaned = self._run("clean", _NO_KEYSTONE)
+        return subprocess.CompletedProcess(
+            cleaned.args,
+            unstacked.returncode or cleaned.returncode,
+            unstacked.stdout + cleaned.stdout,
+            unstacked.stderr + cleaned.stderr,
+        )
+
+    def _run(self, script: str, changes: dict[str, str]) -> subprocess.CompletedProcess[str]:
         lines = [
-            "set -o errexit -o pipefail",
             f"source {FUNCTIONS}",
+            f"begin_script {script}",
             f"source {_ROOT / 'devstack' / 'settings'}",
-            *(f"source {_ROOT / 'devstack' / 'plugin.sh'} {phase}" for phase in PHASES[script]),
         ]
-        # Those of the clients would go before what --os-cloud names.
+        for phase in PHASES[script]:
+            plugins = [f"blazar_plugin {phase}", f"source {_ROOT}/devstack/plugin.sh {phase}"]
+            lines += reversed(plugins) if self.ours_first else plugins
         outer = {name: value for name, value in os.environ.items() if not name.startswith("OS_")}
-        env = {**outer, **self._variables}
+        env = {**outer, **self.variables, **changes}
         env["PATH"] = f"{self.bin}{os.pathsep}{env['PATH']}"
         return subprocess.run(
             ["bash", "-c", "\n".join(lines)], env=env, capture_output=True, text=True, check=False
         )
+
+    @contextlib.contextmanager
+    def _without_database(self) -> Iterator[None]:
+        """blazar.conf names a database that doesn't answer, if there is a blazar.conf."""
+        if not self.conf.exists():
+            yield
+            return
+        usual = self.conf.read_text()
+        self.conf.write_text(re.sub("(?m)^connection = .*", f"connection = {_NO_DATABASE}", usual))
+        yield
+        self.conf.write_text(usual)
 
     def calls(self) -> list[str]:
         """What was called since this was last asked."""

@@ -1,9 +1,30 @@
-# What the plugin uses of devstack, and of Blazar's plugin, after what devstack's documentation says
-# of it. Programs and processes are only written down, in $CALLS.
+# What the plugin uses of devstack, and of Blazar's plugin, after what these do in a real devstack.
+# Processes and pip are only written down, in $CALLS.
 # shellcheck shell=bash disable=SC2154
 
 function _call {
     echo "$*" >>"$CALLS"
+}
+
+# How each script begins: stack.sh ends at the first failure and has removed the credentials that it
+# was given; unstack.sh and clean.sh do neither.
+# begin_script stack|unstack|clean
+function begin_script {
+    if [[ "$1" == stack ]]; then
+        set -o errexit
+        export OS_CLOUD=devstack-admin
+    else
+        openrc
+    fi
+}
+
+# A developer's credentials for a project, of which the client reads each beside what --os-cloud
+# names.
+function openrc {
+    export OS_AUTH_TYPE=password OS_AUTH_URL=$KEYSTONE_SERVICE_URI
+    export OS_USERNAME=demo OS_PASSWORD=$SERVICE_PASSWORD OS_USER_DOMAIN_ID=default
+    export OS_PROJECT_NAME=demo OS_PROJECT_DOMAIN_ID=default OS_REGION_NAME=$REGION_NAME
+    export OS_IDENTITY_API_VERSION=3
 }
 
 function is_service_enabled {
@@ -49,6 +70,7 @@ function inidelete {
 function iniset {
     local file=$1 section=$2 option=$3 text
     shift 3
+    touch "$file"
     if ! grep -qxF "[$section]" "$file"; then
         printf '\n[%s]\n' "$section" >>"$file"
     fi
@@ -84,20 +106,79 @@ function get_or_create_endpoint {
     echo "$found"
 }
 
+# setup_develop directory extras
 function setup_develop {
+    if [[ ! -e "$1/setup.cfg" ]]; then
+        die $LINENO "$1 has no setup.cfg"
+    fi
     _call setup_develop "$@"
 }
 
+# pip_uninstall name: with the pip of $PIP_VIRTUAL_ENV where that is a directory, else the system's.
 function pip_uninstall {
-    _call pip_uninstall "$@"
+    if [[ -n "$PIP_VIRTUAL_ENV" && -d "$PIP_VIRTUAL_ENV" ]]; then
+        _call "$PIP_VIRTUAL_ENV/bin/pip" uninstall -y "$1"
+    else
+        _call sudo -H pip uninstall -y "$1"
+    fi
+}
+
+# run_process service command
+function run_process {
+    _call start "$1: $2"
+}
+
+# stop_process service
+function stop_process {
+    _call stop "$1"
+}
+
+# write_uwsgi_config file application: a module with its application, or a script's path.
+function write_uwsgi_config {
+    rm -f "$1"
+    if [[ "$2" == *:* ]]; then
+        iniset "$1" uwsgi module "$2"
+    else
+        iniset "$1" uwsgi wsgi-file "$2"
+    fi
+    iniset "$1" uwsgi processes 2
+}
+
+# blazar_plugin phase: what Blazar's own plugin does in one of devstack's phases. A copy of the file
+# that it removes is kept where $KEEP_UWSGI_CONF says.
+function blazar_plugin {
+    case "$*" in
+    "stack post-config")
+        if [[ "$BLAZAR_USE_MOD_WSGI" == "True" ]]; then
+            write_uwsgi_config "$BLAZAR_UWSGI_CONF" "$BLAZAR_UWSGI"
+        fi
+        ;;
+    "stack extra")
+        start_blazar
+        ;;
+    unstack)
+        stop_blazar
+        if [[ -n "$KEEP_UWSGI_CONF" && -f "$BLAZAR_UWSGI_CONF" ]]; then
+            cp "$BLAZAR_UWSGI_CONF" "$KEEP_UWSGI_CONF"
+        fi
+        rm -f "$BLAZAR_UWSGI_CONF"
+        ;;
+    esac
 }
 
 function start_blazar {
-    _call start blazar-a
-    _call start blazar-m
+    local application
+    if [[ "$BLAZAR_USE_MOD_WSGI" == "True" ]]; then
+        application=$(iniget "$BLAZAR_UWSGI_CONF" uwsgi module)
+        application+=$(iniget "$BLAZAR_UWSGI_CONF" uwsgi wsgi-file)
+        run_process blazar-a "uwsgi $application"
+    else
+        run_process blazar-a "$BLAZAR_BIN_DIR/blazar-api --config-file $BLAZAR_CONF_FILE"
+    fi
+    run_process blazar-m "$BLAZAR_BIN_DIR/blazar-manager --config-file $BLAZAR_CONF_FILE"
 }
 
 function stop_blazar {
-    _call stop blazar-a
-    _call stop blazar-m
+    stop_process blazar-a
+    stop_process blazar-m
 }

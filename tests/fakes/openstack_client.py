@@ -2,7 +2,9 @@
 """As much of the program ``openstack`` as the devstack plugin asks of it, on a JSON file.
 
 The file, which ``FAKE_KEYSTONE`` names, has lists of things by what they are; a thing that another
-one hangs on can't be deleted.
+one hangs on can't be deleted. What real clients refuse is refused: credentials of the environment
+beside those of ``--os-cloud``, and ``limit list --service``, which asks Keystone for nonsense in
+python-openstackclient 9.0 to 10.2. A command that ``FAKE_KEYSTONE_REFUSES`` names fails.
 """
 
 import json
@@ -15,7 +17,12 @@ from typing import Any
 Thing = dict[str, str]
 #: Options that say what comes out; the plugin takes ids of lists and of what it makes.
 _OUTPUT = {"-f", "-c"}
-_COLUMNS = {"Type": "name", "Role": "name"}
+_COLUMNS = {
+    "Type": "name",
+    "Role": "name",
+    "Resource Name": "resource-name",
+    "Region ID": "region",
+}
 
 
 def parse(words: list[str]) -> tuple[list[str], Thing, list[str]]:
@@ -46,17 +53,36 @@ def resolve(state: dict[str, list[Thing]], options: Thing) -> Thing:
     return options
 
 
+def columns_of(state: dict[str, list[Thing]], thing: Thing, names: list[str]) -> str:
+    """A line of output: the values of the columns, in their order."""
+    services = {s["name"]: s["id"] for s in state["service"]}
+    values = {**thing, "service id": services.get(thing.get("service", ""), "None")}
+    keys = ["service id" if n == "Service ID" else _COLUMNS.get(n, "id") for n in names]
+    return " ".join(values.get(key, "None") for key in keys)
+
+
+def check_login(options: Thing) -> None:
+    """Refuse a project's credentials beside the cloud's, which are for the system."""
+    if "os-cloud" in options and "OS_PROJECT_NAME" in os.environ:
+        sys.exit("Authentication cannot be scoped to multiple targets.")
+    options.pop("os-cloud")
+
+
 def run(state: dict[str, list[Thing]], words: list[str]) -> Any:
     plain, options, columns = parse(words)
-    options.pop("os-cloud")
+    check_login(options)
     verb = next(w for w in plain if w in ("show", "list", "create", "delete", "add", "remove"))
     noun = " ".join(plain[: plain.index(verb)])
     named = plain[plain.index(verb) + 1 :]
+    if os.environ.get("FAKE_KEYSTONE_REFUSES") == f"{noun} {verb}":
+        sys.exit("503: not now")
     things = state.setdefault(noun, [])
     options = resolve(state, options)
+    if noun == "limit" and "service" in options:
+        sys.exit("400: Invalid input for field/attribute service_id. Value: description.")
     if verb == "list":
         found = [t for t in things if wanted(t, options)]
-        return [" ".join(t[_COLUMNS.get(c, "id")] for c in columns) for t in found]
+        return [columns_of(state, thing, columns) for thing in found]
     if verb == "show":
         return [next(t["id"] for t in things if t["name"] == named[0])]
     if verb in ("delete", "remove", "add"):
@@ -88,9 +114,8 @@ def change(
         return []
     things = state[noun]
     thing = next(t for t in things if t["id"] == name)
-    hanging = [
-        t for t in state.get("limit", []) if t["resource-name"] == thing.get("resource-name")
-    ]
+    same = {k: thing.get(k, "") for k in ("service", "region", "resource-name")}
+    hanging = [t for t in state.get("limit", []) if wanted(t, same)]
     if noun == "registered limit" and hanging:
         sys.exit("403: there are limits of projects")
     things.remove(thing)

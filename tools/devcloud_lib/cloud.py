@@ -69,16 +69,15 @@ def all_services(layout: Layout) -> list[Service]:
 
 def install(layout: Layout) -> None:
     """Bring Debian's packages and the virtual environment."""
-    missing = [
-        *mariadb.missing_packages(),
-        *rabbitmq.missing_packages(),
-        *venv.missing_packages(),
-    ]
+    log = layout.log("apt")
+    servers = [*mariadb.missing_packages(), *rabbitmq.missing_packages()]
     steps = [
-        Step("apt", lambda: _installed(missing, layout.log("apt"))),
-        Step("venv", lambda: venv.ensure(layout.venv, layout.log("pip")), ("apt",)),
+        Step("apt for venv", lambda: _installed(venv.missing_packages(), log)),
+        # One apt-get at a time: two would be in each other's way.
+        Step("apt", lambda: _installed(servers, log), ("apt for venv",)),
+        Step("venv", lambda: venv.ensure(layout.venv, layout.log("pip")), ("apt for venv",)),
     ]
-    run_all(steps, 1)
+    run_all(steps, 2)
 
 
 def up(layout: Layout) -> None:
@@ -105,9 +104,9 @@ def down(home: Path) -> int:
 
 
 def wipe(home: Path) -> None:
-    """Remove everything but the virtual environment."""
+    """Remove everything but the virtual environment, and uv's own."""
     for path in home.iterdir() if home.exists() else ():
-        if path.is_dir() and path.name != "venv":
+        if path.is_dir() and path.name not in ("venv", "uv"):
             shutil.rmtree(path)
         elif path.name == "settings.json":
             path.unlink()

@@ -13,7 +13,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from devcloud_lib.console import say
+from devcloud_lib.console import Failure, say
+from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
 #: Releases with what was current when each came out: SQLAlchemy, Pecan.
@@ -69,27 +70,26 @@ def _starts(program: str) -> bool:
 
 def run(home: Path) -> bool:
     """All cells; whether all passed."""
-    results = {cell.name: _run(cell, home / "matrix" / cell.name) for cell in cells()}
+    results = {}
+    for cell in cells():
+        directory = home / "matrix" / cell.name
+        results[cell.name] = _run(cell, directory, Installer(home / "uv", directory / "pip.log"))
     for name, said in results.items():
         say(f"{name}: {said}")
     return all("failed" not in said for said in results.values())
 
 
-def _run(cell: Cell, directory: Path) -> str:
+def _run(cell: Cell, directory: Path, installer: Installer) -> str:
     directory.mkdir(parents=True, exist_ok=True)
     say(f"{cell.name}, see {directory}")
     python = directory / "venv" / "bin" / "python"
     pins = [f"blazar=={cell.blazar}", *_BLAZARS[cell.blazar]]
-    needed = ["-r", "test-requirements.txt"]
-    steps: list[list[str | Path]] = []
-    if not python.exists():
-        steps.append([cell.program, "-m", "venv", directory / "venv"])
-    steps.append(
-        [python, "-m", "pip", "install", "--quiet", *pins, *needed, "-e", ".[cli,picture]"]
-    )
-    for words in steps:
-        if not _quietly(words, directory / "pip.log"):
-            return "failed to install"
+    needed = ["-r", REPOSITORY / "test-requirements.txt", "-e", f"{REPOSITORY}[cli,picture]"]
+    try:
+        installer.make(directory / "venv", cell.program)
+        installer.install(directory / "venv", *pins, *needed)
+    except Failure:
+        return "failed to install"
     tests = [["tests/unit"], ["tests/functional/db", "-k", "sqlite"]]
     if cell.on_eventlet:
         tests[0] += ["--ignore=tests/unit/api"]

@@ -6,11 +6,11 @@ and used from outside the repository.
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from devcloud_lib import shell
 from devcloud_lib.console import say
+from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
 _SMOKE = Path(__file__).resolve().parent / "inside" / "smoke.py"
@@ -28,11 +28,12 @@ def run(home: Path, builder: Path) -> bool:
     wheel = next((directory / "dist").glob("*.whl"))
     for path in sorted((directory / "dist").iterdir()):
         say(f"built {path.name}, {path.stat().st_size // 1024} KiB")
-    shell.run([sys.executable, "-m", "venv", directory / "venv"], log)
+    installer = Installer(home / "uv", log)
+    installer.make(directory / "venv")
     python = directory / "venv" / "bin" / "python"
     # The command line's own client is what an operator has there already.
     wanted = [f"{wheel}[cli]", "python-openstackclient"]
-    shell.run([python, "-m", "pip", "install", "--quiet", *wanted], log)
+    installer.install(directory / "venv", *wanted)
     shell.run([python, "-m", "pip", "check"], log)
     command = [python, "-I", "-W", "ignore", _SMOKE]
     return subprocess.run(command, cwd=directory, check=False).returncode == 0

@@ -9,8 +9,9 @@ import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
-from devcloud_lib import shell, venv
+from devcloud_lib import venv
 from devcloud_lib.console import say
+from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
 # What its tests use besides, and no package says.
@@ -31,12 +32,12 @@ Outcomes = dict[str, str]
 
 def run(home: Path) -> bool:
     """Both runs; whether they ended alike."""
-    environment = home / "stock"
-    venv.ensure(environment, home / "log" / "pip.log", _PACKAGES)
-    pip = [environment / "bin" / "python", "-m", "pip", "--quiet"]
-    shell.run([*pip, "uninstall", "--yes", "warre-blazar"], home / "log" / "pip.log")
+    environment, log = home / "stock", home / "log" / "pip.log"
+    venv.ensure(environment, log, _PACKAGES)
+    installer = Installer(home / "uv", log)
+    installer.uninstall(environment, "warre-blazar")
     without = _outcomes(environment, "without", [])
-    shell.run([*pip, "install", "--editable", REPOSITORY], home / "log" / "pip.log")
+    installer.install(environment, "--editable", REPOSITORY)
     having = _outcomes(environment, "with", ["-p", "enabled"])
     say(f"Blazar's tests without warre-blazar: {_summary(without)}")
     say(f"Blazar's tests with warre-blazar:    {_summary(having)}")

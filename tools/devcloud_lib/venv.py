@@ -4,8 +4,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from devcloud_lib import shell, stamps
+from devcloud_lib import stamps
 from devcloud_lib.console import say
+from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
 PACKAGES = (
@@ -48,26 +49,18 @@ def project_version() -> str:
 
 def ensure(directory: Path, log: Path, wanted: Sequence[str] = PACKAGES) -> str:
     """Make the environment and install into it what is not there yet; what to print."""
+    installer = Installer(directory.parent / "uv", log)
     done = stamps.Stamps(directory / "stamps")
     packages, project = packages_version(wanted), project_version()
     if not done.current("packages", packages):
-        say(f"venv: pip install of {len(wanted)} packages and their dependencies, a minute or two")
-        _make(directory, log)
-        _pip(directory, log, *wanted)
+        say(f"venv: {len(wanted)} packages and their dependencies are being installed")
+        installer.make(directory)
+        installer.install(directory, *wanted)
         done.set("packages", packages)
     elif done.current("project", packages + project):
         return ""
     if not (REPOSITORY / "setup.cfg").exists():
         return "packages installed; the repository has no setup.cfg yet"
-    _pip(directory, log, "--editable", f"{REPOSITORY}[cli,picture]")
+    installer.install(directory, "--editable", f"{REPOSITORY}[cli,picture]")
     done.set("project", packages + project)
     return "packages and this repository installed"
-
-
-def _make(directory: Path, log: Path) -> None:
-    if not (directory / "bin" / "pip").exists():
-        shell.run([sys.executable, "-m", "venv", str(directory)], log)
-
-
-def _pip(directory: Path, log: Path, *words: str) -> None:
-    shell.run([directory / "bin" / "pip", "install", "--quiet", *words], log)

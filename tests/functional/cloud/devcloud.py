@@ -5,9 +5,11 @@ import contextlib
 import os
 import pathlib
 import subprocess
+import sys
 from collections.abc import Iterator
 
-_TOOL = pathlib.Path(__file__).resolve().parents[3] / "tools" / "devcloud"
+_TOOLS = pathlib.Path(__file__).resolve().parents[3] / "tools"
+_TOOL = _TOOLS / "devcloud"
 MANAGERS = "blazar-manager*"
 
 
@@ -83,6 +85,19 @@ def nova_refusing(rule: str) -> Iterator[None]:
     finally:
         # Nova would fail, were the file away again.
         path.write_text("{}\n")
+
+
+def environment(directory: pathlib.Path, *packages: str) -> pathlib.Path:
+    """Make a virtual environment with released packages, as the tools make theirs; its ``bin``."""
+    sys.path.insert(0, str(_TOOLS))
+    try:
+        from devcloud_lib.installer import Installer  # noqa: PLC0415
+    finally:
+        sys.path.remove(str(_TOOLS))
+    installer = Installer(home() / "uv", directory / "log")
+    installer.make(directory / "venv")
+    installer.install(directory / "venv", *packages)
+    return directory / "venv" / "bin"
 
 
 def run(program: str, *words: str, user: str) -> str:

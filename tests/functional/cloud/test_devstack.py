@@ -1,12 +1,14 @@
 """devstack/plugin.sh against a real Keystone, Nova and MariaDB, with the real programs.
 
 In a region of its own, whose user and endpoint are made as Blazar's plugin makes them, and with a
-database of its own: what the other tests use isn't touched.
+database of its own: what the other tests use isn't touched. The client is python-openstackclient
+10.2.1, which devstack's constraints name.
 """
 
 import configparser
 import json
 import os
+import pathlib
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -20,6 +22,7 @@ from tests.fakes.devstack import Devstack
 from tests.functional.cloud import devcloud
 from warre_blazar.db import migration
 
+CLIENT = "python-openstackclient==10.2.1"
 REGION, USER, DATABASE = "devstack", "devstack-blazar", "devstack"
 _OURS = {"flavor.slot.plugin", "warre", "flavors", "FlavorMaxLengthFilter", "ProjectQuotaFilter"}
 
@@ -69,8 +72,15 @@ def database() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The directory of the program ``openstack`` of that release."""
+    return devcloud.environment(tmp_path_factory.mktemp("client"), CLIENT)
+
+
+@pytest.fixture(scope="module")
 def stack(
     tmp_path_factory: pytest.TempPathFactory,
+    client: pathlib.Path,
     keystone: Connection,
     login: dict[str, Any],
     database: str,
@@ -88,7 +98,7 @@ def stack(
         REGION_NAME=REGION,
         KEYSTONE_SERVICE_URI=login["auth_url"],
         OS_CLIENT_CONFIG_FILE=str(clouds),
-        PATH=f"{programs}{os.pathsep}{os.environ['PATH']}",
+        PATH=f"{client}{os.pathsep}{os.environ['PATH']}",
     )
     command = [programs / "blazar-db-manage", "--config-file", made.conf, "upgrade", "head"]
     subprocess.run(command, check=True, capture_output=True)
@@ -116,6 +126,7 @@ def _stock_conf(database: str) -> str:
 def ran(stack: Devstack, script: str) -> str:
     done = stack.run(script)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "may still be in Keystone" not in done.stdout, done.stderr
     return done.stdout
 
 
@@ -132,6 +143,20 @@ def there(keystone: Connection) -> dict[str, Any]:
     }
 
 
+def limit_alpha(keystone: Connection) -> None:
+    """Give project alpha a limit of its own, as a developer may."""
+    identity = keystone.identity
+    service = next(identity.services(type="reservation"))
+    project = identity.find_project("alpha", domain_id="default")
+    identity.create_limit(
+        service_id=service.id,
+        region_id=REGION,
+        project_id=project.id,
+        resource_name="hours",
+        resource_limit=7,
+    )
+
+
 def test_stacked_twice_and_undone_twice(stack: Devstack, keystone: Connection, database: str):
     before = there(keystone)
     # Ends with our own upgrade check, on these very limits, Nova and tables.
@@ -145,10 +170,30 @@ def test_stacked_twice_and_undone_twice(stack: Devstack, keystone: Connection, d
     ran(stack, "stack")
     assert there(keystone) == made
     assert stack.conf.read_text() == text
+    limit_alpha(keystone)
     stack.calls()
     for _ in range(2):
+        # unstack.sh with openrc's credentials, then clean.sh without Keystone and database.
         ran(stack, "clean")
         assert there(keystone) == before
         assert _OURS.isdisjoint(stack.conf.read_text().replace(",", " ").split())
-        assert migration.revision_of(database) is None
-    assert set(stack.calls()) == {"pip_uninstall warre-blazar"}
+        uninstalled = [call for call in stack.calls() if "uninstall" in call]
+        assert uninstalled == [f"{stack.venv}/bin/pip uninstall -y warre-blazar"]
+    # The tables go with Blazar's database, which Blazar's plugin or clean.sh removes.
+    assert migration.revision_of(database) == migration.head()
+
+
+def test_the_client_is_the_one_that_cannot_list_a_services_limits(
+    stack: Devstack, client: pathlib.Path
+):
+    command = [client / "openstack", "--os-cloud", "devstack-system-admin"]
+    env = {**stack.variables, "HOME": str(client)}
+    done = subprocess.run(
+        [*command, "limit", "list", "--service", "reservation"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=env,
+    )
+    assert done.returncode != 0
+    assert "service_id" in done.stderr

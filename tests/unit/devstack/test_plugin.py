@@ -11,6 +11,8 @@ import pytest
 from tests.fakes import devstack, openstack_client
 from tests.fakes.devstack import Devstack
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
 
 @pytest.fixture
 def keystone(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
@@ -52,15 +54,25 @@ def things(keystone: pathlib.Path) -> dict[str, list[dict[str, str]]]:
     return {kind: found for kind, found in json.loads(keystone.read_text()).items() if found}
 
 
+def uwsgi(stack: Devstack) -> dict[str, str]:
+    """What the API's server is told."""
+    parser = configparser.RawConfigParser()
+    parser.read(stack.uwsgi_conf)
+    return dict(parser["uwsgi"])
+
+
 def test_stacked_twice(stack: Devstack, keystone: pathlib.Path):
     config = f"--config-file {stack.conf}"
+    manager = f"start blazar-m: {stack.bin}/blazar-manager {config}"
     expected = [
-        f"setup_develop {stack.conf.parent}/warre-blazar cli",
+        f"setup_develop {ROOT} cli",
+        "start blazar-a: uwsgi blazar.wsgi.api:application",
+        manager,
         f"warre-blazar-manage {config} db upgrade",
         "stop blazar-a",
         "stop blazar-m",
-        "start blazar-a",
-        "start blazar-m",
+        "start blazar-a: uwsgi warre_blazar.wsgi.api:application",
+        manager,
         f"warre-blazar-status {config} upgrade check",
     ]
     assert ran(stack, "stack") == expected
@@ -95,10 +107,46 @@ def test_unstacked_twice(stack: Devstack, keystone: pathlib.Path):
     state = things(keystone)
     own = {"id": "L1", "service": "reservation", "region": "RegionOne", "resource-name": "hours"}
     keystone.write_text(json.dumps({**state, "limit": [own]}))
+    stops = ["stop blazar-a", "stop blazar-m"]
     for _ in range(2):
-        assert ran(stack, "unstack") == []
+        assert ran(stack, "unstack") == stops
         assert options(stack) == before
         assert things(keystone) == there
+        assert not stack.uwsgi_conf.exists()
+
+
+@pytest.mark.parametrize(
+    ("application", "option"),
+    [
+        pytest.param("blazar.wsgi.api:application", "module", id="module"),
+        pytest.param("/usr/local/bin/blazar-api-wsgi", "wsgi-file", id="script"),
+    ],
+)
+def test_unstacked_before_blazars_plugin(stack: Devstack, application: str, option: str):
+    stack.variables["BLAZAR_UWSGI"] = application
+    stack.ours_first = True
+    ran(stack, "stack")
+    served = {"module": "warre_blazar.wsgi.api:application", "processes": "2"}
+    assert uwsgi(stack) == served
+    # Up to the end of our own part: Blazar's plugin removes the file after it.
+    kept = stack.uwsgi_conf.with_suffix(".kept")
+    stack.variables["KEEP_UWSGI_CONF"] = str(kept)
+    ran(stack, "unstack")
+    kept.rename(stack.uwsgi_conf)
+    assert uwsgi(stack) == {option: application, "processes": "2"}
+
+
+def test_limits_of_other_services_and_regions_are_kept(stack: Devstack, keystone: pathlib.Path):
+    ran(stack, "stack")
+    state = things(keystone)
+    state["service"].append({"id": "S2", "name": "other"})
+    other = {"id": "L2", "service": "other", "region": "RegionOne", "resource-name": "hours"}
+    elsewhere = {**other, "id": "L3", "service": "reservation", "region": "Two"}
+    keystone.write_text(json.dumps({**state, "limit": [other, elsewhere]}))
+    ran(stack, "unstack")
+    left = things(keystone)
+    assert [limit["id"] for limit in left["limit"]] == ["L2", "L3"]
+    assert "registered limit" not in left
 
 
 def test_other_regions_keep_their_own(stack: Devstack, keystone: pathlib.Path):
@@ -115,23 +163,64 @@ def test_other_regions_keep_their_own(stack: Devstack, keystone: pathlib.Path):
 
 def test_cleaned(stack: Devstack):
     ran(stack, "stack")
+    # Nothing asks the database, which is away by then and whose data clean.sh removes.
     assert ran(stack, "clean") == [
-        f"warre-blazar-manage --config-file {stack.conf} db downgrade base",
-        "pip_uninstall warre-blazar",
+        "stop blazar-a",
+        "stop blazar-m",
+        f"{stack.venv}/bin/pip uninstall -y warre-blazar",
     ]
 
 
-def test_cleaned_when_nothing_answers_any_more(stack: Devstack):
+def test_cleaned_where_packages_are_the_systems(stack: Devstack):
+    stack.variables["GLOBAL_VENV"] = "False"
+    assert ran(stack, "clean")[-1] == "sudo -H pip uninstall -y warre-blazar"
+
+
+def test_cleaned_twice(stack: Devstack):
+    ran(stack, "stack")
+    ran(stack, "clean")
+    stack.conf.unlink()
+    shutil.rmtree(stack.venv)
+    # No pip of the system's: the package was never there.
+    assert ran(stack, "clean") == ["stop blazar-a", "stop blazar-m"]
+
+
+@pytest.mark.parametrize(
+    "failing", ["limit delete", "registered limit delete", "role remove", "endpoint delete"]
+)
+def test_what_stays_in_keystone_is_told(
+    stack: Devstack, keystone: pathlib.Path, monkeypatch: pytest.MonkeyPatch, failing: str
+):
+    ran(stack, "stack")
+    own = {"id": "L1", "service": "reservation", "region": "RegionOne", "resource-name": "hours"}
+    keystone.write_text(json.dumps({**things(keystone), "limit": [own]}))
+    monkeypatch.setenv("FAKE_KEYSTONE_REFUSES", failing)
+    done = stack.run("unstack")
+    what = "endpoint" if failing.startswith("endpoint") else "limits"
+    assert done.returncode == 0
+    told = [line for line in done.stdout.splitlines() if "Keystone" in line]
+    assert len(told) == 1
+    assert told[0].startswith(f"warre-blazar: its {what} may still be in Keystone")
+    # The rest is undone all the same.
+    assert options(stack) == {
+        **options(stack),
+        "manager": {"plugins": "physical.host.plugin,virtual.instance.plugin"},
+    }
+
+
+def test_unstacked_when_keystone_is_away(stack: Devstack):
     ran(stack, "stack")
     stack.program("openstack", 1)
-    stack.program("warre-blazar-manage", 1)
-    done = stack.run("clean")
+    done = stack.run("unstack")
     assert done.returncode == 0
-    assert "pip_uninstall warre-blazar" in stack.calls()
-    assert "its tables may still be there" in done.stdout
-    stack.conf.unlink()
-    shutil.rmtree(stack.bin)
-    assert stack.run("clean").returncode == 0
+    assert "its limits may still be in Keystone" in done.stdout
+    assert "its endpoint may still be in Keystone" in done.stdout
+
+
+def test_stacking_stops_when_keystone_refuses(stack: Devstack, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("FAKE_KEYSTONE_REFUSES", "registered limit list")
+    assert stack.run("stack").returncode == 1
+    assert not [call for call in stack.calls() if call.startswith("warre-blazar-status")]
 
 
 def test_a_failed_check_stops_the_stack(stack: Devstack):
@@ -140,23 +229,35 @@ def test_a_failed_check_stops_the_stack(stack: Devstack):
 
 
 def test_without_blazar_nothing_happens(stack: Devstack, keystone: pathlib.Path):
-    stack._variables["ENABLED_SERVICES"] = "key"
+    stack.variables["ENABLED_SERVICES"] = "key"
     before = keystone.read_text()
     for script in devstack.PHASES:
-        assert ran(stack, script) == []
+        done = stack.run(script)
+        assert done.returncode == 0
+        assert not done.stdout
+    assert not [call for call in stack.calls() if "warre" in call]
     assert stack.conf.read_text() == devstack.BLAZAR_CONF
     assert keystone.read_text() == before
 
 
 def test_a_service_on_a_port_of_its_own(stack: Devstack, keystone: pathlib.Path):
-    stack._variables["BLAZAR_USE_MOD_WSGI"] = "False"
-    ran(stack, "stack")
+    stack.variables["BLAZAR_USE_MOD_WSGI"] = "False"
+    calls = ran(stack, "stack")
     assert things(keystone)["endpoint"][1]["url"] == "http://127.0.0.1:1234/v2/warre"
+    # Blazar 18's own script ends at once.
+    config = f"--config-file {stack.conf}"
+    assert calls[-3:-1] == [
+        "stop blazar-a",
+        f"start blazar-a: {stack.bin}/warre-blazar-api {config}",
+    ]
+    assert not stack.uwsgi_conf.exists()
+    ran(stack, "unstack")
+    assert not stack.uwsgi_conf.exists()
 
 
 def test_a_developers_limit_is_kept(stack: Devstack, keystone: pathlib.Path):
     ran(stack, "stack")
-    stack._variables["WARRE_BLAZAR_HOURS"] = "7"
+    stack.variables["WARRE_BLAZAR_HOURS"] = "7"
     ran(stack, "stack")
     limits = things(keystone)["registered limit"]
     assert {t["resource-name"]: t["default-limit"] for t in limits}["hours"] == "1000"
