@@ -19,7 +19,7 @@ WARRE_BLAZAR_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 WARRE_BLAZAR_APPLICATION=warre_blazar.wsgi.api:application
 WARRE_BLAZAR_PLUGINS=(flavor.slot.plugin)
 WARRE_BLAZAR_CONTROLLERS=(flavors flavorprojects reservations maintenancewindows limits warre)
-WARRE_BLAZAR_FILTERS=(FlavorMaxLengthFilter ProjectQuotaFilter)
+WARRE_BLAZAR_FILTERS=(StrictLeaseFilter FlavorMaxLengthFilter ProjectQuotaFilter)
 # The service types of Blazar's API, which limits hang on, and of what Warre's clients look for.
 _WARRE_BLAZAR_LIMITED=reservation
 _WARRE_BLAZAR_TYPE=nectar-reservation

@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 from typing import Any
 
+from blazar import context
 from oslo_config import cfg
 
 from warre_blazar import conf, policy
@@ -39,6 +40,15 @@ def _slot_rule() -> Rule:
     """The same for our own resource type, whether that counts or not."""
     rule = quota_rule()
     return dataclasses.replace(rule, enforced=rule.enforced and RESOURCE_TYPE in rule.types)
+
+
+def caller() -> Any:
+    """Blazar's context of the request that the manager works on, with the caller's own roles.
+
+    Blazar works in the context of the lease's trust, whose roles are the owner's; below it lies
+    the context of the request.
+    """
+    return context.BlazarContext._context_stack.stack[0]
 
 
 def of(caller: Any) -> Terms:

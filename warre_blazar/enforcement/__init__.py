@@ -5,8 +5,9 @@ from blazar.enforcement import filters
 
 from warre_blazar.enforcement.max_length import FlavorMaxLengthFilter
 from warre_blazar.enforcement.quota import ProjectQuotaFilter
+from warre_blazar.enforcement.strict_lease import StrictLeaseFilter
 
-_CLASSES = (FlavorMaxLengthFilter, ProjectQuotaFilter)
+_CLASSES = (StrictLeaseFilter, FlavorMaxLengthFilter, ProjectQuotaFilter)
 
 #: Names for ``[enforcement] enabled_filters``.
 FILTERS = [cls.__name__ for cls in _CLASSES]

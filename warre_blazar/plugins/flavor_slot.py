@@ -130,12 +130,7 @@ class FlavorSlotPlugin(base.BasePlugin):
 
 
 def _terms() -> reservations.Terms:
-    """The terms for the caller.
-
-    Blazar works in the context of the lease's trust, whose roles are the owner's; below it lies
-    the context of the request, which has the caller's own.
-    """
-    return terms.of(context.BlazarContext._context_stack.stack[0])
+    return terms.of(terms.caller())
 
 
 def _asked(resource_id: str) -> leases.Asked:

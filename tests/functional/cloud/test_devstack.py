@@ -24,7 +24,14 @@ from warre_blazar.db import migration
 
 CLIENT = "python-openstackclient==10.2.1"
 REGION, USER, DATABASE = "devstack", "devstack-blazar", "devstack"
-_OURS = {"flavor.slot.plugin", "warre", "flavors", "FlavorMaxLengthFilter", "ProjectQuotaFilter"}
+_OURS = {
+    "flavor.slot.plugin",
+    "warre",
+    "flavors",
+    "StrictLeaseFilter",
+    "FlavorMaxLengthFilter",
+    "ProjectQuotaFilter",
+}
 
 
 @pytest.fixture(scope="module")

@@ -216,7 +216,8 @@ def test_beside_blazars_own_filters(beta: Person, offer: Offer, limits: Limits) 
     limits.set(hours=_standing(beta)[1] + 10)
     bouncer = _Bouncer()
     options = {
-        "enabled_filters": "MaxLeaseDurationFilter,ExternalServiceFilter,FlavorMaxLengthFilter,"
+        "enabled_filters": "MaxLeaseDurationFilter,ExternalServiceFilter,StrictLeaseFilter,"
+        "FlavorMaxLengthFilter,"
         "ProjectQuotaFilter",
         "max_lease_duration": str(6 * 3600),
         "external_service_base_endpoint": bouncer.url,

@@ -138,7 +138,7 @@ class Site:
                 },
                 "manager": {"plugins": "flavor.slot.plugin"},
                 "enforcement": {
-                    "enabled_filters": "FlavorMaxLengthFilter,ProjectQuotaFilter",
+                    "enabled_filters": "StrictLeaseFilter,FlavorMaxLengthFilter,ProjectQuotaFilter",
                     # A test's limits hold at once.
                     "project_quota_cache_time": "0",
                 },

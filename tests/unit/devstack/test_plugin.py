@@ -84,7 +84,7 @@ def test_stacked_twice(stack: Devstack, keystone: pathlib.Path):
         "oshosts,leases,flavors,flavorprojects,reservations,maintenancewindows,limits,warre"
     )
     assert found["enforcement"]["enabled_filters"] == (
-        "MaxLeaseDurationFilter,FlavorMaxLengthFilter,ProjectQuotaFilter"
+        "MaxLeaseDurationFilter,StrictLeaseFilter,FlavorMaxLengthFilter,ProjectQuotaFilter"
     )
     assert found["oslo_limit"]["endpoint_id"] == "E1"
     assert found["DEFAULT"]["host"] == "127.0.0.1"

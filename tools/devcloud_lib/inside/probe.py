@@ -13,7 +13,7 @@ CONTROLLERS = (
     "limits",
     "warre",
 )
-FILTERS = ("FlavorMaxLengthFilter", "ProjectQuotaFilter")
+FILTERS = ("StrictLeaseFilter", "FlavorMaxLengthFilter", "ProjectQuotaFilter")
 
 
 def main() -> None:

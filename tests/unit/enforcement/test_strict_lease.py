@@ -1,0 +1,84 @@
+"""``StrictLeaseFilter``: which values of a lease it lets pass, and how it refuses."""
+
+import datetime
+from typing import Any
+
+import pytest
+from blazar import context
+from blazar import exceptions as blazar_exc
+
+from warre_blazar.enforcement.strict_lease import StrictLeaseFilter
+
+START = datetime.datetime(2100, 1, 1)
+USER = "user"
+
+
+@pytest.fixture
+def strict():
+    """The filter, in the context of a request of USER."""
+    with context.BlazarContext(user_id=USER, project_id="project"):
+        yield StrictLeaseFilter(conf=None)
+
+
+def created(**changes: Any) -> dict[str, Any]:
+    """A creation as Blazar hands it to filters, whatever its reservations are of."""
+    return {
+        "name": "mine",
+        "start_date": START,
+        "end_date": START,
+        "status": "CREATING",
+        "user_id": USER,
+        "project_id": "project",
+        "reservations": [{"resource_type": "physical:host"}],
+        **changes,
+    }
+
+
+def updated(**changes: Any) -> dict[str, Any]:
+    return {"start_date": START, "end_date": START, "reservations": [], **changes}
+
+
+@pytest.mark.parametrize("more", [{}, {"before_end_date": None}, {"before_end_date": "2100-01-01"}])
+def test_what_clients_send_passes(strict: StrictLeaseFilter, more: dict[str, Any]):
+    strict.check_create({}, created(**more))
+    strict.check_update({}, {}, updated(**more))
+    strict.check_update({}, {}, updated(name="another", **more))
+
+
+BAD = {
+    "id": "4fd4b9a2",
+    "project_id": "nobody",
+    "user_id": "nobody",
+    "trust_id": "another's",
+    "status": "ACTIVE",
+    "degraded": True,
+    "events": [],
+    "created_at": "2100-01-01",
+    "__class__": "Lease",
+    "name": ["a", "list"],
+    "before_end_date": 7,
+}
+LONG_NAME = {"name": "x" * 100}
+
+
+@pytest.mark.parametrize("field", [*BAD, "long name"])
+def test_update_with_anything_else_is_refused(strict: StrictLeaseFilter, field: str):
+    changes = LONG_NAME if field == "long name" else {field: BAD[field]}
+    with pytest.raises(blazar_exc.InvalidInput) as refused:
+        strict.check_update({}, {}, updated(**changes))
+    # Blazar spares a lease for this exact type only.
+    assert type(refused.value) is blazar_exc.InvalidInput
+    assert refused.value.kwargs["warre"]["detail"]["field"] in changes
+
+
+@pytest.mark.parametrize("field", sorted(set(BAD) - {"status", "project_id"}))
+def test_creation_with_anything_else_is_refused(strict: StrictLeaseFilter, field: str):
+    with pytest.raises(blazar_exc.InvalidInput) as refused:
+        strict.check_create({}, created(**{field: BAD[field]}))
+    assert refused.value.kwargs["warre"]["detail"]["field"] == field
+
+
+@pytest.mark.parametrize("reservations", [None, {}, [1], "all"])
+def test_reservations_that_are_no_list_of_objects(strict: StrictLeaseFilter, reservations: Any):
+    with pytest.raises(blazar_exc.InvalidInput):
+        strict.check_update({}, {}, updated(reservations=reservations))
