@@ -1,0 +1,80 @@
+"""Leases of the dev cloud made due at one moment, and how late each of them starts."""
+
+import configparser
+import datetime
+import os
+import pathlib
+import statistics
+import time
+from collections.abc import Callable, Collection, Mapping
+
+import sqlalchemy as sa
+from blazar.db.sqlalchemy import models as blazar
+
+LEASES = blazar.Lease.__table__
+EVENTS = blazar.Event.__table__
+
+_POLL = 0.1
+_PATIENCE = 1200
+
+
+def database(name: str = "blazar") -> sa.Engine:
+    """A database of the dev cloud."""
+    conf = configparser.ConfigParser(strict=False, interpolation=None)
+    conf.read(pathlib.Path(os.environ["WARRE_DEVCLOUD_HOME"]) / "etc/blazar/blazar.conf")
+    url = sa.make_url(conf["database"]["connection"])
+    return sa.create_engine(url.set(database=name))
+
+
+def soon(seconds: int) -> datetime.datetime:
+    """A full second so many seconds from now, naive UTC."""
+    now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None, microsecond=0)
+    return now + datetime.timedelta(seconds=seconds)
+
+
+def set_time(
+    engine: sa.Engine, leases: Collection[str], column: str, event: str, due: datetime.datetime
+) -> None:
+    """Let the start or the end of leases be at a time, in Blazar's tables."""
+    mine = EVENTS.c.lease_id.in_(leases) & (EVENTS.c.event_type == event)
+    with engine.begin() as db:
+        db.execute(LEASES.update().where(LEASES.c.id.in_(leases)).values({column: due}))
+        db.execute(EVENTS.update().where(mine).values(time=due))
+
+
+def lags(
+    engine: sa.Engine,
+    leases: Collection[str],
+    due: datetime.datetime,
+    look: Callable[[set[str]], None] = lambda _: None,
+) -> dict[str, float]:
+    """By lease, the seconds from the moment it was due until it is ACTIVE.
+
+    :param look: called with the leases that are ACTIVE, each time that these were read.
+    """
+    found: dict[str, float] = {}
+    deadline = time.monotonic() + _PATIENCE
+    query = sa.select(LEASES.c.id, LEASES.c.status).where(LEASES.c.id.in_(leases))
+    while len(found) < len(leases):
+        with engine.begin() as db:
+            states = dict(db.execute(query).all())
+        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+        active = {lease for lease, status in states.items() if status == "ACTIVE"}
+        for lease in active - set(found):
+            found[lease] = (now - due).total_seconds()
+        look(active)
+        if time.monotonic() > deadline:
+            raise SystemExit(f"after {_PATIENCE} s {len(found)} of {len(leases)} are started")
+        time.sleep(_POLL)
+    return found
+
+
+def table(rows: Mapping[str, Collection[float]]) -> str:
+    """Percentiles of the lags of each kind, in seconds."""
+    lines = [f"{'':8} {'count':>5} {'first':>7} {'median':>7} {'90 %':>7} {'last':>7}"]
+    for who, values in rows.items():
+        ordered = sorted(values)
+        ninety = ordered[round(0.9 * (len(ordered) - 1))]
+        figures = (ordered[0], statistics.median(ordered), ninety, ordered[-1])
+        lines.append(f"{who:8} {len(ordered):5} " + " ".join(f"{f:7.1f}" for f in figures))
+    return "\n".join(lines)
