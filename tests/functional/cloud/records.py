@@ -1,6 +1,7 @@
 """Blazar's database, ours in it, read directly."""
 
 import datetime
+import uuid
 from collections.abc import Iterable
 from typing import Any
 
@@ -65,21 +66,6 @@ class Records:
         """The reservations that are noted to have something in Nova, and aren't any more."""
         return {note["reservation_id"] for note in self.rows(_NOTES)} - self.live()
 
-    def age_leases(self, ids: Iterable[str], by: datetime.timedelta) -> None:
-        """Let leases have been made, and changed last, that long ago."""
-        then = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) - by
-        leases = self._metadata.tables["leases"]
-        aged = leases.update().where(leases.c.id.in_(list(ids)))
-        with self._engine.begin() as db:
-            db.execute(aged.values(created_at=then, updated_at=then))
-
-    def age_events(self, by: datetime.timedelta) -> None:
-        """Let no event have been changed since that long ago."""
-        then = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) - by
-        events = self._metadata.tables["events"]
-        with self._engine.begin() as db:
-            db.execute(events.update().where(events.c.updated_at > then).values(updated_at=then))
-
     def start_now(self, ids: Iterable[str]) -> None:
         """Let leases that are yet to come be due."""
         now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None, second=0, microsecond=0)
@@ -88,6 +74,14 @@ class Records:
         with self._engine.begin() as db:
             db.execute(leases.update().where(leases.c.id.in_(list(ids))).values(start_date=now))
             db.execute(events.update().where(start).values(time=now))
+
+    def add_orphan_event(self) -> None:
+        """A start that is due and belongs to no lease."""
+        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+        event = {"event_type": "start_lease", "time": now, "status": "UNDONE"}
+        events = self._metadata.tables["events"]
+        with self._engine.begin() as db:
+            db.execute(events.insert().values(id=str(uuid.uuid4()), lease_id=None, **event))
 
     def live(self) -> set[str]:
         """The ids of Blazar's reservations, of whatever type, that aren't over."""

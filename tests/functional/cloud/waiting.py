@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 R = TypeVar("R")
 
 #: Seconds after which something that has to happen hasn't. Nothing here is a measurement.
-LONG = 180
+LONG = 300
 
 
 def until(what: str, probe: Callable[[], R], seconds: float = LONG, pause: float = 0.5) -> R:

@@ -44,6 +44,9 @@ def configure(layout: Layout, endpoint_id: str) -> None:
                 # Whoever changes a limit here wants to see it hold.
                 "project_quota_cache_time": 2,
             },
+            # By these follows how long a lease may be left half done before it is repaired: three
+            # minutes, for which a test can wait.
+            "warre": {"request_timeout": 15, "server_deletion_timeout": 30},
             "oslo_limit": {
                 **_system_login(layout),
                 "endpoint_id": endpoint_id,
