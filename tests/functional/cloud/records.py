@@ -17,8 +17,10 @@ _TRACES = {
     "warre_reservations": "reservation_id",
     "warre_backings": "reservation_id",
 }
-#: Tables of generations and nothing else.
-_COUNTERS = ("warre_hosts", "warre_projects")
+#: Tables of generations or heartbeats, and nothing else.
+_COUNTERS = ("warre_hosts", "warre_projects", "warre_managers")
+#: What changes in the background, whatever is asked.
+_BACKGROUND = ("generation", "claim_start", "claim_end", "promised_at")
 _NOTES = "warre_backings"
 
 
@@ -42,7 +44,7 @@ class Records:
         with self._engine.connect() as db:
             for table in self._metadata.sorted_tables:
                 if table.name not in (*_COUNTERS, *but):
-                    columns = [c for c in table.c if c.name != "generation"]
+                    columns = [c for c in table.c if c.name not in _BACKGROUND]
                     query = sa.select(*columns)
                     if table.name == _NOTES:
                         alive = self._metadata.tables["reservations"]
