@@ -1,0 +1,136 @@
+"""Three managers, one of which is killed again and again: each start and end happens, once.
+
+``WARRE_MANAGERS_LEASES=300 WARRE_MANAGERS_PAUSE=20`` makes the run long.
+"""
+
+import collections
+import datetime
+import multiprocessing
+import os
+import random
+import time
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from blazar.db import api as db_api
+from oslo_utils import timeutils
+
+from tests.fakes.cloud import Cloud
+from tests.fakes.service import Answer, Request, Service
+from tests.functional.db import manager_process, world
+from tests.functional.db.managers import OVER, state
+from warre_blazar.services import backing
+
+pytestmark = [
+    pytest.mark.usefixtures("database"),
+    # On SQLite Blazar's own writes fail where two come at once.
+    pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="module"),
+]
+
+LEASES = int(os.environ.get("WARRE_MANAGERS_LEASES", "24"))
+PAUSE = float(os.environ.get("WARRE_MANAGERS_PAUSE", "6"))
+MANAGERS = 3
+RUNS_FOR = datetime.timedelta(seconds=25)
+PATIENCE = 240 + 3 * LEASES
+
+
+class Accounting(Service):
+    """An outside service that is told when leases end."""
+
+    routes = (("POST", "/on-end", "on_end"),)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended: collections.Counter[str] = collections.Counter()
+
+    def on_end(self, request: Request) -> Answer:
+        self.ended[request.body["lease"]["id"]] += 1
+        return Answer(204)
+
+
+class Managers:
+    """Processes, of which one at a time is killed and another started."""
+
+    def __init__(self, url: str, options: dict[str, str]) -> None:
+        self._spawn = multiprocessing.get_context("spawn")
+        self._args = (url, options)
+        self._running = [self._started() for _ in range(MANAGERS)]
+        self.kills = 0
+
+    def _started(self) -> Any:
+        process = self._spawn.Process(target=manager_process.run, args=self._args, daemon=True)
+        process.start()
+        return process
+
+    def replace_one(self, rng: random.Random) -> None:
+        """Kill one with -9, and start another."""
+        victim = self._running.pop(rng.randrange(MANAGERS))
+        victim.kill()
+        victim.join()
+        self.kills += 1
+        self._running.append(self._started())
+
+    def stop(self) -> None:
+        for process in self._running:
+            process.kill()
+            process.join()
+
+
+def booked(count: int) -> list[world.Lease]:
+    """Leases that start one after the other, in a few seconds each, from a while from now on."""
+    flavor = world.add_flavor(slots=count)
+    made = [world.book(world.request(flavor, world.hours(1, 3))) for _ in range(count)]
+    first = timeutils.utcnow().replace(microsecond=0) + datetime.timedelta(seconds=15)
+    for number, lease in enumerate(made):
+        start = first + datetime.timedelta(seconds=number // 4)
+        world.write_dates(lease, world.Span(start, start + RUNS_FOR))
+    return made
+
+
+def test_each_start_and_end_happens_whoever_is_killed(database: sa.Engine, cloud: Cloud):
+    world.add_host(cloud, "a", vcpus=9999, memory_mb=99999999, disk_gb=999999)
+    accounting = Accounting()
+    options = {
+        **cloud.options(),
+        "enforcement.enabled_filters": ["ExternalServiceFilter"],
+        "enforcement.external_service_base_endpoint": accounting.url + "/",
+        "enforcement.external_service_on_end_endpoint": accounting.url + "/on-end",
+        "warre.request_timeout": 5,
+        "warre.server_deletion_timeout": 2,
+    }
+    leases = booked(LEASES)
+    managers = Managers(database.url.render_as_string(hide_password=False), options)
+    rng = random.Random(1)
+    deadline = time.monotonic() + PATIENCE
+    early: set[str] = set()
+    try:
+        while not all(state(lease) == OVER for lease in leases):
+            assert time.monotonic() < deadline, collections.Counter(map(state, leases))
+            time.sleep(PAUSE)
+            early |= active_too_early(leases)
+            managers.replace_one(rng)
+        world.until(lambda: _reconciled(cloud))
+    finally:
+        managers.stop()
+        accounting.stop()
+    assert early == set()
+    # Told once, but for a manager that was killed between telling and writing.
+    told = [accounting.ended[lease.id] for lease in leases]
+    assert min(told) >= 1
+    assert sum(told) <= len(leases) + managers.kills
+
+
+def _reconciled(cloud: Cloud) -> bool:
+    backing.reconcile()
+    return cloud.is_clean()
+
+
+def active_too_early(leases: list[world.Lease]) -> set[str]:
+    """Leases that run though their time hasn't come."""
+    now = timeutils.utcnow()
+    return {
+        row["id"]
+        for row in map(db_api.lease_get, [lease.id for lease in leases])
+        if row["status"] == "ACTIVE" and row["start_date"] > now
+    }
