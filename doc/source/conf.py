@@ -1,7 +1,17 @@
 """Sphinx configuration."""
 
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "_ext"))
+
 project = "warre-blazar"
 copyright = "warre-blazar developers"
-extensions = ["cliff.sphinxext", "oslo_config.sphinxext", "oslo_policy.sphinxext"]
+extensions = [
+    "cliff.sphinxext",
+    "oslo_config.sphinxext",
+    "oslo_policy.sphinxext",
+    "state_tables",
+]
 html_theme = "alabaster"
 nitpicky = True

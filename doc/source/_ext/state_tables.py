@@ -1,0 +1,110 @@
+"""Directives that print the tables of ``warre_blazar.domain.lease_states`` from the code."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from docutils.statemachine import StringList
+
+from warre_blazar.domain import lease_states
+from warre_blazar.domain.lease_states import Action, Row, Statuses
+
+ANY = "any"
+STATE_HEADER = ("Lease", "Reservations", "Further conditions", "What it means", "What is done")
+TARGET_HEADER = ("Reservations", "Lease", "Start event", "End event")
+
+_MIXED = {True: "with other types too", False: "``flavor:slot`` only"}
+_TORN = {
+    True: "hosts or notes contradict the reservations",
+    False: "hosts and notes agree with the reservations",
+}
+_SETTLED = {
+    True: "statuses and events are what the reservations tell",
+    False: "statuses or events aren't what the reservations tell",
+}
+
+
+def state_cells(row: Row) -> tuple[str, ...]:
+    """A row of the table of states as texts, one for each of ``STATE_HEADER``."""
+    return (
+        _one_of(row.leases),
+        _one_of(row.reservations),
+        "; ".join(_conditions(row)) or ANY,
+        row.meaning,
+        _done(row),
+    )
+
+
+def target_cells() -> list[tuple[str, ...]]:
+    """What ``settle`` writes, by what the reservations are; columns as in ``TARGET_HEADER``."""
+    return [
+        (str(reservations), target.lease, target.start, target.end)
+        for reservations, target in lease_states.TARGETS.items()
+    ]
+
+
+def _one_of(values: Sequence[str] | None) -> str:
+    return ANY if values is None else ", ".join(str(value) for value in values)
+
+
+def _conditions(row: Row) -> list[str]:
+    found = []
+    if row.starts is not None:
+        found.append(f"start event {_one_of(row.starts)}")
+    if row.claims is not None:
+        found.append(f"claim {_one_of(row.claims)}")
+    if row.ages is not None:
+        found.append(f"age {_one_of([age.name for age in row.ages])}")
+    flags = ((row.mixed, _MIXED), (row.torn, _TORN), (row.settled, _SETTLED))
+    return found + [texts[flag] for flag, texts in flags if flag is not None]
+
+
+def _done(row: Row) -> str:
+    if row.action is Action.SETTLE and row.target is not None:
+        return f"{row.action}, as {_shown(row.target)}"
+    return str(row.action)
+
+
+def _shown(target: Statuses) -> str:
+    return f"lease {target.lease}, start event {target.start}, end event {target.end}"
+
+
+def _list_table(header: Sequence[str], rows: Iterable[Sequence[str]], widths: str) -> list[str]:
+    lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {widths}", ""]
+    for row in (header, *rows):
+        for number, cell in enumerate(row):
+            lines.append(f"   {'*' if number == 0 else ' '} - {cell}")
+    return lines
+
+
+class _Table(Directive):
+    """A table that is parsed where the directive stands."""
+
+    lines: ClassVar[list[str]]
+
+    def run(self) -> list[nodes.Node]:
+        node = nodes.container()
+        self.state.nested_parse(StringList(self.lines, source=__file__), 0, node)
+        return node.children
+
+
+class StateTable(_Table):
+    """``.. state-table::``"""
+
+    lines: ClassVar[list[str]] = _list_table(
+        STATE_HEADER, [state_cells(row) for row in lease_states.TABLE], "16 14 24 28 18"
+    )
+
+
+class TargetTable(_Table):
+    """``.. target-table::``"""
+
+    lines: ClassVar[list[str]] = _list_table(TARGET_HEADER, target_cells(), "25 25 25 25")
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Sphinx calls it."""
+    app.add_directive("state-table", StateTable)
+    app.add_directive("target-table", TargetTable)
+    return {"parallel_read_safe": True}

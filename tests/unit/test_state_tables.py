@@ -1,0 +1,68 @@
+"""The documentation prints the table of states whole, from the code."""
+
+import dataclasses
+import importlib.util
+import pathlib
+import types
+from typing import Any
+
+import pytest
+
+from warre_blazar.domain import lease_states
+from warre_blazar.domain.lease_states import Action, Age, Claim, Reservations, Row
+
+_FILE = pathlib.Path(__file__).parents[2] / "doc/source/_ext/state_tables.py"
+
+CONDITIONS: dict[str, Any] = {
+    "leases": [lease_states.CREATING],
+    "starts": [lease_states.DONE],
+    "reservations": [Reservations.PARTLY],
+    "claims": [Claim.LIVE],
+    "mixed": False,
+    "torn": False,
+    "settled": False,
+    "ages": [Age.QUIET],
+    "target": lease_states.Statuses("ERROR", "DONE", "UNDONE"),
+}
+
+
+@pytest.fixture(scope="module")
+def tables() -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location("state_tables", _FILE)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_field_of_a_row_is_known() -> None:
+    fields = {field.name for field in dataclasses.fields(Row)}
+    assert fields == {"meaning", "action", *CONDITIONS}
+
+
+@pytest.mark.parametrize("field", CONDITIONS)
+def test_condition_is_shown(tables: types.ModuleType, field: str) -> None:
+    plain = Row("Something.", Action.SETTLE)
+    conditional = dataclasses.replace(plain, **{field: CONDITIONS[field]})
+    assert tables.state_cells(conditional) != tables.state_cells(plain)
+
+
+def test_flags_differ(tables: types.ModuleType) -> None:
+    for field in ("mixed", "torn", "settled"):
+        shown = {
+            tables.state_cells(Row("Something.", Action.LEAVE, **{field: flag}))
+            for flag in (True, False)
+        }
+        assert len(shown) == 2
+
+
+def test_rows_are_told_apart(tables: types.ModuleType) -> None:
+    shown = [tables.state_cells(row) for row in lease_states.TABLE]
+    assert len({cells[:3] for cells in shown}) == len(shown)
+
+
+def test_every_row_is_printed(tables: types.ModuleType) -> None:
+    printed = "\n".join(tables.StateTable.lines)
+    assert printed.count("   * - ") == len(lease_states.TABLE) + 1
+    assert all(row.meaning in printed for row in lease_states.TABLE)
+    assert tables.TargetTable.lines[-4].endswith("deleted")
