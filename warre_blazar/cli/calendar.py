@@ -6,7 +6,7 @@ import functools
 import pathlib
 from typing import Any
 
-from warre_blazar.cli import arguments, base, days, flavors, times
+from warre_blazar.cli import arguments, base, days, flavors
 from warre_blazar.cli.days import Day
 from warre_blazar.cli.failures import Failure
 from warre_blazar.client import Flavor, errors
@@ -49,7 +49,6 @@ class ShowCalendar(base.ListCommand):
             metavar="FILE",
             help="write your project's reservations for a calendar program instead; - is stdout",
         )
-        arguments.add_timezone(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -98,12 +97,12 @@ class ShowCalendar(base.ListCommand):
             raise Failure(flavors.on_flavor(self, error, ref)) from error
 
     def _rows(self, parsed_args: argparse.Namespace) -> Rows:
-        where = times.zone(parsed_args.timezone)
-        start = now = self.now().astimezone(where).replace(second=0, microsecond=0)
-        if parsed_args.start is not None:
+        start = now = self.now().astimezone(self.where).replace(second=0, microsecond=0)
+        asked, _ = self.times(parsed_args)
+        if asked is not None:
             # A day that has begun counts from now on.
-            asked = self.time(parsed_args.start, parsed_args, "From")
-            start = max(now, asked.astimezone(where))
+            self.tell_times(parsed_args, start="From")
+            start = max(now, asked.astimezone(self.where))
         spans = days.days_from(start, parsed_args.days)
         end = spans[-1][1].end
 
