@@ -180,15 +180,16 @@ class ChangeCommand(Command):
     ) -> None:
         """Tell how the times that were given are understood; on a terminal, ask about it.
 
-        Nothing is told of times that can't be misunderstood: ISO 8601 with an offset.
+        Nothing is told of times that can't be misunderstood: ISO 8601 with an offset. A dry run
+        tells it as what would happen.
 
         :param given: the times as they were typed, None for those that weren't.
         :raises Failure: it isn't.
         """
-        if all(text is None or times.is_exact(text) for text in given):
+        if parsed_args.dry_run or all(text is None or times.is_exact(text) for text in given):
             return
         self.tell(plan)
-        if not (parsed_args.yes or parsed_args.dry_run) and asking.on_terminal():
+        if not parsed_args.yes and asking.on_terminal():
             asking.ask("Is that right?", f"Nothing changed: {plan}")
 
 
