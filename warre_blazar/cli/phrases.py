@@ -8,6 +8,7 @@ phrase means on a given day is worked out in ``times``.
 
 import dataclasses
 import datetime
+import functools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -96,7 +97,7 @@ def read(text: str) -> Phrase:
     phrase = Phrase()
     place = 0
     while place < len(text):
-        for pattern, note in _RULES:
+        for pattern, note in _rules():
             if match := pattern.match(text, place):
                 note(phrase, match)
                 place = match.end()
@@ -330,55 +331,58 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 _Rule = Callable[[Phrase, re.Match[str]], None]
 #: The first that matches where reading has come to is taken.
-_RULES: list[tuple[re.Pattern[str], _Rule]] = [
-    (re.compile(pattern, _FLAGS), note)
-    for pattern, note in (
-        (
-            r"(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})(?:t(?=\d)|(?=[\s,]|$))",
-            _year_first,
-        ),
-        (
-            r"(?P<year>\d{4})\s?[年년]\s?(?P<month>\d{1,2})\s?[月월]\s?(?P<day>\d{1,2})\s?[日号일]",
-            _year_first,
-        ),
-        (
-            rf"(?P<first>\d{{1,2}})([-/.])(?P<second>\d{{1,2}})\2(?P<year>\d{{4}}){_END}",
-            _year_last,
-        ),
-        (rf"(?P<first>\d{{1,2}})[-/.](?P<second>\d{{1,2}})(?:[-/.]\d{{0,2}})?{_END}", _no_year),
-        (
-            rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?[\s-]?(?:of\s)?{_M}"
-            rf"(?:,?[\s-](?P<year>\d{{4}}))?{_END}",
-            _day_and_month,
-        ),
-        (
-            rf"{_M}\s?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s(?P<year>\d{{4}}))?{_END}",
-            _day_and_month,
-        ),
-        (rf"(?P<which>(?:on|this|next|coming)\s)?{_W}{_END}", _weekday),
-        (rf"(?P<two>(?:the\s)?day\safter\stomorrow){_END}", _from_today),
-        (rf"(?P<two>(?!))?(?P<word>today|tomorrow|yesterday){_END}", _from_today),
-        (rf"now{_END}", _now),
-        (rf"in\s{_LENGTHS}(?P<side>(?!))?{_END}", _length),
-        (rf"{_LENGTHS}\s(?P<side>from\snow|ago){_END}", _length),
-        (
-            rf"{_AT}(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})(?::(?P<second>\d{{2}})(?:\.\d+)?)?"
-            rf"(?:\s?{_HALF})?{_CLOCK_END}",
-            _clock,
-        ),
-        (rf"{_AT}(?P<hour>\d{{1,2}})(?P<minute>(?!))?(?P<second>(?!))?\s?{_HALF}{_END}", _clock),
-        (rf"{_AT}(?P<hour>\d{{1,2}})\s?h(?:\s?(?P<minute>\d{{2}}))?{_CLOCK_END}", _french),
-        (
-            rf"(?P<hour>\d{{1,2}})\s?[時时点點시]\s?(?:(?P<minute>\d{{1,2}})\s?[分분])?"
-            rf"(?P<second>(?!))?(?P<half>(?!))?{_END}",
-            _clock,
-        ),
-        (rf"(?:at\s|@\s?)(?P<hour>\d{{1,2}}){_END}", _bare_hour),
-        (rf"{_AT}(?:noon|midday){_END}", _noon),
-        (rf"{_AT}midnight{_END}", _midnight),
-        (r"(?P<zone>(?:utc|gmt)(?:\s?[+-]\d{1,2}(?::?\d{2})?)?|z|zulu)$", _zone),
-        (r"(?P<zone>\+\d{1,2}(?::?\d{2})?)$", _zone),
-        (r"-\s?\d{1,2}(?::?\d{2})?$", _west),
-        (r"(?P<zone>[a-z_]+(?:/[a-z0-9_+-]+)+|[a-z]{2,5})$", _zone),
-    )
-]
+_RULES: tuple[tuple[str, _Rule], ...] = (
+    (
+        r"(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})(?:t(?=\d)|(?=[\s,]|$))",
+        _year_first,
+    ),
+    (
+        r"(?P<year>\d{4})\s?[年년]\s?(?P<month>\d{1,2})\s?[月월]\s?(?P<day>\d{1,2})\s?[日号일]",
+        _year_first,
+    ),
+    (
+        rf"(?P<first>\d{{1,2}})([-/.])(?P<second>\d{{1,2}})\2(?P<year>\d{{4}}){_END}",
+        _year_last,
+    ),
+    (rf"(?P<first>\d{{1,2}})[-/.](?P<second>\d{{1,2}})(?:[-/.]\d{{0,2}})?{_END}", _no_year),
+    (
+        rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?[\s-]?(?:of\s)?{_M}"
+        rf"(?:,?[\s-](?P<year>\d{{4}}))?{_END}",
+        _day_and_month,
+    ),
+    (
+        rf"{_M}\s?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s(?P<year>\d{{4}}))?{_END}",
+        _day_and_month,
+    ),
+    (rf"(?P<which>(?:on|this|next|coming)\s)?{_W}{_END}", _weekday),
+    (rf"(?P<two>(?:the\s)?day\safter\stomorrow){_END}", _from_today),
+    (rf"(?P<two>(?!))?(?P<word>today|tomorrow|yesterday){_END}", _from_today),
+    (rf"now{_END}", _now),
+    (rf"in\s{_LENGTHS}(?P<side>(?!))?{_END}", _length),
+    (rf"{_LENGTHS}\s(?P<side>from\snow|ago){_END}", _length),
+    (
+        rf"{_AT}(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}})(?::(?P<second>\d{{2}})(?:\.\d+)?)?"
+        rf"(?:\s?{_HALF})?{_CLOCK_END}",
+        _clock,
+    ),
+    (rf"{_AT}(?P<hour>\d{{1,2}})(?P<minute>(?!))?(?P<second>(?!))?\s?{_HALF}{_END}", _clock),
+    (rf"{_AT}(?P<hour>\d{{1,2}})\s?h(?:\s?(?P<minute>\d{{2}}))?{_CLOCK_END}", _french),
+    (
+        rf"(?P<hour>\d{{1,2}})\s?[時时点點시]\s?(?:(?P<minute>\d{{1,2}})\s?[分분])?"
+        rf"(?P<second>(?!))?(?P<half>(?!))?{_END}",
+        _clock,
+    ),
+    (rf"(?:at\s|@\s?)(?P<hour>\d{{1,2}}){_END}", _bare_hour),
+    (rf"{_AT}(?:noon|midday){_END}", _noon),
+    (rf"{_AT}midnight{_END}", _midnight),
+    (r"(?P<zone>(?:utc|gmt)(?:\s?[+-]\d{1,2}(?::?\d{2})?)?|z|zulu)$", _zone),
+    (r"(?P<zone>\+\d{1,2}(?::?\d{2})?)$", _zone),
+    (r"-\s?\d{1,2}(?::?\d{2})?$", _west),
+    (r"(?P<zone>[a-z_]+(?:/[a-z0-9_+-]+)+|[a-z]{2,5})$", _zone),
+)
+
+
+@functools.cache
+def _rules() -> list[tuple[re.Pattern[str], _Rule]]:
+    """The rules, compiled when a phrase is read: most commands read none."""
+    return [(re.compile(pattern, _FLAGS), note) for pattern, note in _RULES]

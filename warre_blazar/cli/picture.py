@@ -100,7 +100,7 @@ def _figure(width: float, height: float, path: str) -> Iterator[Any]:
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError:
         raise Failure("Pictures need matplotlib: pip install 'warre-blazar[cli,picture]'") from None
-    style = {"svg.fonttype": "none", "svg.hashsalt": "warre-blazar", "hatch.linewidth": 0.6}
+    style: Any = {"svg.fonttype": "none", "svg.hashsalt": "warre-blazar", "hatch.linewidth": 0.6}
     with matplotlib.rc_context(style):
         figure = Figure(figsize=(width, height))
         yield figure
