@@ -15,21 +15,26 @@ from keystoneauth1 import exceptions as ksa
 from keystoneauth1 import session as keystone
 from keystoneauth1 import token_endpoint
 
-from warre_blazar.cli import advice, times
+from warre_blazar.cli import advice, arguments, asking, display, names, parsers, times, zones
 from warre_blazar.cli.failures import Failure
 from warre_blazar.client import Client, errors
 from warre_blazar.client.types import Document
 
-_ENDPOINT_TYPES = ("public", "internal", "admin")
 _PIPE_CLOSED = 141
 
 
 class Command(BlazarCommand):
-    """A command on a noun of the v2 API."""
+    """A command on a noun of the v2 API.
+
+    :ivar where: the zone of the times that are given without one, and of all that are shown.
+    """
 
     #: As people say it.
     noun = ""
     nouns = ""
+    #: Whether times are given or shown.
+    zoned = True
+    where: datetime.tzinfo = datetime.UTC
 
     @functools.cached_property
     def v2(self) -> Client:
@@ -38,10 +43,14 @@ class Command(BlazarCommand):
         if isinstance(manager, blazar.RequestManager):
             auth = token_endpoint.Token(manager.blazar_url, manager.auth_token)
             return Client(keystone.Session(auth=auth))
+        interface = manager.interface
+        if interface and not parsers.is_endpoint_type(interface):
+            # An --end, which the blazar CLI's own parser takes for --endpoint-type.
+            interface = os.environ.get("OS_ENDPOINT_TYPE") or self.app_args.os_interface
         return Client(
             manager.session,
             service_type=manager.service_type or "reservation",
-            interface=manager.interface,
+            interface=interface,
             region_name=manager.region_name,
             endpoint_override=manager.endpoint_override,
         )
@@ -54,25 +63,46 @@ class Command(BlazarCommand):
         """A line for people, beside what is printed for programs."""
         print(line, file=sys.stderr)
 
-    def time(self, text: str, parsed_args: argparse.Namespace, what: str) -> datetime.datetime:
-        """A time that was given; how it was understood is told unless that is plain."""
-        where = times.zone(getattr(parsed_args, "timezone", None))
-        moment = times.parse(text, where, self.now())
-        if not times.is_iso(text):
-            self.tell(f"{what}: {times.told(moment, moment.tzinfo or where)}")
-        return moment
+    def name(self, command: str) -> str:
+        """What a command, such as flavor-list, is called in the CLI that is running."""
+        return names.Fields(self.app)[command]
+
+    def time(self, text: str) -> datetime.datetime:
+        """A time that was given."""
+        return times.parse(text, self.where, self.now())
+
+    def times(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[datetime.datetime | None, datetime.datetime | None]:
+        """The start and the end that were given; None for what wasn't."""
+        given = (getattr(parsed_args, name, None) for name in ("start", "end"))
+        start, end = (None if text is None else self.time(text) for text in given)
+        return start, end
+
+    def tell_times(self, parsed_args: argparse.Namespace, **words: str) -> None:
+        """Tell how the start and the end that were given are understood, where that isn't plain.
+
+        :param words: what to call each.
+        """
+        for moment, name in zip(self.times(parsed_args), ("start", "end"), strict=True):
+            text = getattr(parsed_args, name, None) or ""
+            if moment is not None and not times.is_exact(text):
+                shown = display.plain(moment, moment.tzinfo or self.where)
+                self.tell(f"{words[name]}: {shown}")
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        # The blazar CLI's own parser completes --end to its --endpoint-type, and keeps it.
-        taken = getattr(self.app_args, "endpoint_type", None)
-        if taken and taken.removesuffix("URL") not in _ENDPOINT_TYPES:
-            raise Failure("This CLI has another use for --end; write --end-date")
-        return super().get_parser(prog_name)
+        parser = parsers.adapt(super().get_parser(prog_name), parsers.kept_end(self.app_args))
+        if self.zoned:
+            arguments.add_timezone(parser)
+        return parser
 
     def run(self, parsed_args: argparse.Namespace) -> Any:
         # The blazar CLI hands over what it didn't understand, and goes on.
         if self.values_specs:
             raise Failure(f"Unrecognized arguments: {' '.join(self.values_specs)}")
+        if self.zoned:
+            utc = "UTC" if parsed_args.utc else None
+            self.where = zones.chosen(utc or parsed_args.timezone)
         try:
             result = super().run(parsed_args)
             self.app.stdout.flush()
@@ -88,28 +118,82 @@ class Command(BlazarCommand):
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         """What to say of an error: what is wrong, and what to do."""
-        return advice.on(error)
+        if isinstance(error, errors.Ambiguous) and error.things:
+            first = str(error).partition("\n")[0]
+            return "\n".join([first, *(f"  {self._one(thing)}" for thing in error.things)])
+        return advice.on(error, self.app)
+
+    def _one(self, thing: Any) -> str:
+        """A reservation or window, of several that were meant."""
+        start, end = (display.brief(moment, self.where) for moment in (thing.start, thing.end))
+        return f"{thing.id}  {start} to {end}  {getattr(thing, 'status', '')}".rstrip()
+
+    def column(self, name: str, value: Any) -> Any:
+        """A field of a document, for cliff."""
+        return _column(display.field(name, value, self.where))
 
 
 class ListCommand(Command, lister.Lister):
     """A table of things."""
 
-    @staticmethod
-    def table(names: Sequence[str], found: Iterable[Document]) -> tuple[Any, Any]:
+    def table(self, names: Sequence[str], found: Iterable[Document]) -> tuple[Any, Any]:
         """For cliff."""
-        return names, [tuple(_column(item.get(c)) for c in names) for item in found]
+        return names, [tuple(self.column(c, item.get(c)) for c in names) for item in found]
 
 
 class ShowCommand(Command, show.ShowOne):
     """One thing with all that the API says of it."""
 
-    @staticmethod
-    def details(item: Document) -> tuple[Any, Any]:
+    def details(self, item: Document) -> tuple[Any, Any]:
         """For cliff."""
-        return tuple(item), tuple(_column(value) for value in item.values())
+        return tuple(item), tuple(self.column(name, value) for name, value in item.items())
+
+    def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
+        # Nothing was made where it was only asked what would be.
+        return super().produce_output(parsed_args, names, data) if names else 0
 
 
-class DeleteCommand(Command):
+class ChangeCommand(Command):
+    """A command that changes something, and with --dry-run says what it would change."""
+
+    #: Whether it ever asks before it does.
+    asks = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--dry-run", action="store_true", help="say what would happen, and change nothing"
+        )
+        if self.asks:
+            parser.add_argument(
+                "--yes", action="store_true", help="don't ask on a terminal before anything is done"
+            )
+        return parser
+
+    def would(self, what: str) -> tuple[Any, Any]:
+        """Say what would happen; the result is what a command that shows one thing returns."""
+        print(f"Dry run: would {what}", file=self.app.stdout)
+        return (), ()
+
+    def agree(
+        self, plan: str, given: Iterable[str | None], parsed_args: argparse.Namespace
+    ) -> None:
+        """Tell how the times that were given are understood; on a terminal, ask about it.
+
+        Nothing is told of times that can't be misunderstood: ISO 8601 with an offset. A dry run
+        tells it as what would happen.
+
+        :param given: the times as they were typed, None for those that weren't.
+        :raises Failure: it isn't.
+        """
+        if parsed_args.dry_run or all(text is None or times.is_exact(text) for text in given):
+            return
+        self.tell(plan)
+        if not parsed_args.yes and asking.on_terminal():
+            asking.ask("Is that right?", f"Nothing changed: {plan}")
+
+
+class DeleteCommand(ChangeCommand):
     """Delete things. One that can't be deleted doesn't keep the others."""
 
     #: What may be given to name one.
@@ -126,16 +210,27 @@ class DeleteCommand(Command):
         """Delete one; whether it is gone. False: that is under way."""
         raise NotImplementedError
 
+    def describe(self, ref: str) -> str:
+        """What would be deleted, for a dry run.
+
+        :raises errors.ClientError: there is no such thing.
+        """
+        raise NotImplementedError
+
     def get_data(self, parsed_args: argparse.Namespace) -> None:
         failed = 0
         for ref in parsed_args.refs:
             try:
+                if parsed_args.dry_run:
+                    self.would(f"delete {self.describe(ref)}")
+                    continue
                 gone = self.remove(ref, parsed_args)
             except (errors.ClientError, Failure) as error:
                 if len(parsed_args.refs) == 1:
                     raise
                 failed += 1
-                said = advice.on(error) if isinstance(error, errors.ClientError) else str(error)
+                known = isinstance(error, errors.ClientError)
+                said = self.advice(error, parsed_args) if known else str(error)
                 self.log.error("%s: %s", ref, said)
             else:
                 done = "Deleted" if gone else "Deletion under way of"

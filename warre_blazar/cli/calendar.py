@@ -4,24 +4,25 @@ import argparse
 import datetime
 import functools
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
-from warre_blazar.cli import arguments, base, days, flavors, times
-from warre_blazar.cli.days import Day
+from warre_blazar.cli import arguments, base, days, display, flavors, projects
+from warre_blazar.cli.days import Row
 from warre_blazar.cli.failures import Failure
 from warre_blazar.client import Flavor, errors
 
 _COLUMNS = ("flavor", "date", "free", "free_at_best", "slots")
+_BOOKING_COLUMNS = ("id", "project", "project_id", "instance_count", "start", "end", "status")
 _PICTURES = (".svg", ".png")
-
-Rows = list[tuple[str, list[Day]]]
 
 
 class ShowCalendar(base.ListCommand):
-    """Show how many slots of flavors are free on each day.
+    """Show how many slots of flavors can be booked on each day.
 
-    As a chart, unless -f asks for another form. 2 is free all day; 1+ is 1 all day and more for
-    some of it. Here, free counts the slots themselves and room for them on hosts.
+    As a chart with a row for each week, unless -f asks for another form. 2: two slots can be booked
+    all day; 1+: one all day, and more for some of it. Both the slots and room for them on hosts
+    count.
     """
 
     noun = "flavor"
@@ -49,7 +50,11 @@ class ShowCalendar(base.ListCommand):
             metavar="FILE",
             help="write your project's reservations for a calendar program instead; - is stdout",
         )
-        arguments.add_timezone(parser)
+        parser.add_argument(
+            "--bookings",
+            action="store_true",
+            help="who has booked the flavor and when, in place of what is free (admin only)",
+        )
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
@@ -60,21 +65,59 @@ class ShowCalendar(base.ListCommand):
         if parsed_args.ics:
             self._export(parsed_args)
             return (), []
+        if parsed_args.bookings:
+            return self._bookings(parsed_args)
         rows = self._rows(parsed_args)
         if parsed_args.output:
             from warre_blazar.cli import picture  # noqa: PLC0415
 
-            picture.write(rows, parsed_args.output)
+            picture.write(rows, parsed_args.output, self.where)
             print(f"Wrote {parsed_args.output}", file=self.app.stdout)
             return (), []
         if parsed_args.formatter == "table":
             from warre_blazar.cli import chart  # noqa: PLC0415
 
-            chart.draw(rows, self.app.stdout)
+            chart.draw(rows, self.app.stdout, self.where)
         return _COLUMNS, [
-            (name, day.date.isoformat(), day.throughout, day.at_best, day.slots)
-            for name, found in rows
-            for day in found
+            (row.name, day.date.isoformat(), day.throughout, day.at_best, row.slots)
+            for row in rows
+            for day in row.days
+        ]
+
+    def _bookings(self, parsed_args: argparse.Namespace) -> Any:
+        """Who has booked a flavor in the days that were asked for."""
+        if len(parsed_args.flavors) != 1 or parsed_args.ics:
+            raise Failure("--bookings is of one flavor; name it")
+        flavor = self._flavor(parsed_args.flavors[0])
+        spans = self._days(parsed_args)
+        period = days.Span(spans[0][1].start, spans[-1][1].end)
+        found = [
+            booking
+            for booking in self.v2.reservations.list(all_projects=True, flavor_id=flavor.id)
+            if days.touches(days.Span(booking.start, booking.end), period)
+        ]
+        names = projects.names(self, (booking.project_id for booking in found))
+        called = [(names.get(b.project_id or "") or b.project_id or "?", b) for b in found]
+        if parsed_args.output:
+            from warre_blazar.cli import picture  # noqa: PLC0415
+
+            picture.bookings(called, flavor.name, period, parsed_args.output, self.where)
+            print(f"Wrote {parsed_args.output}", file=self.app.stdout)
+            return (), []
+        if parsed_args.formatter == "table":
+            from warre_blazar.cli import chart  # noqa: PLC0415
+
+            chart.bookings(called, period, self.app.stdout, self.where)
+        return _BOOKING_COLUMNS, [
+            (
+                b.id,
+                name,
+                b.project_id,
+                b.instance_count,
+                *(display.iso(moment, self.where) for moment in (b.start, b.end)),
+                b.status,
+            )
+            for name, b in called
         ]
 
     def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
@@ -97,21 +140,40 @@ class ShowCalendar(base.ListCommand):
         except errors.NotFound as error:
             raise Failure(flavors.on_flavor(self, error, ref)) from error
 
-    def _rows(self, parsed_args: argparse.Namespace) -> Rows:
-        where = times.zone(parsed_args.timezone)
-        start = now = self.now().astimezone(where).replace(second=0, microsecond=0)
-        if parsed_args.start is not None:
+    def _days(self, parsed_args: argparse.Namespace) -> list[tuple[datetime.date, days.Span]]:
+        start = now = self.now().astimezone(self.where).replace(second=0, microsecond=0)
+        asked, _ = self.times(parsed_args)
+        if asked is not None:
             # A day that has begun counts from now on.
-            asked = self.time(parsed_args.start, parsed_args, "From")
-            start = max(now, asked.astimezone(where))
-        spans = days.days_from(start, parsed_args.days)
-        end = spans[-1][1].end
+            self.tell_times(parsed_args, start="From")
+            start = max(now, asked.astimezone(self.where))
+        return days.days_from(start, parsed_args.days)
 
-        def row(flavor: Flavor) -> tuple[str, list[Day]]:
-            ask = functools.partial(self._spans, flavor, start, end)
-            return flavor.name, days.free(flavor.slots, spans, ask)
+    def _rows(self, parsed_args: argparse.Namespace) -> list[Row]:
+        spans = self._days(parsed_args)
+        whole = days.Span(spans[0][1].start, spans[-1][1].end)
+        found = self._flavors(parsed_args)
+        windows = self._listed(self.v2.windows.list)
+        own = [r for r in self._listed(self.v2.reservations.list) if r.status != "ERROR"]
 
-        return [row(flavor) for flavor in self._flavors(parsed_args)]
+        def row(flavor: Flavor) -> Row:
+            ask = functools.partial(self._spans, flavor, whole.start, whole.end)
+            closed = [
+                days.Span(window.start, window.end)
+                for window in windows
+                if any(other.id == flavor.id for other in window.flavors)
+            ]
+            mine = [booking for booking in own if booking.flavor.id == flavor.id]
+            return Row(flavor.name, flavor.slots, days.free(flavor.slots, spans, ask), closed, mine)
+
+        return [row(flavor) for flavor in found]
+
+    def _listed(self, ask: Callable[[], list[Any]]) -> list[Any]:
+        """What is only marked in a calendar, and isn't where the user may not list it."""
+        try:
+            return ask()
+        except errors.ApiError:
+            return []
 
     def _spans(
         self, flavor: Flavor, start: datetime.datetime, end: datetime.datetime, count: int

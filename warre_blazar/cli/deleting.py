@@ -1,39 +1,37 @@
-"""Asking before servers are deleted."""
+"""Asking before a reservation is deleted, and its servers with it."""
 
-import sys
 from typing import Any
 
 from keystoneauth1 import exceptions as ksa
 
-from warre_blazar.cli.failures import Failure
+from warre_blazar.cli import asking
 from warre_blazar.client import Reservation
 
 _TIMEOUT = 60
 _SHOWN = 5
+_RUNS = ("ACTIVE", "ERROR")
+_OVER = ("COMPLETE",)
 
 
-def on_terminal() -> bool:
-    """Whether there is somebody to ask."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+def ask(session: Any, reservation: Reservation, what: str) -> None:
+    """Ask whether a reservation may go, and the servers that are on it.
 
+    A reservation that is over can be deleted without a question.
 
-def ask(session: Any, reservation: Reservation) -> None:
-    """Ask whether a reservation's servers may go.
-
-    :raises Failure: they may not.
+    :param what: the reservation, for people.
+    :raises Failure: it may not.
     """
-    servers = _servers(session, reservation) if reservation.status == "ACTIVE" else []
-    if servers == []:
+    if reservation.status in _OVER:
         return
-    print(
-        f"Reservation {reservation.id} of {reservation.flavor.name} is ACTIVE. "
-        f"{_named(servers)} will be deleted for good. Delete? [y/N] ",
-        end="",
-        file=sys.stderr,
-        flush=True,
-    )
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise Failure(f"Not deleted: {reservation.id}. With --yes nothing is asked")
+    servers = running(session, reservation)
+    gone = f" {servers} will be deleted for good." if servers else ""
+    asking.ask(f"{what}.{gone} Delete?", f"Not deleted: {reservation.id}")
+
+
+def running(session: Any, reservation: Reservation) -> str:
+    """The servers on a reservation, for people; nothing if there are none."""
+    found = _servers(session, reservation) if reservation.status in _RUNS else []
+    return "" if found == [] else _named(found)
 
 
 def _servers(session: Any, reservation: Reservation) -> list[str] | None:

@@ -22,6 +22,7 @@ class ShowLimits(base.ListCommand):
     """Show how much a project may book, and what is left of it."""
 
     noun = nouns = "limits"
+    zoned = False
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -35,8 +36,13 @@ class ShowLimits(base.ListCommand):
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         if parsed_args.all_projects:
             found = self.v2.limits.list()
-            rows = [(limits.project_id, *row) for limits in found for row in _rows(limits)]
-            return ("project_id", *_COLUMNS), rows
+            names = projects.names(self, (limits.project_id for limits in found))
+            rows = [
+                (names.get(limits.project_id or ""), limits.project_id, *row)
+                for limits in found
+                for row in _rows(limits)
+            ]
+            return ("project", "project_id", *_COLUMNS), rows
         project = None
         if parsed_args.project is not None:
             project = projects.identity(self, parsed_args.project)

@@ -1,5 +1,7 @@
 """What can go wrong between a client and the API."""
 
+import datetime
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -23,11 +25,23 @@ class Ambiguous(ClientError):
     """A name that several things have.
 
     :ivar candidates: the ids.
+    :ivar things: what has the name, as far as more than its id is known.
     """
 
-    def __init__(self, message: str, candidates: list[str]) -> None:
+    def __init__(self, message: str, candidates: list[str], things: Sequence[Any] = ()) -> None:
         super().__init__(message)
         self.candidates = candidates
+        self.things = things
+
+
+class NaiveTime(ClientError, ValueError):
+    """A time without a zone was given: nobody can know which moment it is."""
+
+    def __init__(self, name: str, value: datetime.datetime) -> None:
+        super().__init__(
+            f"{name}={value!r} has no time zone; give an aware datetime, such as "
+            f"{value.isoformat()} with tzinfo=datetime.timezone.utc"
+        )
 
 
 class WaitError(ClientError):

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from warre_blazar.client import errors, transport
@@ -42,7 +42,7 @@ def reservation(reservations: Any, ref: str) -> str:
     found = [r for r in reservations.list() if _stands_for(ref, r.id)]
     if not found:
         found = [r for r in reservations.list() if r.flavor.name == ref and r.status != "COMPLETE"]
-    return _only("reservation", ref, [r.id for r in found], [_one(r) for r in found])
+    return _only("reservation", ref, [r.id for r in found], found)
 
 
 def window(windows: Any, ref: str) -> str:
@@ -51,21 +51,25 @@ def window(windows: Any, ref: str) -> str:
         return ref
     known = windows.list()
     found = [w for w in known if _stands_for(ref, w.id)] or [w for w in known if w.note == ref]
-    return _only("maintenance window", ref, [w.id for w in found], [_one(w) for w in found])
+    return _only("maintenance window", ref, [w.id for w in found], found)
 
 
 def _stands_for(ref: str, identity: str) -> bool:
     return bool(_PREFIX.fullmatch(ref)) and identity.startswith(ref.lower())
 
 
-def _only(what: str, ref: str, ids: list[str], lines: list[str]) -> str:
+def _only(
+    what: str, ref: str, ids: list[str], things: Sequence[Reservation] | Sequence[Window]
+) -> str:
     if len(ids) == 1:
         return ids[0]
     if not ids:
         raise errors.NotFound(f"There is no {what} {ref!r} that you may see", 404)
+    lines = [_one(thing) for thing in things] or ids
     raise errors.Ambiguous(
-        f"{ref!r} could be several {what}s; give the ID of one:\n  " + "\n  ".join(lines or ids),
+        f"{ref!r} could be several {what}s; give the ID of one:\n  " + "\n  ".join(lines),
         ids,
+        things,
     )
 
 

@@ -22,8 +22,17 @@ Spans = list[Span]
 
 
 def _values(given: dict[str, Any]) -> Document:
-    """As the API takes them."""
-    return {k: v.isoformat() if isinstance(v, Time) else v for k, v in given.items()}
+    """As the API takes them.
+
+    :raises errors.NaiveTime: a time has no zone.
+    """
+    return {name: _time(name, v) if isinstance(v, Time) else v for name, v in given.items()}
+
+
+def _time(name: str, moment: Time) -> str:
+    if moment.utcoffset() is None:
+        raise errors.NaiveTime(name, moment)
+    return moment.isoformat()
 
 
 def _query(**given: Any) -> dict[str, str]:

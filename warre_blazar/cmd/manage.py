@@ -5,10 +5,10 @@ from typing import Any
 
 from oslo_config import cfg
 from oslo_db import options as db_options
-from sqlalchemy import exc as sa_exc
 
 from warre_blazar import exceptions
 from warre_blazar.clients import limits
+from warre_blazar.cmd import unusable
 from warre_blazar.db import migration
 from warre_blazar.domain import quota
 
@@ -61,8 +61,12 @@ def main(argv: list[str] | None = None) -> int:
     """:returns: the exit status: 1 when what was asked can't be done."""
     conf = cfg.ConfigOpts()
     conf.register_cli_opt(_COMMANDS)
-    conf(sys.argv[1:] if argv is None else argv, project="blazar", prog="warre-blazar-manage")
-    return _quota(conf) if conf.command.name == "quota" else _db(conf)
+    given = sys.argv[1:] if argv is None else argv
+    try:
+        conf(given, project="blazar", prog="warre-blazar-manage")
+        return _quota(conf) if conf.command.name == "quota" else _db(conf)
+    except unusable.CONFIGURATION as error:
+        return _fail(unusable.configuration(error))
 
 
 def _db(conf: cfg.ConfigOpts) -> int:
@@ -76,8 +80,8 @@ def _db(conf: cfg.ConfigOpts) -> int:
         command(url, *revision)
     except migration.MigrationError as error:
         return _fail(str(error))
-    except sa_exc.DBAPIError as error:
-        return _fail(f"the database refused: {error.orig}")
+    except unusable.DATABASE as error:
+        return _fail(unusable.database(error))
     return 0
 
 

@@ -11,7 +11,8 @@ from oslo_upgradecheck import common_checks, upgradecheck
 
 from warre_blazar import compat, enforcement, exceptions
 from warre_blazar.clients import limits, nova
-from warre_blazar.db import migration, session
+from warre_blazar.cmd import unusable
+from warre_blazar.db import migration
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.services import capacity
 
@@ -40,8 +41,10 @@ def _looking(check: Callable[["Checks"], Result]) -> Callable[["Checks"], Result
             return check(self)
         except exceptions.WarreError as error:
             return Result(_FAILURE, error.message)
-        except session.FAILURES as error:
-            return Result(_FAILURE, f"The database can't be read: {error}")
+        except unusable.DATABASE as error:
+            return Result(_FAILURE, f"{unusable.database(error)}.")
+        except cfg.Error as error:
+            return Result(_FAILURE, f"{unusable.configuration(error)}.")
 
     return wrapper
 
@@ -69,6 +72,7 @@ class Checks(upgradecheck.UpgradeCommands):
             )
         return Result(_SUCCESS)
 
+    @_looking
     def _plugin(self) -> Result:
         """Plugin and filters, which belong together."""
         missing = [f for f in enforcement.FILTERS if f not in cfg.CONF.enforcement.enabled_filters]
@@ -80,6 +84,7 @@ class Checks(upgradecheck.UpgradeCommands):
             return Result(_WARNING, f"[enforcement] enabled_filters lacks {', '.join(missing)}.")
         return Result(_SUCCESS)
 
+    @_looking
     def _controllers(self) -> Result:
         missing = _CONTROLLERS - set(cfg.CONF.api.api_v2_controllers)
         if missing:
@@ -166,7 +171,11 @@ def _some(things: list[str], between: str = ", ") -> str:
 def main() -> int:
     """:returns: the exit status of oslo.upgradecheck."""
     db_options.set_defaults(cfg.CONF)
-    return int(upgradecheck.main(cfg.CONF, "blazar", Checks()))
+    try:
+        return int(upgradecheck.main(cfg.CONF, "blazar", Checks()))
+    except unusable.CONFIGURATION as error:
+        print(f"warre-blazar-status: {unusable.configuration(error)}", file=sys.stderr)
+        return int(_FAILURE)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,26 @@ from blazarclient import client as blazarclient
 from keystoneauth1 import session, token_endpoint
 
 from tests.unit.cli.fake_api import Api
+from warre_blazar.cli import asking
 
 Run = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """UTC, wherever the tests run."""
+    monkeypatch.setenv("TZ", "UTC")
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Somebody at a terminal, who answers every question with what is given."""
+
+    def sit_down(answer: str) -> None:
+        monkeypatch.setattr(asking, "on_terminal", lambda: True)
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n" * 9))
+
+    return sit_down
 
 
 @pytest.fixture
@@ -44,6 +62,7 @@ def run(request: pytest.FixtureRequest, api: Api) -> Run:
         assert instance.run(instance.get_parser("it").parse_args(arguments)) == 0
         return app.stdout.getvalue()
 
+    runs.cli = request.param  # type: ignore[attr-defined]
     return runs
 
 

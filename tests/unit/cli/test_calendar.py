@@ -1,13 +1,20 @@
-"""The calendar: free slots of each day, as a chart, a picture, or events."""
+"""The calendar: free slots of each day, as a chart, a picture, or events.
+
+``python -m tests.unit.cli.test_calendar`` draws the pictures of the documentation anew.
+"""
 
 import datetime
 import io
+import itertools
 import json
 import pathlib
 import random
+import re
+import struct
 import zoneinfo
 from collections.abc import Callable, Sequence
 from typing import Any
+from xml.etree import ElementTree
 
 import icalendar
 import pytest
@@ -19,12 +26,15 @@ from rich.cells import cell_len
 from tests.fakes.service import Answer, Request
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, flavor, listing, reservation
+from tests.unit.client.test_resources import WINDOW
 from warre_blazar.cli import calendar, chart, days, ics, picture
-from warre_blazar.cli.days import Day
+from warre_blazar.cli.days import Day, Row
 from warre_blazar.client import Reservation, Span
 
 UTC = datetime.UTC
 START = datetime.datetime(2026, 11, 21, 6, 10, tzinfo=UTC)
+_SVG = "{http://www.w3.org/2000/svg}"
+_DOCS = pathlib.Path(__file__).parents[3] / "doc" / "source" / "cli"
 _BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 
 
@@ -52,6 +62,14 @@ def test_free_slots_against_hours(free: list[list[int]]) -> None:
 
     found = days.free(6, days.days_from(first, len(free)), spans)
     assert [(d.throughout, d.at_best) for d in found] == [(min(day), max(day)) for day in free]
+    drawn = [
+        count
+        for day in found
+        for span, count in day.steps
+        for _ in range(int(span.length.total_seconds()) // 3600)
+    ]
+    assert drawn == hours
+    assert all(a[1] != b[1] for d in found for a, b in itertools.pairwise(d.steps))
 
 
 def test_few_questions_are_asked() -> None:
@@ -65,10 +83,29 @@ def test_few_questions_are_asked() -> None:
     assert (day.throughout, len(asked)) == (1000, 10)
 
 
-def _rows(names: Sequence[str], count: int = 14) -> list[tuple[str, list[Day]]]:
+def _day(date: datetime.date, least: int, best: int) -> Day:
+    begun = datetime.datetime.combine(date, datetime.time(), UTC)
+    half = datetime.timedelta(hours=12)
+    steps = ((Span(begun, begun + half), least), (Span(begun + half, begun + 2 * half), best))
+    return Day(date, Span(begun, begun + 2 * half), least, best, steps)
+
+
+def _row(name: str, days: Sequence[tuple[int, int]], slots: int = 3, **more: Any) -> Row:
+    dates = [START.date() + datetime.timedelta(days=n) for n in range(len(days))]
+    return Row(name, slots, [_day(d, *free) for d, free in zip(dates, days, strict=True)], **more)
+
+
+def _rows(names: Sequence[str], count: int = 14) -> list[Row]:
     chance = random.Random(1)
-    dates = [START.date() + datetime.timedelta(days=n) for n in range(count)]
-    return [(n, [Day(d, (a := chance.randint(0, 3)), max(a, 1), 3) for d in dates]) for n in names]
+    days = [(least := chance.randint(0, 3), max(least, 1)) for _ in range(count)]
+    return [_row(name, days) for name in names]
+
+
+def _drawn(rows: Sequence[Row], zone: datetime.tzinfo = UTC) -> list[str]:
+    out = io.StringIO()
+    chart.draw(rows, out, zone)
+    assert "\x1b" not in out.getvalue()
+    return out.getvalue().splitlines()
 
 
 _NAMES = ["gpu.large", "😀" * 20, "[red]no markup[/red]", 'it\'s "quoted"', "x" * 64]
@@ -77,24 +114,34 @@ _NAMES = ["gpu.large", "😀" * 20, "[red]no markup[/red]", 'it\'s "quoted"', "x
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_the_chart_fits(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    out = io.StringIO()
-    chart.draw(_rows(_NAMES), out)
-    lines = out.getvalue().splitlines()
+    lines = _drawn(_rows(_NAMES))
     assert max(cell_len(line) for line in lines) <= width
-    assert "\x1b" not in out.getvalue()
     # Every day of every flavor is in it, whole.
-    cells = [cell for line in lines for cell in line.split() if cell[0] in "▁▂▃▄▅▆▇█"]
+    weeks = [line for line in lines[:-1] if not line.endswith(" slots")]
+    cells = [c for line in weeks for c in line.split() if re.fullmatch(r"[123]\+?|0\+", c)]
     assert len(cells) == 14 * len(_NAMES)
 
 
+def test_weeks_are_rows_with_their_marks() -> None:
+    day = datetime.timedelta(days=1)
+    free = [(2, 2), (0, 2), (0, 0), *[(1, 2)] * 6]
+    windows = [Span(START + day, START + 1.1 * day)]
+    own = [Reservation.of({**reservation(), "start": (START + 4 * day).isoformat()})]
+    assert _drawn([_row("gpu", free, 2, windows=windows, own=own)], _BERLIN)[:4] == [
+        "gpu: 2 slots",
+        "        Mon Tue Wed Thu Fri Sat Sun",
+        "Nov 16                        2 0+/",
+        "Nov 23    ·  1+ 1+* 1+* 1+* 1+* 1+*",
+    ]
+    assert _drawn([_row("gpu", free)], _BERLIN)[-1].endswith("Europe/Berlin")
+
+
 def test_many_slots_fit() -> None:
-    out = io.StringIO()
-    chart.draw([("a", [Day(START.date(), 1999, 2000, 2000)])], out)
-    assert "▇1999+\n" in out.getvalue()
+    assert _drawn([_row("a", [(1999, 2000)], 2000)])[2].endswith(" 1999+")
 
 
 @pytest.mark.parametrize("forced", [True, False])
-def test_colour_only_on_terminals(monkeypatch: pytest.MonkeyPatch, forced: bool) -> None:
+def test_color_only_on_terminals(monkeypatch: pytest.MonkeyPatch, forced: bool) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return forced
@@ -103,7 +150,7 @@ def test_colour_only_on_terminals(monkeypatch: pytest.MonkeyPatch, forced: bool)
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     out = Terminal()
-    chart.draw(_rows(["a"]), out)
+    chart.draw(_rows(["a"]), out, UTC)
     assert ("\x1b[" in out.getvalue()) == forced
 
 
@@ -131,14 +178,26 @@ def free(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("free")
 def test_a_chart_for_people_rows_for_programs(run: Run, run_json: Callable[..., Any]) -> None:
     text = run(calendar.ShowCalendar, "--days", "3")
-    line = next(line for line in text.splitlines() if line.startswith("gpu.large"))
-    assert line.split()[1:] == ["▄1", "▄1+", "█2"]
+    cells = [c for line in text.splitlines()[2:] for c in line.split() if c in ("1", "1+", "2")]
+    assert cells == ["1", "1+", "2"]
     rows = run_json(calendar.ShowCalendar, "gpu.large", "--days", "3")
     assert [(r["free"], r["free_at_best"], r["slots"]) for r in rows] == [
         (1, 1, 2),
         (1, 2, 2),
         (2, 2, 2),
     ]
+
+
+@pytest.mark.usefixtures("free")
+def test_windows_and_ones_own_bookings_are_marked(api: Api, run: Run) -> None:
+    now = datetime.datetime.now(UTC)
+    soon = {
+        "start": (now + datetime.timedelta(minutes=1)).isoformat(),
+        "end": (now + datetime.timedelta(minutes=2)).isoformat(),
+    }
+    api.answers["GET /v2/maintenancewindows"] = listing({**WINDOW, **soon})
+    api.answers["GET /v2/reservations"] = listing(reservation(**soon))
+    assert "1/*" in run(calendar.ShowCalendar, "--days", "3")
 
 
 @pytest.mark.usefixtures("free")
@@ -149,11 +208,107 @@ def test_pictures(run: Run, tmp_path: pathlib.Path, suffix: str, magic: bytes) -
     assert path.read_bytes().startswith(magic)
 
 
+def test_a_picture_is_narrow_however_many_days(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "c.png"
+    picture.write(_rows(["gpu"], 90), str(path), UTC)
+    width, height = struct.unpack(">II", path.read_bytes()[16:24])
+    assert width < 1400
+    assert height < 1400
+
+
 @pytest.mark.filterwarnings("ignore:Glyph .* missing from font")
-def test_names_in_pictures_are_no_formulas(tmp_path: pathlib.Path) -> None:
+def test_text_in_pictures_is_text_and_no_formula(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "c.svg"
-    picture.write(_rows(["$a_{b$ $", "😀"]), str(path))
-    assert path.exists()
+    windows = [Span(START, START + datetime.timedelta(hours=4))]
+    own = [Reservation.of(reservation())]
+    named = [_row(name, [(1, 2)] * 14, windows=windows, own=own) for name in ("$a_{b$ $", "😀")]
+    picture.write(named, str(path), _BERLIN)
+    texts = ["".join(e.itertext()) for e in ElementTree.parse(path).iter(f"{_SVG}text")]
+    assert "$a_{b$ $: 3 slots, at most 2 free at once" in texts
+    assert {"Mon", "Nov 16", "closed", "booked by your project"} <= set(texts)
+    assert any(text.endswith("in Europe/Berlin") for text in texts)
+    assert len([text for text in texts if text == "1+"]) == 2 * 14
+
+
+def _at(day: int, hour: int = 0) -> datetime.datetime:
+    local = datetime.datetime(2026, 11, 21, tzinfo=_BERLIN) + datetime.timedelta(days=day)
+    return (local + datetime.timedelta(hours=hour)).astimezone(UTC)
+
+
+def _booked(first: datetime.datetime, last: datetime.datetime, **more: Any) -> Reservation:
+    span = {"start": first.isoformat(), "end": last.isoformat()}
+    return Reservation.of({**reservation(), **span, **more})
+
+
+def draw_examples(directory: pathlib.Path) -> list[pathlib.Path]:
+    """The pictures of the documentation: four slots, some booked, and a window of four hours."""
+    window = Span(_at(8, 8), _at(8, 12))
+    booked = [
+        ("climate", _booked(_at(-1), _at(2, 9), instance_count=1, status="ACTIVE")),
+        ("ocean", _booked(_at(3, 9), _at(6, 9), instance_count=2)),
+        ("genome", _booked(_at(10, 12), _at(15, 3), instance_count=4)),
+    ]
+    edges = sorted({t for _, b in booked for t in (b.start, b.end)} | {window.start, window.end})
+
+    def spans(count: int) -> list[Span]:
+        """What is free for so many, part by part joined to the longest ones."""
+        found: list[Span] = []
+        for start, end in itertools.pairwise([_at(-2), *edges, _at(30)]):
+            part = Span(start, end)
+            used = sum(b.instance_count for _, b in booked if b.start < end and start < b.end)
+            if days.touches(part, window) or 4 - used < count:
+                continue
+            if found and found[-1].end == start:
+                part = Span(found.pop().start, end)
+            found.append(part)
+        return found
+
+    row = Row(
+        "gpu.large",
+        4,
+        days.free(4, days.days_from(_at(0, 7).astimezone(_BERLIN), 21), spans),
+        [window],
+        [booked[1][1]],
+    )
+    paths = [directory / name for name in ("calendar.svg", "bookings.svg")]
+    picture.write([row], str(paths[0]), _BERLIN)
+    picture.bookings(booked, "gpu.large", Span(_at(0), _at(21)), str(paths[1]), _BERLIN)
+    return paths
+
+
+def test_the_pictures_of_the_documentation(tmp_path: pathlib.Path) -> None:
+    for path in draw_examples(tmp_path):
+        drawn, kept = (
+            ["".join(e.itertext()) for e in ElementTree.parse(p).iter(f"{_SVG}text")]
+            for p in (path, _DOCS / path.name)
+        )
+        assert drawn == kept
+
+
+def test_who_has_booked_it(
+    api: Api, run: Run, run_json: Callable[..., Any], tmp_path: pathlib.Path
+) -> None:
+    now = datetime.datetime.now(UTC)
+    start, end = ((now + datetime.timedelta(days=n)).isoformat() for n in (1, 3))
+    api.answers |= {
+        "GET /v2/flavors/gpu.large": Answer(200, flavor()),
+        "GET /v2/reservations": listing(
+            reservation(start=start, end=end), reservation(start="2020-01-01", end="2020-01-02")
+        ),
+        "GET /v1/projects/project-1": Answer(
+            200, {"project": {"id": "project-1", "name": "climate"}}
+        ),
+    }
+    (row,) = run_json(calendar.ShowCalendar, "gpu.large", "--bookings")
+    assert (row["project"], row["instance_count"]) == ("climate", 2)
+    assert api.seen[1].query == {"all_projects": "true", "flavor_id": FLAVOR.id}
+    assert re.match(
+        r"climate +2 \| +█+ +\|\n", run(calendar.ShowCalendar, "gpu.large", "--bookings")
+    )
+    path = tmp_path / "b.svg"
+    run(calendar.ShowCalendar, "gpu.large", "--bookings", "--output", str(path))
+    texts = ["".join(e.itertext()) for e in ElementTree.parse(path).iter(f"{_SVG}text")]
+    assert {"Bookings of gpu.large", "climate", "2"} <= set(texts)
 
 
 @pytest.mark.parametrize(
@@ -161,6 +316,7 @@ def test_names_in_pictures_are_no_formulas(tmp_path: pathlib.Path) -> None:
     [
         (["--output", "c.jpeg"], "end it in .svg or .png"),
         (["--days", "9999"], "At most 366 days"),
+        (["--bookings"], "--bookings is of one flavor"),
         (["--ics", "/nowhere/at/all.ics"], "/nowhere/at/all.ics: No such file"),
     ],
 )
@@ -173,7 +329,7 @@ def test_what_cannot_be_written(api: Api, run: Run, arguments: list[str], said: 
 def test_pictures_need_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(BlazarClientException, match=r"pip install 'warre-blazar\[cli,picture\]'"):
-        picture.write(_rows(["a"]), "c.svg")
+        picture.write(_rows(["a"]), "c.svg", UTC)
 
 
 def test_no_flavors(api: Api, run: Run) -> None:
@@ -204,3 +360,7 @@ def test_any_name_survives_the_export(name: str) -> None:
     assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))
     assert len(icalendar.Calendar.from_ical(text).walk("VEVENT")) == 1
     assert FLAVOR.name not in text
+
+
+if __name__ == "__main__":
+    draw_examples(_DOCS)

@@ -170,7 +170,7 @@ def test_update_of_nothing(api: Api, run: Run) -> None:
 
 
 def test_create_with_a_time_that_is_none(api: Api, run: Run) -> None:
-    with pytest.raises(BlazarClientException, match=r"^'soon' isn't a time\. Write 2026"):
+    with pytest.raises(BlazarClientException, match=r"^Time 'soon' refused: 'soon' isn't a time"):
         run(flavors.CreateFlavor, "f", *_NEEDED, "--start", "soon")
     assert not api.seen
 
@@ -275,3 +275,73 @@ def test_capacity(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
     assert "cmp1='3', cmp2='1'" in run(flavors.ShowFlavor, "gpu.large", "--capacity")
     run(flavors.ShowFlavor, "gpu.large")
     assert api.seen[-1].query == {}
+
+
+def test_hours_that_are_shown_can_be_asked_for(api: Api, run_json: Callable[..., Any]) -> None:
+    span = {"start": "2026-12-01T00:07:00+00:00", "end": "2026-12-01T15:00:00+00:00"}
+    api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, [span])
+    (row,) = run_json(flavors.ListFreeSlots, "f")
+    assert row["hours"] == 14.85
+    assert len(run_json(flavors.ListFreeSlots, "f", "--hours", str(row["hours"]))) == 1
+    assert run_json(flavors.ListFreeSlots, "f", "--hours", "14:54") == []
+
+
+@pytest.mark.parametrize(
+    ("given", "memory", "disk"),
+    [
+        (["--memory-mb", "8192", "--disk-gb", "30"], 8192, 30),
+        (["--memory-mb", "64G", "--disk-gb", "2T"], 65536, 2048),
+        (["--memory", "64G", "--disk", "30GiB"], 65536, 30),
+        (["--memory", "1.5GB", "--disk", "0.5T"], 1536, 512),
+    ],
+)
+def test_sizes_with_units(api: Api, run: Run, given: list[str], memory: int, disk: int) -> None:
+    api.answers["POST /v2/flavors"] = Answer(202, flavor())
+    run(flavors.CreateFlavor, "f", *_NEEDED[:2], *_NEEDED[6:], *given)
+    assert (api.seen[0].body["memory_mb"], api.seen[0].body["disk_gb"]) == (memory, disk)
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (["--memory", "64"], "'64' isn't a size; write 64G or 512M"),
+        (["--memory-mb", "64X"], "'64X' isn't a size; write 64G or 512M"),
+        (["--disk", "512M"], "'512M' isn't a whole number of GiB"),
+        (["--disk-gb", "a"], "'a' isn't a size; write 30G or 2T"),
+        (["--memory", "1G", "--memory-mb", "1024"], "not allowed with"),
+    ],
+)
+def test_sizes_that_are_none(
+    api: Api, run: Run, capsys: pytest.CaptureFixture, given: list[str], complaint: str
+) -> None:
+    with pytest.raises(SystemExit):
+        run(flavors.CreateFlavor, "f", *_NEEDED[:2], *_NEEDED[6:], *given)
+    assert complaint in capsys.readouterr().err
+    assert not api.seen
+
+
+def test_changes_can_be_tried(api: Api, run: Run) -> None:
+    api.answers["GET /v2/flavors"] = listing(flavor())
+    api.answers["GET /v2/flavors/gpu.large"] = Answer(200, flavor())
+    said = run(flavors.CreateFlavor, "f", *_NEEDED, "--end", "2026-12-01", "--dry-run")
+    assert said.startswith("Dry run: would create the flavor name=f, vcpu=4, memory_mb=8192,")
+    assert "end=2026-12-01 00:00 UTC" in said
+    with pytest.raises(BlazarClientException, match=r"a flavor 'gpu\.large' already"):
+        run(flavors.CreateFlavor, "gpu.large", *_NEEDED, "--dry-run")
+    said = run(flavors.UpdateFlavor, "gpu.large", "--slots", "3", "--no-end", "--dry-run")
+    assert said == "Dry run: would change the flavor gpu.large: slots=3, end=None\n"
+    said = run(flavors.DeleteFlavor, "gpu.large", "--dry-run")
+    assert said.startswith(f"Dry run: would delete flavor gpu.large ({FLAVOR.id})")
+    assert {r.method for r in api.seen} == {"GET"}
+
+
+def test_when_a_flavor_can_be_booked_is_asked_about(
+    api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture
+) -> None:
+    answers("n")
+    with pytest.raises(BlazarClientException, match="Nothing changed"):
+        run(flavors.UpdateFlavor, "f", "--start", "2026-12-01", "--end", "2027-01-01T00:00Z")
+    assert capsys.readouterr().err.startswith(
+        "bookable from Tue 2026-12-01 00:00 UTC, bookable until Fri 2027-01-01 00:00 UTC\n"
+    )
+    assert not api.seen

@@ -8,7 +8,7 @@ from blazarclient.exception import BlazarClientException
 
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing
+from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation
 from tests.unit.client.test_resources import WINDOW
 from warre_blazar.cli import access, limits, windows
 
@@ -30,6 +30,7 @@ def test_access_list_names_flavors(api: Api, run_json: Callable[..., Any]) -> No
         "id": "a",
         "flavor": "gpu.large",
         "flavor_id": FLAVOR.id,
+        "project": None,
         "project_id": _PROJECT,
     }
     asked = next(r for r in api.seen if r.path == "/v2/flavorprojects")
@@ -37,18 +38,42 @@ def test_access_list_names_flavors(api: Api, run_json: Callable[..., Any]) -> No
 
 
 def test_access_is_granted_by_the_projects_name(api: Api, run_json: Callable[..., Any]) -> None:
-    api.answers["GET /v1/projects"] = Answer(200, {"projects": [{"id": _PROJECT}]})
+    project = {"id": _PROJECT, "name": "climate"}
+    api.answers["GET /v1/projects"] = Answer(200, {"projects": [project]})
+    api.answers[f"GET /v1/projects/{_PROJECT}"] = Answer(200, {"project": project})
     api.answers["POST /v2/flavorprojects"] = Answer(200, _RIGHT)
-    assert run_json(access.GrantAccess, "gpu.large", "climate") == _RIGHT
-    assert api.seen[0].query == {"name": "climate"}
-    assert api.seen[-1].body == {"flavor_id": "gpu.large", "project_id": _PROJECT}
+    assert run_json(access.GrantAccess, "gpu.large", "climate") == {
+        "id": "a",
+        "flavor": "gpu.large",
+        "flavor_id": FLAVOR.id,
+        "project": "climate",
+        "project_id": _PROJECT,
+    }
+    asked = {request.line: request for request in api.seen}
+    assert asked["GET /v1/projects"].query == {"name": "climate"}
+    assert asked["POST /v2/flavorprojects"].body == {
+        "flavor_id": FLAVOR.id,
+        "project_id": _PROJECT,
+    }
+
+
+def test_access_can_be_tried(api: Api, run: Run) -> None:
+    api.answers["GET /v2/flavorprojects"] = [listing(), listing(_RIGHT), listing(_RIGHT)]
+    said = run(access.GrantAccess, "gpu.large", _PROJECT, "--dry-run")
+    assert said == f"Dry run: would let project {_PROJECT} ({_PROJECT}) book gpu.large\n"
+    with pytest.raises(BlazarClientException, match=r"may book gpu\.large already"):
+        run(access.GrantAccess, "gpu.large", _PROJECT, "--dry-run")
+    said = run(access.RevokeAccess, "gpu.large", _PROJECT, "--dry-run")
+    assert said.startswith(f"Dry run: would keep project {_PROJECT}")
+    assert {r.method for r in api.seen} == {"GET"}
 
 
 def test_access_of_whom_keystone_does_not_tell(api: Api, run: Run) -> None:
     api.answers["GET /v1/projects"] = error(403, "No")
     api.answers["POST /v2/flavorprojects"] = Answer(200, _RIGHT)
     run(access.GrantAccess, "gpu.large", "an-id-of-another-form")
-    assert api.seen[-1].body["project_id"] == "an-id-of-another-form"
+    (sent,) = [r.body for r in api.seen if r.body]
+    assert sent["project_id"] == "an-id-of-another-form"
 
 
 @pytest.mark.parametrize(
@@ -75,12 +100,12 @@ def test_access_is_revoked(api: Api, run: Run) -> None:
     api.answers["DELETE /v2/flavorprojects/a"] = Answer(204)
     revoked = run(access.RevokeAccess, "gpu.large", _PROJECT)
     assert revoked == f"Revoked: {_PROJECT} on gpu.large\n"
-    with pytest.raises(BlazarClientException, match=r"no access to gpu\.large; see flavor-access"):
+    with pytest.raises(BlazarClientException, match=r"no access to gpu\.large; see "):
         run(access.RevokeAccess, "gpu.large", _PROJECT)
 
 
 def test_access_to_an_unknown_flavor(api: Api, run: Run) -> None:
-    api.answers["POST /v2/flavorprojects"] = error(404, "No", "flavor_not_found", flavor="gpu")
+    api.answers["GET /v2/flavors/gpu"] = error(404, "No", "flavor_not_found", flavor="gpu")
     with pytest.raises(BlazarClientException, match=r"Did you mean gpu\.large\?"):
         run(access.GrantAccess, "gpu", _PROJECT)
 
@@ -130,6 +155,37 @@ def test_a_window_of_nothing_to_change(run: Run) -> None:
         run(windows.UpdateWindow, "firmware")
 
 
+def test_windows_can_be_tried(api: Api, run: Run) -> None:
+    api.answers |= {
+        f"GET /v2/maintenancewindows/{WINDOW['id']}": Answer(200, WINDOW),
+        "GET /v2/reservations": [listing(), listing(), listing(reservation())],
+    }
+    given = ("--start", "2026-12-01T10:00Z", "--hours", "1", "--dry-run")
+    said = run(windows.CreateWindow, "gpu.large", *given)
+    assert said == (
+        "Dry run: would make a window: gpu.large closed, Tue 2026-12-01 10:00 UTC to "
+        "Tue 2026-12-01 11:00 UTC, 1 hour\n"
+    )
+    said = run(windows.UpdateWindow, WINDOW["id"], "--end", "2026-12-22T00:00Z", "--dry-run")
+    assert "would change window 'firmware'" in said
+    assert "to Tue 2026-12-22 00:00 UTC" in said
+    with pytest.raises(BlazarClientException, match=r"gpu\.large is booked then, by reservation"):
+        run(windows.CreateWindow, "gpu.large", *given)
+    said = run(windows.DeleteWindow, WINDOW["id"], "--dry-run")
+    assert said.startswith("Dry run: would delete window 'firmware'")
+    assert {r.method for r in api.seen} == {"GET"}
+
+
+def test_when_a_window_is_is_asked_about(
+    api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture
+) -> None:
+    answers("n")
+    with pytest.raises(BlazarClientException, match="Nothing changed"):
+        run(windows.CreateWindow, "gpu.large", "--start", "2026-12-20 00:00", "--hours", "24")
+    assert "gpu.large closed, Sun 2026-12-20 00:00 UTC to Mon 2026" in capsys.readouterr().err
+    assert not [r for r in api.seen if r.method == "POST"]
+
+
 _LIMITS = {
     "maxHours": -1,
     "maxReservations": 10,
@@ -153,9 +209,13 @@ def test_limits_of_others(api: Api, run_json: Callable[..., Any]) -> None:
         listing({"project_id": "p", **_LIMITS}),
     ]
     run_json(limits.ShowLimits, "--project", _PROJECT)
+    api.answers["GET /v1/projects/p"] = Answer(200, {"project": {"id": "p", "name": "climate"}})
     rows = run_json(limits.ShowLimits, "--all-projects")
-    assert [(r["project_id"], r["resource"]) for r in rows] == [
-        ("p", "reservations"),
-        ("p", "hours"),
+    assert [(r["project"], r["project_id"], r["resource"]) for r in rows] == [
+        ("climate", "p", "reservations"),
+        ("climate", "p", "hours"),
     ]
-    assert [r.query for r in api.seen] == [{"project_id": _PROJECT}, {"all_projects": "true"}]
+    assert [r.query for r in api.seen if "limits" in r.path] == [
+        {"project_id": _PROJECT},
+        {"all_projects": "true"},
+    ]

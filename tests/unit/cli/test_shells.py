@@ -19,7 +19,9 @@ from stevedore import extension
 from tests.fakes import keystone as fakes
 from tests.fakes.service import Answer, Request
 from tests.unit.cli.fake_api import Api, error, flavor, listing, reservation
+from warre_blazar.cli import advice, names
 from warre_blazar.cli.base import Command
+from warre_blazar.client.errors import ApiError
 
 _SETUP = pathlib.Path(__file__).parents[3] / "setup.cfg"
 _CLIS = {
@@ -51,6 +53,26 @@ def test_both_clis_have_the_same() -> None:
     for group, _, command in _commands():
         found.setdefault(group, []).append(command)
     assert found["blazar.cli"] == found["openstack.reservation.v1"]
+
+
+def test_hints_name_commands_as_the_running_cli_does() -> None:
+    named = {group: [n for g, n, _ in _commands() if g == group] for group, _, _ in _commands()}
+    pairs = zip(named["blazar.cli"], named["openstack.reservation.v1"], strict=True)
+    for blazars, openstacks in pairs:
+        assert names.command(blazars, in_openstack=False) == f"blazar {blazars}"
+        known = names.command(blazars, in_openstack=True)
+        assert known == f"openstack {openstacks.replace('_', ' ')}"
+
+
+@pytest.mark.parametrize(
+    ("app", "said"),
+    [
+        (SimpleNamespace(client=None), "Shut. See blazar reservation-list --all-projects"),
+        (SimpleNamespace(client_manager=None), "Shut. See openstack reservation list --all-"),
+    ],
+)
+def test_advice_names_the_running_clis_commands(app: object, said: str) -> None:
+    assert advice.on(ApiError("Shut", 409, "window_conflict"), app).startswith(said)
 
 
 def test_the_installed_package_has_them_all() -> None:
@@ -116,6 +138,7 @@ class Cli:
         self.environment = {
             **kept,
             "HOME": str(home),
+            "TZ": "UTC",
             "OS_AUTH_TYPE": "password",
             "OS_AUTH_URL": f"{keystone.url}/v3",
             "OS_USERNAME": "someone",
@@ -181,16 +204,48 @@ def test_blazar_books_until_an_end_date(blazar: Cli, api: Api) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     period = ("--start-date", "2026-12-01T09:00", "--end-date", "2026-12-01T11:00")
     status, output, errors = blazar("reservation-create", "gpu.large", *period, "--count", "2")
-    assert (status, errors) == (0, [])
+    plan = "2 slots of gpu.large, Tue 2026-12-01 09:00 UTC to Tue 2026-12-01 11:00 UTC, 2 hours"
+    assert (status, errors) == (0, [plan])
     assert reservation()["compute_flavor"] in output
     assert api.seen[0].body["end"] == "2026-12-01T11:00:00+00:00"
 
 
-def test_blazar_keeps_end_for_itself(blazar: Cli, api: Api) -> None:
-    said = (1, "", ["This CLI has another use for --end; write --end-date"])
-    period = ("--start", "2026-12-01T09:00", "--end", "2026-12-01T11:00")
-    assert blazar("reservation-create", "gpu.large", *period) == said
+def test_blazar_gives_back_the_end_that_its_own_parser_takes(blazar: Cli, api: Api) -> None:
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    period = ("--start", "2026-12-01T09:00Z", "--end", "2026-12-01T11:00Z")
+    status, _, errors = blazar("reservation-create", "gpu.large", *period)
+    assert (status, errors) == (0, [])
+    assert api.seen[0].body["end"] == "2026-12-01T11:00:00+00:00"
+    status, _, errors = blazar("reservation-create", "gpu.large", *period, "--hours", "1")
+    assert (status, errors) == (
+        2,
+        [
+            "blazar reservation-create: argument --end-date/--end: not allowed with argument "
+            "--hours",
+            "See blazar reservation-create --help",
+        ],
+    )
+
+
+def test_an_end_where_there_is_none_is_not_passed_over(blazar: Cli, api: Api) -> None:
+    status, _, errors = blazar("flavor-list", "--end", "2026-12-01T11:00Z")
+    assert (status, errors) == (1, ["Unrecognized arguments: --end-date 2026-12-01T11:00Z"])
     assert not api.seen
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["create", "f"], "one of the arguments --end-date/--end --hours is required"),
+        (["create", "f", "--hours", "x"], "argument --hours: 'x' aren't hours"),
+        (["show", "--nonsense"], "required: RESERVATION"),
+    ],
+)
+def test_a_usage_error_is_its_reason(openstack: Cli, words: list[str], reason: str) -> None:
+    status, output, errors = openstack("reservation", *words)
+    assert (status, output) == (2, "")
+    assert reason in errors[0]
+    assert errors[1:] == [f"See openstack reservation {words[0]} --help"]
 
 
 def test_blazar_does_not_pass_over_what_it_does_not_know(blazar: Cli, api: Api) -> None:
@@ -210,7 +265,7 @@ def test_openstack_says_what_is_wrong(openstack: Cli, api: Api) -> None:
     api.answers["POST /v2/reservations"] = error(400, "No capacity: 2 asked, 1 of 2 are free")
     period = ("--start", "2026-12-01T09:00", "--end", "2026-12-01T11:00")
     said = openstack("reservation", "create", "f", *period, "--count", "2")
-    assert said == (1, "", ["No capacity: 2 asked, 1 of 2 are free"])
+    assert (said[0], said[2][1:]) == (1, ["No capacity: 2 asked, 1 of 2 are free"])
 
 
 def test_no_credentials(blazar: Cli, api: Api) -> None:
@@ -265,7 +320,7 @@ def test_ctrl_c_while_waiting(blazar: Cli, api: Api) -> None:
         finally:
             process.kill()
     assert (process.returncode, output) == (130, "")
-    assert f"the reservation goes on. reservation-show {_ID}" in errors
+    assert f"the reservation goes on. blazar reservation-show {_ID}" in errors
     assert "Traceback" not in errors
     assert not [line for line in api.requests if line.startswith("DELETE")]
 

@@ -26,6 +26,13 @@ def client(api: Api) -> Client:
     return connect(f"{api.url}/v1")
 
 
+class Nowhere(datetime.tzinfo):
+    """A zone that isn't one."""
+
+    def utcoffset(self, _: datetime.datetime | None) -> None:
+        return None
+
+
 def test_a_flavor_has_types(api: Api, client: Client) -> None:
     api.answers["GET /v2/flavors/f"] = Answer(200, flavor(colour="red"))
     found = client.flavors.get("f")
@@ -175,3 +182,21 @@ def test_what_is_refused_raises(api: Api, client: Client) -> None:
     api.answers["GET /v2/flavors/x"] = error(404, "Flavor x doesn't exist", "flavor_not_found")
     with pytest.raises(errors.NotFound, match="doesn't exist"):
         client.flavors.get("x")
+
+
+@pytest.mark.parametrize("zone", [None, Nowhere()], ids=["none", "one that doesn't say"])
+def test_times_without_a_zone_are_refused(
+    api: Api, client: Client, zone: datetime.tzinfo | None
+) -> None:
+    naive = datetime.datetime(2026, 12, 1, 9, tzinfo=zone)
+    aware = datetime.datetime(2026, 12, 1, 11, tzinfo=datetime.UTC)
+    for ask in (
+        lambda: client.reservations.create("f", start=naive, end=aware),
+        lambda: client.reservations.update(RESERVATION.id, end=naive),
+        lambda: client.windows.create(start=naive, end=aware),
+        lambda: client.flavors.update("f", start=naive),
+        lambda: client.flavors.free_slots("f", end=naive),
+    ):
+        with pytest.raises(errors.NaiveTime, match=r"(start|end)=.* has no time zone; give an aw"):
+            ask()
+    assert not api.seen

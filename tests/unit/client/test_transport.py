@@ -167,7 +167,7 @@ def test_it_needs_nothing_of_the_server() -> None:
     script = (
         "import sys, warre_blazar.client; "
         "print([m for m in sys.modules if m.partition('.')[0] in "
-        "('blazar', 'blazarclient', 'oslo_db', 'sqlalchemy', 'pecan', 'rich', 'dateparser')])"
+        "('blazar', 'blazarclient', 'oslo_db', 'sqlalchemy', 'pecan', 'rich', 'tzlocal')])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
