@@ -22,6 +22,8 @@ CONDITIONS: dict[str, Any] = {
     "torn": False,
     "settled": False,
     "ages": [Age.QUIET],
+    "ends": ["ERROR"],
+    "phases": [lease_states.Phase.AFTER],
     "target": lease_states.Statuses("ERROR", "DONE", "UNDONE"),
 }
 

@@ -34,9 +34,9 @@ OPTS: list[cfg.Opt] = [
         "event_threads",
         default=16,
         min=1,
-        help="Reservations that a manager starts and ends at the same time. More of them are on "
-        "time when many are due in the same minute, and Nova, Placement and the database get as "
-        "many more requests at once.",
+        help="Leases that a manager starts and ends at the same time. With more threads more "
+        "leases are on time when many are due in the same minute, and Nova, Placement and the "
+        "database get as many more requests at once.",
     ),
     cfg.StrOpt(
         "host_choice",

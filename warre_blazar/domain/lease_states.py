@@ -121,7 +121,7 @@ _WAITING = Statuses(PENDING, UNDONE, UNDONE)
 _RUNNING = Statuses(ACTIVE, DONE, UNDONE)
 _OVER = Statuses(TERMINATED, DONE, DONE)
 _FAILED = Statuses(ERROR, ERROR, UNDONE)
-#: A state that nothing takes for a start to be tried again.
+#: A state that nothing takes for a start that is to be tried again.
 _ABANDONED = Statuses(ERROR, DONE, UNDONE)
 
 #: What the lease's statuses should be, by what its reservations are. A lease of which some
@@ -143,6 +143,8 @@ class Row:
     action: Action
     leases: Sequence[str] | None = None
     starts: Sequence[str] | None = None
+    ends: Sequence[str] | None = None
+    phases: Sequence[Phase] | None = None
     reservations: Sequence[Reservations] | None = None
     claims: Sequence[Claim] | None = None
     mixed: bool | None = None
@@ -158,6 +160,8 @@ class Row:
         facts = (
             (self.leases, state.statuses.lease),
             (self.starts, state.statuses.start),
+            (self.ends, state.statuses.end),
+            (self.phases, state.phase),
             (self.reservations, state.reservations),
             (self.claims, state.claim),
             (self.ages, state.age),
@@ -244,8 +248,30 @@ TABLE = (
         reservations=[Reservations.DELETED],
     ),
     Row(
-        "A manager died while it made a lease with other types. The lease is in ERROR, can be "
-        "deleted, and ends at its end.",
+        "Blazar could not end a lease with other types whose making was given up. It has to be "
+        "deleted.",
+        Action.SETTLE,
+        mixed=True,
+        leases=[ERROR],
+        starts=[DONE],
+        ends=[ERROR],
+        reservations=[Reservations.PENDING],
+        phases=[Phase.AFTER],
+        target=Statuses(ERROR, DONE, ERROR),
+    ),
+    Row(
+        "Blazar could not end a lease with other types, of which some never started or had ended "
+        "already. It has to be deleted.",
+        Action.SETTLE,
+        mixed=True,
+        leases=[ERROR],
+        ends=[ERROR],
+        phases=[Phase.AFTER],
+        target=Statuses(ERROR, ERROR, ERROR),
+    ),
+    Row(
+        "A manager died while it made a lease with other types. The lease is in ERROR and can be "
+        "deleted.",
         Action.SETTLE,
         mixed=True,
         leases=[CREATING],
@@ -261,8 +287,8 @@ TABLE = (
         target=_ABANDONED,
     ),
     Row(
-        "Blazar was interrupted in a lease with other types. The lease is in ERROR, can be "
-        "deleted, and ends at its end.",
+        "Blazar was interrupted in a lease with other types. The lease is in ERROR and can be "
+        "deleted; Blazar ends it if all of it has started.",
         Action.SETTLE,
         mixed=True,
         target=_FAILED,

@@ -16,7 +16,7 @@ from oslo_utils import timeutils
 
 from warre_blazar.plugins.outside import BlazarsOutside
 from warre_blazar.services import backing
-from warre_blazar.services.executor import Executor
+from warre_blazar.services.executor import Executor, Pools
 from warre_blazar.services.repair import Repairer
 
 LOG = logging.getLogger(__name__)
@@ -89,8 +89,11 @@ class Threads:
             host=cfg.CONF.host or socket.gethostname(),
             outside=BlazarsOutside(hosts_of),
             patience=lambda: float(options.server_deletion_timeout),
-            pool=futures.ThreadPoolExecutor(options.event_threads, "warre-event"),
-            tidying=futures.ThreadPoolExecutor(2, "warre-tidy"),
+            pools=Pools(
+                events=futures.ThreadPoolExecutor(options.event_threads, "warre-event"),
+                tidying=futures.ThreadPoolExecutor(2, "warre-tidy"),
+                telling=futures.ThreadPoolExecutor(4, "warre-tell"),
+            ),
         )
         self._repairer = Repairer(patience)
         self._thorough_at: datetime.datetime | None = None

@@ -47,6 +47,9 @@ _FAILURES = (
     *session.FAILURES,
 )
 
+#: Seconds that an end waits for the filters to be told of it.
+_TELLING = 15.0
+
 _LeaseRow = Mapping[str, Any]
 
 
@@ -80,6 +83,18 @@ class Claimed:
         return [r.id for r in self.lease.reservations if r.is_ours and r.status != "deleted"]
 
 
+@dataclasses.dataclass(frozen=True)
+class Pools:
+    """Threads for each kind of work, such that none waits for another kind's services."""
+
+    #: Starts, ends and deletions.
+    events: futures.Executor
+    #: What can be done after an end.
+    tidying: futures.Executor
+    #: Telling others, who may take as long as they like.
+    telling: futures.Executor
+
+
 class Executor:
     """Claims what is due, and executes it in threads.
 
@@ -91,20 +106,17 @@ class Executor:
         host: str,
         outside: Outside,
         patience: Callable[[], float],
-        pool: futures.Executor,
-        tidying: futures.Executor,
+        pools: "Pools",
     ) -> None:
         """
         :param host: the manager's name, for people.
         :param patience: seconds to wait for servers to be gone.
-        :param pool: for starts and ends; ``tidying`` for what can be done after these.
         """
         self.manager_id = uuidutils.generate_uuid()
         self._host = host
         self._outside = outside
         self._patience = patience
-        self._pool = pool
-        self._tidying = tidying
+        self._pools = pools
         self._lock = threading.Lock()
         #: Leases that threads work on, or that wait in ``_waiting`` for their time.
         self._under_way: set[str] = set()
@@ -150,7 +162,7 @@ class Executor:
             self._submit(steps[action], claimed)
 
     def _submit(self, step: Callable[[Claimed], None], claimed: Claimed) -> None:
-        self._pool.submit(self._guarded, step, claimed)
+        self._pools.events.submit(self._guarded, step, claimed)
 
     def _guarded(self, step: Callable[[Claimed], None], claimed: Claimed) -> None:
         """Take a step. Where it fails the claim is given back, now or when the database is back."""
@@ -251,25 +263,27 @@ class Executor:
         _finish_deletion(claimed, self.manager_id)
         self._done(claimed.lease.id)
         if row is not None:
-            self._outside.tell(row, "delete")
+            self._pools.telling.submit(self._outside.tell, row, "delete")
         self._tidy(claimed)
 
     def _evict(self, claimed: Claimed) -> _LeaseRow | None:
         row = db_api.lease_get(claimed.lease.id)
         if row is not None:
-            self._outside.ending(row)
+            # On time whatever becomes of those who are told.
+            told = self._pools.telling.submit(self._outside.ending, row)
+            futures.wait([told], timeout=_TELLING)
         for reservation_id in claimed.reservation_ids:
             backing.evict(reservation_id, self._patience())
         return row
 
     def _tidy(self, claimed: Claimed) -> None:
         for reservation_id in claimed.reservation_ids:
-            self._tidying.submit(backing.remove_or_leave, reservation_id)
+            self._pools.tidying.submit(backing.remove_or_leave, reservation_id)
 
     def _tell(self, lease_id: str, event: str) -> None:
         row = db_api.lease_get(lease_id)
         if row is not None:
-            self._outside.tell(row, event)
+            self._pools.telling.submit(self._outside.tell, row, event)
 
 
 @session.retried

@@ -52,6 +52,10 @@ def _conditions(row: Row) -> list[str]:
     found = []
     if row.starts is not None:
         found.append(f"start event {_one_of(row.starts)}")
+    if row.ends is not None:
+        found.append(f"end event {_one_of(row.ends)}")
+    if row.phases is not None:
+        found.append(f"{_one_of(row.phases)} the lease's time")
     if row.claims is not None:
         found.append(f"claim {_one_of(row.claims)}")
     if row.ages is not None:

@@ -15,16 +15,9 @@ from warre_blazar.services import backing
 BLAZARS_PAUSE = 10
 
 
-def run(url: str, options: dict[str, str]) -> None:
-    """Work until killed.
-
-    :param options: of the fake cloud, by ``group.name``.
-    """
-    cfg.CONF([], default_config_files=[])
-    cfg.CONF.set_override("connection", url, group="database")
-    for name, value in options.items():
-        group, _, option = name.rpartition(".")
-        cfg.CONF.set_override(option, value, group or None)
+def run(config: str) -> None:
+    """Work until killed, by a configuration file."""
+    cfg.CONF(["--config-file", config], project="blazar")
     with session.writer():
         pass  # the facade is made once, before there are threads
     monitor.Threads(lambda _: []).start()

@@ -8,7 +8,7 @@ from blazar.db import api as db_api
 from oslo_utils import timeutils
 
 from tests.functional.db import world
-from warre_blazar.services.executor import Executor
+from warre_blazar.services.executor import Executor, Pools
 
 
 class Outside:
@@ -39,7 +39,9 @@ class Manager:
     def __init__(self, pool: futures.Executor | None = None) -> None:
         self.outside = Outside()
         inline = Inline()
-        self.executor = Executor("host", self.outside, lambda: 5.0, pool or inline, inline)
+        self.executor = Executor(
+            "host", self.outside, lambda: 5.0, Pools(pool or inline, inline, inline)
+        )
 
     def run(self, now: datetime.datetime) -> None:
         """What the periodic threads do in a second."""

@@ -16,6 +16,7 @@ from tests.functional.db.managers import FAILED, OVER, RUNNING, WAITING, Inline,
 from warre_blazar.db import executions, leases, session
 from warre_blazar.domain.executions import ATTEMPTS, DELETE, LEAD, START
 from warre_blazar.services import backing, reservations
+from warre_blazar.services.executor import Pools
 from warre_blazar.services.repair import Repairer
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -258,7 +259,7 @@ def test_claim_without_a_thread_is_given_back(cloud: Cloud, lease: world.Lease):
     manager = Manager(pool=Failing())
     manager.run(SPAN.start)
     assert state(lease)[0] == "STARTING"
-    manager.executor._pool = Inline()
+    manager.executor._pools = Pools(Inline(), Inline(), Inline())
     manager.run(SPAN.start + SECOND)
     assert state(lease)[0] == "STARTING"
     # Given back, and claimed again for another attempt, which comes after a pause.

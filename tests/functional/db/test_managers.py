@@ -4,9 +4,11 @@
 """
 
 import collections
+import configparser
 import datetime
 import multiprocessing
 import os
+import pathlib
 import random
 import time
 from typing import Any
@@ -52,9 +54,9 @@ class Accounting(Service):
 class Managers:
     """Processes, of which one at a time is killed and another started."""
 
-    def __init__(self, url: str, options: dict[str, str]) -> None:
+    def __init__(self, config: str) -> None:
         self._spawn = multiprocessing.get_context("spawn")
-        self._args = (url, options)
+        self._args = (config,)
         self._running = [self._started() for _ in range(MANAGERS)]
         self.kills = 0
 
@@ -88,19 +90,35 @@ def booked(count: int) -> list[world.Lease]:
     return made
 
 
-def test_each_start_and_end_happens_whoever_is_killed(database: sa.Engine, cloud: Cloud):
+def written(path: pathlib.Path, options: dict[str, str]) -> str:
+    """A configuration file with options by ``group.name``."""
+    parser = configparser.RawConfigParser()
+    for name, value in options.items():
+        group, _, option = name.rpartition(".")
+        if group and not parser.has_section(group):
+            parser.add_section(group)
+        parser.set(group or "DEFAULT", option, value)
+    with path.open("w") as file:
+        parser.write(file)
+    return str(path)
+
+
+def test_each_start_and_end_happens_whoever_is_killed(
+    database: sa.Engine, cloud: Cloud, tmp_path: pathlib.Path
+):
     world.add_host(cloud, "a", vcpus=9999, memory_mb=99999999, disk_gb=999999)
     accounting = Accounting()
     options = {
         **cloud.options(),
-        "enforcement.enabled_filters": ["ExternalServiceFilter"],
+        "database.connection": database.url.render_as_string(hide_password=False),
+        "enforcement.enabled_filters": "ExternalServiceFilter",
         "enforcement.external_service_base_endpoint": accounting.url + "/",
         "enforcement.external_service_on_end_endpoint": accounting.url + "/on-end",
-        "warre.request_timeout": 5,
-        "warre.server_deletion_timeout": 2,
+        "warre.request_timeout": "5",
+        "warre.server_deletion_timeout": "2",
     }
     leases = booked(LEASES)
-    managers = Managers(database.url.render_as_string(hide_password=False), options)
+    managers = Managers(written(tmp_path / "blazar.conf", options))
     rng = random.Random(1)
     deadline = time.monotonic() + PATIENCE
     early: set[str] = set()

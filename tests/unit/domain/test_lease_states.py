@@ -48,8 +48,17 @@ def executed(state: State) -> State:
             statuses=Statuses("ACTIVE", "DONE", "UNDONE"),
             reservations=Reservations.ACTIVE,
         )
+    if state.mixed and (statuses.lease, statuses.start) == ("PENDING", "UNDONE"):
+        # Blazar starts what is late, and ends it then.
+        return over(state) if state.phase is Phase.AFTER else state
     ends = statuses.lease in ("PENDING", "ACTIVE", "ERROR") and statuses.end == "UNDONE"
-    return over(state) if ends and state.phase is Phase.AFTER else state
+    if not ends or state.phase is not Phase.AFTER:
+        return state
+    if state.mixed and state.reservations in (Reservations.PENDING, Reservations.PARTLY):
+        # Blazar ends no lease of which something never started.
+        tried = dataclasses.replace(statuses, end="ERROR")
+        return dataclasses.replace(state, statuses=tried)
+    return over(state)
 
 
 def over(state: State) -> State:
@@ -98,6 +107,8 @@ def contradicts(state: State) -> bool:
         return True
     if not state.mixed and not (state.holds and state.backed):
         return True
+    if state.mixed and state.phase is Phase.AFTER and statuses.lease == "ERROR":
+        return statuses.end != "ERROR"  # it can be deleted
     if state.phase is Phase.AFTER:
         return statuses != Statuses("TERMINATED", "DONE", "DONE")
     agreed = {
