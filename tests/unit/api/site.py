@@ -90,6 +90,9 @@ class _Wire(impl_fake.FakeIncomingMessage):
 class Site:
     """All of it; ``app`` is the WSGI application."""
 
+    #: The manager's plugins.
+    plugins = "flavor.slot.plugin"
+
     def __init__(self, directory: pathlib.Path) -> None:
         self.cloud = SiteCloud()
         self._directory = directory
@@ -106,11 +109,14 @@ class Site:
             self.engine: sa.Engine = db.get_bind()
         models.metadata.create_all(self.engine)
         self._start_manager()
+        self.app = self._make_app()
+        return self
+
+    def _make_app(self) -> Any:
         # Blazar builds its controllers when this is imported, by the configuration.
         from blazar.api.v2 import app  # noqa: PLC0415
 
-        self.app = app.make_app()
-        return self
+        return app.make_app()
 
     def __exit__(self, *exc: object) -> None:
         self._manager._server.stop()
@@ -136,7 +142,7 @@ class Site:
                     "connection": f"sqlite:///{self._directory / 'blazar.sqlite'}",
                     "sqlite_synchronous": "false",
                 },
-                "manager": {"plugins": "flavor.slot.plugin"},
+                "manager": {"plugins": self.plugins},
                 "enforcement": {
                     "enabled_filters": "FlavorMaxLengthFilter,ProjectQuotaFilter",
                     # A test's limits hold at once.
@@ -144,7 +150,7 @@ class Site:
                 },
                 "api": {
                     "api_v2_controllers": "flavors,flavorprojects,reservations,"
-                    "maintenancewindows,limits,warre"
+                    "maintenancewindows,limits,warre,leases,oshosts"
                 },
                 "oslo_policy": {"policy_file": str(self.policy_file)},
                 **self.cloud.keystone.options(),
