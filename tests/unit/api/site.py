@@ -4,13 +4,14 @@ The API is Blazar's own application with Keystone's middleware in front; the man
 own service with our plugin, on the other end of oslo.messaging's transport within a process.
 """
 
+import collections
 import configparser
 import contextlib
 import datetime
 import logging
 import pathlib
 from collections.abc import Callable, Iterator
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import sqlalchemy as sa
 from blazar import context, rpc
@@ -79,8 +80,12 @@ class SiteCloud(Cloud):
 class _Wire(impl_fake.FakeIncomingMessage):
     """Failures travel as on a real message bus: as JSON, rebuilt where they are allowed."""
 
+    #: The last failures as they were on the manager's side, newest last.
+    failures: ClassVar[collections.deque[BaseException]] = collections.deque(maxlen=1000)
+
     def reply(self, reply: Any = None, failure: Any = None) -> None:
         if failure:
+            self.failures.append(failure[1])
             text = driver_common.serialize_remote_exception(failure)
             rebuilt = driver_common.deserialize_remote_exception(text, manager._MODULES)
             failure = (type(rebuilt), rebuilt, None)
@@ -185,6 +190,11 @@ class Site:
         self.cloud.clear()
         limits._remembered.clear()
         self.set_time(NOW)
+
+    @staticmethod
+    def failures() -> collections.deque[BaseException]:
+        """The exceptions that the manager answered with, newest last."""
+        return _Wire.failures
 
     @staticmethod
     def set_time(now: datetime.datetime) -> None:

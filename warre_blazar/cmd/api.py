@@ -1,0 +1,77 @@
+"""``warre-blazar-api``: Blazar's API with requests checked first, served by one process.
+
+For a small or a test site. A larger one serves ``warre_blazar.wsgi.api:application`` with uWSGI or
+Apache's mod_wsgi, which have several processes.
+"""
+
+import signal
+import sys
+from typing import Any
+
+from blazar.api import app as stock_app
+from blazar.api.v2 import app as v2_app
+from blazar.utils import service
+from cheroot import wsgi
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from warre_blazar.wsgi import building
+
+LOG = logging.getLogger(__name__)
+
+cfg.CONF.import_opt("host", "blazar.config")
+cfg.CONF.import_opt("enable_v1_api", "blazar.config")
+cfg.CONF.import_opt("port", "blazar.cmd.api")
+_THREADS = 10
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Serve until SIGTERM or SIGINT, after which answers that are begun are still given.
+
+    :returns: the exit status: 1 when [DEFAULT] host and port can't be listened on.
+    """
+    logging.register_options(cfg.CONF)
+    cfg.CONF(
+        sys.argv[1:] if argv is None else argv, project="blazar", prog="warre-blazar-api"
+    )
+    service.prepare_service()
+    server = _server(building.build(_stock()))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
+    address = f"{cfg.CONF.host}:{cfg.CONF.port}"
+    try:
+        server.prepare()
+    except OSError as error:
+        print(f"warre-blazar-api: can't listen on {address}: {error}", file=sys.stderr)
+        return 1
+    LOG.info("Serving Blazar's API on %s", address)
+    try:
+        server.serve()
+    finally:
+        server.stop()
+    return 0
+
+
+def _stock() -> Any:
+    if cfg.CONF.enable_v1_api:
+        return stock_app.VersionSelectorApplication()
+    return v2_app.make_app()
+
+
+def _server(application: Any) -> wsgi.Server:
+    server = wsgi.Server(
+        (cfg.CONF.host, cfg.CONF.port),
+        application,
+        numthreads=_THREADS,
+        server_name="warre-blazar-api",
+    )
+    # The application refuses what is over its limit; this is for a chunk that has no end.
+    server.max_request_body_size = 4 * cfg.CONF.warre.max_request_body
+    server.error_log = lambda message="", level=20, traceback=False: LOG.log(
+        level, "%s", message, exc_info=traceback
+    )
+    return server
+
+
+if __name__ == "__main__":
+    sys.exit(main())
