@@ -21,7 +21,6 @@ LOG = logging.getLogger(__name__)
 
 cfg.CONF.import_opt("host", "blazar.config")
 cfg.CONF.import_opt("enable_v1_api", "blazar.config")
-cfg.CONF.import_opt("port", "blazar.cmd.api")
 _THREADS = 10
 
 
@@ -31,9 +30,9 @@ def main(argv: list[str] | None = None) -> int:
     :returns: the exit status: 1 when [DEFAULT] host and port can't be listened on.
     """
     logging.register_options(cfg.CONF)
-    cfg.CONF(
-        sys.argv[1:] if argv is None else argv, project="blazar", prog="warre-blazar-api"
-    )
+    # Late, for older Blazars' script turns this process into one of eventlet's.
+    cfg.CONF.import_opt("port", "blazar.cmd.api")
+    cfg.CONF(sys.argv[1:] if argv is None else argv, project="blazar", prog="warre-blazar-api")
     service.prepare_service()
     server = _server(building.build(_stock()))
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -58,18 +57,18 @@ def _stock() -> Any:
     return v2_app.make_app()
 
 
-def _server(application: Any) -> wsgi.Server:
-    server = wsgi.Server(
-        (cfg.CONF.host, cfg.CONF.port),
-        application,
-        numthreads=_THREADS,
-        server_name="warre-blazar-api",
-    )
+class _Server(wsgi.Server):
+    """One whose complaints go where Blazar's do."""
+
+    def error_log(self, msg: str = "", level: int = 20, traceback: bool = False) -> None:
+        LOG.log(level, "%s", msg, exc_info=traceback)
+
+
+def _server(application: Any) -> _Server:
+    address = (cfg.CONF.host, cfg.CONF.port)
+    server = _Server(address, application, numthreads=_THREADS, server_name="warre-blazar-api")
     # The application refuses what is over its limit; this is for a chunk that has no end.
     server.max_request_body_size = 4 * cfg.CONF.warre.max_request_body
-    server.error_log = lambda message="", level=20, traceback=False: LOG.log(
-        level, "%s", message, exc_info=traceback
-    )
     return server
 
 

@@ -48,6 +48,31 @@ class Report:
     #: What must not be, each with the request that came before it.
     wrong: list[str] = dataclasses.field(default_factory=list)
 
+    def lines(self) -> list[str]:
+        """The same for a person."""
+        counted = [f"{number:6} {method}" for method, number in sorted(self.requests.items())]
+        counted += [
+            f"{number:6} answers {status}" for status, number in sorted(self.statuses.items())
+        ]
+        counted += [f"{number:6} x {failure}" for failure, number in self.failures.most_common()]
+        counted.append(f"{self.controls:6} starts and ends of control leases on time")
+        counted.append(f"{len(self.wrong):6} things wrong")
+        return counted + [f"  {wrong}" for wrong in self.wrong]
+
+
+def stock(site: WholeSite) -> Any:
+    """Blazar's own application, of whose outright failures a client is told all the same."""
+    blazar = site.stock_app()
+
+    def application(environ: Any, start_response: Any) -> Any:
+        try:
+            return blazar(environ, start_response)
+        except Exception:
+            start_response("500 Failed", [("Content-Type", "application/json")])
+            return [b"{}"]
+
+    return application
+
 
 @dataclasses.dataclass(frozen=True)
 class Control:
