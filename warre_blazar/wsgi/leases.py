@@ -95,6 +95,16 @@ _WRITTEN = {
 }
 
 
+# Blazar looks for hosts before it looks whether all of these are there.
+_INSTANCE: Schema = {
+    "if": {"properties": {"resource_type": {"const": "virtual:instance"}}},
+    "then": {
+        "required": ["amount", "vcpus", "memory_mb", "disk_gb", "affinity", "resource_properties"],
+        EXPECTED: "expected amount, vcpus, memory_mb, disk_gb, affinity and resource_properties",
+    },
+}
+
+
 def _reservation(required: str, **more: Schema) -> Schema:
     # Open, for resource types of others have keys of their own.
     return {
@@ -119,7 +129,7 @@ CREATE: Schema = {
             "type": "array",
             "minItems": 1,
             EXPECTED: "expected a list of at least one reservation",
-            "items": _reservation("resource_type", id=_WRITTEN["lease_id"]),
+            "items": {**_reservation("resource_type", id=_WRITTEN["lease_id"]), **_INSTANCE},
         },
         # Clients send an empty list of events.
         "events": {"type": "array", "maxItems": 0, EXPECTED: "expected an empty list"},

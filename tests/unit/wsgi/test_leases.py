@@ -189,6 +189,8 @@ def bad():
         "PUT": [{"id": ID, key: v} for key, values in IN_RESERVATIONS.items() for v in values],
     }
     reservations["POST"].append({**GOOD, "id": ID})
+    needed = [name for name in INSTANCE if name != "resource_type"]
+    reservations["POST"] += [{k: INSTANCE[k] for k in INSTANCE if k != name} for name in needed]
     reservations["PUT"].append({"id": None})
     for method, base in (("POST", sending.lease(GOOD)), ("PUT", {"name": "n"})):
         for key, values in IN_LEASES.items():
