@@ -32,14 +32,10 @@ class Guard:
         """Answer a request: refuse it, or let Blazar answer."""
         begun = False
 
-        def begin(status: str, headers: list[tuple[str, str]], failure: Any = None) -> Any:
+        def begin(status: str, headers: list[tuple[str, str]], *failure: Any) -> Any:
             nonlocal begun
             begun = True
-            return (
-                start_response(status, headers, failure)
-                if failure
-                else start_response(status, headers)
-            )
+            return start_response(status, headers, *failure)
 
         try:
             _prepare(environ)
@@ -52,8 +48,8 @@ class Guard:
             # A WSGI server would drop the connection.
             LOG.exception("%s failed", _line(environ))
             answer = answers.refusal(exceptions.Refused("internal", "Internal Server Error"))
-            failure = sys.exc_info() if begun else None
-            begin(answer.status, answer.headerlist, failure)
+            failure = [sys.exc_info()] if begun else []
+            start_response(answer.status, answer.headerlist, *failure)
             return [answer.body]
 
     def _head(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:

@@ -22,7 +22,8 @@ MAX_DEPTH = 6
 DATE_FORMAT = "%Y-%m-%d %H:%M"
 _DATES = ("start_date", "end_date", "before_end_date")
 _MAX_INT = 2**31 - 1
-_LONGEST_TEXT = 65535
+#: As the properties of a flavor; Blazar asks its database for some parts of an expression.
+_LONGEST_EXPRESSION = 4096
 
 _CONTROL = r"[\u0000-\u001f\u007f]"
 
@@ -43,8 +44,8 @@ _DATE = _text(
 _ID = _text(36, "expected the id of a reservation", pattern=r"^[0-9a-zA-Z-]+$")
 _EXPRESSION: Schema = {
     "type": ["string", "null"],
-    "maxLength": _LONGEST_TEXT,
-    EXPECTED: f"expected a text of at most {_LONGEST_TEXT} characters",
+    "maxLength": _LONGEST_EXPRESSION,
+    EXPECTED: f"expected a text of at most {_LONGEST_EXPRESSION} characters",
 }
 
 
@@ -86,7 +87,7 @@ _NUMBERS.remove("affinity")
 #: What Blazar itself writes beside them. In a change, a date of a reservation would go before
 #: the lease's.
 _WRITTEN = {
-    name: {"not": {}, EXPECTED: "Blazar sets this itself, it can't be sent"}
+    name: {"not": {}, EXPECTED: "expected nothing, for Blazar sets it itself"}
     for name in (
         *("lease_id", "project_id", "user_id", "trust_id", "start_date", "end_date"),
         *("resource_id", "status", "created_at", "updated_at"),
