@@ -22,8 +22,12 @@ class Nova(Guarded):
         ("GET", "/v2.1/os-aggregates/([0-9]+)", "show_aggregate"),
         ("DELETE", "/v2.1/os-aggregates/([0-9]+)", "delete_aggregate"),
         ("POST", "/v2.1/os-aggregates/([0-9]+)/action", "act_on_aggregate"),
-        ("GET", "/v2.1/servers", "list_servers"),
+        ("GET", "/v2.1/servers(?:/detail)?", "list_servers"),
+        ("DELETE", "/v2.1/servers/([^/]+)", "delete_server"),
         ("POST", "/v2.1/servers/([^/]+)/action", "act_on_server"),
+        ("GET", "/v2.1/flavors/([^/]+)/os-extra_specs", "show_extra_specs"),
+        ("POST", "/v2.1/os-server-groups", "create_server_group"),
+        ("DELETE", "/v2.1/os-server-groups/([^/]+)", "delete_server_group"),
     )
 
     def __init__(self, keystone: Keystone) -> None:
@@ -34,6 +38,8 @@ class Nova(Guarded):
         self.aggregates: dict[int, dict[str, Any]] = {}
         #: flavor, project_id.
         self.servers: dict[str, dict[str, str]] = {}
+        #: Policies by id.
+        self.server_groups: dict[str, Any] = {}
         #: Names of compute services.
         self.hosts: set[str] = set()
         #: Whether servers stay though they were asked to go.
@@ -79,6 +85,19 @@ class Nova(Guarded):
         specs = request.body["extra_specs"]
         self._flavor(flavor_id)["extra_specs"].update(specs)
         return Answer(200, {"extra_specs": specs})
+
+    def show_extra_specs(self, request: Request, flavor_id: str) -> Answer:
+        return Answer(200, {"extra_specs": self._flavor(flavor_id)["extra_specs"]})
+
+    def create_server_group(self, request: Request) -> Answer:
+        group = {"id": str(uuid.uuid4()), **request.body["server_group"]}
+        self.server_groups[group["id"]] = group
+        return Answer(200, {"server_group": group})
+
+    def delete_server_group(self, request: Request, group_id: str) -> Answer:
+        if self.server_groups.pop(group_id, None) is None:
+            raise Refusal(404, f"Instance group {group_id} could not be found.")
+        return Answer(204)
 
     def act_on_flavor(self, request: Request, flavor_id: str) -> Answer:
         access = self._flavor(flavor_id)["access"]
@@ -149,9 +168,16 @@ class Nova(Guarded):
         found = [
             {"id": i, "name": i, "links": []}
             for i, server in self.servers.items()
-            if flavor_id in (None, server["flavor"])
+            # It knows no server's host.
+            if flavor_id in (None, server["flavor"]) and "host" not in request.query
         ]
         return Answer(200, {"servers": found})
+
+    def delete_server(self, request: Request, server_id: str) -> Answer:
+        if server_id not in self.servers:
+            raise Refusal(404, f"Instance {server_id} could not be found.")
+        del self.servers[server_id]
+        return Answer(204)
 
     def act_on_server(self, request: Request, server_id: str) -> Answer:
         if "forceDelete" not in request.body:

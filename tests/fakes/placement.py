@@ -12,6 +12,7 @@ class Placement(Guarded):
     """Custom classes, and providers by id."""
 
     routes = (
+        ("POST", "/resource_classes", "create_class"),
         ("PUT", "/resource_classes/([^/]+)", "ensure_class"),
         ("DELETE", "/resource_classes/([^/]+)", "delete_class"),
         ("GET", "/resource_providers", "list_providers"),
@@ -61,6 +62,13 @@ class Placement(Guarded):
         if provider_id not in self.providers:
             raise Refusal(404, f"No resource provider with uuid {provider_id} found")
         return self.providers[provider_id]
+
+    def create_class(self, request: Request) -> Answer:
+        name = request.body["name"]
+        if name in self.classes:
+            raise Refusal(409, f"A conflicting resource class {name} already exists.")
+        self.classes.add(name)
+        return Answer(201)
 
     def ensure_class(self, request: Request, name: str) -> Answer:
         if not re.fullmatch(r"CUSTOM_[A-Z0-9_]{1,248}", name):

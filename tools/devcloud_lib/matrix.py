@@ -92,7 +92,7 @@ def _run(cell: Cell, directory: Path, installer: Installer) -> str:
         return "failed to install"
     tests = [["tests/unit"], ["tests/functional/db", "-k", "sqlite"]]
     if cell.on_eventlet:
-        tests[0] += ["--ignore=tests/unit/api"]
+        tests[0] += ["--ignore=tests/unit/api", "--ignore=tests/unit/wsgi"]
     ended = [
         _quietly(
             [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words],

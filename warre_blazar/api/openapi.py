@@ -96,7 +96,7 @@ class Operation:
         if "{" in self.path:
             codes.add("not_found")
         if self.body:
-            codes |= {"empty_body", "malformed_json", "body_too_large"}
+            codes |= {"empty_body", "malformed_json", "length_required", "body_too_large"}
         found: dict[int, list[str]] = defaultdict(list)
         for code in sorted(codes):
             found[errors.status(code, self.method)].append(code)

@@ -19,6 +19,8 @@ _CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?"
 _OFFSET = r"(Z|z|[+-][0-9]{2}:?[0-9]{2})"
 _TIME = f"{_DATE}[T ]{_CLOCK}{_OFFSET}?"
 _EARLIEST, _LATEST = datetime.datetime(1970, 1, 1), datetime.datetime(9000, 1, 1)
+#: In a schema: what it expects, in words of its own.
+EXPECTED = "x-expected"
 #: Whole numbers in texts.
 DIGITS = r"-?[0-9]{1,10}"
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
@@ -42,15 +44,15 @@ def body(request: Request, schema: Schema) -> dict[str, Any]:
     properties = schema["properties"]
     for field, value in document.items():
         if properties.get(field, {}).get("type") == "integer":
-            document[field] = _whole(value)
-    _check(document, schema)
+            document[field] = whole(value)
+    check(document, schema)
     for field, value in document.items():
         if properties[field].get("format") == "date-time" and value is not None:
             document[field] = time(field, value)
     return document
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
     """A whole number that was sent as text, as Warre takes it, or as 2.0, which to JSON is 2."""
     if isinstance(value, str) and re.fullmatch(DIGITS, value):
         return int(value)
@@ -62,7 +64,14 @@ def _json_object(request: Request) -> dict[str, Any]:
         raise exceptions.Refused(
             "body_too_large", f"The body is too large, expected at most {MAX_BODY} bytes"
         )
-    raw = request.body
+    return json_object(request.body)
+
+
+def json_object(raw: bytes) -> dict[str, Any]:
+    """The JSON object that a body is.
+
+    :raises Refused: the body is empty, or anything else.
+    """
     if not raw.strip():
         raise exceptions.Refused("empty_body", "No input data provided")
     try:
@@ -80,10 +89,14 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _check(document: dict[str, Any], schema: Schema) -> None:
+def check(document: dict[str, Any], schema: Schema) -> None:
+    """Check a document against a schema, whose own words for a rule go before ours.
+
+    :raises InvalidField: naming the field.
+    """
     unknown = sorted(set(document) - set(schema["properties"]))
     if unknown:
-        raise exceptions.InvalidField(_shown(unknown[0]), "Unknown field.")
+        raise exceptions.InvalidField(shown(unknown[0]), "Unknown field.")
     missing = [name for name in schema.get("required", ()) if name not in document]
     if missing:
         raise exceptions.InvalidField(missing[0], "Missing data for required field.")
@@ -93,20 +106,23 @@ def _check(document: dict[str, Any], schema: Schema) -> None:
     for field, value in document.items():
         # Half of a surrogate pair, which JSON can spell, is no character.
         if any("\ud800" <= c <= "\udfff" for c in json.dumps(value, ensure_ascii=False)):
-            raise exceptions.InvalidField(_shown(field), "expected Unicode text")
+            raise exceptions.InvalidField(shown(field), "expected Unicode text")
 
 
 def _field(error: jsonschema.ValidationError) -> str:
-    return ".".join(_shown(str(part)) for part in error.absolute_path) or "body"
+    return ".".join(shown(str(part)) for part in error.absolute_path) or "body"
 
 
-def _shown(name: str) -> str:
+def shown(name: str) -> str:
+    """A client's name for a field, short and in ASCII."""
     return name[:64].encode("ascii", "backslashreplace").decode()
 
 
 def _expected(error: jsonschema.ValidationError) -> str:
     """What the schema wanted, in words; the value itself may be a megabyte."""
     want = error.validator_value
+    if EXPECTED in error.schema:
+        return str(error.schema[EXPECTED])
     match error.validator:
         case "type":
             names = want if isinstance(want, list) else [want]
@@ -161,9 +177,9 @@ def query(request: Request, known: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, str] = {}
     for name, value in request.GET.items():
         if name not in known:
-            raise exceptions.InvalidField(_shown(name), "Unknown field.")
+            raise exceptions.InvalidField(shown(name), "Unknown field.")
         if values.setdefault(name, value) != value:
-            raise exceptions.InvalidField(_shown(name), "expected one value")
+            raise exceptions.InvalidField(shown(name), "expected one value")
     return {name: known[name](name, value) for name, value in values.items()}
 
 

@@ -56,4 +56,20 @@ OPTS: list[cfg.Opt] = [
         help="On which of the hosts that have room a booking's instances go. What is booked stays "
         "where it is when this changes.",
     ),
+    cfg.IntOpt(
+        "max_request_body",
+        default=128 * 1024,
+        min=1024,
+        help="Bytes that the body of one request may have where warre_blazar.wsgi.api serves the "
+        "API; longer ones are answered with 413 before anything reads them. The API of flavors "
+        "takes at most 131072 whatever this says.",
+    ),
+    cfg.IntOpt(
+        "max_lease_reservations",
+        default=32,
+        min=1,
+        help="Reservations that a lease may be made with over Blazar's v1 API where "
+        "warre_blazar.wsgi.api serves it; more are answered with 413. The manager needs several "
+        "requests to Nova and Placement for each, and does nothing else for that client meanwhile.",
+    ),
 ]

@@ -6,6 +6,13 @@ from typing import Any
 from tests.fakes.keystone import Keystone
 from tests.fakes.service import Answer, Refusal, Request
 
+#: Whose tokens are for no project, and what they are for instead, as Keystone says it.
+SCOPES: dict[str, dict[str, Any]] = {
+    "unscoped": {},
+    "domain": {"domain": {"id": "default", "name": "Default"}},
+    "system": {"system": {"all": True}},
+}
+
 #: People and their roles; each has a project of its own, but the reader, who looks at alpha's.
 PEOPLE = {
     "admin": ["admin", "member", "reader"],
@@ -13,6 +20,7 @@ PEOPLE = {
     "beta": ["member", "reader"],
     "reader": ["reader"],
     "nobody": ["other"],
+    **{name: ["admin", "member", "reader"] for name in SCOPES},
 }
 
 
@@ -75,6 +83,11 @@ class Identity(Keystone):
         body["user"]["id"] = user_id(person)
         body["project"] |= {"id": project_id(person), "name": person}
         body["roles"] = [{"id": f"role-{role}", "name": role} for role in PEOPLE[person]]
+        if person in SCOPES:
+            del body["project"]
+            body |= SCOPES[person]
+        if SCOPES.get(person) == {}:
+            del body["roles"], body["catalog"]
         return Answer(200, {"token": body})
 
     def create_trust(self, request: Request) -> Answer:

@@ -4,13 +4,14 @@ The API is Blazar's own application with Keystone's middleware in front; the man
 own service with our plugin, on the other end of oslo.messaging's transport within a process.
 """
 
+import collections
 import configparser
 import contextlib
 import datetime
 import logging
 import pathlib
 from collections.abc import Callable, Iterator
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import sqlalchemy as sa
 from blazar import context, rpc
@@ -79,8 +80,12 @@ class SiteCloud(Cloud):
 class _Wire(impl_fake.FakeIncomingMessage):
     """Failures travel as on a real message bus: as JSON, rebuilt where they are allowed."""
 
+    #: The last failures as they were on the manager's side, newest last.
+    failures: ClassVar[collections.deque[BaseException]] = collections.deque(maxlen=1000)
+
     def reply(self, reply: Any = None, failure: Any = None) -> None:
         if failure:
+            self.failures.append(failure[1])
             text = driver_common.serialize_remote_exception(failure)
             rebuilt = driver_common.deserialize_remote_exception(text, manager._MODULES)
             failure = (type(rebuilt), rebuilt, None)
@@ -89,6 +94,9 @@ class _Wire(impl_fake.FakeIncomingMessage):
 
 class Site:
     """All of it; ``app`` is the WSGI application."""
+
+    #: The manager's plugins.
+    plugins = "flavor.slot.plugin"
 
     def __init__(self, directory: pathlib.Path) -> None:
         self.cloud = SiteCloud()
@@ -106,11 +114,14 @@ class Site:
             self.engine: sa.Engine = db.get_bind()
         models.metadata.create_all(self.engine)
         self._start_manager()
+        self.app = self._make_app()
+        return self
+
+    def _make_app(self) -> Any:
         # Blazar builds its controllers when this is imported, by the configuration.
         from blazar.api.v2 import app  # noqa: PLC0415
 
-        self.app = app.make_app()
-        return self
+        return app.make_app()
 
     def __exit__(self, *exc: object) -> None:
         self._manager._server.stop()
@@ -136,7 +147,7 @@ class Site:
                     "connection": f"sqlite:///{self._directory / 'blazar.sqlite'}",
                     "sqlite_synchronous": "false",
                 },
-                "manager": {"plugins": "flavor.slot.plugin"},
+                "manager": {"plugins": self.plugins},
                 "enforcement": {
                     "enabled_filters": "StrictLeaseFilter,FlavorMaxLengthFilter,ProjectQuotaFilter",
                     # A test's limits hold at once.
@@ -144,7 +155,7 @@ class Site:
                 },
                 "api": {
                     "api_v2_controllers": "flavors,flavorprojects,reservations,"
-                    "maintenancewindows,limits,warre"
+                    "maintenancewindows,limits,warre,leases,oshosts"
                 },
                 "oslo_policy": {"policy_file": str(self.policy_file)},
                 **self.cloud.keystone.options(),
@@ -179,6 +190,11 @@ class Site:
         self.cloud.clear()
         limits._remembered.clear()
         self.set_time(NOW)
+
+    @staticmethod
+    def failures() -> collections.deque[BaseException]:
+        """The exceptions that the manager answered with, newest last."""
+        return _Wire.failures
 
     @staticmethod
     def set_time(now: datetime.datetime) -> None:

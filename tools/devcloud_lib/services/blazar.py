@@ -74,12 +74,11 @@ def migrate_project(layout: Layout) -> str:
 
 
 def services(layout: Layout) -> list[Service]:
-    # blazar-api's console script of 18.0.0 ends at once: its server is a daemon thread.
     found = [
         wsgi.service(
             layout,
             "blazar-api",
-            "blazar.wsgi.api:application",
+            "warre_blazar.wsgi.api:application",
             {"OS_BLAZAR_CONFIG_DIR": str(layout.etc("blazar"))},
             (_config(layout),),
             version=venv.project_version(),

@@ -1,0 +1,65 @@
+"""One site for all tests here, furnished anew before each of them; and its people."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from blazar.manager.leases import rpcapi
+from oslo_utils import timeutils
+
+from tests.unit.api.people import Person
+from tests.unit.wsgi.whole import WholeSite
+
+
+@pytest.fixture(scope="package")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WholeSite]:
+    """The site as it runs."""
+    with WholeSite(tmp_path_factory.mktemp("site")) as site:
+        yield site
+    timeutils.clear_time_override()
+
+
+@pytest.fixture
+def site(running: WholeSite) -> WholeSite:
+    running.clear()
+    running.furnish()
+    return running
+
+
+@pytest.fixture
+def admin(site: WholeSite) -> Person:
+    return Person(site.app, "admin")
+
+
+@pytest.fixture
+def alpha(site: WholeSite) -> Person:
+    """A member of a project."""
+    return Person(site.app, "alpha")
+
+
+class Asked:
+    """What the API asked of the manager: (function, values); the manager isn't asked."""
+
+    def __init__(self) -> None:
+        self.values: list[tuple[str, dict[str, Any]]] = []
+
+    def keys(self) -> set[str]:
+        return {key for _, values in self.values for key in values}
+
+
+@pytest.fixture
+def asked(site: WholeSite, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Records what would be asked of the manager."""
+    found = Asked()
+
+    def create(_self: Any, values: dict[str, Any]) -> dict[str, Any]:
+        found.values.append(("create_lease", values))
+        return {"id": "made", **values}
+
+    def update(_self: Any, lease_id: str, values: dict[str, Any]) -> dict[str, Any]:
+        found.values.append(("update_lease", values))
+        return {"id": lease_id, **values}
+
+    monkeypatch.setattr(rpcapi.ManagerRPCAPI, "create_lease", create)
+    monkeypatch.setattr(rpcapi.ManagerRPCAPI, "update_lease", update)
+    return found

@@ -1,0 +1,259 @@
+"""Bodies of every kind of transport, HEAD, paths, failures; all of it as a WSGI server calls us."""
+
+import io
+import json
+import sys
+import types
+
+import pytest
+from oslo_config import cfg
+
+from tests.unit.api import things
+from tests.unit.wsgi import sending
+from warre_blazar import exceptions
+from warre_blazar.wsgi import bodies
+from warre_blazar.wsgi.guard import Guard
+
+LIMIT = 128 * 1024
+
+
+class Stream:
+    """A body as servers hand it out: by no more than so many bytes at a time."""
+
+    def __init__(self, data: bytes, at_once: int = 7) -> None:
+        self._data = io.BytesIO(data)
+        self._at_once = at_once
+        self.given = 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._data.read(self._at_once if size < 0 else min(size, self._at_once))
+        self.given += len(data)
+        return data
+
+
+class Broken:
+    def read(self, size: int = -1) -> bytes:
+        raise OSError("the client is gone")
+
+
+#: A request in chunks has no length, and either the server ends its body or it doesn't.
+CHUNKED = {"CONTENT_LENGTH": None, "HTTP_TRANSFER_ENCODING": "chunked"}
+TERMINATED = {**CHUNKED, "wsgi.input_terminated": True}
+
+
+def read(body, limit: int = 100, **environ):
+    environ = {k: v for k, v in {"wsgi.input": body, **environ}.items() if v is not None}
+    found = bodies.read(environ, limit)
+    assert environ["wsgi.input"].read() == found
+    assert environ["CONTENT_LENGTH"] == str(len(found))
+    assert "HTTP_TRANSFER_ENCODING" not in environ
+    return found
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"CONTENT_LENGTH": "12"},
+        TERMINATED,
+        {**TERMINATED, "HTTP_TRANSFER_ENCODING": "gzip, Chunked"},
+        # A length beside chunks is none.
+        {**TERMINATED, "CONTENT_LENGTH": "3"},
+        # HTTP/2 has no chunks, and needs no length.
+        {"wsgi.input_terminated": True},
+    ],
+)
+def test_a_body_is_read_whole(environ):
+    assert read(Stream(b"twelve bytes"), **environ) == b"twelve bytes"
+
+
+@pytest.mark.parametrize("environ", [{}, {"CONTENT_LENGTH": ""}, {"CONTENT_LENGTH": "0"}])
+def test_without_a_length_there_is_no_body(environ):
+    assert read(Stream(b"of the next request"), **environ) == b""
+
+
+def test_more_than_the_length_is_not_read():
+    stream = Stream(b"twelve bytes and the next request")
+    assert read(stream, CONTENT_LENGTH="12") == b"twelve bytes"
+    assert stream.given == 12
+
+
+@pytest.mark.parametrize("environ", [{"CONTENT_LENGTH": "1000"}, TERMINATED])
+def test_too_many_bytes(environ):
+    stream = Stream(b"x" * 1000)
+    with pytest.raises(exceptions.Refused, match="at most 100 bytes") as raised:
+        read(stream, **environ)
+    assert raised.value.code == "body_too_large"
+    assert stream.given <= 107
+
+
+def test_as_many_bytes_as_may_be():
+    assert len(read(Stream(b"x" * 100), **TERMINATED)) == 100
+    assert len(read(Stream(b"x" * 100), CONTENT_LENGTH="100")) == 100
+
+
+@pytest.mark.parametrize("length", ["-1", "x", "1.5", "+1", "1 ", "\u0661", "0x10"])
+def test_a_length_that_is_none(length):
+    with pytest.raises(exceptions.Refused, match="Content-Length"):
+        read(Stream(b"x"), CONTENT_LENGTH=length)
+
+
+@pytest.mark.parametrize("environ", [{"CONTENT_LENGTH": "9"}, TERMINATED])
+def test_a_client_that_goes_away(environ):
+    with pytest.raises(exceptions.Refused) as raised:
+        read(Broken(), **environ)
+    assert raised.value.code == "incomplete_body"
+
+
+def test_a_body_shorter_than_announced():
+    with pytest.raises(exceptions.Refused, match="4 of the 9 bytes"):
+        read(Stream(b"four"), CONTENT_LENGTH="9")
+
+
+def test_chunks_that_the_server_does_not_read():
+    with pytest.raises(exceptions.Refused, match="Content-Length") as raised:
+        read(Stream(b"x"), **CHUNKED)
+    assert raised.value.code == "length_required"
+
+
+def test_chunks_under_uwsgi(monkeypatch):
+    """uWSGI has a function of its own for them."""
+    chunks = [b"twelve ", b"bytes", b""]
+    module = types.SimpleNamespace(chunked_read=lambda: chunks.pop(0))
+    monkeypatch.setitem(sys.modules, "uwsgi", module)
+    assert read(Stream(b"not this"), **CHUNKED) == b"twelve bytes"
+    chunks += [b"x" * 60] * 3
+    with pytest.raises(exceptions.Refused, match="at most 100 bytes"):
+        read(Stream(b"not this"), **CHUNKED)
+
+
+@pytest.mark.parametrize("environ", [{}, TERMINATED])
+def test_a_booking_either_way(site, admin, environ):
+    """Our own controllers, and Blazar's v1, get what was sent in chunks."""
+    flavor = things.add_flavor(admin)
+    body = things.booking(flavor)
+    answer = sending.send(site.app, "POST", "/v2/reservations", body, environ=environ)
+    assert answer.status_int == 200, answer
+    body = sending.lease(sending.slot(flavor))
+    answer = sending.send(site.app, "POST", "/v1/leases", body, environ=environ)
+    assert answer.status_int == 201, answer
+    changed = {"end_date": "2100-01-03 10:00"}
+    path = f"/v1/leases/{answer.json['lease']['id']}"
+    assert sending.send(site.app, "PUT", path, changed, environ=environ).status_int == 200
+
+
+def test_a_body_without_a_length_is_empty(site, admin):
+    """Blazar's v1 compares the length with a number."""
+    none = {"CONTENT_LENGTH": None}
+    answer = sending.send(site.app, "POST", "/v1/leases", environ=none)
+    assert sending.refused(answer) == (400, "empty_body")
+    answer = sending.send(site.app, "POST", "/v2/reservations", environ=none)
+    assert sending.refused(answer) == (400, "empty_body")
+
+
+@pytest.mark.parametrize("path", ["/v1/leases", "/v1/os-hosts", "/v2/flavors", "/v2/nothing", "/"])
+@pytest.mark.parametrize("environ", [{}, TERMINATED])
+def test_a_large_body_is_refused_anywhere(site, path, environ):
+    body = b"[" + b" " * LIMIT
+    answer = sending.send(site.app, "POST", path, body, environ=environ)
+    assert sending.refused(answer) == (413, "body_too_large")
+    assert answer.json["error_name"] == "REQUEST_ENTITY_TOO_LARGE"
+    assert answer.json["detail"] == {"limit": LIMIT}
+
+
+def test_a_length_of_gigabytes_is_not_read(site):
+    class Never:
+        def read(self, size: int = -1) -> bytes:
+            raise AssertionError("read")
+
+    sent = {"wsgi.input": Never(), "CONTENT_LENGTH": str(2**40)}
+    answer = sending.send(site.app, "POST", "/v1/leases", environ=sent)
+    assert sending.refused(answer) == (413, "body_too_large")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/", "/versions", "/v1/leases", "/v1/leases/x", "/v1/nothing", "/v2/flavors"),
+        *("/v2/flavors/x", "/v2/flavors/", "/v2/nothing", "/v2/leases", "/v2", "/nothing"),
+        *("/v2/flavors/\xff\xfe", "/v1/leases/\xff\xfe", "/v2/\xff", "/\xff"),
+    ],
+)
+def test_head_is_get_without_the_body(site, path):
+    got, head = (sending.send(site.app, method, path) for method in ("GET", "HEAD"))
+    assert head.status_int == got.status_int < 500
+    assert head.body == b""
+    assert head.content_type == got.content_type
+    assert head.content_length == len(got.body)
+
+
+@pytest.mark.parametrize("path", ["/v2/flavors/\xff\xfe", "/v1/leases/\xff\xfe", "/\xff"])
+def test_a_path_that_is_no_text(site, path):
+    assert sending.refused(sending.send(site.app, "GET", path)) == (400, "invalid_field")
+
+
+@pytest.mark.parametrize("accept", [None, "", "*/*", "text/html", "application/json"])
+def test_whatever_a_client_accepts(site, admin, accept):
+    """Blazar's v1 made the lease, then failed, for a client that didn't say."""
+    body = sending.lease(sending.slot(things.add_flavor(admin)))
+    answer = sending.send(site.app, "POST", "/v1/leases", body, environ={"HTTP_ACCEPT": accept})
+    assert answer.status_int == 201
+    assert answer.json["lease"]["name"] == "lease"
+
+
+def test_behind_a_unix_socket(site):
+    """There a request has no address."""
+    sent = {"REMOTE_ADDR": None}
+    assert sending.send(site.app, "GET", "/v1/leases", environ=sent).status_int == 200
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "a/b", "x"])
+def test_a_body_of_another_kind(site, admin, kind):
+    body = sending.lease(sending.slot(things.add_flavor(admin)))
+    sent = {"CONTENT_TYPE": kind}
+    answer = sending.send(site.app, "POST", "/v1/leases", body, environ=sent)
+    assert answer.status_int == 400
+    assert sending.send(site.app, "GET", "/v1/leases").json["leases"] == []
+
+
+def test_without_a_token(site):
+    """What is wrong in itself is said at once; for all else it takes a token."""
+    good = sending.lease({"resource_type": "flavor:slot"})
+    for who in (None, "stranger"):
+        answer = sending.send(site.app, "POST", "/v1/leases", {"events": [1]}, who=who)
+        assert sending.refused(answer) == (400, "invalid_field")
+        assert sending.send(site.app, "POST", "/v1/leases", good, who=who).status_int == 401
+        assert sending.send(site.app, "GET", "/v2/flavors", who=who).status_int == 401
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_failure_is_answered(begun):
+    """And a server is told of it where an answer was begun, which it may have sent."""
+
+    def fails(environ, start_response):
+        if begun:
+            start_response("200 OK", [])
+        raise ZeroDivisionError("secret")
+
+    told = []
+    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/v2/flavors", "wsgi.input": io.BytesIO()}
+    body = b"".join(Guard(fails)(environ, lambda *given: told.append(given)))
+    status, headers, *failure = told[-1]
+    assert status.startswith("500 ")
+    assert dict(headers)["Content-Length"] == str(len(body))
+    assert json.loads(body)["code"] == "internal"
+    assert b"secret" not in body
+    assert [type(each[1]) for each in failure] == [ZeroDivisionError] * begun
+
+
+def test_the_limits_are_options(site):
+    body = sending.lease(*[{"resource_type": "flavor:slot", "flavor_id": "x" * 250}] * 4)
+    cfg.CONF.set_override("max_lease_reservations", 3, "warre")
+    try:
+        answer = sending.send(site.app, "POST", "/v1/leases", body)
+        assert sending.refused(answer) == (413, "too_many_reservations")
+        cfg.CONF.set_override("max_request_body", len(json.dumps(body)) - 1, "warre")
+        answer = sending.send(site.app, "POST", "/v1/leases", body)
+        assert sending.refused(answer) == (413, "body_too_large")
+    finally:
+        cfg.CONF.clear_override("max_lease_reservations", "warre")
+        cfg.CONF.clear_override("max_request_body", "warre")

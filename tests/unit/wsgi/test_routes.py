@@ -1,0 +1,194 @@
+"""However a path is written: if Blazar takes it for a lease's, the body was checked."""
+
+import json
+
+import hypothesis
+import pytest
+import werkzeug.exceptions
+from hypothesis import strategies as st
+
+from tests.functional.db import world
+from tests.unit.wsgi import sending
+from warre_blazar import exceptions
+from warre_blazar.wsgi import bodies, guard, leases
+
+FORBIDDEN = {"events": [{"event_type": "start_lease"}], "project_id": "other", "user_id": "other"}
+
+#: {id} is a lease's.
+CREATIONS = [
+    *("/v1/leases", "/v1/leases.json", "//v1/leases", "/v1//leases", "/v1/leases/", "/v1/leases//"),
+    *(
+        "/v1//leases.json",
+        "/v1/./leases",
+        "/v1/leases;x",
+        "/v1/Leases",
+        "/V1/leases",
+        "/v1/leases ",
+    ),
+    *(
+        "/v1/x/../leases",
+        "/v1/leases/.json",
+        "/reservation/v1/leases",
+        "/v1/leases\x00",
+        "v1/leases",
+    ),
+    *("/v2/leases", "/v2/leases/", "/v2//leases", "//v2/leases", "/v2/leases.json", "/v2/./leases"),
+    *("/v2/leases//", "/v2/Leases", "/v2/leases/x"),
+]
+CHANGES = [
+    *("/v1/leases/{id}", "/v1/leases/{id}.json", "/v1/leases/{id}/", "/v1//leases/{id}"),
+    *("/v1/leases//{id}", "/v1/leases/{id}.json/", "/v1/leases.json/{id}", "//v1/leases/{id}"),
+    *("/v1/leases/{id}/reservations", "/v2/leases/{id}", "/v2/leases//{id}", "/v2//leases/{id}"),
+]
+
+
+@pytest.fixture
+def lease_id(site) -> str:
+    return world.add_lease(world.hours(24, 26), project_id="project-alpha").id
+
+
+def variants():
+    for path in CREATIONS:
+        yield "POST", path
+    for path in CHANGES:
+        yield "PUT", path
+    # Pecan lets a query or a form choose the method.
+    for query in ("_method=POST", "%5fmethod=post", "_%6dethod=POST"):
+        for method in ("GET", "POST", "DELETE", "PUT", "PATCH"):
+            yield method, f"/v2/leases?{query}"
+            yield method, f"/v1/leases?{query}"
+
+
+def ask_all(app, asked, lease_id: str) -> list[tuple[str, str, int]]:
+    """The requests by which the manager was asked to write what nobody may send."""
+    through = []
+    body = {"name": "x", **sending.SPAN, "reservations": [], **FORBIDDEN}
+    # v2 takes an identity for a UUID or for nothing.
+    body = {**body, "user_id": "0" * 32, "project_id": "1" * 32}
+    for method, url in variants():
+        path, _, query = url.format(id=lease_id).partition("?")
+        asked.values.clear()
+        sent = {"QUERY_STRING": query}
+        answer = sending.send(app, method, path, body, environ=sent)
+        written = {
+            key
+            for _, values in asked.values
+            for key in FORBIDDEN
+            if key in values and values[key] == body[key]
+        }
+        if written:
+            through.append((method, f"{path}?{query}", answer.status_int))
+    return through
+
+
+def test_nothing_forbidden_comes_through(site, asked, lease_id):
+    assert ask_all(site.app, asked, lease_id) == []
+
+
+def test_blazar_alone_lets_it_through(site, asked, lease_id):
+    """The variants above are those by which it would come through."""
+
+    def lenient(environ, start_response):
+        # Blazar fails on some of them outright, which is not what this is about.
+        try:
+            return site.stock_app()(environ, start_response)
+        except Exception:
+            start_response("500 Failed", [])
+            return []
+
+    through = {(method, path) for method, path, _ in ask_all(lenient, asked, lease_id)}
+    assert {
+        ("POST", "/v1/leases?"),
+        ("POST", "/v1/leases.json?"),
+        ("PUT", f"/v1/leases/{lease_id}?"),
+        ("PUT", f"/v1/leases/{lease_id}.json?"),
+        ("POST", "/v2/leases?"),
+        ("POST", "/v2/leases/?"),
+    } <= through
+    assert any("ethod=" in path for _, path in through)
+
+
+HEADS = ["/v1", "//v1", "/v1/", "/v1/leases", "/v2", "/v1/x/..", "/v1;x", ""]
+TAILS = [
+    "/leases",
+    "leases",
+    "/x",
+    "/x.json",
+    "/",
+    "//",
+    ".json",
+    "/.",
+    "/..",
+    ";",
+    "%2f",
+    " ",
+    "/os-hosts",
+]
+PATHS = st.tuples(st.sampled_from(HEADS), st.lists(st.sampled_from(TAILS), max_size=4)).map(
+    lambda parts: parts[0] + "".join(parts[1])
+)
+
+
+def test_whatever_blazar_routes_to_a_lease_is_checked(site):
+    """Of any path: Blazar's own map of v1 is asked, and our middleware."""
+    urls = site.stock_app().v1.url_map
+    found = set()
+
+    @hypothesis.settings(max_examples=2000, deadline=None, derandomize=True, database=None)
+    @hypothesis.given(PATHS, st.sampled_from(["POST", "PUT"]))
+    def run(path: str, method: str) -> None:
+        environ = {
+            "REQUEST_METHOD": method,
+            "PATH_INFO": path,
+            "SERVER_NAME": "x",
+            "SERVER_PORT": "80",
+            "wsgi.url_scheme": "http",
+            "HTTP_HOST": "x",
+        }
+        try:
+            rule, _ = urls.bind_to_environ(environ).match(return_rule=True)
+        except (werkzeug.exceptions.HTTPException, werkzeug.routing.RequestRedirect):
+            return
+        if path.startswith("/v1") and "lease" in rule.endpoint:
+            found.add(rule.rule)
+            bodies.put(environ, json.dumps(FORBIDDEN).encode())
+            with pytest.raises(exceptions.WarreError):
+                guard._prepare(environ)
+            assert leases.CHECKED not in environ
+
+    run()
+    assert found == {
+        *("/v1/leases", "/v1/leases.json", "/v1/leases/<lease_id>", "/v1/leases/<lease_id>.json")
+    }
+
+
+@pytest.mark.parametrize("script_name", ["", "/reservation"])
+def test_below_a_prefix(site, asked, lease_id, script_name):
+    sent = {"SCRIPT_NAME": script_name}
+    path = f"/v1/leases/{lease_id}"
+    assert sending.refused(sending.send(site.app, "PUT", path, FORBIDDEN, environ=sent)) == (
+        400,
+        "invalid_field",
+    )
+    assert sending.send(site.app, "PUT", path, {"name": "x"}, environ=sent).status_int == 200
+    assert asked.values == [("update_lease", {"name": "x"})]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+@pytest.mark.parametrize("path", ["/v2/leases", "/v2/leases/", "/v2/leases/x"])
+def test_v2_leases_are_only_read(site, asked, method, path):
+    answer = sending.send(site.app, method, path, sending.lease())
+    assert sending.refused(answer) == (405, "method_not_allowed")
+    assert set(answer.allow) == {"GET", "HEAD", "DELETE"}
+    assert asked.values == []
+
+
+def test_v2_leases_can_be_listed(site):
+    assert sending.send(site.app, "GET", "/v2/leases").status_int == 200
+
+
+def test_other_routes_of_v1_take_what_they_took(site, asked):
+    """A property of hosts may be called leases."""
+    path = "/v1/os-hosts/properties/leases"
+    answer = sending.send(site.app, "PATCH", path, {"private": True}, who="admin")
+    assert "InvalidResourceProperty" in answer.json["error_message"]

@@ -1,0 +1,76 @@
+"""``warre-blazar-api``: Blazar's API with requests checked first, served by one process.
+
+For a small or a test site. A larger one serves ``warre_blazar.wsgi.api:application`` with uWSGI or
+Apache's mod_wsgi, which have several processes.
+"""
+
+import signal
+import sys
+from typing import Any
+
+from blazar.api import app as stock_app
+from blazar.api.v2 import app as v2_app
+from blazar.utils import service
+from cheroot import wsgi
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from warre_blazar.wsgi import building
+
+LOG = logging.getLogger(__name__)
+
+cfg.CONF.import_opt("host", "blazar.config")
+cfg.CONF.import_opt("enable_v1_api", "blazar.config")
+_THREADS = 10
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Serve until SIGTERM or SIGINT, after which answers that are begun are still given.
+
+    :returns: the exit status: 1 when [DEFAULT] host and port can't be listened on.
+    """
+    logging.register_options(cfg.CONF)
+    # Late, for older Blazars' script turns this process into one of eventlet's.
+    cfg.CONF.import_opt("port", "blazar.cmd.api")
+    cfg.CONF(sys.argv[1:] if argv is None else argv, project="blazar", prog="warre-blazar-api")
+    service.prepare_service()
+    server = _server(building.build(_stock()))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
+    address = f"{cfg.CONF.host}:{cfg.CONF.port}"
+    try:
+        server.prepare()
+    except OSError as error:
+        print(f"warre-blazar-api: can't listen on {address}: {error}", file=sys.stderr)
+        return 1
+    LOG.info("Serving Blazar's API on %s", address)
+    try:
+        server.serve()
+    finally:
+        server.stop()
+    return 0
+
+
+def _stock() -> Any:
+    if cfg.CONF.enable_v1_api:
+        return stock_app.VersionSelectorApplication()
+    return v2_app.make_app()
+
+
+class _Server(wsgi.Server):
+    """One whose complaints go where Blazar's do."""
+
+    def error_log(self, msg: str = "", level: int = 20, traceback: bool = False) -> None:
+        LOG.log(level, "%s", msg, exc_info=traceback)
+
+
+def _server(application: Any) -> _Server:
+    address = (cfg.CONF.host, cfg.CONF.port)
+    server = _Server(address, application, numthreads=_THREADS, server_name="warre-blazar-api")
+    # The application refuses what is over its limit; this is for a chunk that has no end.
+    server.max_request_body_size = 4 * cfg.CONF.warre.max_request_body
+    return server
+
+
+if __name__ == "__main__":
+    sys.exit(main())
