@@ -18,6 +18,8 @@ _TRACES = {
 }
 #: Tables of generations and nothing else.
 _COUNTERS = ("warre_hosts", "warre_projects")
+#: Columns that a claim of a flavor or a host moves, by table; the generations do so everywhere.
+_MOVED = {"computehosts": ("updated_at",)}
 _NOTES = "warre_backings"
 
 
@@ -31,7 +33,7 @@ class Records:
         self._metadata.reflect(self._engine)
 
     def dump(self, *but: str) -> dict[str, list[str]]:
-        """Every row of every table, as text, without the generations, which only count.
+        """Every row of every table, as text, without what claims move: generations and the like.
 
         Nor the notes of reservations that are over: those go in the background at any time.
 
@@ -41,7 +43,8 @@ class Records:
         with self._engine.connect() as db:
             for table in self._metadata.sorted_tables:
                 if table.name not in (*_COUNTERS, *but):
-                    columns = [c for c in table.c if c.name != "generation"]
+                    moved = ("generation", *_MOVED.get(table.name, ()))
+                    columns = [c for c in table.c if c.name not in moved]
                     query = sa.select(*columns)
                     if table.name == _NOTES:
                         alive = self._metadata.tables["reservations"]
