@@ -256,7 +256,8 @@ class Executor:
 
     def _evict(self, claimed: Claimed) -> _LeaseRow | None:
         row = db_api.lease_get(claimed.lease.id)
-        if row is not None:
+        # The end of a lease that is over was told when it ended.
+        if row is not None and claimed.reservation_ids:
             self._outside.ending(row)
         for reservation_id in claimed.reservation_ids:
             backing.evict(reservation_id, self._patience())
