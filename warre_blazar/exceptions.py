@@ -250,14 +250,15 @@ class InMaintenance(WarreError):
 
 
 class OwnerGone(WarreError):
-    """Keystone no longer lets Blazar act for the user who booked."""
+    """Who booked is gone, and Keystone doesn't let the caller take their place."""
 
     code = "owner_gone"
 
     def __init__(self) -> None:
         super().__init__(
-            "The user who booked this, or their project, is disabled or deleted: it stays as it "
-            "is until its end, or is deleted"
+            "The user who booked this is disabled, deleted or no longer in the project, and you "
+            "can't take their place, since Keystone gives you no role in the project: let a member "
+            "of the project change it, or delete it"
         )
 
 

@@ -43,20 +43,48 @@ def auth_url(conf: cfg.ConfigOpts) -> str:
 def service_session() -> ks_session.Session:
     """The session of Blazar's service user."""
     conf = cfg.CONF
-    auth = _Login(
-        auth_url=auth_url(conf),
-        username=conf.os_admin_username,
-        password=conf.os_admin_password,
-        project_name=conf.os_admin_project_name,
-        user_domain_name=conf.os_admin_user_domain_name,
-        project_domain_name=conf.os_admin_project_domain_name,
-    )
     return ks_session.Session(
-        auth=auth,
+        auth=_Login(**_credentials(), **_own_project()),
         verify=conf.cafile or True,
         timeout=conf.warre.request_timeout,
         app_name="warre-blazar",
     )
+
+
+def _credentials() -> dict[str, Any]:
+    conf = cfg.CONF
+    return {
+        "auth_url": auth_url(conf),
+        "username": conf.os_admin_username,
+        "password": conf.os_admin_password,
+        "user_domain_name": conf.os_admin_user_domain_name,
+    }
+
+
+def _own_project() -> dict[str, Any]:
+    conf = cfg.CONF
+    return {
+        "project_name": conf.os_admin_project_name,
+        "project_domain_name": conf.os_admin_project_domain_name,
+    }
+
+
+def log_in(**scope: Any) -> None:
+    """Log Blazar's service user in, without a token that is kept.
+
+    :param scope: keystoneauth's names of what to log in for, such as ``trust_id``.
+    :raises keystoneauth1.exceptions.ClientException:
+    """
+    v3.Password(**_credentials(), **scope).get_access(service_session())
+
+
+def check_service_login() -> None:
+    """Whether Blazar's service user can log in at all, for its own project.
+
+    :raises ServiceUnavailable, ServiceRefused:
+    """
+    with speaking_of("Keystone", "the login of Blazar's own service user: "):
+        log_in(**_own_project())
 
 
 def service_catalog() -> list[dict[str, Any]]:
@@ -71,9 +99,10 @@ def service_catalog() -> list[dict[str, Any]]:
 
 
 @contextlib.contextmanager
-def speaking_of(service: str) -> Iterator[None]:
+def speaking_of(service: str, what: str = "") -> Iterator[None]:
     """Turn what keystoneauth raises into our errors, which name the service.
 
+    :param what: what a refusal is of, in front of the service's own words.
     :raises ServiceUnavailable: it doesn't answer, or says that it can't now (5xx).
     :raises ServiceRefused: it answered no.
     """
@@ -82,7 +111,7 @@ def speaking_of(service: str) -> Iterator[None]:
     except ks_exc.HttpError as error:
         if (error.http_status or 500) >= 500:
             raise exceptions.ServiceUnavailable(service, _said(error)) from error
-        raise exceptions.ServiceRefused(service, _said(error)) from error
+        raise exceptions.ServiceRefused(service, what + _said(error)) from error
     except ks_exc.ClientException as error:
         raise exceptions.ServiceUnavailable(service, type(error).__name__) from error
 

@@ -29,13 +29,24 @@ _MODULES = [
     "warre_blazar.plugins.errors",
 ]
 _SERVICE = "The reservation manager"
-# What Keystone says to a trust whose user or project is disabled or deleted.
-_TRUST_REFUSALS = {"NotFound", "Forbidden", "Unauthorized"}
+# What Keystone says to a trust whose user or project is disabled or deleted, and to others too.
+_KEYSTONES_REFUSALS = {"NotFound", "Forbidden", "Unauthorized"}
+_FAILED = "it failed; its log tells why"
 _CODES = {403: "forbidden", 404: "not_found", 409: "conflict"}
 
 
 class NoAnswer(Exception):
     """The manager took longer than [DEFAULT] rpc_response_timeout; it may still be at it."""
+
+
+class KeystoneRefused(exceptions.ServiceRefused):
+    """The manager failed, by the looks of it because Keystone refused it a login.
+
+    ``clients.trusts.is_dead`` tells whether it was the login with the lease's trust.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(_SERVICE, _FAILED)
 
 
 @functools.cache
@@ -53,13 +64,13 @@ def _refusals() -> Iterator[None]:
     except messaging.RemoteError as error:
         LOG.error("The manager failed: %s %s", error.exc_type, error.value)
         name = error.exc_type or ""
-        if name in _TRUST_REFUSALS:
-            raise exceptions.OwnerGone from error
+        if name in _KEYSTONES_REFUSALS:
+            raise KeystoneRefused from error
         if hasattr(ks_exc, name):
             raise exceptions.ServiceUnavailable("Keystone", name) from error
         if hasattr(db_exc, name):
             raise exceptions.ServiceUnavailable("The database", name) from error
-        raise exceptions.ServiceRefused(_SERVICE, "it failed; its log tells why") from error
+        raise exceptions.ServiceRefused(_SERVICE, _FAILED) from error
     except messaging.MessagingTimeout as error:
         raise NoAnswer from error
     except messaging.MessagingException as error:
@@ -67,7 +78,7 @@ def _refusals() -> Iterator[None]:
     except Exception as error:
         # Python's own exceptions, such as a TypeError, are rebuilt whatever _MODULES says.
         LOG.error("The manager failed: %r", error)
-        raise exceptions.ServiceRefused(_SERVICE, "it failed; its log tells why") from error
+        raise exceptions.ServiceRefused(_SERVICE, _FAILED) from error
 
 
 def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:
@@ -90,7 +101,7 @@ def create_lease(context: Mapping[str, Any], values: Mapping[str, Any]) -> dict[
     """Create a lease with its reservations.
 
     :param context: the caller's, as a dict.
-    :raises Refused, ServiceUnavailable, ServiceRefused, NoAnswer:
+    :raises Refused, ServiceUnavailable, ServiceRefused, KeystoneRefused, NoAnswer:
     """
     with _refusals():
         return _client().call(dict(context), "create_lease", lease_values=dict(values))
@@ -99,7 +110,7 @@ def create_lease(context: Mapping[str, Any], values: Mapping[str, Any]) -> dict[
 def update_lease(context: Mapping[str, Any], lease_id: str, values: Mapping[str, Any]) -> None:
     """Change a lease.
 
-    :raises Refused, OwnerGone, ServiceUnavailable, ServiceRefused, NoAnswer:
+    :raises Refused, ServiceUnavailable, ServiceRefused, KeystoneRefused, NoAnswer:
     """
     with _refusals():
         _client().call(dict(context), "update_lease", lease_id=lease_id, values=dict(values))
@@ -108,7 +119,7 @@ def update_lease(context: Mapping[str, Any], lease_id: str, values: Mapping[str,
 def delete_lease(context: Mapping[str, Any], lease_id: str) -> None:
     """Delete a lease, its servers too.
 
-    :raises Refused, OwnerGone, ServiceUnavailable, ServiceRefused, NoAnswer:
+    :raises Refused, ServiceUnavailable, ServiceRefused, KeystoneRefused, NoAnswer:
     """
     with _refusals():
         _client().call(dict(context), "delete_lease", lease_id=lease_id)

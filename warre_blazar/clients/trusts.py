@@ -2,6 +2,7 @@
 
 import functools
 
+from keystoneauth1 import exceptions as ks_exc
 from oslo_config import cfg
 from oslo_log import log as logging
 
@@ -12,6 +13,7 @@ LOG = logging.getLogger(__name__)
 
 _SERVICE = "Keystone"
 _PATH = "/OS-TRUST/trusts"
+_REFUSALS = (ks_exc.Unauthorized, ks_exc.Forbidden, ks_exc.NotFound)
 
 
 @functools.cache
@@ -43,6 +45,25 @@ def create(token: str, user_id: str, project_id: str, roles: list[str]) -> str:
             headers={"X-Auth-Token": token},
         )
     return str(made.json()["trust"]["id"])
+
+
+def is_dead(trust_id: str) -> bool:
+    """Whether Keystone refuses Blazar's service user a login with a trust.
+
+    It does once the trust's user or project is disabled or deleted, or the user has no longer the
+    trust's roles in the project.
+
+    :raises ServiceUnavailable: Keystone is away.
+    :raises ServiceRefused: Keystone refuses the service user its own login too.
+    """
+    with keystone.speaking_of(_SERVICE):
+        try:
+            keystone.log_in(trust_id=trust_id)
+            return False
+        except _REFUSALS as error:
+            LOG.info("The login with trust %s is refused: %s", trust_id, error)
+    keystone.check_service_login()
+    return True
 
 
 def discard(token: str, trust_id: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from blazar.db.sqlalchemy import models as blazar
 from oslo_db import exception as db_exc
+from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import models, session
@@ -245,9 +246,10 @@ def claim(db: Session, hosts: Iterable[Host]) -> None:
 
     In order of id, so that two that claim the same hosts don't wait for each other.
 
-    :raises session.LostRace: when another claim came between.
+    :raises session.LostRace: when another claim came between, or the host is no longer reservable.
     """
     for host in sorted(hosts, key=lambda h: h.id):
+        _touch(db, host)
         moved = db.execute(
             _G.update()
             .where(_G.c.host_id == host.id, _G.c.generation == host.generation)
@@ -258,6 +260,25 @@ def claim(db: Session, hosts: Iterable[Host]) -> None:
         if host.generation:
             raise session.LostRace
         _first_claim(db, host)
+
+
+def _touch(db: Session, host: Host) -> None:
+    """Write a host's row in Blazar's table, provided that it is still reservable.
+
+    Blazar moves no generation when it takes a host that has failed, or deletes one. Both write the
+    same row: whichever comes first, the other waits for it or is refused when it commits.
+
+    :raises session.LostRace:
+    """
+    now = timeutils.utcnow().replace(microsecond=0)
+    # Galera certifies only rows that change, also when two bookings come within a second.
+    later = now + datetime.timedelta(seconds=1)
+    written = db.execute(
+        _H.update()
+        .where(_H.c.id == host.id, _H.c.reservable)
+        .values(updated_at=sa.case((_H.c.updated_at == now, later), else_=now))
+    )
+    session.require(written)
 
 
 def _first_claim(db: Session, host: Host) -> None:

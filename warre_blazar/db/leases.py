@@ -18,7 +18,15 @@ from warre_blazar.db import executions, functions, session
 from warre_blazar.db.tables import allocations, backings, bookings, events, leases, reservations
 from warre_blazar.db.tables import executions as claims
 from warre_blazar.domain import lease_states
-from warre_blazar.domain.executions import BEFORE, EVENTS, LEAD, RETRY_LEAD, START
+from warre_blazar.domain.executions import (
+    BEFORE,
+    DURING,
+    END,
+    EVENTS,
+    LEAD,
+    RETRY_LEAD,
+    START,
+)
 from warre_blazar.domain.lease_states import Phase, State, Statuses
 from warre_blazar.domain.timeline import Span
 
@@ -325,6 +333,26 @@ def compare_and_set(db: Session, lease: Lease, status: str) -> None:
         .values(status=status, updated_at=timeutils.utcnow())
     )
     session.require(written)
+
+
+def replace_trust(db: Session, lease_id: str, dead: str, trust_id: str) -> None:
+    """Give a lease another trust, provided that it still has the dead one.
+
+    :raises session.LostRace:
+    """
+    written = db.execute(
+        leases.update()
+        .where(leases.c.id == lease_id, leases.c.trust_id == dead)
+        .values(trust_id=trust_id, updated_at=timeutils.utcnow())
+    )
+    session.require(written)
+
+
+def is_executed(db: Session, lease_id: str) -> bool:
+    """Whether a lease is started or ended at this moment, or a manager has claimed it for that."""
+    status = db.scalar(sa.select(leases.c.status).where(leases.c.id == lease_id))
+    during = (DURING[START], DURING[END])
+    return status in during or executions.is_claimed(db, lease_id)
 
 
 def set_event(db: Session, event: Event, status: str, time: datetime.datetime | None) -> None:

@@ -268,7 +268,8 @@ class Executor:
 
     def _evict(self, claimed: Claimed) -> _LeaseRow | None:
         row = db_api.lease_get(claimed.lease.id)
-        if row is not None:
+        # The end of a lease that is over was told when it ended.
+        if row is not None and claimed.reservation_ids:
             # On time whatever becomes of those who are told.
             told = self._pools.telling.submit(self._outside.ending, row)
             futures.wait([told], timeout=_TELLING)

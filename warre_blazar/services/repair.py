@@ -152,16 +152,37 @@ def act(db: Session, lease: Lease, decision: Decision) -> None:
     executions.request(db, lease.id, DELETE if decision.action is Action.REMOVE else END)
 
 
+@session.retried
 def settle(lease_id: str, now: datetime.datetime) -> str | None:
-    """Settle a lease of which the caller knows that nobody works on it any more.
+    """Settle a lease at once that Blazar has left in ERROR: nobody works on it any more.
+
+    A lease in any other status is left as it is.
 
     :returns: the lease's status afterwards, None when it is gone.
     """
     with session.writer() as db:
-        found = leases.read(db, [lease_id])
-        for lease in found:
+        for lease in leases.read(db, [lease_id]):
+            if lease.status != lease_states.ERROR:
+                return lease.status
             act(db, lease, lease_states.decide(lease.state(now, Age.STUCK)))
         return next((lease.status for lease in leases.read(db, [lease_id])), None)
+
+
+@session.retried
+def request_deletion(lease_id: str) -> None:
+    """Ask the executors to delete a lease of ours alone, whatever has become of its trust.
+
+    Nothing is asked while somebody else works on the lease.
+    """
+    with session.writer() as db:
+        for lease in leases.read(db, [lease_id]):
+            is_claimed = executions.state_of(lease.claim) is lease_states.Claim.LIVE
+            if lease.status in lease_states.TRANSITIONAL or is_claimed:
+                return
+            leases.compare_and_set(db, lease, lease_states.DELETING)
+            if lease.claim is not None:
+                executions.forget(db, lease.claim)
+            executions.request(db, lease_id, DELETE)
 
 
 def _without_heartbeat(lease: Lease) -> Lease:

@@ -367,6 +367,18 @@ def get(ref: str, project_id: str | None) -> tuple[Reservation, Flavor]:
         return found, flavors.get_many(db, {found.flavor_id})[found.flavor_id]
 
 
+def flavor_of(request: Request) -> Flavor:
+    """The flavor that a request names.
+
+    :raises FlavorNotFound:
+    """
+    with session.reader() as db:
+        flavor = flavors.find(db, request.flavor)
+    if flavor is None:
+        raise exceptions.FlavorNotFound(request.flavor)
+    return flavor
+
+
 def get_by_lease_name(name: str) -> tuple[Reservation, Flavor] | None:
     """The reservation that was booked under a lease of that name, if it was."""
     with session.reader() as db:

@@ -10,16 +10,19 @@ _TIMEOUT = 200
 
 
 class Person:
-    """A user of the cloud, whose project has the same name."""
+    """A user of the cloud."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, project: str | None = None) -> None:
+        """
+        :param project: its name, if that isn't the user's own.
+        """
         self.name = name
         self.cloud = openstack.connect(
             auth={
                 "auth_url": os.environ["OS_AUTH_URL"],
                 "username": name,
                 "password": os.environ["OS_PASSWORD"],
-                "project_name": name,
+                "project_name": project or name,
                 "user_domain_id": "default",
                 "project_domain_id": "default",
             },

@@ -21,6 +21,8 @@ _TRACES = {
 _COUNTERS = ("warre_hosts", "warre_projects", "warre_managers")
 #: What changes in the background, whatever is asked.
 _BACKGROUND = ("generation", "claim_start", "claim_end", "promised_at")
+#: Columns that a claim of a flavor or a host moves, by table; the generations do so everywhere.
+_MOVED = {"computehosts": ("updated_at",)}
 _NOTES = "warre_backings"
 
 
@@ -34,7 +36,7 @@ class Records:
         self._metadata.reflect(self._engine)
 
     def dump(self, *but: str) -> dict[str, list[str]]:
-        """Every row of every table, as text, without the generations, which only count.
+        """Every row of every table, as text, without what claims move: generations and the like.
 
         Nor the notes of reservations that are over: those go in the background at any time.
 
@@ -44,7 +46,8 @@ class Records:
         with self._engine.connect() as db:
             for table in self._metadata.sorted_tables:
                 if table.name not in (*_COUNTERS, *but):
-                    columns = [c for c in table.c if c.name not in _BACKGROUND]
+                    moved = (*_BACKGROUND, *_MOVED.get(table.name, ()))
+                    columns = [c for c in table.c if c.name not in moved]
                     query = sa.select(*columns)
                     if table.name == _NOTES:
                         alive = self._metadata.tables["reservations"]
@@ -84,6 +87,15 @@ class Records:
         events = self._metadata.tables["events"]
         with self._engine.begin() as db:
             db.execute(events.insert().values(id=str(uuid.uuid4()), lease_id=None, **event))
+
+    def end_now(self, ids: Iterable[str]) -> None:
+        """Let leases that run be over."""
+        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None, second=0, microsecond=0)
+        leases, events = (self._metadata.tables[t] for t in ("leases", "events"))
+        end = events.c.lease_id.in_(list(ids)) & (events.c.event_type == "end_lease")
+        with self._engine.begin() as db:
+            db.execute(leases.update().where(leases.c.id.in_(list(ids))).values(end_date=now))
+            db.execute(events.update().where(end).values(time=now))
 
     def live(self) -> set[str]:
         """The ids of Blazar's reservations, of whatever type, that aren't over."""

@@ -2,13 +2,17 @@
 
 import contextlib
 import itertools
+import threading
+from collections.abc import Callable
 
 import pytest
 import sqlalchemy as sa
+from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, races, world
 from warre_blazar import exceptions
+from warre_blazar.db import hosts, session, tables
 from warre_blazar.services import reservations
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -130,3 +134,81 @@ def test_move_against_booking(
         race_move_and_book(kind, cloud, flavor, held, 2)
         assert oversold.find(database) == []
         databases.delete_leases()
+
+
+def take_away(engine: sa.Engine, host_id: str) -> None:
+    """What Blazar's monitor writes of a host that has failed."""
+    mine = tables.compute_hosts.c.id == host_id
+    with engine.begin() as connection:
+        connection.execute(tables.compute_hosts.update().where(mine).values(reservable=False))
+
+
+def delete(engine: sa.Engine, host_id: str) -> None:
+    """What an operator's host-delete does."""
+    db_api.host_destroy(host_id)
+
+
+@pytest.mark.parametrize("change", [take_away, delete])
+def test_host_lost_since_it_was_read_is_not_claimed(
+    database: sa.Engine, change: Callable[[sa.Engine, str], None]
+):
+    host_id = world.add_host(None, "a")
+    with session.reader() as db:
+        read = hosts.empty(db)
+    change(database, host_id)
+    with pytest.raises(session.LostRace), session.writer() as db:
+        hosts.claim(db, read)
+
+
+def test_two_claims_within_a_second_both_change_the_hosts_row(database: sa.Engine):
+    """Galera certifies no row that is written as it was."""
+    world.add_host(None, "a")
+    seen = []
+    for _ in range(3):
+        with session.writer() as db:
+            hosts.claim(db, hosts.empty(db))
+        with database.connect() as connection:
+            seen.append(connection.scalar(sa.select(tables.compute_hosts.c.updated_at)))
+    assert seen[0] != seen[1] != seen[2]
+
+
+def test_failing_host_waits_for_who_claims_it(database: sa.Engine):
+    """So healing, which looks next, sees the booking."""
+    host_id = world.add_host(None, "a")
+    failing = threading.Thread(target=take_away, args=(database, host_id))
+    with session.writer() as db:
+        hosts.claim(db, hosts.empty(db))
+        failing.start()
+        failing.join(0.5)
+        waits = failing.is_alive()
+    failing.join()
+    assert waits
+
+
+@pytest.mark.usefixtures("unlocked")
+def test_booking_against_a_failing_host(kind, database: sa.Engine, cloud: Cloud):
+    """Whoever looks after the host was taken away sees all bookings that will ever be on it."""
+    flavor = world.add_flavor(slots=100)
+    outcomes: list[str] = []
+    for number in range(10):
+        host_id = world.add_host(cloud, f"host-{number}")
+        (booking,) = jobs("sqlite", flavor, 1)
+        healed: list[set[str]] = []
+
+        def fail(host_id: str = host_id, healed: list[set[str]] = healed) -> None:
+            take_away(database, host_id)
+            healed.append(booked_on(database, host_id))
+
+        result = races.in_threads([booking, fail])
+        assert result.outcomes.total() == 2
+        assert booked_on(database, host_id) == healed[0], result
+        outcomes += [o for o in result.outcomes if o != "held"] or ["held"]
+    assert set(outcomes) <= {"held", "hosts_exhausted"}, outcomes
+
+
+def booked_on(engine: sa.Engine, host_id: str) -> set[str]:
+    """The reservations on a host."""
+    held = tables.allocations.c
+    query = sa.select(held.reservation_id).where(held.compute_host_id == host_id)
+    with engine.connect() as connection:
+        return set(connection.scalars(query))

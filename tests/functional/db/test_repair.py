@@ -295,6 +295,14 @@ def test_settling_at_once(lease: world.Lease):
     assert repair.settle("nonesuch", BEFORE) is None
 
 
+@pytest.mark.parametrize("status", [*lease_states.TRANSITIONAL, "ACTIVE"])
+def test_settling_at_once_what_somebody_works_on_changes_nothing(lease: world.Lease, status):
+    db_api.lease_update(lease.id, {"status": status})
+    before = db_api.lease_get(lease.id)
+    assert repair.settle(lease.id, BEFORE) == status
+    assert db_api.lease_get(lease.id) == before
+
+
 STATUSES = (*lease_states.TRANSITIONAL, *lease_states.STABLE)
 EVENT_STATUSES = (None, "UNDONE", "IN_PROGRESS", "DONE", "ERROR")
 RESERVATION_STATUSES = ("pending", "active", "error", "deleted")

@@ -8,6 +8,7 @@ from oslo_utils import timeutils
 from tests.functional.db import world
 from tests.unit.api.people import Person
 from tests.unit.api.site import Site
+from warre_blazar.services import waiting
 
 
 @pytest.fixture(scope="package")
@@ -19,9 +20,10 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture
-def site(running: Site) -> Site:
+def site(running: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     """The site with nothing in it but one host that has room for eight."""
     running.clear()
+    monkeypatch.setattr(waiting, "clock", running.clock)
     world.add_host(running.cloud, "host-1", vcpus=16, zone="az1")
     return running
 
@@ -35,6 +37,12 @@ def admin(site: Site) -> Person:
 def alpha(site: Site) -> Person:
     """A member of a project."""
     return Person(site.app, "alpha")
+
+
+@pytest.fixture
+def colleague(site: Site) -> Person:
+    """Another member of alpha's project."""
+    return Person(site.app, "colleague")
 
 
 @pytest.fixture

@@ -13,10 +13,11 @@ SCOPES: dict[str, dict[str, Any]] = {
     "system": {"system": {"all": True}},
 }
 
-#: People and their roles; each has a project of its own, but the reader, who looks at alpha's.
+#: People and their roles; each has a project of their own, but those who are in alpha's.
 PEOPLE = {
     "admin": ["admin", "member", "reader"],
     "alpha": ["member", "reader"],
+    "colleague": ["member", "reader"],
     "beta": ["member", "reader"],
     "reader": ["reader"],
     "nobody": ["other"],
@@ -24,8 +25,12 @@ PEOPLE = {
 }
 
 
+#: What Keystone answers to a login with a trust, by what has become of its user.
+REFUSALS = {"disabled": 403, "no role": 403, "deleted": 404, "project disabled": 401}
+
+
 def project_id(person: str) -> str:
-    return "project-alpha" if person == "reader" else f"project-{person}"
+    return "project-alpha" if person in ("reader", "colleague") else f"project-{person}"
 
 
 def user_id(person: str) -> str:
@@ -51,6 +56,16 @@ class Identity(Keystone):
         super().forget()
         #: As they were asked for, by id.
         self.trusts: dict[str, dict[str, Any]] = {}
+        #: How logins with the trusts of people who are gone are refused.
+        self.gone: dict[str, int] = {}
+
+    def lose(self, person: str, how: str) -> None:
+        """Let somebody be gone: a key of ``REFUSALS``."""
+        if how == "deleted":
+            mine = [i for i, t in self.trusts.items() if t["trustor_user_id"] == user_id(person)]
+            for trust_id in mine:
+                del self.trusts[trust_id]
+        self.gone[person] = REFUSALS[how]
 
     def options(self) -> dict[str, dict[str, str]]:
         """Options by group that lead Keystone's middleware and oslo.limit here."""
@@ -67,12 +82,15 @@ class Identity(Keystone):
             if trust["id"] not in self.trusts:
                 raise Refusal(404, "Could not find trust")
             granted = self.trusts[trust["id"]]
+            for person, status in self.gone.items():
+                if granted["trustor_user_id"] == user_id(person):
+                    raise Refusal(status, "The trust is refused")
             answer.body["token"]["project"]["id"] = granted["project_id"]
             answer.body["token"]["roles"] = granted["roles"]
         return answer
 
     def _person(self, tokens: str | None) -> str:
-        found = [person for person in PEOPLE if token(person) == tokens]
+        found = [p for p in PEOPLE if token(p) == tokens and p not in self.gone]
         if not found:
             raise Refusal(404, "Could not find token")
         return found[0]
@@ -95,6 +113,8 @@ class Identity(Keystone):
         asked = request.body["trust"]
         if asked["trustor_user_id"] != user_id(person):
             raise Refusal(403, "Only the trustor may create a trust")
+        if asked["project_id"] != project_id(person):
+            raise Refusal(404, "The trustor has no role in the project")
         if not {role["name"] for role in asked["roles"]} <= set(PEOPLE[person]):
             raise Refusal(403, "The trustor doesn't have the role")
         trust_id = uuid.uuid4().hex

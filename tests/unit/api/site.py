@@ -25,10 +25,13 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import LOGIN_OPTIONS, Cloud
 from tests.fakes.nova import Nova
 from tests.fakes.placement import Placement
+from tests.functional.db import managers
 from tests.unit.api.identity import Identity
 from warre_blazar import conf, policy
 from warre_blazar.clients import keystone, limits, manager, trusts
 from warre_blazar.db import models, session
+from warre_blazar.services import waiting
+from warre_blazar.services.executor import Executor
 
 T = TypeVar("T")
 Rows = dict[str, list[tuple[Any, ...]]]
@@ -92,6 +95,22 @@ class _Wire(impl_fake.FakeIncomingMessage):
         super().reply(reply, failure)
 
 
+class Clock(waiting.Clock):
+    """Time passes only while somebody waits, and then at once."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        #: Called each time that somebody waits.
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def now(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds
+        self.meanwhile()
+
+
 class Site:
     """All of it; ``app`` is the WSGI application."""
 
@@ -105,6 +124,8 @@ class Site:
         self.policy_file = directory / "policy.yaml"
         self._remembered: dict[str, tuple[Any, Rows, dict[str, Any]]] = {}
         self._fake_message = impl_fake.FakeIncomingMessage
+        #: By which the API waits.
+        self.clock = Clock()
 
     def __enter__(self) -> Self:
         self._forget_caches()
@@ -190,6 +211,10 @@ class Site:
         self.cloud.clear()
         limits._remembered.clear()
         self.set_time(NOW)
+        self.clock.meanwhile = self.execute
+        self.outside = managers.Outside()
+        inline = managers.Inline()
+        self.executor = Executor("host", self.outside, lambda: 5.0, inline, inline)
 
     @staticmethod
     def failures() -> collections.deque[BaseException]:
@@ -215,6 +240,13 @@ class Site:
         yield
         impl_fake.FakeExchangeManager.cleanup()
         self._manager._server.start()
+
+    def execute(self) -> None:
+        """What a manager's executor does every second."""
+        now = timeutils.utcnow()
+        self.executor.beat()
+        self.executor.claim(now)
+        self.executor.begin_due(now)
 
     def run_events(self) -> None:
         """What the manager does every ten seconds: start and end what is due."""

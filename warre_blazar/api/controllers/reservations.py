@@ -13,6 +13,7 @@ from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
 from warre_blazar.policies import reservations as policies
 from warre_blazar.services import bookings, reservations
+from warre_blazar.services.callers import Caller
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
@@ -67,12 +68,11 @@ class ReservationsController(base.Controller):
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
         reservation_id = base.item(path)
-        found, _ = _find(policies.UPDATE, reservation_id)
+        found, flavor = _find(policies.UPDATE, reservation_id)
         parsing.query(pecan.request, {})
         values = parsing.body(pecan.request, schemas.RESERVATION_UPDATE)
-        done = bookings.move(_caller(), found, values["end"], terms.of(base.context()))
-        moved = reservations.get(found.id, None)
-        return base.reply(200 if done else 202, views.reservation(*moved))
+        moved, done = bookings.move(_caller(), found, values["end"], terms.of(base.context()))
+        return base.reply(200 if done else 202, views.reservation(moved, flavor))
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
@@ -101,9 +101,9 @@ def _find(rule: str, reservation_id: str) -> tuple[Reservation, Flavor]:
     return found, flavor
 
 
-def _caller() -> bookings.Caller:
+def _caller() -> Caller:
     context = base.context()
-    return bookings.Caller(
+    return Caller(
         token=context.auth_token,
         user_id=context.user_id,
         roles=list(context.roles),

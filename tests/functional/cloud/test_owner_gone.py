@@ -1,0 +1,129 @@
+"""Reservations whose creator is disabled, deleted or without a role, with Keystone's own trusts."""
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.functional.cloud import world
+from tests.functional.cloud.conftest import Offer
+from tests.functional.cloud.people import Person
+from tests.functional.cloud.records import Records
+from tests.functional.cloud.waiting import until
+
+WAYS = ("disabled", "no role", "deleted")
+
+
+@dataclasses.dataclass(frozen=True)
+class Team:
+    """A project of two members, of whom one leaves."""
+
+    creator: Person
+    colleague: Person
+    #: Lets the creator be gone, in one of ``WAYS``.
+    lose: Callable[[str], None]
+
+
+@pytest.fixture
+def team(admin: Person) -> Iterator[Team]:
+    """Two people in beta's project, who go after the test."""
+    identity = admin.cloud.identity
+    project = identity.find_project("beta")
+    role = identity.find_role("member")
+    names = [world.unique("functional") for _ in range(2)]
+    users = [
+        identity.create_user(
+            name=name,
+            password=os.environ["OS_PASSWORD"],
+            domain_id="default",
+            default_project_id=project.id,
+        )
+        for name in names
+    ]
+    for user in users:
+        identity.assign_project_role_to_user(project, user, role)
+    left = users[0]
+
+    def lose(how: str) -> None:
+        if how == "disabled":
+            identity.update_user(left, is_enabled=False)
+        elif how == "no role":
+            identity.unassign_project_role_from_user(project, left, role)
+        else:
+            identity.delete_user(left)
+
+    yield Team(*(Person(name, "beta") for name in names), lose)
+    for user in users:
+        identity.delete_user(user, ignore_missing=True)
+
+
+def path_of(reservation: dict[str, Any]) -> str:
+    return f"/v2/reservations/{reservation['id']}/"
+
+
+def longer(reservation: dict[str, Any]) -> dict[str, str]:
+    return {"end": world.Period.of(reservation).moved(end=1).v2["end"]}
+
+
+def booked(team: Team, flavor: dict[str, Any], status: str) -> dict[str, Any]:
+    """A reservation of the creator's that is ALLOCATED or ACTIVE."""
+    if status == "ACTIVE":
+        return world.becomes(team.creator, world.booked_now(team.creator, flavor), status)
+    return world.booked(team.creator, flavor, world.far(2))
+
+
+@pytest.mark.parametrize("status", ["ALLOCATED", "ACTIVE"])
+@pytest.mark.parametrize("how", WAYS)
+def test_changed_and_deleted_by_others(
+    team: Team, admin: Person, offer: Offer, records: Records, how: str, status: str
+) -> None:
+    mine, other = (booked(team, offer(), status) for _ in range(2))
+    server = (
+        team.colleague.boots(mine["compute_flavor"], "functional-gone")
+        if (status == "ACTIVE")
+        else None
+    )
+    team.lose(how)
+
+    # The operator has no role in the project.
+    refused = admin.ask("PATCH", path_of(mine), longer(mine))
+    assert (refused.status_code, refused.json()["code"]) == (409, "owner_gone"), refused.text
+    assert world.show(admin, mine) == mine
+
+    changed = team.colleague.asks("PATCH", path_of(mine), longer(mine))
+    assert changed == world.show(team.colleague, mine) == {**mine, **longer(mine)}
+    trust_id = records.rows("leases", id=mine["lease_id"])[0]["trust_id"]
+    assert trust_id in team.colleague.trusts()
+    # By the new trust Blazar makes the next change by itself, over v1 too.
+    period = world.Period.of(mine).moved(end=2)
+    team.colleague.asks("PUT", f"/v1/leases/{mine['lease_id']}", period.v1)
+    assert world.show(admin, mine)["status"] == status
+
+    for who, each in ((team.colleague, mine), (admin, other)):
+        answer = who.ask("DELETE", path_of(each))
+        assert answer.status_code in (202, 204), answer.text
+        until("its traces to go", lambda each=each: not records.traces(each["id"]))
+        assert records.rows("leases", id=each["lease_id"]) == []
+    if server is not None:
+        servers = team.colleague.cloud.compute
+        until("its server to go", lambda: servers.find_server(server.id) is None)
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_starts_and_ends(team: Team, offer: Offer, records: Records, how: str) -> None:
+    flavor = offer()
+    pending = booked(team, flavor, "ALLOCATED")
+    running = booked(team, flavor, "ACTIVE")
+    team.lose(how)
+    records.start_now([pending["lease_id"]])
+    world.becomes(team.colleague, pending, "ACTIVE")
+    until("the minute after its start", lambda: world.now() > world.Period.of(running).start)
+    records.end_now([running["lease_id"]])
+    world.becomes(team.colleague, running, "COMPLETE")
+    # Neither needed another's trust.
+    for each in (pending, running):
+        lease = records.rows("leases", id=each["lease_id"])[0]
+        assert lease["trust_id"] not in team.colleague.trusts()
+        assert lease["status"] in ("ACTIVE", "TERMINATED")

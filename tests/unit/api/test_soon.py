@@ -1,0 +1,163 @@
+"""What comes soon is waited for: starts that a manager prepares, and a database that lags."""
+
+import datetime
+from collections.abc import Callable
+
+import pytest
+from blazar.db import api as db_api
+from oslo_utils import timeutils
+
+from tests.unit.api import things
+from tests.unit.api.people import Person, refusal
+from tests.unit.api.site import Site
+from tests.unit.api.things import at
+from warre_blazar.services import reservations
+
+LONGER = {"end": at(2, 12)}
+
+
+@pytest.fixture
+def booked(admin: Person, alpha: Person) -> dict:
+    """From 9 to 11."""
+    return things.book(alpha, things.add_flavor(admin))
+
+
+@pytest.fixture
+def path(booked: dict) -> str:
+    return f"reservations/{booked['id']}"
+
+
+def claim(site: Site, booked: dict, when: datetime.datetime, status: str) -> None:
+    """Let a manager claim what is due in five seconds; each wait of the API takes a second."""
+    site.set_time(when - datetime.timedelta(seconds=5))
+    site.execute()
+    assert db_api.lease_get(booked["lease_id"])["status"] == status
+
+    def pass_time() -> None:
+        site.set_time(timeutils.utcnow() + datetime.timedelta(seconds=1))
+        site.execute()
+
+    site.clock.meanwhile = pass_time
+
+
+@pytest.fixture
+def starting(site: Site, booked: dict) -> None:
+    claim(site, booked, things.moment(2, 9), "STARTING")
+
+
+@pytest.mark.usefixtures("starting")
+def test_change_waits_for_a_start_that_is_prepared(alpha: Person, booked, path):
+    changed = alpha.patch(path, LONGER)
+    assert changed.status_int == 200
+    assert alpha.get(path).json == {**booked, **LONGER, "status": "ACTIVE"} == changed.json
+
+
+@pytest.mark.usefixtures("starting")
+def test_deletion_waits_for_a_start_that_is_prepared(site: Site, alpha: Person, path):
+    assert alpha.delete(path).status_int == 204
+    assert refusal(alpha.get(path)) == (404, "reservation_not_found")
+    assert site.cloud.is_clean()
+
+
+@pytest.mark.usefixtures("starting")
+def test_start_that_takes_too_long_is_told(site: Site, alpha: Person, booked, path):
+    site.clock.meanwhile = site.execute
+    for answer in (lambda: alpha.patch(path, LONGER), lambda: alpha.delete(path)):
+        began = site.clock.now()
+        assert refusal(answer()) == (409, "invalid_state")
+        assert site.clock.now() - began == pytest.approx(20, abs=1)
+    assert db_api.lease_get(booked["lease_id"])["status"] == "STARTING"
+
+
+@pytest.mark.usefixtures("starting")
+def test_deletion_of_what_is_deleted_while_it_waits(site: Site, alpha: Person, booked, path):
+    site.clock.meanwhile = lambda: db_api.lease_destroy(booked["lease_id"])
+    assert alpha.delete(path).status_int == 204
+
+
+@pytest.mark.usefixtures("starting")
+def test_change_of_what_is_deleted_while_it_waits(site: Site, alpha: Person, booked, path):
+    site.clock.meanwhile = lambda: db_api.lease_destroy(booked["lease_id"])
+    assert refusal(alpha.patch(path, LONGER)) == (404, "reservation_not_found")
+
+
+def test_deletion_without_trust_waits_for_a_start(
+    site: Site, colleague: Person, booked, path, starting
+):
+    site.cloud.keystone.lose("alpha", "deleted")
+    assert colleague.delete(path).status_int == 204
+    assert site.cloud.is_clean()
+
+
+OTHERS = {"CREATING": "still being made", "UPDATING": "being changed"}
+
+
+@pytest.mark.parametrize("status", OTHERS)
+def test_other_states_are_told_at_once(site: Site, alpha: Person, booked, path, status):
+    db_api.lease_update(booked["lease_id"], {"status": status})
+    began = site.clock.now()
+    answer = alpha.patch(path, LONGER)
+    assert refusal(answer) == (409, "invalid_state")
+    assert OTHERS[status] in answer.json["error_message"]
+    assert site.clock.now() == began
+
+
+class TestUpdateThatFailsHalfWay:
+    """Blazar logs in once before it writes the new dates, and once after it."""
+
+    @pytest.mark.parametrize("status", [503, 401, 403])
+    def test_is_answered_by_what_has_become_of_the_lease(
+        self, site: Site, alpha: Person, booked, path, status
+    ):
+        outcomes = []
+        for first in range(1, 6):
+            before = alpha.get(path).json
+            wish = at(2, 11, first)
+            site.cloud.keystone.fail(match="POST.*auth/tokens", first=first, status=status)
+            answer = alpha.patch(path, {"end": wish})
+            failed = site.cloud.keystone.faults[0].seen >= first
+            site.cloud.mend()
+            after = alpha.get(path).json
+            assert db_api.lease_get(booked["lease_id"])["status"] == "PENDING"
+            if answer.status_int == 200:
+                assert answer.json == after == {**booked, "end": wish}
+                outcomes.append("done all the same" if failed else "done")
+            else:
+                assert refusal(answer)[0] in (502, 503)
+                assert after == before
+                outcomes.append("refused")
+        assert {"refused", "done all the same"} <= set(outcomes), outcomes
+
+
+class TestDatabaseThatLags:
+    @pytest.fixture
+    def flavor(self, admin: Person) -> dict:
+        return things.add_flavor(admin)
+
+    def lag(self, monkeypatch: pytest.MonkeyPatch, reads: float) -> None:
+        """Show no booking by its lease's name for so many reads."""
+        read: Callable = reservations.get_by_lease_name
+        done = []
+
+        def lagging(name: str):
+            done.append(name)
+            return read(name) if len(done) > reads else None
+
+        monkeypatch.setattr(reservations, "get_by_lease_name", lagging)
+
+    @pytest.mark.parametrize("reads", [3, float("inf")])
+    def test_booking(self, site: Site, alpha: Person, flavor, monkeypatch, reads):
+        self.lag(monkeypatch, reads)
+        began = site.clock.now()
+        booked = things.book(alpha, flavor, instance_count=2, affinity=True)
+        assert booked["status"] == "ALLOCATED"
+        assert booked == alpha.get(f"reservations/{booked['id']}").json
+        assert 1 < site.clock.now() - began < 6
+
+    def test_change(self, site: Site, alpha: Person, booked, path, monkeypatch):
+        stale = reservations.get(booked["id"], None)
+        monkeypatch.setattr(reservations, "get", lambda *_: stale)
+        changed = alpha.patch(path, LONGER)
+        monkeypatch.undo()
+        assert changed.status_int == 200
+        assert changed.json == alpha.get(path).json == {**booked, **LONGER}
