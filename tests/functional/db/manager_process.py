@@ -6,6 +6,7 @@ from typing import Any
 
 from blazar.enforcement import UsageEnforcement
 from blazar.manager import service
+from blazar.notification import notifier
 from oslo_config import cfg
 
 from warre_blazar.db import session
@@ -20,6 +21,7 @@ def run(config: str) -> None:
     cfg.CONF(["--config-file", config], project="blazar")
     with session.writer():
         pass  # the facade is made once, before there are threads
+    notifier.init()
     monitor.Threads(lambda _: []).start()
     threading.Thread(target=_reconcile, daemon=True).start()
     _blazars_executor()
