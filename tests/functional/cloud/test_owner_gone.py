@@ -127,3 +127,6 @@ def test_starts_and_ends(team: Team, offer: Offer, records: Records, how: str) -
         lease = records.rows("leases", id=each["lease_id"])[0]
         assert lease["trust_id"] not in team.colleague.trusts()
         assert lease["status"] in ("ACTIVE", "TERMINATED")
+        answer = team.colleague.ask("DELETE", path_of(each))
+        assert answer.status_code in (202, 204), answer.text
+        until("its traces to go", lambda each=each: not records.traces(each["id"]))
