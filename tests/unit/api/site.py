@@ -31,7 +31,7 @@ from warre_blazar import conf, policy
 from warre_blazar.clients import keystone, limits, manager, trusts
 from warre_blazar.db import models, session
 from warre_blazar.services import waiting
-from warre_blazar.services.executor import Executor
+from warre_blazar.services.executor import Executor, Pools
 
 T = TypeVar("T")
 Rows = dict[str, list[tuple[Any, ...]]]
@@ -214,7 +214,7 @@ class Site:
         self.clock.meanwhile = self.execute
         self.outside = managers.Outside()
         inline = managers.Inline()
-        self.executor = Executor("host", self.outside, lambda: 5.0, inline, inline)
+        self.executor = Executor("host", self.outside, lambda: 5.0, Pools(inline, inline, inline))
 
     @staticmethod
     def failures() -> collections.deque[BaseException]:
