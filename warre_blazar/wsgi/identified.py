@@ -11,7 +11,7 @@ from oslo_utils import timeutils
 from pecan import hooks
 
 from warre_blazar import exceptions
-from warre_blazar.wsgi import answers, changes, leases
+from warre_blazar.wsgi import answers, changes, leases, orphans
 
 _NO_PROJECT = (
     "The token is for no project, so there is nothing here that it may see or do; ask Keystone "
@@ -29,9 +29,17 @@ class ProjectHook(hooks.PecanHook):
 
 
 def install(v1: flask.Flask) -> None:
-    """Check requests to v1, before Blazar's functions get them."""
+    """Check requests to v1 before Blazar's functions get them, and mend what these fail at."""
     v1.register_error_handler(exceptions.WarreError, _answer)
     v1.before_request(_check)
+    v1.after_request(_mend)
+
+
+def _mend(answer: flask.Response) -> flask.Response:
+    try:
+        return orphans.mended(answer)
+    except exceptions.WarreError as error:
+        return _answer(error)
 
 
 def _answer(error: exceptions.WarreError) -> flask.Response:

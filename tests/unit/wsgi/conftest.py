@@ -9,6 +9,7 @@ from oslo_utils import timeutils
 
 from tests.unit.api.people import Person
 from tests.unit.wsgi.whole import WholeSite
+from warre_blazar.services import waiting
 
 
 @pytest.fixture(scope="package")
@@ -20,8 +21,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WholeSite]:
 
 
 @pytest.fixture
-def site(running: WholeSite) -> WholeSite:
+def site(running: WholeSite, monkeypatch: pytest.MonkeyPatch) -> WholeSite:
     running.clear()
+    monkeypatch.setattr(waiting, "clock", running.clock)
     running.furnish()
     return running
 
