@@ -210,7 +210,8 @@ class Fuzz:
         if self.site.failures():
             raised = type(self.site.failures()[-1]).__name__
             return raised if raised in _BLAZARS else None
-        # Blazar sells a host twice now and then, so one of the two can't start.
+        # Now and then Blazar finds such a lease's host outside of the pool of free hosts at its
+        # start; nothing of ours is on that way.
         kinds = {each["resource_type"] for each in lease["reservations"]}
         return "a failed event of physical:host" if "physical:host" in kinds else None
 
