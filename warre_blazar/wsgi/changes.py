@@ -16,6 +16,7 @@ from warre_blazar import exceptions
 from warre_blazar.wsgi import leases
 
 _EXPRESSIONS = ("hypervisor_properties", "resource_properties")
+_ENDED = "TERMINATED"
 # What Blazar's plugin of that name takes for a change, and what of it once it is active.
 _INSTANCE = "virtual:instance"
 _INSTANCE_KEYS = ("vcpus", "memory_mb", "disk_gb", "affinity", "resource_properties")
@@ -53,8 +54,11 @@ def check(lease: Any, reservations: Iterable[Any], body: Values, now: datetime.d
     :param now: in naive UTC.
     :raises InvalidField: before_end_date is outside of the lease.
     :raises FixedValue: Blazar can't change that of a reservation.
-    :raises InvalidState: a reservation has failed.
+    :raises InvalidState: the lease has ended, or a reservation has failed.
     """
+    # Blazar refuses this as well, but not in the minute in which the lease has ended.
+    if lease["status"] == _ENDED and set(body) != {"name"}:
+        raise exceptions.InvalidState("The lease has ended: it can only be renamed, or deleted")
     if "before_end_date" in body:
         start, end = (
             _time(body[name], now) if name in body else lease[name]

@@ -369,6 +369,22 @@ def test_a_change_that_would_break_the_lease(site, started, name):
         assert status(site, lease) == "ERROR"
 
 
+def test_a_lease_that_has_ended(site, started):
+    """In the very minute of its end, too, in which Blazar would still change it."""
+    site.set_time(things.moment(2, 11))
+    site.run_events()
+    lease = started[1]
+    path = f"/v1/leases/{lease['id']}"
+    change = {"end_date": "2100-01-03 13:00"}
+    answer = sending.send(site.app, "PUT", path, change)
+    assert sending.refused(answer) == (409, "invalid_state")
+    assert sending.send(site.app, "PUT", path, {"name": "renamed"}).status_int == 200
+    assert status(site, lease) == "TERMINATED"
+
+    sending.send(site.stock_app(), "PUT", path, change)
+    assert status(site, lease) == "ERROR"
+
+
 def test_changes_that_work(site, started):
     for lease in started:
         path = f"/v1/leases/{lease['id']}"
