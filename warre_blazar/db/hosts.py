@@ -314,8 +314,16 @@ def allocated(db: Session, reservation_id: str) -> dict[str, int]:
     return {host_id: count for host_id, count in db.execute(query)}
 
 
-def still_ending(db: Session, reservation_ids: Collection[str], now: datetime.datetime) -> set[str]:
-    """Those reservations on whose hosts another one is whose time is up and that isn't over."""
+def still_ending(
+    db: Session,
+    reservation_ids: Collection[str],
+    since: datetime.datetime,
+    now: datetime.datetime,
+) -> set[str]:
+    """Those reservations on whose hosts another one is whose time is up and that isn't over.
+
+    :param since: reservations whose time was up before that don't count.
+    """
     other, host = _A.alias(), _A.c.compute_host_id
     query = (
         sa.select(_A.c.reservation_id)
@@ -329,6 +337,7 @@ def still_ending(db: Session, reservation_ids: Collection[str], now: datetime.da
             _A.c.reservation_id.in_(reservation_ids),
             other.c.reservation_id != _A.c.reservation_id,
             _L.c.end_date <= now,
+            _L.c.end_date > since,
             _R.c.status != "deleted",
         )
     )

@@ -71,6 +71,8 @@ class Claimed:
     action: str
     #: How often the action was tried before, and failed.
     attempts: int
+    #: The reservations of a start that only have to be granted.
+    prepared: frozenset[str] = frozenset()
 
     @property
     def due(self) -> datetime.datetime:
@@ -152,6 +154,10 @@ class Executor:
         except _FAILURES as error:
             LOG.debug("Lease %s isn't claimed for its %s: %r", lease_id, action, error)
             claimed = None
+        except Exception:
+            # One lease keeps no other from its turn.
+            LOG.exception("Lease %s can't be claimed for its %s", lease_id, action)
+            claimed = None
         if claimed is None:
             self._done(lease_id)
             return
@@ -187,7 +193,10 @@ class Executor:
             strays = set(executions.of_manager(db, self.manager_id)) - under_way
         for lease_id in strays:
             LOG.warning("Lease %s is given back", lease_id)
-            _postpone(lease_id, self.manager_id, timeutils.utcnow())
+            try:
+                _postpone(lease_id, self.manager_id, timeutils.utcnow())
+            except Exception:
+                LOG.exception("Lease %s can't be given back, and is tried again", lease_id)
 
     def _remind(self, lease_id: str, event: leases.Event) -> None:
         try:
@@ -200,13 +209,15 @@ class Executor:
     # Starts: prepared as soon as they are claimed, granted when their time has come.
 
     def _prepare(self, claimed: Claimed) -> None:
+        prepared = set()
         for reservation_id in claimed.reservation_ids:
             try:
                 backing.prepare(reservation_id)
+                prepared.add(reservation_id)
             except exceptions.WarreError as error:
                 # The start tries it once more, and says what is wrong.
                 LOG.info("Reservation %s isn't prepared: %s", reservation_id, error)
-        self._wait(claimed)
+        self._wait(dataclasses.replace(claimed, prepared=frozenset(prepared)))
 
     def _wait(self, claimed: Claimed) -> None:
         with self._lock:
@@ -216,16 +227,15 @@ class Executor:
         """Begin with ends and prepared starts whose time has come and whose hosts are free."""
         with self._lock:
             due = [c for c in self._waiting if c.due <= now]
-        starts = [c for c in due if c.action == START]
+        starts = [i for c in due if c.action == START for i in c.reservation_ids]
         blocked: set[str] = set()
         if starts:
-            with session.reader() as db:
-                ids = [i for c in starts for i in c.reservation_ids]
-                blocked = hosts.still_ending(db, ids, now)
-        for claimed in due:
             # Hosts are another's after so long, whatever became of those who had them.
-            is_late = now > claimed.due + datetime.timedelta(seconds=2 * self._patience())
-            if is_late or blocked.isdisjoint(claimed.reservation_ids):
+            since = now - datetime.timedelta(seconds=2 * self._patience())
+            with session.reader() as db:
+                blocked = hosts.still_ending(db, starts, since, now)
+        for claimed in due:
+            if blocked.isdisjoint(claimed.reservation_ids):
                 with self._lock:
                     self._waiting.remove(claimed)
                 self._submit(self._start if claimed.action == START else self._end, claimed)
@@ -234,7 +244,9 @@ class Executor:
         failed: dict[str, str] = {}
         for reservation_id in claimed.reservation_ids:
             try:
-                backing.open_to_project(reservation_id)
+                if reservation_id not in claimed.prepared:
+                    backing.prepare(reservation_id)
+                backing.grant(reservation_id)
             except exceptions.ServiceUnavailable as error:
                 LOG.warning("Reservation %s opens later: %s", reservation_id, error)
             except exceptions.WarreError as error:

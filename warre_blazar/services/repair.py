@@ -101,6 +101,10 @@ class Repairer:
                 act(db, lease, decision)
         except session.LostRace:
             return
+        except Exception:
+            # One lease keeps no other from its repair.
+            LOG.exception("Lease %s can't be repaired, and is looked at again", lease.id)
+            return
         self._count(decision.action)
         LOG.warning(
             "Lease %s was %s (%s): %s. %s",
