@@ -209,12 +209,12 @@ def _check_values(field: str, value: Any, depth: int) -> None:
                 parsing.shown(field), f"expected at most {MAX_DEPTH} levels"
             )
         case dict():
-            _check_values(field, list(value), depth)
             for name, each in value.items():
-                _check_values(name if depth == MAX_DEPTH else field, each, depth - 1)
+                _check_values(field, name, depth)
+                _check_values(f"{field}.{name}" if depth < MAX_DEPTH else name, each, depth - 1)
         case list():
-            for each in value:
-                _check_values(field, each, depth - 1)
+            for number, each in enumerate(value):
+                _check_values(f"{field}.{number}", each, depth - 1)
         case float() if not math.isfinite(value):
             raise exceptions.InvalidField(parsing.shown(field), "expected a number")
         case int() if abs(value) > 2**63:
