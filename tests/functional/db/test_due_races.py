@@ -173,7 +173,7 @@ def test_extended_lease_keeps_its_servers(running: Running, cloud: Cloud):
     assert lost == set(), outcomes
     assert {state(lease)[0] for lease in leases if lease.id in extended} == {"ACTIVE"}
     rest = [lease for lease in leases if lease.id not in extended]
-    world.until(lambda: all(state(lease)[0] == "TERMINATED" for lease in rest), 300)
+    world.until(lambda: all(state(lease)[0] == "TERMINATED" for lease in rest), 300 + 3 * COUNT)
 
 
 def test_start_that_was_moved_does_not_open_early(running: Running, cloud: Cloud):
