@@ -73,12 +73,20 @@ class Records:
 
     def start_now(self, ids: Iterable[str]) -> None:
         """Let leases that are yet to come be due."""
+        self._set_time(ids, "start_date", "start_lease")
+
+    def end_now(self, ids: Iterable[str]) -> None:
+        """Let leases that run be over."""
+        self._set_time(ids, "end_date", "end_lease")
+
+    def _set_time(self, ids: Iterable[str], column: str, event_type: str) -> None:
+        """Let the start or the end of leases be in this minute."""
         now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None, second=0, microsecond=0)
         leases, events = (self._metadata.tables[t] for t in ("leases", "events"))
-        start = events.c.lease_id.in_(list(ids)) & (events.c.event_type == "start_lease")
+        event = events.c.lease_id.in_(list(ids)) & (events.c.event_type == event_type)
         with self._engine.begin() as db:
-            db.execute(leases.update().where(leases.c.id.in_(list(ids))).values(start_date=now))
-            db.execute(events.update().where(start).values(time=now))
+            db.execute(leases.update().where(leases.c.id.in_(list(ids))).values({column: now}))
+            db.execute(events.update().where(event).values(time=now))
 
     def add_orphan_event(self) -> None:
         """A start that is due and belongs to no lease."""
@@ -87,15 +95,6 @@ class Records:
         events = self._metadata.tables["events"]
         with self._engine.begin() as db:
             db.execute(events.insert().values(id=str(uuid.uuid4()), lease_id=None, **event))
-
-    def end_now(self, ids: Iterable[str]) -> None:
-        """Let leases that run be over."""
-        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None, second=0, microsecond=0)
-        leases, events = (self._metadata.tables[t] for t in ("leases", "events"))
-        end = events.c.lease_id.in_(list(ids)) & (events.c.event_type == "end_lease")
-        with self._engine.begin() as db:
-            db.execute(leases.update().where(leases.c.id.in_(list(ids))).values(end_date=now))
-            db.execute(events.update().where(end).values(time=now))
 
     def live(self) -> set[str]:
         """The ids of Blazar's reservations, of whatever type, that aren't over."""
