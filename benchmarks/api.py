@@ -23,9 +23,8 @@ from typing import Any
 import openstack
 import requests
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import models as blazar
 
-from warre_blazar.db import models
+from warre_blazar.db import tables
 from warre_blazar.domain.flavor import Shape
 
 WARRE_LIST_ONE = 6.0
@@ -68,7 +67,7 @@ def reservation_rows(
         lease, reservation = str(uuid.uuid4()), str(uuid.uuid4())
         start = first + datetime.timedelta(minutes=number * 365 * 1440 // count)
         yield (
-            blazar.Lease.__table__,
+            tables.leases,
             {
                 "id": lease,
                 "name": f"{_MARK}{number}",
@@ -81,7 +80,7 @@ def reservation_rows(
             },
         )
         yield (
-            blazar.Reservation.__table__,
+            tables.reservations,
             {
                 "id": reservation,
                 "lease_id": lease,
@@ -90,7 +89,7 @@ def reservation_rows(
             },
         )
         yield (
-            blazar.InstanceReservations.__table__,
+            tables.instance_reservations,
             {
                 "id": str(uuid.uuid4()),
                 "reservation_id": reservation,
@@ -101,7 +100,7 @@ def reservation_rows(
             },
         )
         yield (
-            blazar.ComputeHostAllocation.__table__,
+            tables.allocations,
             {
                 "id": str(uuid.uuid4()),
                 "reservation_id": reservation,
@@ -109,7 +108,7 @@ def reservation_rows(
             },
         )
         yield (
-            models.reservations,
+            tables.bookings,
             {
                 "id": reservation,
                 "reservation_id": reservation,
@@ -127,8 +126,8 @@ def seeded(engine: sa.Engine, flavors: int, reservations: int) -> Iterator[str]:
     with engine.begin() as db:
         remove(db)
         rows = [flavor_row(n) for n in range(flavors)]
-        db.execute(models.flavors.insert(), rows)
-        hosts = list(db.execute(sa.select(blazar.ComputeHost.__table__.c.id)).scalars())
+        db.execute(tables.flavors.insert(), rows)
+        hosts = list(db.execute(sa.select(tables.compute_hosts.c.id)).scalars())
         if not hosts:
             raise SystemExit("no hosts: tools/devcloud hosts")
         by_table: dict[sa.Table, list[dict[str, Any]]] = {}
@@ -144,18 +143,18 @@ def seeded(engine: sa.Engine, flavors: int, reservations: int) -> Iterator[str]:
 
 
 def remove(db: sa.Connection) -> None:
-    lease, reservation = blazar.Lease.__table__, blazar.Reservation.__table__
+    lease, reservation = tables.leases, tables.reservations
     ours = sa.select(lease.c.id).where(lease.c.project_id == "bench")
     theirs = sa.select(reservation.c.id).where(reservation.c.lease_id.in_(ours))
     for table in (
-        models.reservations,
-        blazar.ComputeHostAllocation.__table__,
-        blazar.InstanceReservations.__table__,
+        tables.bookings,
+        tables.allocations,
+        tables.instance_reservations,
     ):
         db.execute(table.delete().where(table.c.reservation_id.in_(theirs)))
     db.execute(reservation.delete().where(reservation.c.lease_id.in_(ours)))
     db.execute(lease.delete().where(lease.c.project_id == "bench"))
-    db.execute(models.flavors.delete().where(models.flavors.c.name.startswith(_MARK)))
+    db.execute(tables.flavors.delete().where(tables.flavors.c.name.startswith(_MARK)))
 
 
 def timed(url: str, token: str, clients: int, count: int) -> list[float]:

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 
+import figures
+
 BOUND = 1.1
 OURS, STOCK = "flavor-list", "lease-list"
 
@@ -36,7 +38,7 @@ def main() -> int:
     for names in itertools.islice(itertools.cycle([(OURS, STOCK), (STOCK, OURS)]), runs):
         for name in names:
             taken[name].append(seconds("blazar", name))
-    ratios = []
+    ratios: list[float] = []
     for kind, index in (("wall", 0), ("cpu", 1)):
         medians = {n: statistics.median(t[index] for t in found) for n, found in taken.items()}
         ratios.append(medians[OURS] / medians[STOCK])
@@ -53,6 +55,8 @@ def main() -> int:
         f"import warre_blazar.client {statistics.median(imported):.3f} s, "
         f"keystoneauth1 alone {statistics.median(nothing):.3f} s"
     )
+    wall, processor = (f"{ratio:.2f}" for ratio in ratios)
+    figures.record("cli", {"runs": str(runs), "wall.ratio": wall, "cpu.ratio": processor})
     return 0 if ratios[0] <= BOUND else 1
 
 

@@ -2,17 +2,20 @@
 
 import configparser
 import datetime
+import math
 import os
 import pathlib
 import statistics
 import time
 from collections.abc import Callable, Collection, Mapping
 
+import figures
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import models as blazar
 
-LEASES = blazar.Lease.__table__
-EVENTS = blazar.Event.__table__
+from warre_blazar.db import tables
+
+LEASES = tables.leases
+EVENTS = tables.events
 
 _POLL = 0.1
 _PATIENCE = 1200
@@ -48,7 +51,7 @@ def lags(
     due: datetime.datetime,
     look: Callable[[set[str]], None] = lambda _: None,
 ) -> dict[str, float]:
-    """By lease, the seconds from the moment it was due until it is ACTIVE.
+    """By lease, the seconds from the moment it was due until it is ACTIVE; endless for ERROR.
 
     :param look: called with the leases that are ACTIVE, each time that these were read.
     """
@@ -62,6 +65,8 @@ def lags(
         active = {lease for lease, status in states.items() if status == "ACTIVE"}
         for lease in active - set(found):
             found[lease] = (now - due).total_seconds()
+        failed = {lease for lease, status in states.items() if status == "ERROR"}
+        found.update(dict.fromkeys(failed - set(found), math.inf))
         look(active)
         if time.monotonic() > deadline:
             raise SystemExit(f"after {_PATIENCE} s {len(found)} of {len(leases)} are started")
@@ -73,8 +78,37 @@ def table(rows: Mapping[str, Collection[float]]) -> str:
     """Percentiles of the lags of each kind, in seconds."""
     lines = [f"{'':8} {'count':>5} {'first':>7} {'median':>7} {'90 %':>7} {'last':>7}"]
     for who, values in rows.items():
-        ordered = sorted(values)
-        ninety = ordered[round(0.9 * (len(ordered) - 1))]
-        figures = (ordered[0], statistics.median(ordered), ninety, ordered[-1])
-        lines.append(f"{who:8} {len(ordered):5} " + " ".join(f"{f:7.1f}" for f in figures))
+        lines.append(f"{who:8} {len(values):5} " + " ".join(f"{p:7.1f}" for p in _points(values)))
     return "\n".join(lines)
+
+
+def named(rows: Mapping[str, Collection[float]]) -> dict[str, str]:
+    """The same under the names that the documentation uses, such as ``ours.median``."""
+    named = {}
+    for who, values in rows.items():
+        named[f"{who}.count"] = str(len(values))
+        named[f"{who}.failed"] = str(sum(map(math.isinf, values)))
+        for point, lag in zip(("first", "median", "ninety", "last"), _points(values), strict=True):
+            named[f"{who}.{point}"] = "never" if math.isinf(lag) else figures.seconds(lag, 1)
+    return named
+
+
+def rows(named: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """A table for the documentation of what ``named`` returned: a row for each kind of lease."""
+    header = ("Leases", "Count", "First", "Median", "90 %", "Last", "Failed")
+    points = ("count", "first", "median", "ninety", "last", "failed")
+    return [
+        header,
+        *(
+            (shown, *(named[f"{who}.{point}"] for point in points))
+            for who, shown in (("ours", "warre-blazar"), ("stock", "stock"))
+            if f"{who}.count" in named
+        ),
+    ]
+
+
+def _points(values: Collection[float]) -> tuple[float, float, float, float]:
+    """The shortest lag, the median, the lag that 90 % don't exceed, and the longest."""
+    ordered = sorted(values)
+    ninety = ordered[round(0.9 * (len(ordered) - 1))]
+    return ordered[0], statistics.median(ordered), ninety, ordered[-1]

@@ -14,16 +14,18 @@ import statistics
 import time
 from collections.abc import Callable
 
+import figures
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import models as blazar
 from hosts import Rows, database, flavor_row, host_rows, reservation_rows, write
 from oslo_config import cfg
 
-from warre_blazar.db import models, session
+from warre_blazar.db import models, session, tables
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import freeslots
+from warre_blazar.services.offering import free_slots
 
 SIZES = (100, 1_000, 10_000, 100_000)
+#: How many times the floor Warre's search takes, as it was recorded.
+WARRE_FLOORS = 4
 _NOW = datetime.datetime(2100, 1, 1)
 _HOUR = datetime.timedelta(hours=1)
 _YEAR, _WEEK = 365 * 24 * _HOUR, 7 * 24 * _HOUR
@@ -40,11 +42,11 @@ def fill(engine: sa.Engine, live: int, hosts: int) -> None:
     with engine.begin() as db:
         # Twice as many slots as are taken on average, so that there is something to sweep over.
         slots = max(2, live * 72 // (365 * 24))
-        db.execute(models.flavors.insert().values(**{**flavor_row(), "slots": slots}))
+        db.execute(tables.flavors.insert().values(**{**flavor_row(), "slots": slots}))
         rows: Rows = {}
         for number in range(hosts):
             host_rows(rows, number)
-        rows.pop(blazar.ComputeHostExtraCapability.__table__)
+        rows.pop(tables.extra_capabilities)
         for number in range(live):
             hour = july + dice.randrange(168) if number < 100 else dice.randrange(365 * 24 - 80)
             if number >= 100 and july - 72 <= hour < july + 168:
@@ -55,9 +57,9 @@ def fill(engine: sa.Engine, live: int, hosts: int) -> None:
             past = start - _YEAR - 100 * _HOUR
             reservation_rows(rows, host, Span(past, past + dice.randint(1, 72) * _HOUR), True)
             # What is over holds no host.
-            rows[blazar.ComputeHostAllocation.__table__].pop()
-            rows[blazar.Lease.__table__][-1]["status"] = "TERMINATED"
-            rows[blazar.Reservation.__table__][-1]["status"] = "deleted"
+            rows[tables.allocations].pop()
+            rows[tables.leases][-1]["status"] = "TERMINATED"
+            rows[tables.reservations][-1]["status"] = "deleted"
             if number % _CHUNK == _CHUNK - 1:
                 write(db, rows)
         write(db, rows)
@@ -67,21 +69,23 @@ def fill(engine: sa.Engine, live: int, hosts: int) -> None:
 
 
 def ours(window: Span) -> int:
-    question = freeslots.Question("flavor", "project", True, 1, window, _NOW, datetime.timedelta(0))
-    return len(freeslots.find(question))
+    question = free_slots.Question(
+        "flavor", "project", True, 1, window, _NOW, datetime.timedelta(0)
+    )
+    return len(free_slots.find(question))
 
 
 def floor(window: Span) -> int:
-    lease, reservation = blazar.Lease.__table__, blazar.Reservation.__table__
+    lease, reservation = tables.leases, tables.reservations
     query = (
-        sa.select(lease.c.start_date, lease.c.end_date, models.reservations.c.instance_count)
+        sa.select(lease.c.start_date, lease.c.end_date, tables.bookings.c.instance_count)
         .join(reservation, reservation.c.lease_id == lease.c.id)
-        .join(models.reservations, models.reservations.c.reservation_id == reservation.c.id)
-        .where(models.reservations.c.flavor_id == "flavor", lease.c.status != "TERMINATED")
+        .join(tables.bookings, tables.bookings.c.reservation_id == reservation.c.id)
+        .where(tables.bookings.c.flavor_id == "flavor", lease.c.status != "TERMINATED")
     )
     with session.reader() as db:
         rows = db.execute(query).all()
-        slots = db.execute(sa.select(models.flavors.c.slots)).scalar_one()
+        slots = db.execute(sa.select(tables.flavors.c.slots)).scalar_one()
     changes = [(start, count) for start, _, count in rows] + [(end, -n) for _, end, n in rows]
     changes.sort()
     free, found, since = slots, 0, True
@@ -114,6 +118,16 @@ def main() -> None:
     year = Span(_NOW, _NOW + _YEAR)
     week = Span(_NOW + 26 * _WEEK, _NOW + 27 * _WEEK)
     first: dict[Span, float] = {}
+    table = [
+        (
+            "Live reservations",
+            "A year",
+            "The floor, a year",
+            "Year / floor",
+            "Warre / year",
+            "A week",
+        )
+    ]
     print(
         f"{'live':>7} {'year ms':>8} {'growth':>7} {'floor ms':>9} {'year/floor':>11} "
         f"{'week ms':>8} {'growth':>7}"
@@ -129,6 +143,11 @@ def main() -> None:
             f"{took[year] / theirs:>11.2f} {took[week]:>8.1f} {growth[week]:>7.1f}",
             flush=True,
         )
+        shown = [figures.milliseconds(ms) for ms in (took[year], theirs, took[week])]
+        floors = took[year] / theirs
+        ratios = (f"{floors:.1f}", f"{WARRE_FLOORS / floors:.1f}")
+        table.append((f"{live:,}", *shown[:2], *ratios, shown[2]))
+    figures.record("freeslots", {"hosts": str(asked.hosts)}, table)
 
 
 if __name__ == "__main__":

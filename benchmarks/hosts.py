@@ -2,13 +2,17 @@
 """What one choice of hosts costs, beside that of Blazar's own virtual:instance plugin.
 
 Both are asked for the same instances on the same rows: hosts of 64 vcpus, each with so many
-reservations of 1 to 27 days spread over a year, half of them ours. Needs MariaDB only:
-``tools/testdb up && eval "$(tools/testdb env)"`` first. Makes databases of its own and drops them.
+reservations of 1 to 27 days spread over a year, half of them ours. A third number in a size is the
+number of GPUs of each host. Each of our instances then takes one, which Blazar's plugin can't do.
+Needs MariaDB only: ``tools/testdb up && eval "$(tools/testdb env)"`` first. Makes databases of its
+own and drops them.
 """
 
 import argparse
 import contextlib
+import dataclasses
 import datetime
+import functools
 import os
 import random
 import statistics
@@ -17,35 +21,49 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import figures
 import sqlalchemy as sa
 from blazar.db.sqlalchemy import facade_wrapper
-from blazar.db.sqlalchemy import models as blazar
 from blazar.plugins.instances import instance_plugin
 from blazar.plugins.oshosts import host_plugin as _host_plugin  # noqa: F401 - the instance plugin expects it there
 from oslo_config import cfg
 
-from warre_blazar.db import hosts, models, session
+from warre_blazar.db import hosts, models, session, tables
 from warre_blazar.domain import hosts as placing
+from warre_blazar.domain import provider_trees
 from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.domain.request_groups import Group
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import garbage
+from warre_blazar.services import garbage_collection
 
-SIZES = ("10x10", "100x10", "100x100", "200x20", "200x100", "1000x100")
+SIZES = ("10x10", "100x10", "100x100", "200x20", "200x100", "200x100x8", "1000x100")
 DAYS = (14, 365)
 COUNT = 5
+HEADER = (
+    "Hosts x reservations on each (x GPUs)",
+    "Time asked for",
+    "warre-blazar",
+    "Stock",
+    "SQL statements, ours",
+    "SQL statements, stock",
+    "Stock / ours",
+)
 _FIRST = datetime.datetime(2100, 1, 1)
 _DAY = datetime.timedelta(days=1)
 _SHAPE = Shape(2, 2048, 20, 0, {}, None, None)
+_GPU = Group.of({"CUSTOM_GPU": 1}, ["COMPUTE_MANAGED_PCI_DEVICE"])
+_GPU_SHAPE = dataclasses.replace(_SHAPE, device_groups=(_GPU,))
 _ROWS = 5_000
 
 Rows = dict[sa.Table, list[dict[str, Any]]]
 
 
 def host_rows(rows: Rows, number: int) -> str:
-    """A host with its inventories, a capability and a trait."""
+    """A host with its inventories, a capability and a trait, and the same read from Placement."""
     host_id = str(number)
     totals = {"VCPU": 64, "MEMORY_MB": 262_144, "DISK_GB": 4_000}
-    rows.setdefault(blazar.ComputeHost.__table__, []).append(
+    rows.setdefault(tables.compute_hosts, []).append(
         {
             "id": host_id,
             "vcpus": totals["VCPU"],
@@ -62,7 +80,7 @@ def host_rows(rows: Rows, number: int) -> str:
             "reservable": True,
         }
     )
-    rows.setdefault(blazar.ComputeHostResourceInventory.__table__, []).extend(
+    rows.setdefault(tables.host_inventories, []).extend(
         {
             "id": str(uuid.uuid4()),
             "computehost_id": host_id,
@@ -76,10 +94,10 @@ def host_rows(rows: Rows, number: int) -> str:
         }
         for cls, total in totals.items()
     )
-    rows.setdefault(blazar.ComputeHostTrait.__table__, []).append(
+    rows.setdefault(tables.host_traits, []).append(
         {"id": str(uuid.uuid4()), "computehost_id": host_id, "trait": "HW_CPU_X86_VMX"}
     )
-    rows.setdefault(blazar.ComputeHostExtraCapability.__table__, []).append(
+    rows.setdefault(tables.extra_capabilities, []).append(
         {
             "id": str(uuid.uuid4()),
             "computehost_id": host_id,
@@ -87,15 +105,33 @@ def host_rows(rows: Rows, number: int) -> str:
             "capability_value": "a100",
         }
     )
+    tree = (
+        Provider(
+            str(uuid.uuid4()),
+            f"compute{number:05}",
+            None,
+            {cls: Inventory(total, max_unit=total) for cls, total in totals.items()},
+            frozenset({"HW_CPU_X86_VMX"}),
+        ),
+    )
+    rows.setdefault(tables.host_providers, []).append(
+        {
+            "host_id": host_id,
+            "digest": provider_trees.digest(tree),
+            "tree": provider_trees.to_text(tree),
+            "zone": "nova",
+            "read_at": _FIRST,
+        }
+    )
     return host_id
 
 
-def reservation_rows(rows: Rows, host_id: str, span: Span, ours: bool) -> None:
+def reservation_rows(rows: Rows, host_id: str, span: Span, ours: bool, shape: Shape) -> None:
     """A lease of one reservation with one instance of 2 vcpus on a host, as the plugins write."""
     lease, reservation = str(uuid.uuid4()), str(uuid.uuid4())
     made: list[tuple[sa.Table, dict[str, Any]]] = [
         (
-            blazar.Lease.__table__,
+            tables.leases,
             {
                 "id": lease,
                 "name": lease,
@@ -108,7 +144,7 @@ def reservation_rows(rows: Rows, host_id: str, span: Span, ours: bool) -> None:
             },
         ),
         (
-            blazar.Reservation.__table__,
+            tables.reservations,
             {
                 "id": reservation,
                 "lease_id": lease,
@@ -117,7 +153,7 @@ def reservation_rows(rows: Rows, host_id: str, span: Span, ours: bool) -> None:
             },
         ),
         (
-            blazar.InstanceReservations.__table__,
+            tables.instance_reservations,
             {
                 "id": reservation,
                 "reservation_id": reservation,
@@ -129,23 +165,23 @@ def reservation_rows(rows: Rows, host_id: str, span: Span, ours: bool) -> None:
             },
         ),
         (
-            blazar.ComputeHostAllocation.__table__,
+            tables.allocations,
             {"id": reservation, "compute_host_id": host_id, "reservation_id": reservation},
         ),
     ]
     for kind, moment in (("start_lease", span.start), ("end_lease", span.end)):
         event = {"lease_id": lease, "event_type": kind, "time": moment, "status": "UNDONE"}
-        made.append((blazar.Event.__table__, {"id": str(uuid.uuid4()), **event}))
+        made.append((tables.events, {"id": str(uuid.uuid4()), **event}))
     if ours:
         values = {
             "id": reservation,
             "reservation_id": reservation,
             "flavor_id": "flavor",
             "instance_count": 1,
-            "shape": _SHAPE.to_json(),
+            "shape": shape.to_json(),
             "created_at": _FIRST,
         }
-        made.append((models.reservations, values))
+        made.append((tables.bookings, values))
     for table, row in made:
         rows.setdefault(table, []).append(row)
 
@@ -169,14 +205,14 @@ def flavor_row() -> dict[str, Any]:
     }
 
 
-def fill(engine: sa.Engine, host_count: int, per_host: int) -> None:
+def fill(engine: sa.Engine, host_count: int, per_host: int, shape: Shape) -> None:
     dice = random.Random(0)
     with engine.begin() as db:
-        db.execute(models.flavors.insert().values(**flavor_row()))
+        db.execute(tables.flavors.insert().values(**flavor_row()))
         write(
             db,
             {
-                blazar.ResourceProperty.__table__: [
+                tables.resource_properties: [
                     {"id": "gpu", "resource_type": "physical:host", "property_name": "gpu"}
                 ]
             },
@@ -187,8 +223,8 @@ def fill(engine: sa.Engine, host_count: int, per_host: int) -> None:
             for _ in range(per_host):
                 start = _FIRST + dice.randrange(365 * 24) * _DAY / 24
                 span = Span(start, start + dice.randint(24, 27 * 24) * _DAY / 24)
-                reservation_rows(rows, host_id, span, ours=dice.random() < 0.5)
-            if len(rows[blazar.ComputeHost.__table__]) * per_host >= _ROWS:
+                reservation_rows(rows, host_id, span, ours=dice.random() < 0.5, shape=shape)
+            if len(rows[tables.compute_hosts]) * per_host >= _ROWS:
                 write(db, rows)
         write(db, rows)
     with engine.connect() as db:
@@ -203,11 +239,30 @@ def write(db: sa.Connection, rows: Rows) -> None:
             db.execute(table.insert(), rows.pop(table))
 
 
-@garbage.uncollected()  # as the service has it
+@garbage_collection.uncollected()  # as the service has it
 def by_us(span: Span) -> int:
     with session.reader() as db:
         found = hosts.snapshot(db, "flavor", _SHAPE, span).hosts
     return placing.choose(found, _SHAPE, COUNT, span)[1]
+
+
+@garbage_collection.uncollected()
+def by_us_with_gpus(gpus: int, span: Span) -> int:
+    with session.reader() as db:
+        found = hosts.snapshot(db, "flavor", _SHAPE, span).hosts
+    return placing.choose([with_gpus(h, gpus) for h in found], _GPU_SHAPE, COUNT, span)[1]
+
+
+def with_gpus(host: placing.Host, gpus: int) -> placing.Host:
+    root = Provider(host.id, host.name, None, host.inventories, host.traits)
+    traits = frozenset({"COMPUTE_MANAGED_PCI_DEVICE"})
+    devices = (
+        Provider(
+            f"{host.id}/{n}", f"{host.name}/{n}", root.id, {"CUSTOM_GPU": Inventory(1)}, traits
+        )
+        for n in range(gpus)
+    )
+    return dataclasses.replace(host, providers=(root, *devices))
 
 
 def by_stock(span: Span) -> int:
@@ -236,7 +291,7 @@ def measured(
         statements += 1
 
     # What is only done once: connections, compiled statements, pages read from the disk.
-    ask(span if ask is by_us else Span(span.start, span.start + _DAY / 24))
+    ask(Span(span.start, span.start + _DAY / 24) if ask is by_stock else span)
     times = []
     sa.event.listen(engine, "before_cursor_execute", count)
     for _ in range(runs):
@@ -281,24 +336,32 @@ def main() -> None:
     asked = parser.parse_args()
     cfg.CONF([], project="blazar", default_config_files=[])
     first: dict[int, float] = {}
+    table = [HEADER]
     print(
         f"{'hosts x res.':>12} {'days':>5} {'SQL':>4} {'ms':>8} {'growth':>7} "
         f"{'stock SQL':>10} {'stock ms':>9} {'ratio':>6}"
     )
     for size in asked.sizes:
-        host_count, per_host = (int(number) for number in size.split("x"))
+        host_count, per_host, gpus = (int(number) for number in [*size.split("x"), "0"][:3])
+        ask = functools.partial(by_us_with_gpus, gpus) if gpus else by_us
         with database() as engine:
-            fill(engine, host_count, per_host)
+            fill(engine, host_count, per_host, _GPU_SHAPE if gpus else _SHAPE)
             for days in asked.days:
                 start = _FIRST + (365 - days) / 2 * _DAY
                 span = Span(start, start + days * _DAY)
-                took, statements = measured(engine, by_us, span, asked.runs)
+                took, statements = measured(engine, ask, span, asked.runs)
                 growth = took / first.setdefault(days, took)
                 line = f"{size:>12} {days:>5} {statements:>4} {took:>8.1f} {growth:>7.1f}"
-                if host_count * per_host <= asked.stock_up_to:
+                ours = (size.replace("x", " x "), f"{days} days", figures.milliseconds(took))
+                others = ("not run",) * 3
+                if host_count * per_host <= asked.stock_up_to and not gpus:
                     stock, theirs = measured(engine, by_stock, span, asked.stock_runs)
                     line += f" {theirs:>10} {stock:>9.1f} {stock / took:>6.1f}"
+                    ratio = f"{stock / took:.0f}"
+                    others = (figures.milliseconds(stock), f"{theirs:,}", ratio)
                 print(line, flush=True)
+                table.append((*ours, others[0], str(statements), *others[1:]))
+    figures.record("hosts", {"runs": str(asked.runs), "count": str(COUNT)}, table)
 
 
 if __name__ == "__main__":

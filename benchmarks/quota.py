@@ -14,11 +14,11 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import figures
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import models as blazar
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import models, quotas
+from warre_blazar.db import models, quotas, tables
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.quota import Amount
 from warre_blazar.domain.timeline import Span
@@ -48,7 +48,7 @@ def fill(db: sa.Connection, project: str, count: int, status: str, flavor: str) 
             }
             for table, row in (
                 (
-                    blazar.Lease.__table__,
+                    tables.leases,
                     {
                         "id": lease,
                         "name": lease,
@@ -61,7 +61,7 @@ def fill(db: sa.Connection, project: str, count: int, status: str, flavor: str) 
                     },
                 ),
                 (
-                    blazar.Reservation.__table__,
+                    tables.reservations,
                     {
                         "id": reservation,
                         "lease_id": lease,
@@ -69,7 +69,7 @@ def fill(db: sa.Connection, project: str, count: int, status: str, flavor: str) 
                         "status": of_reservation,
                     },
                 ),
-                (models.reservations, ours),
+                (tables.bookings, ours),
             ):
                 rows.setdefault(table, []).append(row)
         for table, some in rows.items():
@@ -78,7 +78,7 @@ def fill(db: sa.Connection, project: str, count: int, status: str, flavor: str) 
 
 def add_flavor(db: sa.Connection) -> str:
     db.execute(
-        models.flavors.insert().values(
+        tables.flavors.insert().values(
             id="flavor",
             name="bench",
             vcpu=1,
@@ -100,11 +100,11 @@ def add_flavor(db: sa.Connection) -> str:
 
 def in_python(db: Session, project: str) -> Amount:
     """The floor of Warre's way: only the columns that a sum needs, added up here."""
-    lease, reservation = blazar.Lease.__table__, blazar.Reservation.__table__
+    lease, reservation = tables.leases, tables.reservations
     query = (
-        sa.select(lease.c.start_date, lease.c.end_date, models.reservations.c.instance_count)
+        sa.select(lease.c.start_date, lease.c.end_date, tables.bookings.c.instance_count)
         .join(reservation, reservation.c.lease_id == lease.c.id)
-        .join(models.reservations, models.reservations.c.reservation_id == reservation.c.id)
+        .join(tables.bookings, tables.bookings.c.reservation_id == reservation.c.id)
         .where(lease.c.project_id == project, lease.c.status == "PENDING")
     )
     rows = db.execute(query).all()
@@ -154,12 +154,15 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=9)
     asked = parser.parse_args()
     print(f"{'counted':>8} {'one query ms':>13} {'in Python ms':>13} {'ratio':>6}")
+    table = [("Reservations counted", "One query", "The same rows, added up in Python")]
     for size, engine in databases(asked.sizes):
         ours, found = measured(engine, in_sql, asked.runs)
         floor, expected = measured(engine, in_python, asked.runs)
         if found != expected:
             raise SystemExit(f"they differ: {found} {expected}")
         print(f"{size:>8} {ours:>13.2f} {floor:>13.2f} {floor / ours:>6.1f}", flush=True)
+        table.append((f"{size:,}", *(figures.milliseconds(ms) for ms in (ours, floor))))
+    figures.record("quota", {"runs": str(asked.runs), "others": f"{OTHERS:,}"}, table)
 
 
 if __name__ == "__main__":

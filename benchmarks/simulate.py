@@ -16,14 +16,16 @@ import datetime
 import random
 from typing import Any
 
+import figures
 from blazar.plugins.instances import instance_plugin
 from blazar.plugins.oshosts import host_plugin as _host_plugin  # noqa: F401 - it is expected there
 from oslo_config import cfg
 
 from warre_blazar import exceptions
+from warre_blazar.domain import holdings, quota, timeline
 from warre_blazar.domain import hosts as placing
-from warre_blazar.domain import quota, timeline
 from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.timeline import Claim, Span
 
 _FIRST = datetime.datetime(2100, 1, 1)
@@ -60,7 +62,7 @@ class Rules:
     """Ours, over plain values."""
 
     def __init__(self, hosts: int, slots: int, hours: int) -> None:
-        inventories = {c: placing.Inventory(VCPUS) for c in ("VCPU", "MEMORY_MB", "DISK_GB")}
+        inventories = {c: Inventory(VCPUS) for c in ("VCPU", "MEMORY_MB", "DISK_GB")}
         self._bare = [
             placing.Host(f"h{n}", f"h{n:04}", None, {}, inventories, frozenset(), ())
             for n in range(hosts)
@@ -83,7 +85,7 @@ class Rules:
         held = collections.defaultdict(list)
         for b in near:
             for host, count in b.chosen.items():
-                held[host] += [placing.Holding(b.id, b.span, _SHAPE.resources)] * count
+                held[host] += [holdings.Holding(b.id, b.span, _SHAPE.request)] * count
         hosts = [dataclasses.replace(host, holdings=held[host.id]) for host in self._bare]
         kept = old.chosen if old else None
         chosen, room = placing.choose(hosts, _SHAPE, new.count, new.span, kept)
@@ -232,6 +234,24 @@ def report(said: collections.Counter[str], stock: Stock) -> None:
     print(f"{'oversold by stock':>28} {stock.oversold_minutes():>7}")
 
 
+def named(said: collections.Counter[str], stock: Stock, hosts: int) -> dict[str, str]:
+    """What came out, under the names that the documentation uses."""
+    accepted, by_stock = said["booking accepted"], said["booking accepted by stock"]
+    return {
+        "hosts": str(hosts),
+        "booked": str(said["booking"]),
+        "accepted": str(accepted),
+        "accepted_share": f"{100 * accepted / said['booking']:.1f} %",
+        "stock.accepted": str(by_stock),
+        "stock.accepted_share": f"{100 * by_stock / said['booking']:.1f} %",
+        "extended": str(said["extension"]),
+        "extended.accepted": str(said["extension accepted"]),
+        "ended_early": str(said["early end"]),
+        "oversold": "0",
+        "stock.oversold": f"{stock.oversold_minutes():,}",
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=1_000)
@@ -282,6 +302,7 @@ def main() -> None:
     if judge.oversold():
         raise SystemExit("oversold")
     report(said, stock)
+    figures.record("simulate", named(said, stock, asked.hosts))
 
 
 if __name__ == "__main__":

@@ -10,9 +10,11 @@ minute ahead, and looks when each becomes ACTIVE. Deletes what it booked.
 import argparse
 import concurrent.futures
 import functools
+import sys
 from collections.abc import Callable
 
 import due
+import figures
 import lease
 
 _CLIENTS = 4
@@ -32,16 +34,16 @@ def lags(leases: list[str]) -> list[float]:
     return list(due.lags(engine, leases, then).values())
 
 
-def measure(cloud: lease.Cloud, count: int) -> dict[str, list[float]]:
+def measure(cloud: lease.Cloud, count: int, stock_count: int) -> dict[str, list[float]]:
     """Lags of ours and of stock's."""
     # Each in an hour of its own: so many at once don't fit.
-    times = [lease.times_ahead(hours) for hours in range(count)]
+    times = [lease.times_ahead(hours) for hours in range(max(count, stock_count))]
     flavor = cloud.flavor(slots=count)
     made: list[str] = []
     try:
         made += (reservations := many(count, lambda n: cloud.book(flavor, *times[n][0])))
         mine = many(count, lambda n: cloud.call("GET", reservations[n])["lease_id"])
-        made += (others := many(count, lambda n: cloud.lease(*times[n][1])))
+        made += (others := many(stock_count, lambda n: cloud.lease(*times[n][1])))
         return {
             "ours": lags(mine),
             "stock": lags([url.rpartition("/")[2] for url in others]),
@@ -52,16 +54,25 @@ def measure(cloud: lease.Cloud, count: int) -> dict[str, list[float]]:
 
 
 def _delete(cloud: lease.Cloud, made: list[str], number: int) -> str:
-    cloud.call("DELETE", made[number])
+    """Delete what was booked. What can't be deleted costs no figure, and is said."""
+    try:
+        cloud.call("DELETE", made[number])
+    except SystemExit as refused:
+        print(refused, file=sys.stderr)
     return made[number]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=50, help="reservations due at once")
-    found = measure(lease.Cloud(), parser.parse_args().count)
+    parser.add_argument("--stock-count", type=int, default=50, help="stock leases due at once")
+    args = parser.parse_args()
+    found = measure(lease.Cloud(), args.count, args.stock_count)
     print(due.table(found))
-    print(f"stock / ours, until the last one runs: {max(found['stock']) / max(found['ours']):.1f}")
+    ratio = f"{max(found['stock']) / max(found['ours']):.1f}"
+    print(f"stock / ours, until the last one runs: {ratio}")
+    named = due.named(found)
+    figures.record("start", {**named, "stock_ratio": ratio}, due.rows(named))
 
 
 if __name__ == "__main__":

@@ -11,23 +11,22 @@ whole one. Deletes what it booked.
 
 import argparse
 import datetime
+import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import due
+import figures
 import lease
 import openstack
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import models as blazar
 from start import many
+
+from warre_blazar.db import tables
 
 _AHEAD = 30
 _PATIENCE = 900
-_R, _A, _H = (
-    model.__table__
-    for model in (blazar.Reservation, blazar.ComputeHostAllocation, blazar.ComputeHost)
-)
 
 
 class Hosts:
@@ -43,13 +42,17 @@ class Hosts:
     def read(self, leases: list[str]) -> None:
         """Remember the hosts of leases."""
         query = (
-            sa.select(_R.c.lease_id, _H.c.service_name)
+            sa.select(tables.reservations.c.lease_id, tables.compute_hosts.c.service_name)
             .select_from(
-                _R.join(_A, _A.c.reservation_id == _R.c.id).join(
-                    _H, _H.c.id == _A.c.compute_host_id
+                tables.reservations.join(
+                    tables.allocations,
+                    tables.allocations.c.reservation_id == tables.reservations.c.id,
+                ).join(
+                    tables.compute_hosts,
+                    tables.compute_hosts.c.id == tables.allocations.c.compute_host_id,
                 )
             )
-            .where(_R.c.lease_id.in_(leases))
+            .where(tables.reservations.c.lease_id.in_(leases))
         )
         with self._blazar.begin() as db:
             for lease_id, host in db.execute(query):
@@ -95,6 +98,7 @@ def turn_over(
     :param book: books one, the first kind or the second: (url, lease id, Nova flavor).
     """
     connection, engine = openstack.connect(), due.database()
+    connection.set_compute_quotas(connection.current_project_id, instances=-1, cores=-1, ram=-1)
     prefix = f"turnover-{who}-{time.time_ns()}-"
     made: list[str] = []
     try:
@@ -118,7 +122,8 @@ def turn_over(
             delete(url)
 
 
-def measure(count: int, stock_count: int) -> dict[str, tuple[list[float], int]]:
+def measure(count: int, stock_count: int) -> Iterator[tuple[str, list[float], int]]:
+    """Who starts, the lags, and how many were too early; each as soon as it is known."""
     cloud = lease.Cloud()
     now = datetime.datetime.now(datetime.UTC).replace(second=0, microsecond=0)
     between, end = now + datetime.timedelta(hours=5), now + datetime.timedelta(hours=6)
@@ -141,13 +146,15 @@ def measure(count: int, stock_count: int) -> dict[str, tuple[list[float], int]]:
         return url, shown["id"], shown["reservations"][0]["id"]
 
     def delete(url: str) -> None:
-        cloud.call("DELETE", url)
+        """What can't be deleted costs no figure, and is said."""
+        try:
+            cloud.call("DELETE", url)
+        except SystemExit as refused:
+            print(refused, file=sys.stderr)
 
     try:
-        return {
-            "ours": turn_over(count, "ours", ours, delete),
-            "stock": turn_over(stock_count, "stock", stock, delete),
-        }
+        yield "ours", *turn_over(count, "ours", ours, delete)
+        yield "stock", *turn_over(stock_count, "stock", stock, delete)
     finally:
         cloud.call("DELETE", f"{cloud.v2}/flavors/{flavor}/")
 
@@ -157,10 +164,12 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=50, help="of each kind, of ours")
     parser.add_argument("--stock-count", type=int, default=25, help="stock leases of each kind")
     args = parser.parse_args()
-    found = measure(args.count, args.stock_count)
-    print(due.table({who: lags for who, (lags, _) in found.items()}))
-    for who, (_, too_early) in found.items():
+    named: dict[str, str] = {}
+    for who, lags, too_early in measure(args.count, args.stock_count):
+        print(due.table({who: lags}))
         print(f"{who}: {too_early} started while a server of the ones before was on their hosts")
+        named |= {**due.named({who: lags}), f"{who}.too_early": str(too_early)}
+    figures.record("turnover", named, due.rows(named))
 
 
 if __name__ == "__main__":

@@ -1,31 +1,31 @@
 #!/usr/bin/env bash
-# Devstack plugin: warre-blazar in a devstack that runs Blazar.
+# Devstack plugin that adds warre-blazar to a devstack that runs Blazar.
 #
 # Blazar's own plugin writes blazar.conf and makes the database anew in the phase post-config, and
-# starts its services in extra. All that is done here is done in extra, after which Blazar is
-# started again: so it holds in whatever order the two plugins are enabled. (Where Blazar runs
-# without uWSGI, its plugin has to be the first: it would start blazar-api over ours.) Each phase can
-# be run again, and changes nothing then.
+# starts its services in the phase extra. This plugin does all of its work in extra and then
+# restarts Blazar, so that the two plugins can be enabled in any order. There is one exception: if
+# Blazar runs without uWSGI, its plugin must be enabled first, because it would start its blazar-api
+# in place of ours. Running a phase again changes nothing.
 #
-# devstack sources this file; what it and Blazar's plugin define is there.
+# devstack sources this file, so that the functions of devstack and of Blazar's plugin can be used.
 # shellcheck disable=SC2154
 
 _XTRACE_WARRE_BLAZAR=$(set +o | grep xtrace)
 set +o xtrace
 
-# devstack clones to a directory with the name that local.conf gives the plugin.
+# The name of the clone's directory is the name that local.conf gives the plugin.
 WARRE_BLAZAR_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# What blazar-api serves: Blazar's own application, and what checks requests in front of it.
+# The application that blazar-api serves: Blazar's own, behind the middleware of this package.
 WARRE_BLAZAR_APPLICATION=warre_blazar.wsgi.api:application
 WARRE_BLAZAR_PLUGINS=(flavor.slot.plugin)
 WARRE_BLAZAR_CONTROLLERS=(flavors flavorprojects reservations maintenancewindows limits warre)
 WARRE_BLAZAR_FILTERS=(StrictLeaseFilter FlavorMaxLengthFilter ProjectQuotaFilter)
-# The service types of Blazar's API, which limits hang on, and of what Warre's clients look for.
+# The service types of Blazar's API, to which limits belong, and of what Warre's clients look for.
 _WARRE_BLAZAR_LIMITED=reservation
 _WARRE_BLAZAR_TYPE=nectar-reservation
 
-# As the administrator of the system. unstack.sh and clean.sh source openrc, which exports a
-# project's credentials; the client reads each of these beside what --os-cloud names.
+# Run the openstack command as the system's administrator. unstack.sh and clean.sh source openrc,
+# which exports a project's credentials. The client would mix these with those of --os-cloud.
 function _warre_blazar_openstack {
     (
         for name in "${!OS_@}"; do
@@ -37,7 +37,7 @@ function _warre_blazar_openstack {
     )
 }
 
-# The ids of the services of a type.
+# Print the ids of the services of a type.
 # _warre_blazar_services type
 function _warre_blazar_services {
     local listed
@@ -45,7 +45,7 @@ function _warre_blazar_services {
     awk -v type="$1" '$2 == type { print $1 }' <<<"$listed"
 }
 
-# Add values to a list option of blazar.conf, those that it doesn't have yet.
+# Add values to a list option of blazar.conf, unless they are in it.
 # _warre_blazar_add section option value...
 function _warre_blazar_add {
     local section=$1 option=$2 list value
@@ -59,7 +59,7 @@ function _warre_blazar_add {
     iniset "$BLAZAR_CONF_FILE" "$section" "$option" "$list"
 }
 
-# Take values out of a list option of blazar.conf, and the option too where nothing is left.
+# Remove values from a list option of blazar.conf. An option that becomes empty is removed.
 # _warre_blazar_drop section option value...
 function _warre_blazar_drop {
     local section=$1 option=$2 list value
@@ -77,7 +77,7 @@ function _warre_blazar_drop {
     fi
 }
 
-# Let blazar-manager and blazar-api load what the package has.
+# Make blazar-manager and blazar-api load the package's plugin, controllers and filters.
 function configure_warre_blazar {
     _warre_blazar_add manager plugins "${WARRE_BLAZAR_PLUGINS[@]}"
     _warre_blazar_add api api_v2_controllers "${WARRE_BLAZAR_CONTROLLERS[@]}"
@@ -94,12 +94,12 @@ function unconfigure_warre_blazar {
     done
 }
 
-# Our tables, in the database that Blazar's plugin has made.
+# Make our tables in the database that Blazar's plugin has made.
 function init_warre_blazar {
     "$BLAZAR_BIN_DIR/warre-blazar-manage" --config-file "$BLAZAR_CONF_FILE" db upgrade
 }
 
-# The catalogue entry that Warre's clients look for.
+# Make the catalog entry that Warre's clients look for.
 function create_warre_blazar_endpoint {
     local url="$BLAZAR_SERVICE_PROTOCOL://$BLAZAR_SERVICE_HOST" service
     if [[ "$BLAZAR_USE_MOD_WSGI" == "True" ]]; then
@@ -111,7 +111,7 @@ function create_warre_blazar_endpoint {
     get_or_create_endpoint "$service" "$REGION_NAME" "$url/v2/warre"
 }
 
-# This region's entry; the service too when no other region has one.
+# Delete this region's catalog entry, and the service if no other region has an endpoint of it.
 function delete_warre_blazar_endpoint {
     local services service endpoints endpoint
     services=$(_warre_blazar_services $_WARRE_BLAZAR_TYPE) || return
@@ -129,13 +129,13 @@ function delete_warre_blazar_endpoint {
     done
 }
 
-# The id of this region's registered limit of a resource, if it has one.
+# Print the id of this region's registered limit of a resource, if there is one.
 function _warre_blazar_registered {
     _warre_blazar_openstack registered limit list --service $_WARRE_BLAZAR_LIMITED \
         --region "$REGION_NAME" --resource-name "$1" -f value -c ID
 }
 
-# Register the limit of a resource, unless it is: what it is now may be a developer's wish.
+# Register the limit of a resource. An existing limit is kept: a developer may have chosen it.
 # _warre_blazar_register resource default
 function _warre_blazar_register {
     local registered
@@ -146,8 +146,8 @@ function _warre_blazar_register {
     fi
 }
 
-# The ids of the limits that projects have for a resource in this region. All limits are listed:
-# python-openstackclient 9.0 to 10.2 can't list those of one service.
+# Print the ids of the limits that projects have for a resource in this region. All limits are
+# listed, because python-openstackclient 9.0 to 10.2 can't list those of one service.
 # _warre_blazar_project_limits resource
 function _warre_blazar_project_limits {
     local services listed
@@ -160,7 +160,7 @@ function _warre_blazar_project_limits {
     ' <<<"$listed"
 }
 
-# Take back a registered limit, which Keystone refuses while projects have limits of their own.
+# Delete a registered limit. The projects' limits go first: Keystone refuses while there are any.
 # _warre_blazar_unregister resource
 function _warre_blazar_unregister {
     local limits limit
@@ -174,7 +174,7 @@ function _warre_blazar_unregister {
     done
 }
 
-# Limits hang on Blazar's public endpoint, and are read with a token for the system.
+# Configure how limits are read: for Blazar's public endpoint, with a system-scoped token.
 function configure_warre_blazar_limits {
     local endpoint
     endpoint=$(_warre_blazar_openstack endpoint list --service $_WARRE_BLAZAR_LIMITED \
@@ -204,8 +204,8 @@ function delete_warre_blazar_limits {
     fi
 }
 
-# Tell uWSGI which application the API is, in the file that Blazar's plugin has written. There is no
-# file where Blazar's plugin runs blazar-api itself, or has removed the file in unstack.
+# Set the application of the API in uWSGI's file, which Blazar's plugin has written. The file is
+# missing if Blazar's plugin runs blazar-api without uWSGI, or has removed the file in unstack.
 # _warre_blazar_serve application
 function _warre_blazar_serve {
     if [[ ! -f "$BLAZAR_UWSGI_CONF" ]]; then
@@ -220,8 +220,8 @@ function _warre_blazar_serve {
     fi
 }
 
-# Blazar's own plugin knows how its services run. Without uWSGI it runs blazar-api, which doesn't
-# serve our application, and in Blazar 18 ends at once.
+# Restart Blazar's services with the functions of Blazar's plugin. Without uWSGI, that plugin runs
+# blazar-api, which doesn't serve our application, and which in Blazar 18 ends at once.
 function restart_warre_blazar {
     stop_blazar
     start_blazar
@@ -231,7 +231,7 @@ function restart_warre_blazar {
     fi
 }
 
-# From where devstack has installed it, which pip_uninstall does not find out by itself.
+# Uninstall the package from devstack's environment, which pip_uninstall doesn't find by itself.
 function uninstall_warre_blazar {
     if [[ "$GLOBAL_VENV" != "True" ]]; then
         pip_uninstall warre-blazar
@@ -240,12 +240,13 @@ function uninstall_warre_blazar {
     fi
 }
 
+# Print that limits or endpoint may be left in Keystone.
 # _warre_blazar_left_over what
 function _warre_blazar_left_over {
     echo "warre-blazar: its $1 may still be in Keystone, see above; stack.sh makes Keystone anew"
 }
 
-# Warnings are for a person to read: there are no hosts yet.
+# Run the upgrade check. Warnings don't stop the stack: without hosts there is always one.
 function check_warre_blazar {
     local status=0
     "$BLAZAR_BIN_DIR/warre-blazar-status" --config-file "$BLAZAR_CONF_FILE" upgrade check ||
@@ -272,10 +273,10 @@ if is_service_enabled blazar blazar-m blazar-a; then
         check_warre_blazar
     fi
 
-    # Keystone and the database still run in unstack. Nothing is taken out of the database: it is
-    # made anew by Blazar's plugin when it stacks, and removed by clean.sh with its server.
+    # Keystone and the database still run in unstack. Nothing is removed from the database, because
+    # Blazar's plugin makes it anew in the next stack, and clean.sh removes it with its server.
     if [[ "$1" == "unstack" ]]; then
-        echo_summary "Taking warre-blazar out of Blazar"
+        echo_summary "Removing warre-blazar from Blazar"
         delete_warre_blazar_limits || _warre_blazar_left_over limits
         delete_warre_blazar_endpoint || _warre_blazar_left_over endpoint
         _warre_blazar_serve "$BLAZAR_UWSGI"
@@ -283,7 +284,7 @@ if is_service_enabled blazar blazar-m blazar-a; then
             unconfigure_warre_blazar
         fi
     elif [[ "$1" == "clean" ]]; then
-        echo_summary "Removing warre-blazar"
+        echo_summary "Uninstalling warre-blazar"
         uninstall_warre_blazar
     fi
 fi

@@ -9,7 +9,7 @@ from oslo_limit import limit as oslo_limit
 
 from tests.fakes.cloud import LOGIN_OPTIONS, Cloud
 from warre_blazar import conf as our_conf
-from warre_blazar.clients import keystone, limits
+from warre_blazar.clients import kept
 
 
 @pytest.fixture
@@ -35,7 +35,5 @@ def cloud(conf: config_fixture.Config) -> Iterator[Cloud]:
 
 
 def _forget_logins() -> None:
-    keystone.service_session.cache_clear()
-    limits._enforcer.cache_clear()
-    limits._remembered.clear()
+    kept.forget()
     oslo_limit._SDK_CONNECTION = None

@@ -1,7 +1,7 @@
-"""The steps of tools/demo. Each prints what it asks and what is answered, and checks it.
+"""The steps of tools/demo. Each step prints its requests and their responses, and checks them.
 
-Runs in the dev cloud's environment; the first answer that isn't what it should be ends it with
-status 1.
+It runs in the dev cloud's virtual environment. The first response that isn't as expected ends the
+demo with status 1.
 """
 
 import contextlib
@@ -18,7 +18,9 @@ from openstack import exceptions as sdk_exc
 
 FLAVOR = "demo.gpu"
 PROPERTY, MODEL = "gpu_model", "demo-a100"
+# The hosts that have GPUs, and how Nova's configuration and Placement name these.
 HOSTS = ("cmp1", "cmp2")
+ALIAS, CLASS = "a100", "CUSTOM_PCI_10DE_20B0"
 _TIMEOUT = 180
 
 
@@ -36,11 +38,11 @@ def step(title: str) -> Iterator[None]:
 
 
 def until(what: str, probe: Callable[[], Any]) -> Any:
-    """Poll until the probe answers something true."""
+    """Poll until the probe returns a true value, and return that."""
     deadline = time.monotonic() + _TIMEOUT
     while time.monotonic() < deadline:
-        if found := probe():
-            return found
+        if result := probe():
+            return result
         time.sleep(1)
     return fail(f"waited {_TIMEOUT} s for {what}")
 
@@ -65,8 +67,8 @@ class Person:
         )
         self.v1 = self.cloud.session.get_endpoint(service_type="reservation")
 
-    def asks(self, method: str, path: str, body: Any = None, want: int = 200) -> Any:
-        """A request to Blazar's API; ends the demo when the status isn't the wanted one."""
+    def request(self, method: str, path: str, body: Any = None, want: int = 200) -> Any:
+        """Send a request to Blazar's API. A status other than the wanted one ends the demo."""
         print(f"   {self.name}: {method} {path} {json.dumps(body) if body else ''}")
         url = self.v1.removesuffix("/v1") + path
         answer = self.cloud.session.request(url, method, json=body, raise_exc=False)
@@ -75,7 +77,7 @@ class Person:
             fail(f"expected {want}")
         return answer.json() if answer.content else None
 
-    def boots(self, name: str, flavor: str) -> Any:
+    def boot(self, name: str, flavor: str) -> Any:
         """Ask Nova for a server on the reservation's flavor."""
         print(f"   {self.name}: openstack server create --flavor {flavor} {name}", flush=True)
         return self.cloud.compute.create_server(
@@ -85,86 +87,105 @@ class Person:
             networks=[{"uuid": self.cloud.network.find_network("shared").id}],
         )
 
-    def server_settles(self, server: Any) -> Any:
-        def settled() -> Any:
-            found = self.cloud.compute.get_server(server.id)
-            return found if found.status in ("ACTIVE", "ERROR") else None
+    def wait_for_server(self, server: Any) -> Any:
+        """Wait until a server is ACTIVE or in ERROR, and return it."""
 
-        found = until(f"server {server.name}", settled)
-        fault = (found.fault or {}).get("message", "")
-        print(f"   -> {found.name}: {found.status} {fault}", flush=True)
-        return found
+        def finished() -> Any:
+            current = self.cloud.compute.get_server(server.id)
+            return current if current.status in ("ACTIVE", "ERROR") else None
+
+        built = until(f"server {server.name}", finished)
+        fault = (built.fault or {}).get("message", "")
+        print(f"   -> {built.name}: {built.status} {fault}", flush=True)
+        return built
 
 
 def register_hosts(admin: Person) -> None:
-    """Give the hosts the property, whether or not something else registered them."""
-    known = {h["hypervisor_hostname"]: h for h in admin.asks("GET", "/v1/os-hosts")["hosts"]}
+    """Register the hosts in Blazar if necessary, and set the property on them."""
+    known = {h["hypervisor_hostname"]: h for h in admin.request("GET", "/v1/os-hosts")["hosts"]}
     for host in HOSTS:
         if host not in known:
-            admin.asks("POST", "/v1/os-hosts", {"name": host, PROPERTY: MODEL}, want=201)
+            admin.request("POST", "/v1/os-hosts", {"name": host, PROPERTY: MODEL}, want=201)
         elif known[host].get(PROPERTY) != MODEL:
-            admin.asks("PUT", f"/v1/os-hosts/{known[host]['id']}", {PROPERTY: MODEL})
+            admin.request("PUT", f"/v1/os-hosts/{known[host]['id']}", {PROPERTY: MODEL})
 
 
 def offer(admin: Person) -> None:
-    """Make the flavor, unless an earlier run did; end what an interrupted one left booked."""
-    found = admin.asks("GET", "/v2/flavors/?all_projects=true")["results"]
-    for flavor in (f for f in found if f["name"] == FLAVOR):
-        path = f"/v2/reservations/?all_projects=true&flavor_id={flavor['id']}"
-        for old in admin.asks("GET", path)["results"]:
-            admin.asks("DELETE", f"/v2/reservations/{old['id']}/", want=204)
-        return
-    body = {
-        "name": FLAVOR,
-        "description": "A third of our two GPU hosts",
-        "vcpu": 1,
-        "memory_mb": 512,
-        "disk_gb": 1,
-        "ephemeral_gb": 1,
+    """Create the flavor. If it exists, delete the reservations that an earlier run left."""
+    terms = {
+        "description": "One GPU of our two GPU hosts",
         "slots": 3,
         "max_length_hours": 24,
         "properties": json.dumps(["==", f"${PROPERTY}", MODEL]),
-        "extra_specs": {"demo:accelerator": MODEL},
+        "extra_specs": {"pci_passthrough:alias": f"{ALIAS}:1"},
     }
-    admin.asks("POST", "/v2/flavors/", body, want=202)
+    flavors = admin.request("GET", "/v2/flavors/?all_projects=true")["results"]
+    for flavor in (f for f in flavors if f["name"] == FLAVOR):
+        path = f"/v2/reservations/?all_projects=true&flavor_id={flavor['id']}"
+        for old in admin.request("GET", path)["results"]:
+            admin.request("DELETE", f"/v2/reservations/{old['id']}/", want=204)
+        # An older version of this demo may have made the flavor.
+        admin.request("PATCH", f"/v2/flavors/{flavor['id']}/", terms)
+        return
+    size = {"vcpu": 1, "memory_mb": 512, "disk_gb": 1, "ephemeral_gb": 1}
+    admin.request("POST", "/v2/flavors/", {"name": FLAVOR, **size, **terms}, want=202)
 
 
 def period() -> dict[str, str]:
-    """From the next minute that isn't about to begin, for an hour."""
+    """Return start and end of an hour that begins on a full minute, in 15 to 75 seconds."""
     start = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=75)
     end = start + datetime.timedelta(hours=1)
     return {k: t.strftime("%Y-%m-%dT%H:%M:00+00:00") for k, t in (("start", start), ("end", end))}
 
 
-def book(who: Person, when: dict[str, str], count: int, want: int = 200) -> Any:
+def book(person: Person, when: dict[str, str], count: int, want: int = 200) -> Any:
     body = {"flavor_id": FLAVOR, **when, "instance_count": count}
-    return who.asks("POST", "/v2/reservations/", body, want=want)
+    return person.request("POST", "/v2/reservations/", body, want=want)
 
 
 def show_flavor(admin: Person, nova_flavor: str) -> None:
-    found = admin.cloud.compute.get_flavor(nova_flavor, get_extra_specs=True)
+    """Print the reservation's Nova flavor, and check its ephemeral disk and extra specs."""
+    flavor = admin.cloud.compute.get_flavor(nova_flavor, get_extra_specs=True)
     print(
-        f"   Nova has {found.name}: vcpus={found.vcpus} ram={found.ram} disk={found.disk} "
-        f"ephemeral={found.ephemeral} extra_specs={found.extra_specs}"
+        f"   Nova has {flavor.name}: vcpus={flavor.vcpus} ram={flavor.ram} disk={flavor.disk} "
+        f"ephemeral={flavor.ephemeral} extra_specs={flavor.extra_specs}"
     )
-    if (found.ephemeral, found.extra_specs.get("demo:accelerator")) != (1, MODEL):
+    gpus = flavor.extra_specs.get("pci_passthrough:alias")
+    if (flavor.ephemeral, gpus) != (1, f"{ALIAS}:1"):
         fail("the flavor lacks its ephemeral disk or its extra specs")
 
 
-def use(alpha: Person, beta: Person, nova_flavor: str) -> None:
-    with step("alpha boots both servers on the reservation's flavor"):
+def held_gpus(admin: Person, server: Any) -> list[str]:
+    """Return the names of the GPUs that a server holds in Placement, and print them."""
+    placement = admin.cloud.placement
+    allocations = placement.get(f"/allocations/{server.id}").json()["allocations"]
+    gpus = [
+        placement.get(f"/resource_providers/{provider}").json()["name"]
+        for provider, held in allocations.items()
+        if CLASS in held["resources"]
+    ]
+    print(f"   Placement: {server.name} holds {CLASS} of {', '.join(gpus) or 'nothing'}")
+    return gpus
+
+
+def use(admin: Person, alpha: Person, beta: Person, nova_flavor: str) -> None:
+    with step("alpha boots both servers on the reservation's flavor; each holds a GPU of its own"):
+        gpus: list[str] = []
         for name in ("demo-1", "demo-2"):
-            server = alpha.boots(name, nova_flavor)
-            if alpha.server_settles(server).status != "ACTIVE":
+            server = alpha.boot(name, nova_flavor)
+            if alpha.wait_for_server(server).status != "ACTIVE":
                 fail("the server didn't boot")
+            gpus += held_gpus(admin, server)
+        if len(set(gpus)) != 2:
+            fail("expected a GPU for each server")
     with step("Nova refuses a third"):
-        server = alpha.boots("demo-3", nova_flavor)
-        if alpha.server_settles(server).status != "ERROR":
+        server = alpha.boot("demo-3", nova_flavor)
+        if alpha.wait_for_server(server).status != "ERROR":
             fail("a third server booted on a reservation of two")
         alpha.cloud.compute.delete_server(server.id)
     with step("Nova refuses another project"):
         try:
-            beta.boots("demo-thief", nova_flavor)
+            beta.boot("demo-thief", nova_flavor)
         except sdk_exc.SDKException as error:
             print(f"   -> refused: {error}")
         else:
@@ -172,36 +193,37 @@ def use(alpha: Person, beta: Person, nova_flavor: str) -> None:
 
 
 def leftovers(admin: Person, booked: dict[str, Any], servers: set[str]) -> list[str]:
-    """What Nova and Placement still have of a reservation."""
+    """Return the servers and the backing that Nova and Placement still have of a reservation."""
     compute, placement = admin.cloud.compute, admin.cloud.placement
     reservation_id, nova_flavor = booked["id"], booked["compute_flavor"]
     cls = "CUSTOM_RESERVATION_" + reservation_id.upper().replace("-", "_")
-    here = {s.id for s in compute.servers(details=False, all_projects=True)}
-    found = [f"server {s}" for s in servers & here]
-    found += [f"flavor {f.id}" for f in compute.flavors(is_public=None) if f.id == nova_flavor]
-    found += [f"aggregate {a.name}" for a in compute.aggregates() if a.name == reservation_id]
-    found += [f"class {c.name}" for c in placement.resource_classes() if c.name == cls]
-    return found
+    existing = {s.id for s in compute.servers(details=False, all_projects=True)}
+    left = [f"server {s}" for s in servers & existing]
+    left += [f"flavor {f.id}" for f in compute.flavors(is_public=None) if f.id == nova_flavor]
+    left += [f"aggregate {a.name}" for a in compute.aggregates() if a.name == reservation_id]
+    left += [f"class {c.name}" for c in placement.resource_classes() if c.name == cls]
+    return left
 
 
-def give_back(admin: Person, alpha: Person, booked: dict[str, Any]) -> None:
+def end_reservation(admin: Person, alpha: Person, booked: dict[str, Any]) -> None:
+    """Delete the reservation, and check that its servers and its backing are gone."""
     servers = {s.id for s in alpha.cloud.compute.servers() if s.name.startswith("demo-")}
     before = leftovers(admin, booked, servers)
     print(f"   before: {', '.join(before)}")
     if len(before) < 5:
         fail("expected two servers, a flavor, an aggregate and a resource class")
-    alpha.asks("DELETE", f"/v2/reservations/{booked['id']}/", want=204)
+    alpha.request("DELETE", f"/v2/reservations/{booked['id']}/", want=204)
     after = leftovers(admin, booked, servers)
     print(f"   after:  {', '.join(after) or 'nothing'}")
     if after:
-        fail("something is left")
+        fail("servers or parts of the backing are left")
 
 
 def main() -> None:
     admin, alpha, beta = (Person(name) for name in ("admin", "alpha", "beta"))
     with step(f"admin registers hosts with the property {PROPERTY}={MODEL}"):
         register_hosts(admin)
-    with step("admin offers a flavor with 3 slots on hosts with that property"):
+    with step("admin offers a flavor with 3 slots, each with a GPU, on hosts with that property"):
         offer(admin)
     when = period()
     with step("alpha, a normal project's user, books 2 instances"):
@@ -214,20 +236,20 @@ def main() -> None:
         path = f"/v2/reservations/{booked['id']}/"
         url = alpha.v1.removesuffix("/v1") + path
         until("the start", lambda: alpha.cloud.session.get(url).json()["status"] == "ACTIVE")
-        alpha.asks("GET", path)
-    use(alpha, beta, nova_flavor)
+        alpha.request("GET", path)
+    use(admin, alpha, beta, nova_flavor)
     overlapping = period() | {"end": when["end"]}
-    with step("2 more are refused, there is 1 slot left"):
+    with step("2 more instances are refused, because only 1 slot is left"):
         refused = book(beta, overlapping, 2, want=400)
         if refused["code"] != "slots_exhausted":
             fail("expected the code slots_exhausted")
-    with step("1 more is taken"):
+    with step("1 more instance can be booked"):
         other = book(beta, overlapping, 1)
-    with step("alpha ends the reservation: servers, flavor, aggregate and class go with it"):
-        give_back(admin, alpha, booked)
-    with step("beta gives back what it booked"):
-        beta.asks("DELETE", f"/v2/reservations/{other['id']}/", want=204)
-    print("\nAll steps showed what they should.")
+    with step("alpha deletes the reservation, and with it servers, flavor, aggregate and class"):
+        end_reservation(admin, alpha, booked)
+    with step("beta deletes its reservation"):
+        beta.request("DELETE", f"/v2/reservations/{other['id']}/", want=204)
+    print("\nAll steps had the expected results.")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Reservable flavors inside OpenStack Blazar."""
+"""Reservable flavors for OpenStack Blazar."""

@@ -1,34 +1,41 @@
-"""Which versions of what we are built on work.
+"""The versions of Blazar and SQLAlchemy that this package works with.
 
-``tools/test matrix`` runs tests with each of Blazar's. The manager and the API import this before
-anything else of ours, so that a version that can't work is refused in so many words.
+The manager and the API import this module before any other module of this package, so that they
+stop with a clear message if a version is too old. ``tools/test matrix`` runs the tests with each
+supported version of Blazar.
 """
 
 import importlib.metadata
 
-#: The oldest version of each that works.
+#: The oldest version of each package that works.
 OLDEST = {"blazar": (16, 0), "SQLAlchemy": (2, 0)}
 
-#: Major versions of Blazar that all tests are run with; unit and database tests with older ones.
+#: Major versions of Blazar with which all tests are run. With older versions, only the unit tests
+#: and the database tests are run.
 TESTED = (18,)
 
 
 class Unsupported(ImportError):
-    """This package doesn't work with what is installed."""
+    """An installed package is too old for warre-blazar."""
 
 
 def version(package: str) -> tuple[int, int]:
-    """Major and minor version of an installed package."""
+    """The major and minor version of an installed package."""
     major, minor, *_ = importlib.metadata.version(package).split(".")
     return int(major), int(minor)
 
 
 def check() -> None:
-    """:raises Unsupported: saying what is too old, and what is needed."""
+    """Check that the installed packages are recent enough.
+
+    :raises Unsupported: a package is too old. The text names the package and the version that is
+        needed.
+    """
     for package, oldest in OLDEST.items():
         if version(package) < oldest:
-            found = importlib.metadata.version(package)
+            installed = importlib.metadata.version(package)
             needed = ".".join(map(str, oldest))
             raise Unsupported(
-                f"warre-blazar needs {package} {needed} or newer, and {package} {found} is here"
+                f"warre-blazar needs {package} {needed} or newer, but {package} {installed} is "
+                "installed"
             )

@@ -1,14 +1,20 @@
-"""What can go wrong, as data.
+"""The errors that this package raises on purpose.
 
-Every error has a stable ``code``, a text for a person that says what to do, and ``detail``, a
-JSON-able dict. Nothing here knows HTTP or RPC: the edges map codes to their own terms.
+Every error has a stable ``code`` for programs, a text for people that says what to do, and
+``detail``, a dict that can be written as JSON. Nothing here knows HTTP or RPC: ``error_statuses``
+maps codes to statuses, and ``blazar_errors`` maps errors to Blazar exceptions.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 
 class WarreError(Exception):
-    """Base of all errors this package raises on purpose."""
+    """The base class of all errors that this package raises on purpose.
+
+    :param message: the text for people.
+    :param detail: data for programs.
+    """
 
     code = "error"
 
@@ -19,7 +25,10 @@ class WarreError(Exception):
 
 
 class InvalidField(WarreError):
-    """A value that a client sent isn't what was expected; ``detail["field"]`` names it."""
+    """A client sent a value that isn't valid; ``detail["field"]`` names the field.
+
+    :param expected: a text that says what would be valid. It usually begins with "expected".
+    """
 
     code = "invalid_field"
 
@@ -28,24 +37,44 @@ class InvalidField(WarreError):
 
 
 class UncarriedText(InvalidField):
-    """A value has characters that the connection to the database has no room for."""
+    """A text contains characters that the connection to the database can't carry."""
 
     def __init__(self, field: str) -> None:
         super().__init__(
             field,
-            "expected no characters beyond U+FFFF, such as emoji, which this Blazar's connection "
-            "to its database doesn't carry; with charset=utf8mb4 it would",
+            "expected no characters beyond U+FFFF, such as emoji: Blazar's connection to its "
+            "database can't carry them unless the operator sets charset=utf8mb4 in its URL",
+        )
+
+
+class DeviceNotCountable(WarreError):
+    """A flavor's extra specs name devices that can't be counted.
+
+    :param key: the extra spec.
+    :param name: the alias or the device profile.
+    :param reason: why its devices can't be counted, and what to configure.
+    """
+
+    code = "device_not_countable"
+
+    def __init__(self, key: str, name: str, reason: str) -> None:
+        super().__init__(
+            f"extra_specs: the devices of {key} {name} can't be counted: {reason}; or set [warre] "
+            "allow_uncounted_devices to offer the flavor all the same",
+            field="extra_specs",
+            key=key,
+            name=name,
         )
 
 
 class InvalidPeriod(WarreError):
-    """Start and end don't make a bookable period."""
+    """No booking or maintenance window can have this start and end."""
 
     code = "invalid_period"
 
 
 class FlavorNotFound(WarreError):
-    """No such flavor, or none that the caller may see."""
+    """The flavor doesn't exist, or the caller may not see it."""
 
     code = "flavor_not_found"
 
@@ -53,17 +82,42 @@ class FlavorNotFound(WarreError):
         super().__init__(message, flavor=ref)
 
 
-class FlavorExists(WarreError):
-    """Flavor names are unique among the flavors that aren't deleted."""
+class FlavorAmbiguous(WarreError):
+    """A request names a flavor by a name that several flavors have.
 
-    code = "flavor_exists"
+    ``detail["flavors"]`` has id, sizes, category and zone of each of these flavors that the caller
+    may see.
+    """
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"A flavor named {name!r} already exists; choose another name", name=name)
+    code = "flavor_ambiguous"
+
+    def __init__(self, name: str, flavors: Sequence[dict[str, Any]]) -> None:
+        ids = ", ".join(each["id"] for each in flavors)
+        super().__init__(
+            f"{len(flavors)} flavors are named {name!r}; give the id of one: {ids}",
+            flavor=name,
+            flavors=list(flavors),
+        )
+
+
+class FlavorNotAccessible(WarreError):
+    """The flavor is private, and the project has no access to it.
+
+    For the project, the flavor looks as if it didn't exist. Only on Warre's path does the answer
+    differ from the answer for an unknown flavor.
+    """
+
+    code = "flavor_not_accessible"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__("Flavor does not exist", flavor=ref)
 
 
 class FlavorInUse(WarreError):
-    """A flavor with reservations that aren't complete can't be deleted."""
+    """The flavor can't be deleted, because it has reservations that aren't complete.
+
+    :param reservations: the number of these reservations.
+    """
 
     code = "flavor_in_use"
 
@@ -72,7 +126,13 @@ class FlavorInUse(WarreError):
 
 
 class FlavorNotBookable(WarreError):
-    """The flavor's own terms refuse the booking: inactive, not accessible, outside its period."""
+    """The flavor's terms refuse the booking.
+
+    The flavor is inactive, the project has no access to it, or the booking is too long or outside
+    of the flavor's own start and end.
+
+    :param code: the code of the term that refuses the booking, such as ``flavor_inactive``.
+    """
 
     def __init__(self, code: str, message: str, **detail: Any) -> None:
         super().__init__(message, **detail)
@@ -80,7 +140,12 @@ class FlavorNotBookable(WarreError):
 
 
 class SlotsExhausted(WarreError):
-    """Fewer slots are free during the asked period than were asked for."""
+    """A booking asks for more slots than are free during all of its time.
+
+    :param asked: the number of instances of the booking.
+    :param free: the number of slots that are free during all of the booking's time.
+    :param slots: the number of slots of the flavor.
+    """
 
     code = "slots_exhausted"
 
@@ -94,7 +159,12 @@ class SlotsExhausted(WarreError):
 
 
 class HostsExhausted(WarreError):
-    """The matching hosts have no room for the booking during the asked period."""
+    """The hosts that match the flavor have no room for the booking.
+
+    :param asked: the number of instances of the booking.
+    :param free: the number of instances for which there is room during all of the booking's time.
+    :param matching: the number of hosts that match the flavor.
+    """
 
     code = "hosts_exhausted"
 
@@ -109,8 +179,33 @@ class HostsExhausted(WarreError):
         )
 
 
+class NoHostMatches(WarreError):
+    """No host in Blazar could hold an instance of the flavor, even if nothing else were booked.
+
+    :param asked: the number of instances of the booking.
+    :param matching: the number of hosts that match the flavor. Each of them is too small.
+    """
+
+    code = "no_host_matches"
+
+    def __init__(self, asked: int, matching: int) -> None:
+        why = "none has the properties, the zone and the traits that the flavor asks for"
+        if matching:
+            hosts = "1 host has" if matching == 1 else f"{matching} hosts have"
+            why = (
+                f"{hosts} the properties, the zone and the traits that the flavor asks for, but "
+                "too little room for one instance"
+            )
+        super().__init__(
+            f"No host matches this flavor: {why}; book another flavor, or ask the operator",
+            asked=asked,
+            free=0,
+            matching=matching,
+        )
+
+
 class TryAgain(WarreError):
-    """Others booked the same things at the same moment, time after time."""
+    """At each attempt, other requests booked the same slots, hosts or quota at the same time."""
 
     code = "try_again"
 
@@ -119,7 +214,7 @@ class TryAgain(WarreError):
 
 
 class ReservationNotFound(WarreError):
-    """No such reservation, or none that the caller may see."""
+    """The reservation doesn't exist, or the caller may not see it."""
 
     code = "reservation_not_found"
 
@@ -128,19 +223,23 @@ class ReservationNotFound(WarreError):
 
 
 class LeaseShared(WarreError):
-    """The reservation's lease holds others, which would be moved or deleted with it."""
+    """The reservation's lease holds other reservations, which would be changed or deleted too.
+
+    :param changing: a value that can't be changed if the lease has several reservations, not even
+        by a change of the lease. Empty if the user can change or delete the lease instead.
+    """
 
     code = "lease_shared"
 
-    def __init__(self, lease_id: str) -> None:
-        super().__init__(
-            f"Lease {lease_id} holds other reservations too; change or delete the lease instead",
-            lease=lease_id,
-        )
+    def __init__(self, lease_id: str, changing: str = "") -> None:
+        advice = "change or delete the lease instead"
+        if changing:
+            advice = f"{changing} can only be changed in a lease of one reservation"
+        super().__init__(f"Lease {lease_id} holds other reservations too; {advice}", lease=lease_id)
 
 
 class FixedValue(WarreError):
-    """A value of a reservation that can't be changed once it is booked."""
+    """The value can't be changed once the reservation is booked."""
 
     code = "fixed_value"
 
@@ -149,22 +248,27 @@ class FixedValue(WarreError):
 
 
 class InvalidState(WarreError):
-    """What was asked for can't be done in the reservation's present state."""
+    """The request can't be fulfilled in the present state of the reservation or lease."""
 
     code = "invalid_state"
 
 
 class Forbidden(WarreError):
-    """A policy doesn't allow it."""
+    """A policy doesn't allow the caller's request.
+
+    :param action: the policy rule.
+    :param message: a text for the user in addition to the rule, for instance about what is allowed.
+    """
 
     code = "forbidden"
 
-    def __init__(self, action: str) -> None:
-        super().__init__(f"Policy doesn't allow {action} to be performed", action=action)
+    def __init__(self, action: str, message: str = "") -> None:
+        refusal = f"Policy doesn't allow {action} to be performed"
+        super().__init__(f"{message} ({refusal})" if message else refusal, action=action)
 
 
 class ServiceUnavailable(WarreError):
-    """Nova, Placement, Keystone or the manager doesn't answer."""
+    """Nova, Placement, Keystone, the database or the manager doesn't answer."""
 
     code = "service_unavailable"
 
@@ -172,21 +276,29 @@ class ServiceUnavailable(WarreError):
         super().__init__(f"{service} is not available ({reason}); try again later", service=service)
 
 
+class ServiceTimedOut(ServiceUnavailable):
+    """Nova, Placement or Keystone took too long, and may still fulfill the request."""
+
+
 class NoAnswer(WarreError):
-    """The manager took too long: what was asked for may or may not be done yet."""
+    """The manager took too long, and may or may not have fulfilled the request.
+
+    :param what_to_see: a clause about what the user should check, such as "reservation 7 has
+        changed".
+    """
 
     code = "no_answer"
 
     def __init__(self, lease_name: str, what_to_see: str) -> None:
         super().__init__(
-            "The reservation manager didn't answer in time; before you try again, see whether "
+            "The reservation manager didn't answer in time; before you try again, check whether "
             f"{what_to_see}",
             lease_name=lease_name,
         )
 
 
 class ServiceRefused(WarreError):
-    """Nova, Placement or Keystone answered, but refused."""
+    """Nova, Placement or Keystone refused a request."""
 
     code = "service_refused"
 
@@ -195,7 +307,7 @@ class ServiceRefused(WarreError):
 
 
 class Refused(WarreError):
-    """Refused elsewhere, by a manager or by Pecan: code and text as they came."""
+    """A refusal that has no class of its own, such as one from the manager or from Pecan."""
 
     def __init__(self, code: str, message: str, **detail: Any) -> None:
         super().__init__(message, **detail)
@@ -203,7 +315,7 @@ class Refused(WarreError):
 
 
 class WindowNotFound(WarreError):
-    """No such maintenance window."""
+    """The maintenance window doesn't exist, or the caller may not change it."""
 
     code = "window_not_found"
 
@@ -212,18 +324,28 @@ class WindowNotFound(WarreError):
 
 
 class WindowConflict(WarreError):
-    """A flavor of the window is booked at that time."""
+    """Flavors of a maintenance window are booked during the window.
+
+    :param flavor_id: the id of one of the booked flavors.
+    :param reservations: documents of the first few reservations during the window.
+    :param total: the number of all reservations during the window.
+    """
 
     code = "window_conflict"
 
-    def __init__(self, flavor_id: str) -> None:
+    def __init__(
+        self, flavor_id: str, reservations: Sequence[dict[str, Any]] = (), total: int = 0
+    ) -> None:
         super().__init__(
-            "Maintenance window conflicts with existing reservations", flavor=flavor_id
+            "Maintenance window conflicts with existing reservations",
+            flavor=flavor_id,
+            reservations=list(reservations),
+            total=total,
         )
 
 
 class AccessExists(WarreError):
-    """The project may book the flavor already."""
+    """The project already has access to the flavor."""
 
     code = "access_exists"
 
@@ -232,7 +354,7 @@ class AccessExists(WarreError):
 
 
 class AccessNotFound(WarreError):
-    """No such right of a project to a flavor."""
+    """The access of a project to a flavor doesn't exist, or the caller may not see it."""
 
     code = "access_not_found"
 
@@ -241,7 +363,7 @@ class AccessNotFound(WarreError):
 
 
 class InMaintenance(WarreError):
-    """A maintenance window closes the flavor at that time."""
+    """A maintenance window closes the flavor during the booking."""
 
     code = "maintenance"
 
@@ -250,35 +372,39 @@ class InMaintenance(WarreError):
 
 
 class OwnerGone(WarreError):
-    """Who booked is gone, and Keystone doesn't let the caller take their place."""
+    """The user who booked is gone, and Keystone doesn't let the caller make a new trust instead."""
 
     code = "owner_gone"
 
     def __init__(self) -> None:
         super().__init__(
             "The user who booked this is disabled, deleted or no longer in the project, and you "
-            "can't take their place, since Keystone gives you no role in the project: let a member "
-            "of the project change it, or delete it"
+            "can't take that user's place, because you have no role in the project: delete it, or "
+            "ask a member of the project to change it"
         )
 
 
 class QuotaExceeded(WarreError):
-    """A booking or an extension would take a project over its quota.
+    """A booking or an extension would make a project exceed its quota.
 
-    ``detail["exceeded"]`` has ``resource``, ``limit``, ``used`` and ``asked`` of each.
+    :param exceeded: a dict for each limit that would be exceeded, with ``resource``, ``limit``, and
+        the amounts ``used`` and ``asked``.
     """
 
     code = "quota_exceeded"
 
     def __init__(self, exceeded: list[dict[str, Any]]) -> None:
-        each = "; ".join(
+        amounts = "; ".join(
             "{resource}: {asked} asked, {used} of {limit} used".format(**e) for e in exceeded
         )
-        super().__init__(f"Quota exceeded for {each}", exceeded=exceeded)
+        super().__init__(f"Quota exceeded for {amounts}", exceeded=exceeded)
 
 
 class LimitsNotRegistered(WarreError):
-    """The operator hasn't registered the limits in Keystone."""
+    """The operator hasn't registered the limits in Keystone.
+
+    :param resources: the names of the resources that have no limit.
+    """
 
     code = "limits_not_registered"
 
@@ -287,3 +413,16 @@ class LimitsNotRegistered(WarreError):
             f"The operator has not registered limits for {resources} in Keystone",
             resources=resources,
         )
+
+
+class Misconfigured(WarreError):
+    """The request depends on a configuration option whose value can't be used.
+
+    :param option: the option, with its group.
+    :param reason: what is wrong with its value.
+    """
+
+    code = "misconfigured"
+
+    def __init__(self, option: str, reason: str) -> None:
+        super().__init__(f"{option} is set to a value that can't be used: {reason}", option=option)

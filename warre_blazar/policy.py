@@ -1,4 +1,4 @@
-"""Asking Blazar's policy file."""
+"""Enforcement of policies, from Blazar's policy file."""
 
 import functools
 from collections.abc import Mapping
@@ -21,13 +21,21 @@ def _enforcer() -> policy.Enforcer:
 
 
 def allows(context: BlazarContext, rule: str, target: Mapping[str, Any] | None = None) -> bool:
-    """Whether the caller may; without a target, on things of the caller's own project."""
+    """Whether a policy rule allows the caller to act on a target.
+
+    :param context: Blazar's context of the request.
+    :param target: the project and the user that own the resource. Default: the project and the user
+        of the caller.
+    """
     if target is None:
         target = {"project_id": context.project_id, "user_id": context.user_id}
     return bool(_enforcer().authorize(rule, dict(target), context.to_policy_values()))
 
 
-def authorise(context: BlazarContext, rule: str, target: Mapping[str, Any] | None = None) -> None:
-    """:raises Forbidden: when the caller may not."""
+def authorize(context: BlazarContext, rule: str, target: Mapping[str, Any] | None = None) -> None:
+    """Require that a policy rule allows the caller to act on a target, as in ``allows``.
+
+    :raises Forbidden: the rule doesn't allow it.
+    """
     if not allows(context, rule, target):
         raise exceptions.Forbidden(rule)

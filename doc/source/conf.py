@@ -9,6 +9,8 @@ project = "warre-blazar"
 copyright = "warre-blazar developers"
 extensions = [
     "cliff.sphinxext",
+    "fault_matrix",
+    "measured",
     "oslo_config.sphinxext",
     "oslo_policy.sphinxext",
     "state_tables",

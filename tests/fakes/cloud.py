@@ -1,6 +1,7 @@
-"""A cloud in this process: as much of Keystone, Nova and Placement as our clients use.
+"""A fake cloud in this process, with the parts of the services that clients use.
 
-Real clients talk to it over HTTP. Tests look into its dicts, and let its services fail.
+The package's real clients talk to it over HTTP. Tests inspect its dicts, and make its services
+fail.
 """
 
 from collections.abc import Callable
@@ -9,22 +10,28 @@ from typing import Any, Self
 import oslo_limit.limit  # noqa: F401 - registers its options
 from keystoneauth1 import loading
 
+from tests.fakes.cyborg import Cyborg
 from tests.fakes.keystone import Keystone
 from tests.fakes.nova import Nova
 from tests.fakes.placement import Placement
+from warre_blazar.clients import kept
 
-#: Options of [oslo_limit] that are registered only when oslo.limit logs in.
+#: The options of [oslo_limit] that are registered only when oslo.limit logs in.
 LOGIN_OPTIONS = loading.get_auth_plugin_conf_options("password")
 
 
 class Cloud:
-    """The three services, each on a port of its own."""
+    """Keystone, Nova, Placement and Cyborg, each on a port of its own.
+
+    Cyborg isn't in the catalog until a test calls ``install_cyborg``.
+    """
 
     def __init__(self) -> None:
         self.keystone = Keystone()
         self.nova = Nova(self.keystone)
         self.placement = Placement(self.keystone)
-        self.services = (self.keystone, self.nova, self.placement)
+        self.cyborg = Cyborg(self.keystone)
+        self.services = (self.keystone, self.nova, self.placement, self.cyborg)
         self.keystone.endpoints = {
             "identity": self.keystone.url + "/v3",
             "compute": self.nova.url + "/v2.1",
@@ -40,13 +47,16 @@ class Cloud:
             service.stop()
 
     def configure(self, set_option: Callable[..., Any]) -> None:
-        """Lead our clients here, by ``set_option(name, value, group=None)``."""
+        """Configure the package's clients to use this cloud.
+
+        :param set_option: called as ``set_option(name, value, group)`` for each option.
+        """
         for name, value in {**self.options(), **self.limit_options()}.items():
             group, _, option = name.rpartition(".")
             set_option(option, value, group or None)
 
     def options(self) -> dict[str, str]:
-        """Blazar's options that name this cloud, by ``group.name``."""
+        """The values of Blazar's options for this cloud, by ``group.name``."""
         return {
             "os_auth_host": "127.0.0.1",
             "os_auth_port": str(self.keystone.port),
@@ -57,21 +67,33 @@ class Cloud:
         }
 
     def limit_options(self) -> dict[str, str]:
-        """The options of oslo.limit, by ``group.name``."""
+        """The values of oslo.limit's options for this cloud, by ``group.name``."""
         return {f"oslo_limit.{k}": v for k, v in self.keystone.limit_options().items()}
 
+    def install_cyborg(self, **profiles: Any) -> None:
+        """Put Cyborg into the catalog, with these device profiles: groups by name."""
+        self.cyborg.profiles = dict(profiles)
+        self.keystone.endpoints["accelerator"] = self.cyborg.url
+        kept.forget()
+
+    def remove_cyborg(self) -> None:
+        """Take Cyborg out of the catalog again."""
+        self.cyborg.body = None
+        if self.keystone.endpoints.pop("accelerator", None):
+            kept.forget()
+
     def add_host(self, name: str) -> None:
-        """A compute, as Blazar knows it: with Blazar's own provider below Placement's."""
+        """Add a compute host, with Blazar's provider below the host's own in Placement."""
         self.nova.hosts.add(name)
         parent = self.placement.add_provider(name)
         self.placement.add_provider(f"blazar_{name}", parent)
 
     def is_clean(self) -> bool:
-        """Whether nothing of any reservation is left."""
+        """Whether no reservation has anything in Nova or Placement."""
         return not self.leftovers()
 
     def leftovers(self) -> dict[str, Any]:
-        """What is there of reservations, by kind; empty kinds left out."""
+        """What Nova and Placement hold for reservations, by kind. Empty kinds are left out."""
         kinds = {
             "flavors": list(self.nova.flavors),
             "aggregates": [a["name"] for a in self.nova.aggregates.values()],
@@ -79,10 +101,10 @@ class Cloud:
             "classes": sorted(self.placement.classes),
             "inventories": self.placement.offered(),
         }
-        return {kind: found for kind, found in kinds.items() if found}
+        return {kind: things for kind, things in kinds.items() if things}
 
     def mend(self) -> None:
-        """Everything works again, and counting starts at zero."""
+        """Let all services work again, and reset the records of requests and logins."""
         for service in self.services:
             service.start()
             service.mend()

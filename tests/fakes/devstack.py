@@ -1,4 +1,7 @@
-"""A devstack that runs our plugin: real files and bash, stand-ins for devstack's own functions."""
+"""A fake devstack that runs this package's plugin with real files, in a real bash.
+
+Devstack's own functions are replaced by those in ``devstack.sh``.
+"""
 
 import contextlib
 import os
@@ -10,7 +13,7 @@ from collections.abc import Iterator
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 FUNCTIONS = pathlib.Path(__file__).with_name("devstack.sh")
 
-#: blazar.conf as Blazar's plugin writes it, in what matters here.
+#: The parts of the blazar.conf that Blazar's devstack plugin writes which matter here.
 BLAZAR_CONF = """\
 [DEFAULT]
 host = 127.0.0.1
@@ -40,13 +43,13 @@ PHASES = {
     "unstack": ["unstack"],
     "clean": ["clean"],
 }
-#: Where nothing answers: what clean.sh finds of Keystone and the database.
+#: Addresses at which nothing answers: clean.sh runs after Keystone and the database have ended.
 _NO_DATABASE = "mysql+pymysql://nobody@127.0.0.1:1/blazar"
 _NO_KEYSTONE = {"OS_CLIENT_CONFIG_FILE": os.devnull, "FAKE_KEYSTONE": os.devnull}
 
 
 class Devstack:
-    """One in a directory, where ``bin`` has the programs of Blazar's environment."""
+    """A devstack in a directory. Its ``bin`` has the programs of Blazar's virtual environment."""
 
     def __init__(
         self, directory: pathlib.Path, blazar_conf: str = BLAZAR_CONF, **variables: str
@@ -59,7 +62,7 @@ class Devstack:
         self.venv = directory / "data" / "venv"
         for path in (self.bin, self.venv):
             path.mkdir(parents=True)
-        #: Whether ``local.conf`` enables our plugin before Blazar's.
+        #: Whether ``local.conf`` enables this package's plugin before Blazar's.
         self.ours_first = False
         self.variables = {
             "DEST": str(directory),
@@ -83,15 +86,16 @@ class Devstack:
         }
 
     def program(self, name: str, status: int = 0) -> None:
-        """A program that only writes down how it was called."""
+        """Make a program that only records how it was called."""
         path = self.bin / name
         path.write_text(f'#!/bin/sh\necho "{name} $*" >>"{self._calls}"\nexit {status}\n')
         path.chmod(0o755)
 
     def run(self, script: str) -> subprocess.CompletedProcess[str]:
-        """What ``stack``, ``unstack`` or ``clean`` does with plugins.
+        """Run the plugins' phases of ``stack``, ``unstack`` or ``clean``.
 
-        ``clean.sh`` runs ``unstack.sh --all`` first, which ends Keystone and the database.
+        As in devstack, ``clean.sh`` runs ``unstack.sh --all`` first, which ends Keystone and the
+        database.
         """
         if script != "clean":
             return self._run(script, {})
@@ -123,7 +127,7 @@ class Devstack:
 
     @contextlib.contextmanager
     def _without_database(self) -> Iterator[None]:
-        """blazar.conf names a database that doesn't answer, if there is a blazar.conf."""
+        """Let blazar.conf, if it exists, name a database that doesn't answer."""
         if not self.conf.exists():
             yield
             return
@@ -133,7 +137,7 @@ class Devstack:
         self.conf.write_text(usual)
 
     def calls(self) -> list[str]:
-        """What was called since this was last asked."""
-        found = self._calls.read_text().splitlines() if self._calls.exists() else []
+        """The calls that were recorded since this method was last called."""
+        calls = self._calls.read_text().splitlines() if self._calls.exists() else []
         self._calls.unlink(missing_ok=True)
-        return found
+        return calls

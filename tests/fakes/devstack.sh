@@ -1,13 +1,13 @@
-# What the plugin uses of devstack, and of Blazar's plugin, after what these do in a real devstack.
-# Processes and pip are only written down, in $CALLS.
+# Fakes of the functions of devstack that the plugin uses, and of Blazar's plugin. They do what the
+# real ones do, but processes and pip are only recorded, in $CALLS.
 # shellcheck shell=bash disable=SC2154
 
 function _call {
     echo "$*" >>"$CALLS"
 }
 
-# How each script begins: stack.sh ends at the first failure and has removed the credentials that it
-# was given; unstack.sh and clean.sh do neither.
+# The beginning of each script. stack.sh ends at the first failure, and removes the credentials from
+# its environment; unstack.sh and clean.sh do neither.
 # begin_script stack|unstack|clean
 function begin_script {
     if [[ "$1" == stack ]]; then
@@ -18,7 +18,7 @@ function begin_script {
     fi
 }
 
-# A developer's credentials for a project, of which the client reads each beside what --os-cloud
+# A developer's credentials for a project. The client reads them beside the cloud that --os-cloud
 # names.
 function openrc {
     export OS_AUTH_TYPE=password OS_AUTH_URL=$KEYSTONE_SERVICE_URI
@@ -66,7 +66,7 @@ function inidelete {
     printf '%s\n' "$kept" >"$1"
 }
 
-# iniset file section option value: the section is added when it isn't there.
+# iniset file section option value: adds the section if it doesn't exist.
 function iniset {
     local file=$1 section=$2 option=$3 text
     shift 3
@@ -94,7 +94,7 @@ function get_or_create_service {
             --description "$3" -f value -c id
 }
 
-# get_or_create_endpoint service region publicurl: prints the id of the public one.
+# get_or_create_endpoint service region publicurl: prints the id of the public endpoint.
 function get_or_create_endpoint {
     local found
     found=$(openstack --os-cloud devstack-system-admin endpoint list --service "$1" \
@@ -114,7 +114,7 @@ function setup_develop {
     _call setup_develop "$@"
 }
 
-# pip_uninstall name: with the pip of $PIP_VIRTUAL_ENV where that is a directory, else the system's.
+# pip_uninstall name: uses the pip of $PIP_VIRTUAL_ENV if that is a directory, else the system's pip.
 function pip_uninstall {
     if [[ -n "$PIP_VIRTUAL_ENV" && -d "$PIP_VIRTUAL_ENV" ]]; then
         _call "$PIP_VIRTUAL_ENV/bin/pip" uninstall -y "$1"
@@ -133,7 +133,7 @@ function stop_process {
     _call stop "$1"
 }
 
-# write_uwsgi_config file application: a module with its application, or a script's path.
+# write_uwsgi_config file application: the application is a module and its name, or a script's path.
 function write_uwsgi_config {
     rm -f "$1"
     if [[ "$2" == *:* ]]; then
@@ -144,8 +144,8 @@ function write_uwsgi_config {
     iniset "$1" uwsgi processes 2
 }
 
-# blazar_plugin phase: what Blazar's own plugin does in one of devstack's phases. A copy of the file
-# that it removes is kept where $KEEP_UWSGI_CONF says.
+# blazar_plugin phase: does what Blazar's own plugin does in one of devstack's phases. If
+# $KEEP_UWSGI_CONF is set, it is the path of a copy of the file that the plugin removes.
 function blazar_plugin {
     case "$*" in
     "stack post-config")

@@ -1,4 +1,4 @@
-"""What our clients use of Keystone: password logins with a catalogue."""
+"""A fake Keystone: password logins with a catalog, limits, and trusts."""
 
 import datetime
 import uuid
@@ -11,7 +11,7 @@ _ENDPOINT = "endpoint-blazar"
 
 
 class Keystone(Service):
-    """Tokens for one service user, and limits."""
+    """A Keystone with one user, which is Blazar's service user."""
 
     routes: tuple[tuple[str, str, str], ...] = (
         ("POST", "/v3/auth/tokens", "log_in"),
@@ -22,6 +22,9 @@ class Keystone(Service):
         ("GET", "/v3/registered_limits", "list_registered_limits"),
         ("POST", "/v3/registered_limits", "create_registered_limits"),
         ("PATCH", "/v3/registered_limits/([^/]+)", "update_registered_limit"),
+        ("GET", "/v3/OS-TRUST/trusts", "list_trusts"),
+        ("GET", "/v3/OS-TRUST/trusts/([^/]+)", "show_trust"),
+        ("DELETE", "/v3/OS-TRUST/trusts/([^/]+)", "delete_trust"),
     )
 
     def __init__(self) -> None:
@@ -34,13 +37,18 @@ class Keystone(Service):
         self.endpoints: dict[str, str] = {}
 
     def forget(self) -> None:
-        """The limits as they were."""
-        #: Defaults by resource name; and by (project id, name).
+        """Reset limits and trusts."""
+        #: Registered limits by resource name.
         self.registered = dict(LIMITS)
+        #: Projects' own limits, by project id and resource name.
         self.limits: dict[tuple[str, str], int] = {}
+        #: Trusts by id, as they were requested. Tests of the tables use "trust" for all leases.
+        self.trusts: dict[str, dict[str, Any]] = {"trust": {}}
+        #: The ids of trusts that the list leaves out, as [DEFAULT] list_limit may truncate it.
+        self.unlisted: set[str] = set()
 
     def login(self) -> dict[str, str]:
-        """Options of keystoneauth by which the service user logs in."""
+        """The options of keystoneauth with which the service user logs in."""
         return {
             "auth_type": "password",
             "auth_url": f"{self.url}/v3",
@@ -103,7 +111,7 @@ class Keystone(Service):
         }
 
     def forget_tokens(self) -> None:
-        """Let every token be refused from now on, as after a rotation of keys."""
+        """Refuse all tokens that were issued, as after a rotation of keys."""
         with self.lock:
             self.tokens.clear()
 
@@ -139,14 +147,30 @@ class Keystone(Service):
         }
 
     def create_registered_limits(self, request: Request) -> Answer:
-        asked = request.body["registered_limits"]
-        self.registered |= {each["resource_name"]: each["default_limit"] for each in asked}
-        shown = [self._registered(each["resource_name"]) for each in asked]
+        requested = request.body["registered_limits"]
+        self.registered |= {limit["resource_name"]: limit["default_limit"] for limit in requested}
+        shown = [self._registered(limit["resource_name"]) for limit in requested]
         return Answer(201, {"registered_limits": shown})
 
     def update_registered_limit(self, request: Request, name: str) -> Answer:
         self.registered[name] = request.body["registered_limit"]["default_limit"]
         return Answer(200, {"registered_limit": self._registered(name)})
+
+    def list_trusts(self, request: Request) -> Answer:
+        if request.query.get("trustee_user_id") != "user-blazar":
+            raise Refusal(403, "You are not authorized to list these trusts")
+        shown = [{**self.trusts[i], "id": i} for i in self.trusts if i not in self.unlisted]
+        return Answer(200, {"trusts": shown})
+
+    def show_trust(self, request: Request, trust_id: str) -> Answer:
+        if trust_id not in self.trusts:
+            raise Refusal(404, "Could not find trust")
+        return Answer(200, {"trust": {**self.trusts[trust_id], "id": trust_id}})
+
+    def delete_trust(self, request: Request, trust_id: str) -> Answer:
+        if self.trusts.pop(trust_id, None) is None:
+            raise Refusal(404, "Could not find trust")
+        return Answer(204)
 
     def list_limits(self, request: Request) -> Answer:
         shown = [
@@ -166,7 +190,7 @@ class Keystone(Service):
 
 
 class Guarded(Service):
-    """A service that asks for a token of ``keystone``."""
+    """A service that requires a token of ``keystone``."""
 
     def __init__(self, keystone: Keystone) -> None:
         super().__init__()

@@ -1,18 +1,22 @@
-"""What our clients use of Nova's API 2.1: flavors, aggregates, servers."""
+"""A fake Nova: flavors, aggregates, servers and server groups of its API 2.1."""
 
 import itertools
 import uuid
 from typing import Any
+
+from oslo_utils import timeutils
 
 from tests.fakes.keystone import Guarded, Keystone
 from tests.fakes.service import Answer, Refusal, Request
 
 
 class Nova(Guarded):
-    """Flavors, aggregates and servers, each a dict by id."""
+    """A Nova whose flavors, aggregates and servers are dicts by id."""
 
     routes = (
         ("POST", "/v2.1/flavors", "create_flavor"),
+        ("GET", "/v2.1/flavors/detail", "list_flavors"),
+        ("GET", "/v2.1/flavors/([^/]+)/os-flavor-access", "list_access"),
         ("GET", "/v2.1/flavors/([^/]+)", "show_flavor"),
         ("DELETE", "/v2.1/flavors/([^/]+)", "delete_flavor"),
         ("POST", "/v2.1/flavors/([^/]+)/os-extra_specs", "set_extra_specs"),
@@ -22,9 +26,11 @@ class Nova(Guarded):
         ("GET", "/v2.1/os-aggregates/([0-9]+)", "show_aggregate"),
         ("DELETE", "/v2.1/os-aggregates/([0-9]+)", "delete_aggregate"),
         ("POST", "/v2.1/os-aggregates/([0-9]+)/action", "act_on_aggregate"),
+        ("GET", "/v2.1/os-services", "list_services"),
         ("GET", "/v2.1/servers(?:/detail)?", "list_servers"),
         ("DELETE", "/v2.1/servers/([^/]+)", "delete_server"),
         ("POST", "/v2.1/servers/([^/]+)/action", "act_on_server"),
+        ("GET", "/v2.1/servers/([^/]+)/os-instance-actions", "list_actions"),
         ("GET", "/v2.1/flavors/([^/]+)/os-extra_specs", "show_extra_specs"),
         ("POST", "/v2.1/os-server-groups", "create_server_group"),
         ("DELETE", "/v2.1/os-server-groups/([^/]+)", "delete_server_group"),
@@ -32,26 +38,35 @@ class Nova(Guarded):
 
     def __init__(self, keystone: Keystone) -> None:
         super().__init__(keystone)
-        #: As created, with "extra_specs" and "access" (project ids).
+        #: Flavors as they were created, with "extra_specs", "access" (project ids) and "number".
         self.flavors: dict[str, dict[str, Any]] = {}
-        #: name, hosts, metadata.
+        #: Aggregates with "name", "hosts" and "metadata".
         self.aggregates: dict[int, dict[str, Any]] = {}
-        #: flavor, project_id.
-        self.servers: dict[str, dict[str, str]] = {}
-        #: Policies by id.
+        #: Servers with "flavor", "number", "flavor_name" and "project_id".
+        self.servers: dict[str, dict[str, Any]] = {}
+        #: Server groups as they were created, by id.
         self.server_groups: dict[str, Any] = {}
-        #: Names of compute services.
+        #: The host names of compute services.
         self.hosts: set[str] = set()
-        #: Whether servers stay though they were asked to go.
+        #: The zones of hosts that aren't in the default zone, "nova".
+        self.zones: dict[str, str] = {}
+        #: Whether servers stay after their deletion was requested.
         self.servers_stay = False
+        #: Whether deletions fail in a way that leaves their servers in the state "deleting".
+        self.deletions_fail = False
         self._ids = itertools.count(1)
 
     def boot(self, flavor_id: str, project_id: str) -> str:
-        """A server, as a user would boot it, and its id."""
+        """Boot a server as a user of the project would, and return its id."""
         if project_id not in self.flavors[flavor_id]["access"]:
             raise AssertionError(f"Nova lets {project_id} see no flavor {flavor_id}")
         server_id = str(uuid.uuid4())
-        self.servers[server_id] = {"flavor": flavor_id, "project_id": project_id}
+        self.servers[server_id] = {
+            "flavor": flavor_id,
+            "number": self.flavors[flavor_id].get("number"),
+            "flavor_name": self.flavors[flavor_id]["name"],
+            "project_id": project_id,
+        }
         return server_id
 
     def _flavor(self, flavor_id: str) -> dict[str, Any]:
@@ -60,12 +75,16 @@ class Nova(Guarded):
         return self.flavors[flavor_id]
 
     def create_flavor(self, request: Request) -> Answer:
-        asked = request.body["flavor"]
+        flavor = request.body["flavor"]
+        flavor_id = flavor["id"]
         taken = {f["name"] for f in self.flavors.values()} | set(self.flavors)
-        if {asked["id"], asked["name"]} & taken:
-            raise Refusal(409, f"Flavor with ID {asked['id']} already exists.")
-        self.flavors[asked["id"]] = {**asked, "extra_specs": {}, "access": set()}
-        return self._shown(asked["id"])
+        if {flavor_id, flavor["name"]} & taken:
+            raise Refusal(409, f"Flavor with ID {flavor_id} already exists.")
+        # Nova finds a flavor's servers by a number that it gives the flavor. If the flavor is
+        # deleted and made again with the same id, its number is a different one.
+        number = next(self._ids)
+        self.flavors[flavor_id] = {**flavor, "extra_specs": {}, "access": set(), "number": number}
+        return self._shown(flavor_id)
 
     def show_flavor(self, request: Request, flavor_id: str) -> Answer:
         self._flavor(flavor_id)
@@ -73,8 +92,26 @@ class Nova(Guarded):
 
     def _shown(self, flavor_id: str) -> Answer:
         known = self.flavors[flavor_id]
-        shown = {k: v for k, v in known.items() if k not in ("extra_specs", "access")}
+        shown = {k: v for k, v in known.items() if k not in ("extra_specs", "access", "number")}
         return Answer(200, {"flavor": {**shown, "links": []}})
+
+    def list_flavors(self, request: Request) -> Answer:
+        """List flavors with extra specs, as from microversion 2.61 on, after the ``marker``."""
+        ids = list(self.flavors)
+        marker = request.query.get("marker")
+        first = ids.index(marker) + 1 if marker else 0
+        page = ids[first : first + int(request.query.get("limit", 1000))]
+        shown = []
+        for flavor_id in page:
+            known = self.flavors[flavor_id]
+            entry = {k: v for k, v in known.items() if k not in ("access", "number")}
+            shown.append({**entry, "links": []})
+        return Answer(200, {"flavors": shown})
+
+    def list_access(self, request: Request, flavor_id: str) -> Answer:
+        access = sorted(self._flavor(flavor_id)["access"])
+        shown = [{"flavor_id": flavor_id, "tenant_id": project_id} for project_id in access]
+        return Answer(200, {"flavor_access": shown})
 
     def delete_flavor(self, request: Request, flavor_id: str) -> Answer:
         self._flavor(flavor_id)
@@ -161,17 +198,45 @@ class Nova(Guarded):
             raise Refusal(404, "The host is not in the aggregate")
         aggregate["hosts"].remove(values["host"])
 
+    def list_services(self, request: Request) -> Answer:
+        if request.query.get("binary") != "nova-compute":
+            raise Refusal(400, "the fake lists compute services only")
+        shown = [
+            {
+                "id": number,
+                "binary": "nova-compute",
+                "host": host,
+                "zone": self.zones.get(host, "nova"),
+                "status": "enabled",
+                "state": "up",
+            }
+            for number, host in enumerate(sorted(self.hosts))
+        ]
+        return Answer(200, {"services": shown})
+
     def list_servers(self, request: Request) -> Answer:
         flavor_id = request.query.get("flavor")
         if "all_tenants" not in request.query:
             raise Refusal(400, "the fake lists the servers of all projects only")
-        found = [
-            {"id": i, "name": i, "links": []}
+        # Nova finds no servers of a flavor that was deleted.
+        if flavor_id is not None and flavor_id not in self.flavors:
+            return Answer(200, {"servers": []})
+        servers = [
+            {
+                "id": i,
+                "name": i,
+                "links": [],
+                "status": "ACTIVE",
+                "flavor": {"original_name": server.get("flavor_name", "")},
+            }
             for i, server in self.servers.items()
-            # It knows no server's host.
-            if flavor_id in (None, server["flavor"]) and "host" not in request.query
+            # The fake doesn't know on which host a server is.
+            if flavor_id in (None, server["flavor"])
+            and (flavor_id is None or server.get("number") == self.flavors[flavor_id].get("number"))
+            and "host" not in request.query
+            and "marker" not in request.query
         ]
-        return Answer(200, {"servers": found})
+        return Answer(200, {"servers": servers})
 
     def delete_server(self, request: Request, server_id: str) -> Answer:
         if server_id not in self.servers:
@@ -180,10 +245,30 @@ class Nova(Guarded):
         return Answer(204)
 
     def act_on_server(self, request: Request, server_id: str) -> Answer:
-        if "forceDelete" not in request.body:
-            raise Refusal(400, "the fake knows forceDelete only")
         if server_id not in self.servers:
             raise Refusal(404, f"Instance {server_id} could not be found.")
-        if not self.servers_stay:
-            del self.servers[server_id]
+        server = self.servers[server_id]
+        match request.body:
+            case {"forceDelete": _}:
+                self._delete(server_id, server)
+            case {"os-resetState": {"state": "error"}}:
+                server["deleting"] = False
+            case _:
+                raise Refusal(400, "the fake knows forceDelete and os-resetState to error only")
         return Answer(202)
+
+    def _delete(self, server_id: str, server: dict[str, Any]) -> None:
+        """Delete a server, unless it is being deleted: then the request is ignored."""
+        if server.get("deleting"):
+            return
+        now = timeutils.utcnow().isoformat(timespec="microseconds")
+        server.setdefault("actions", []).insert(0, {"action": "delete", "start_time": now})
+        if self.deletions_fail:
+            server["deleting"] = True
+        elif not self.servers_stay:
+            del self.servers[server_id]
+
+    def list_actions(self, request: Request, server_id: str) -> Answer:
+        if server_id not in self.servers:
+            raise Refusal(404, f"Instance {server_id} could not be found.")
+        return Answer(200, {"instanceActions": self.servers[server_id].get("actions", [])})

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""As much of the program ``openstack`` as the devstack plugin asks of it, on a JSON file.
+"""A fake of the program ``openstack``, with the commands that the devstack plugin uses.
 
-The file, which ``FAKE_KEYSTONE`` names, has lists of things by what they are; a thing that another
-one hangs on can't be deleted. What real clients refuse is refused: credentials of the environment
-beside those of ``--os-cloud``, and ``limit list --service``, which asks Keystone for nonsense in
-python-openstackclient 9.0 to 10.2. A command that ``FAKE_KEYSTONE_REFUSES`` names fails.
+Its data are in the JSON file that ``FAKE_KEYSTONE`` names, as lists by the kind of thing. A thing
+that another thing depends on can't be deleted. The fake refuses what real clients refuse:
+credentials in the environment beside ``--os-cloud``, and ``limit list --service``, which sends
+Keystone a wrong query in python-openstackclient 9.0 to 10.2. A command that
+``FAKE_KEYSTONE_REFUSES`` names fails.
 """
 
 import json
@@ -15,7 +16,7 @@ import uuid
 from typing import Any
 
 Thing = dict[str, str]
-#: Options that say what comes out; the plugin takes ids of lists and of what it makes.
+#: Options that say what is printed. The plugin asks for ids only, of lists and of what it makes.
 _OUTPUT = {"-f", "-c"}
 _COLUMNS = {
     "Type": "name",
@@ -26,7 +27,10 @@ _COLUMNS = {
 
 
 def parse(words: list[str]) -> tuple[list[str], Thing, list[str]]:
-    """Plain words, options by name, and the columns that are asked for."""
+    """Parse the words of a command line.
+
+    :returns: the plain words, the options by name, and the columns to print.
+    """
     plain, options, columns = [], {}, []
     rest = iter(words)
     for word in rest:
@@ -54,7 +58,7 @@ def resolve(state: dict[str, list[Thing]], options: Thing) -> Thing:
 
 
 def columns_of(state: dict[str, list[Thing]], thing: Thing, names: list[str]) -> str:
-    """A line of output: the values of the columns, in their order."""
+    """A line of output: the values of these columns, in order."""
     services = {s["name"]: s["id"] for s in state["service"]}
     values = {**thing, "service id": services.get(thing.get("service", ""), "None")}
     keys = ["service id" if n == "Service ID" else _COLUMNS.get(n, "id") for n in names]

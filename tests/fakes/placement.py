@@ -1,4 +1,4 @@
-"""What our clients use of Placement: resource classes, providers, inventories."""
+"""A fake Placement: resource classes, resource providers, inventories and usages."""
 
 import re
 import uuid
@@ -9,59 +9,90 @@ from tests.fakes.service import Answer, Refusal, Request
 
 
 class Placement(Guarded):
-    """Custom classes, and providers by id."""
+    """A Placement whose custom resource classes are a set, and whose providers are dicts by id."""
 
     routes = (
+        ("GET", "/resource_classes", "list_classes"),
         ("POST", "/resource_classes", "create_class"),
         ("PUT", "/resource_classes/([^/]+)", "ensure_class"),
+        ("GET", "/resource_classes/([^/]+)", "show_class"),
         ("DELETE", "/resource_classes/([^/]+)", "delete_class"),
         ("GET", "/resource_providers", "list_providers"),
         ("POST", "/resource_providers", "create_provider"),
         ("GET", "/resource_providers/([^/]+)/inventories", "show_inventories"),
+        ("POST", "/resource_providers/([^/]+)/inventories", "add_inventory"),
         ("PUT", "/resource_providers/([^/]+)/inventories", "set_inventories"),
+        ("GET", "/resource_providers/([^/]+)/usages", "show_usages"),
+        ("GET", "/resource_providers/([^/]+)/traits", "show_traits"),
         ("DELETE", "/resource_providers/([^/]+)/inventories/([^/]+)", "delete_inventory"),
     )
 
     def __init__(self, keystone: Keystone) -> None:
         super().__init__(keystone)
         self.classes: set[str] = set()
-        #: name, parent, generation, inventories by class.
+        #: How many of the next new classes get an id that another request has just taken.
+        self.colliding_ids = 0
+        #: Providers with "name", "parent", "generation", "inventories" (by class) and "traits".
         self.providers: dict[str, dict[str, Any]] = {}
-        #: What servers use: amounts by (provider id, class).
+        #: The amounts that servers take, by provider id and class.
         self.used: dict[tuple[str, str], int] = {}
 
     def refuse(self, status: int, reason: str) -> Answer:
         return Answer(status, {"errors": [{"status": status, "detail": reason}]})
 
-    def add_provider(self, name: str, parent: str | None = None) -> str:
-        """A provider, and its id."""
+    def add_provider(
+        self, name: str, parent: str | None = None, *traits: str, **totals: int
+    ) -> str:
+        """Add a provider with traits and, by class, totals, and return its id."""
         provider_id = str(uuid.uuid4())
         self.providers[provider_id] = {
             "name": name,
             "parent": parent,
             "generation": 0,
-            "inventories": {},
+            "inventories": {cls: {"total": total} for cls, total in totals.items()},
+            "traits": list(traits),
         }
         return provider_id
 
+    def change(self, name: str, *traits: str, **totals: int) -> None:
+        """Give a provider other traits and inventories, as nova-compute does."""
+        with self.lock:
+            provider = self.named(name)
+            assert provider is not None
+            provider["traits"] = list(traits)
+            provider["inventories"] = {cls: {"total": total} for cls, total in totals.items()}
+            provider["generation"] += 1
+
+    def remove_provider(self, name: str) -> None:
+        """Remove a provider, as nova-compute does when a device is gone."""
+        with self.lock:
+            (provider_id,) = (i for i, p in self.providers.items() if p["name"] == name)
+            if any(p["parent"] == provider_id for p in self.providers.values()):
+                raise AssertionError(f"Placement keeps {name}, because it has children")
+            del self.providers[provider_id]
+
     def named(self, name: str) -> dict[str, Any] | None:
-        """A provider by its name."""
+        """The provider with a name, None if there is none."""
         return next((p for p in self.providers.values() if p["name"] == name), None)
 
     def offered(self) -> dict[str, dict[str, int]]:
-        """Totals of custom classes by the name of the provider, where there are any."""
-        found = {
+        """The totals of custom classes by provider name. Providers without any are left out."""
+        totals_of = {
             p["name"]: {
                 c: i["total"] for c, i in p["inventories"].items() if c.startswith("CUSTOM")
             }
             for p in self.providers.values()
         }
-        return {name: totals for name, totals in found.items() if totals}
+        return {name: totals for name, totals in totals_of.items() if totals}
 
     def _provider(self, provider_id: str) -> dict[str, Any]:
         if provider_id not in self.providers:
             raise Refusal(404, f"No resource provider with uuid {provider_id} found")
         return self.providers[provider_id]
+
+    def list_classes(self, request: Request) -> Answer:
+        shown = [{"name": name} for name in ("VCPU", "MEMORY_MB", "DISK_GB", *sorted(self.classes))]
+        return Answer(200, {"resource_classes": shown})
 
     def create_class(self, request: Request) -> Answer:
         name = request.body["name"]
@@ -73,9 +104,18 @@ class Placement(Guarded):
     def ensure_class(self, request: Request, name: str) -> Answer:
         if not re.fullmatch(r"CUSTOM_[A-Z0-9_]{1,248}", name):
             raise Refusal(400, f"{name} does not match CUSTOM_[A-Z0-9_]+")
+        if self.colliding_ids:
+            # The real one takes a collision of ids for a class that exists already.
+            self.colliding_ids -= 1
+            return Answer(204)
         status = 204 if name in self.classes else 201
         self.classes.add(name)
         return Answer(status)
+
+    def show_class(self, request: Request, name: str) -> Answer:
+        if name not in self.classes:
+            raise Refusal(404, f"No such resource class: {name}.")
+        return Answer(200, {"name": name})
 
     def delete_class(self, request: Request, name: str) -> Answer:
         if name not in self.classes:
@@ -86,18 +126,35 @@ class Placement(Guarded):
         return Answer(204)
 
     def list_providers(self, request: Request) -> Answer:
-        found = self.providers
+        listed = self.providers
         if "name" in request.query:
-            found = {i: p for i, p in found.items() if p["name"] == request.query["name"]}
+            listed = {i: p for i, p in listed.items() if p["name"] == request.query["name"]}
         if "resources" in request.query:
             cls, amount = request.query["resources"].split(":")
             if cls not in self.classes:
                 raise Refusal(400, f"Invalid resource class in resources parameter: {cls}")
-            found = {i: p for i, p in found.items() if self._free(i, cls) >= int(amount)}
+            listed = {i: p for i, p in listed.items() if self._free(i, cls) >= int(amount)}
+        if "in_tree" in request.query:
+            root = self._root(request.query["in_tree"])
+            listed = {i: p for i, p in listed.items() if root and self._root(i) == root}
         shown = [
-            {"uuid": i, "name": p["name"], "generation": p["generation"]} for i, p in found.items()
+            {
+                "uuid": i,
+                "name": p["name"],
+                "generation": p["generation"],
+                "parent_provider_uuid": p["parent"],
+                "root_provider_uuid": self._root(i),
+            }
+            for i, p in listed.items()
         ]
         return Answer(200, {"resource_providers": shown})
+
+    def _root(self, provider_id: str) -> str | None:
+        """The root of a provider's tree; None if there is no such provider."""
+        provider = self.providers.get(provider_id)
+        if provider is None:
+            return None
+        return self._root(provider["parent"]) if provider["parent"] else provider_id
 
     def _free(self, provider_id: str, cls: str) -> int:
         inventory = self.providers[provider_id]["inventories"].get(cls, {"total": 0})
@@ -116,9 +173,48 @@ class Placement(Guarded):
             200,
             {
                 "resource_provider_generation": provider["generation"],
-                "inventories": provider["inventories"],
+                "inventories": {c: _whole(i) for c, i in provider["inventories"].items()},
             },
         )
+
+    def show_traits(self, request: Request, provider_id: str) -> Answer:
+        provider = self._provider(provider_id)
+        shown = {
+            "resource_provider_generation": provider["generation"],
+            "traits": sorted(provider["traits"]),
+        }
+        return Answer(200, shown)
+
+    def show_usages(self, request: Request, provider_id: str) -> Answer:
+        provider = self._provider(provider_id)
+        usages = {c: self.used.get((provider_id, c), 0) for c in provider["inventories"]}
+        shown = {"resource_provider_generation": provider["generation"], "usages": usages}
+        return Answer(200, shown)
+
+    def use(self, name: str, cls: str, amount: int) -> None:
+        """Let servers take ``amount`` more of a class on a provider.
+
+        :param name: the provider's name.
+        :raises Refusal: less than ``amount`` is free.
+        """
+        with self.lock:
+            (provider_id,) = (i for i, p in self.providers.items() if p["name"] == name)
+            if self._free(provider_id, cls) < amount:
+                raise Refusal(409, f"Unable to allocate inventory of {cls}")
+            self.used[provider_id, cls] = self.used.get((provider_id, cls), 0) + amount
+            self.providers[provider_id]["generation"] += 1
+
+    def add_inventory(self, request: Request, provider_id: str) -> Answer:
+        provider = self._provider(provider_id)
+        inventory = dict(request.body)
+        cls = inventory.pop("resource_class")
+        if cls.startswith("CUSTOM") and cls not in self.classes:
+            raise Refusal(400, f"Unknown resource class in inventory: {cls}")
+        if cls in provider["inventories"]:
+            raise Refusal(409, f"Inventory for {cls} already exists")
+        provider["inventories"][cls] = inventory
+        provider["generation"] += 1
+        return Answer(201, {"resource_provider_generation": provider["generation"], **inventory})
 
     def set_inventories(self, request: Request, provider_id: str) -> Answer:
         provider = self._provider(provider_id)
@@ -128,6 +224,9 @@ class Placement(Guarded):
             raise Refusal(400, f"Unknown resource class in inventory: {unknown}")
         if request.body["resource_provider_generation"] != provider["generation"]:
             raise Refusal(409, "resource provider generation conflict")
+        gone = provider["inventories"].keys() - inventories.keys()
+        if any(self.used.get((provider_id, cls)) for cls in gone):
+            raise Refusal(409, f"Inventory for {gone} on resource provider is in use")
         provider["inventories"] = inventories
         provider["generation"] += 1
         return self.show_inventories(request, provider_id)
@@ -141,3 +240,15 @@ class Placement(Guarded):
         del provider["inventories"][cls]
         provider["generation"] += 1
         return Answer(204)
+
+
+def _whole(inventory: dict[str, Any]) -> dict[str, Any]:
+    """An inventory with Placement's defaults for what it leaves out."""
+    defaults = {
+        "reserved": 0,
+        "min_unit": 1,
+        "max_unit": 2147483647,
+        "step_size": 1,
+        "allocation_ratio": 1.0,
+    }
+    return {**defaults, **inventory}

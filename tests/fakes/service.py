@@ -1,4 +1,4 @@
-"""A fake HTTP service in a thread of its own, that can be told to fail."""
+"""A fake HTTP service, which runs in a thread of its own and can be made to fail."""
 
 import dataclasses
 import json
@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A request as it came."""
+    """A request that the service has received."""
 
     method: str
     path: str
@@ -28,7 +28,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What is sent back; a body of None is no body."""
+    """A response. If ``body`` is None, it has no body."""
 
     status: int
     body: Any = None
@@ -36,7 +36,7 @@ class Answer:
 
 
 class Refusal(Exception):
-    """Raised by a handler: an answer of 400 or more."""
+    """An error response, with a status of 400 or more, which handlers raise."""
 
     def __init__(self, status: int, reason: str = "the fake said so") -> None:
         super().__init__(reason)
@@ -46,11 +46,15 @@ class Refusal(Exception):
 
 @dataclasses.dataclass
 class Fault:
-    """What goes wrong with requests, from the ``first`` matching one on, ``times`` times.
+    """What goes wrong with requests.
 
-    ``status`` answers with it instead of doing anything; ``drop`` closes the connection instead;
-    ``lose`` does what was asked, then closes the connection; ``hang`` answers only when the
-    service is mended. ``then`` is called with the request before it is done as usual.
+    The fault strikes ``times`` times, from the ``first`` request that matches ``match`` on:
+
+    * ``status``: the request isn't executed; the response has this status.
+    * ``drop``: the request isn't executed; the connection is closed.
+    * ``lose``: the request is executed, but the connection is closed without a response.
+    * ``hang``: the request is executed only when the service is mended.
+    * ``then``: a function that is called with the request before it is executed as usual.
     """
 
     status: int | None = None
@@ -129,14 +133,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(text)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Suppress the server's log."""
 
 
 Handler = Callable[..., Answer]
 
 
 class Service:
-    """One service. Subclasses list their ``routes``: method, pattern of the path, handler."""
+    """A service. Subclasses list their ``routes``: method, pattern of the path, handler's name."""
 
     routes: tuple[tuple[str, str, str], ...] = ()
 
@@ -158,13 +162,13 @@ class Service:
         return server
 
     def record(self, request: Request) -> Fault | None:
-        """Count a request; the fault that it meets."""
+        """Record a request, and return the fault that strikes it, if any."""
         with self.lock:
             self.requests.append(request.line)
             return next((f for f in self.faults if f.strikes(request)), None)
 
     def answer(self, request: Request) -> Answer:
-        """Do what a request asks for."""
+        """Execute a request."""
         try:
             for method, pattern, name in self.routes:
                 match = re.fullmatch(pattern, request.path)
@@ -176,28 +180,28 @@ class Service:
         return self.refuse(404, f"the fake has no {request.line}")
 
     def refuse(self, status: int, reason: str) -> Answer:
-        """An error in the service's own shape."""
+        """An error response in the service's own format."""
         return Answer(status, {"error": {"code": status, "message": reason}})
 
     def fail(self, **fault: Any) -> None:
-        """Let something go wrong, see ``Fault``."""
+        """Add a fault, from the arguments of ``Fault``."""
         self.faults.append(Fault(**fault))
 
     def mend(self) -> None:
-        """Let nothing go wrong any more."""
+        """Remove all faults, and let hanging requests go on."""
         self.faults.clear()
         self.mended.set()
         self.mended = threading.Event()
 
     def stop(self) -> None:
-        """Refuse connections."""
+        """Stop listening, so that connections are refused."""
         if not self.stopped:
             self.stopped = True
             self._server.shutdown()
             self._server.server_close()
 
     def start(self) -> None:
-        """Accept connections again, on the same port."""
+        """Listen again on the same port."""
         if self.stopped:
             self._server = self._listen(self.port)
             self.stopped = False

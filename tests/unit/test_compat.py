@@ -1,4 +1,4 @@
-"""Versions that can't work are refused where Blazar imports us."""
+"""Versions of Blazar and SQLAlchemy that are too old are refused when Blazar imports us."""
 
 import importlib
 import importlib.metadata
@@ -17,14 +17,14 @@ def installed(monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:
 
 
 @pytest.mark.parametrize("package", [api, commands, plugins], ids=lambda p: p.__name__)
-@pytest.mark.parametrize(("name", "found"), [("blazar", "15.1.0"), ("SQLAlchemy", "1.4.54")])
-def test_too_old(monkeypatch, package, name, found):
-    installed(monkeypatch, **{name: found})
-    with pytest.raises(ImportError, match=rf"needs {name} [0-9.]+ or newer, and {name} {found}"):
+@pytest.mark.parametrize(("name", "version"), [("blazar", "15.1.0"), ("SQLAlchemy", "1.4.54")])
+def test_import_with_an_old_version_is_refused(monkeypatch, package, name, version):
+    installed(monkeypatch, **{name: version})
+    with pytest.raises(ImportError, match=rf"needs {name} [0-9.]+ or newer, but {name} {version}"):
         importlib.reload(package)
 
 
-@pytest.mark.parametrize("found", ["16.0.0", "17.1.2", "18.0.0", "19.0.0.0rc1"])
-def test_recent_enough(monkeypatch, found):
-    installed(monkeypatch, blazar=found)
+@pytest.mark.parametrize("version", ["16.0.0", "17.1.2", "18.0.0", "19.0.0.0rc1"])
+def test_recent_version_is_accepted(monkeypatch, version):
+    installed(monkeypatch, blazar=version)
     compat.check()

@@ -1,4 +1,4 @@
-"""What setup.cfg promises is there, and every option says what it does."""
+"""The entry points of setup.cfg exist, and every option has a help text."""
 
 import configparser
 import importlib.metadata
@@ -60,11 +60,11 @@ def test_both_clients_have_the_same_commands():
 @pytest.mark.parametrize(
     ("group", "option"), options(), ids=[f"{group}-{option.name}" for group, option in options()]
 )
-def test_option_says_what_it_does(group, option):
+def test_option_has_a_help_text(group, option):
     assert len(option.help or "") > 20
 
 
-def test_all_options_get_registered():
+def test_all_options_are_registered():
     registered = cfg.ConfigOpts()
     conf.register(registered)
     registered([], default_config_files=[])

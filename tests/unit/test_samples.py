@@ -1,4 +1,4 @@
-"""Policies are described, and the samples in etc/ are what the generators make."""
+"""Policies have descriptions, and the samples in etc/ are what the generators produce."""
 
 import pathlib
 import subprocess

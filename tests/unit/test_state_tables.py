@@ -1,4 +1,4 @@
-"""The documentation prints the table of states whole, from the code."""
+"""The documentation prints the table of states, and the table of differences, from the code."""
 
 import dataclasses
 import importlib.util
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from warre_blazar.domain import lease_states
+from warre_blazar.domain.audit.differences import RULES
 from warre_blazar.domain.lease_states import Action, Age, Claim, Reservations, Row
 
 _FILE = pathlib.Path(__file__).parents[2] / "doc/source/_ext/state_tables.py"
@@ -68,3 +69,11 @@ def test_every_row_is_printed(tables: types.ModuleType) -> None:
     assert printed.count("   * - ") == len(lease_states.TABLE) + 1
     assert all(row.meaning in printed for row in lease_states.TABLE)
     assert tables.TargetTable.lines[-4].endswith("deleted")
+
+
+def test_every_difference_is_printed(tables: types.ModuleType) -> None:
+    printed = "\n".join(tables.DifferenceTable.lines)
+    assert printed.count("   * - ") == len(RULES) + 1
+    for kind, rule in RULES.items():
+        assert f"``{kind.value}``" in printed
+        assert rule.meaning in printed and rule.remedy in printed

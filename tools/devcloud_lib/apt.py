@@ -1,4 +1,4 @@
-"""Debian packages: what is missing is installed, and nothing is started by it."""
+"""Installs missing Debian packages without starting their services."""
 
 import os
 import shutil
@@ -7,8 +7,8 @@ from pathlib import Path
 from devcloud_lib import shell
 from devcloud_lib.console import Failure, say
 
-# Packages start their service when installed. Ours run privately, so while we install, the
-# customary switch tells the maintainer scripts to start nothing.
+# Debian packages start their service when they are installed. The dev cloud runs its own instances
+# instead, so a policy-rc.d script forbids starts during the installation.
 _INSTALL = """
 switch=/usr/sbin/policy-rc.d
 if [ ! -e "$switch" ]; then
@@ -21,25 +21,25 @@ apt-get install --yes --no-install-recommends "$@"
 
 
 def find(program: str) -> Path | None:
-    """A program, also in the directories that only root has in its PATH."""
+    """Return a program's path, or None. Directories that only root has in PATH are searched too."""
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
-    found = shutil.which(program, path=path)
-    return Path(found) if found else None
+    executable = shutil.which(program, path=path)
+    return Path(executable) if executable else None
 
 
 def program(name: str) -> Path:
-    """A program that must be there by now."""
-    found = find(name)
-    if found is None:
-        raise Failure(f"{name} is not installed, nor did apt-get bring it")
-    return found
+    """Return the path of a program that must be installed by now."""
+    path = find(name)
+    if path is None:
+        raise Failure(f"{name} is not installed, although apt-get has run")
+    return path
 
 
 def install(packages: list[str], log: Path) -> None:
-    """Install packages with apt-get, through sudo when not root."""
+    """Install packages with apt-get, through sudo if the user isn't root."""
     if not packages:
         return
-    say(f"apt-get install {' '.join(packages)}: begun")
+    say(f"apt-get install {' '.join(packages)}: started")
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
     try:
         shell.run(shell.as_root(["apt-get", "update"]), log, quiet)

@@ -1,4 +1,4 @@
-"""Waiting for services that answer on the message bus only."""
+"""Waits for services that can be reached on the message bus only."""
 
 import subprocess
 import threading
@@ -14,11 +14,11 @@ _PING = Path(__file__).resolve().parent / "inside" / "rpc_ping.py"
 
 
 def wait(layout: Layout, services: Sequence[Service], seconds: float = 120.0) -> None:
-    """Wait until every service answers a ping, asking all of them in one process."""
-    asked = {_address(service): service for service in services if _address(service)}
-    if not asked:
+    """Wait until every service answers a ping. One process pings all of them."""
+    by_address = {_address(service): service for service in services if _address(service)}
+    if not by_address:
         return
-    words = [str(layout.program("python")), str(_PING), str(seconds), layout.rabbit, *asked]
+    words = [str(layout.program("python")), str(_PING), str(seconds), layout.rabbit, *by_address]
     ping = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     over = threading.Event()
     watch = threading.Thread(target=_end_when_one_dies, args=(ping, services, over), daemon=True)
@@ -29,7 +29,7 @@ def wait(layout: Layout, services: Sequence[Service], seconds: float = 120.0) ->
     if dead:
         raise Failure(f"{dead[0].name} ended while it was starting", dead[0].log)
     if ping.returncode != 0:
-        silent = [asked[line] for line in errors.splitlines() if line in asked]
+        silent = [by_address[line] for line in errors.splitlines() if line in by_address]
         if not silent:
             raise Failure(f"rpc_ping.py failed:\n{errors}")
         names = ", ".join(service.name for service in silent)

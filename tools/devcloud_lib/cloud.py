@@ -1,4 +1,4 @@
-"""The cloud as a whole: which services there are, and the steps that bring them up."""
+"""The services of the cloud, and the steps that install, start and stop them."""
 
 import functools
 import shutil
@@ -22,12 +22,12 @@ DATABASES = [
     "nova_cell0",
     "blazar",
 ]
-# Database migrations use a processor each; more at once only makes each slower.
+# Each database migration uses a whole CPU, so more workers only make each step slower.
 _WORKERS = 6
 
 
 def infrastructure(layout: Layout) -> list[Service]:
-    """Database server and message bus, in the order in which they start."""
+    """Return database server and message bus, in the order in which they start."""
     home, ports, rabbit = layout.home, layout.ports, layout.home / "rabbitmq"
     return [
         Service(
@@ -56,24 +56,24 @@ def infrastructure(layout: Layout) -> list[Service]:
 
 
 def openstack(layout: Layout) -> list[Service]:
-    """OpenStack's services, in the order in which they start."""
+    """Return OpenStack's services, in the order in which they start."""
     modules = (keystone, placement, glance, neutron)
-    found = [service for module in modules for service in module.services(layout)]
-    return [*found, nova.api(layout), *nova.services(layout), *blazar.services(layout)]
+    first = [service for module in modules for service in module.services(layout)]
+    return [*first, nova.api(layout), *nova.services(layout), *blazar.services(layout)]
 
 
 def all_services(layout: Layout) -> list[Service]:
-    """Every service of the cloud."""
+    """Return all services of the cloud."""
     return [*infrastructure(layout), *openstack(layout)]
 
 
 def install(layout: Layout) -> None:
-    """Bring Debian's packages and the virtual environment."""
+    """Install the Debian packages and the virtual environment."""
     log = layout.log("apt")
     servers = [*mariadb.missing_packages(), *rabbitmq.missing_packages()]
     steps = [
         Step("apt for venv", lambda: _installed(venv.missing_packages(), log)),
-        # One apt-get at a time: two would be in each other's way.
+        # Two apt-gets can't run at the same time.
         Step("apt", lambda: _installed(servers, log), ("apt for venv",)),
         Step("venv", lambda: venv.ensure(layout.venv, layout.log("pip")), ("apt for venv",)),
     ]
@@ -81,7 +81,7 @@ def install(layout: Layout) -> None:
 
 
 def up(layout: Layout) -> None:
-    """Start what does not run as wanted, making first what it needs."""
+    """Start all services that don't run as configured, after what they need has been made."""
     stop_surplus(layout)
     mariadb.create(layout.home / "mariadb", DATABASES, layout.log("mariadb"))
     rabbitmq.create(layout.home / "rabbitmq", layout.ports)
@@ -91,20 +91,20 @@ def up(layout: Layout) -> None:
 
 
 def stop_surplus(layout: Layout) -> None:
-    """End services that the settings no longer ask for, such as a fourth compute."""
+    """Stop services that the settings no longer ask for, such as a fourth compute."""
     wanted = {service.pid_file for service in all_services(layout)}
     processes.stop([path for path in pid_files(layout.home) if path not in wanted])
 
 
 def down(home: Path) -> int:
-    """End every service, OpenStack's first; say how many ran."""
+    """Stop all services, those of OpenStack first. Return how many were running."""
     base = [home / "run" / f"{name}.pid" for name in ("mariadb", "epmd", "rabbitmq")]
     above = [path for path in pid_files(home) if path not in base]
     return processes.stop(above, patience=8) + processes.stop(base, patience=30)
 
 
 def wipe(home: Path) -> None:
-    """Remove everything but the virtual environment, and uv's own."""
+    """Remove everything except the virtual environment and uv's environment."""
     for path in home.iterdir() if home.exists() else ():
         if path.is_dir() and path.name not in ("venv", "uv"):
             shutil.rmtree(path)
@@ -113,6 +113,7 @@ def wipe(home: Path) -> None:
 
 
 def pid_files(home: Path) -> list[Path]:
+    """Return the pid files of all services that have been started."""
     return sorted((home / "run").glob("*.pid"))
 
 
@@ -122,7 +123,7 @@ def _installed(packages: list[str], log: Path) -> str:
 
 
 def _steps(layout: Layout) -> list[Step]:
-    """What must be done, and after what. Steps that need nothing of each other run together."""
+    """Return the steps of `up`. Steps that don't need each other run at the same time."""
     database, epmd, rabbit = infrastructure(layout)
     steps = [
         _start(database),
@@ -135,15 +136,15 @@ def _steps(layout: Layout) -> list[Step]:
         *_nova_steps(layout),
         *_blazar_steps(layout),
     ]
-    made_of = ("identity", "glance", "neutron", "nova hosts")
-    return [*steps, Step("resources", lambda: content.resources(layout), made_of)]
+    needed = ("identity", "glance", "neutron", "nova hosts")
+    return [*steps, Step("resources", lambda: content.resources(layout), needed)]
 
 
 def _web_steps(layout: Layout) -> list[Step]:
     steps = []
     for module, needs in ((placement, ()), (glance, ()), (neutron, ("rabbitmq",))):
         (service,) = module.services(layout)
-        # Keystone's tables first: everything else waits for its users.
+        # Keystone's tables are made first, because all other steps wait for its users.
         steps.append(_migrate(layout, module, "mariadb", "keystone database"))
         steps.append(_start(service, f"{service.name} database", "identity", *needs))
     return steps
@@ -169,7 +170,7 @@ def _blazar_steps(layout: Layout) -> list[Step]:
         return ""
 
     def start() -> str:
-        # Built now, not before: the fingerprint is that of the configuration just written.
+        # The services are built here, so that their fingerprints include the new configuration.
         api, *managers = blazar.services(layout)
         outcomes = (_bring_up_workers(layout, managers), api.bring_up())
         return "started" if any(outcomes) else ""

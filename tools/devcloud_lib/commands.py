@@ -1,4 +1,4 @@
-"""What each subcommand of tools/devcloud does."""
+"""The subcommands of tools/devcloud. Each returns the exit status."""
 
 import argparse
 import fcntl
@@ -23,6 +23,7 @@ def up(home: Path, options: argparse.Namespace) -> int:
             api_workers=options.api_workers,
             managers=options.managers,
             port_offset=options.port_offset,
+            gpus=options.gpus,
         )
         layout = Layout(home, chosen)
         say(f"cloud in {home}: {chosen.computes} computes, {chosen.managers} managers")
@@ -31,8 +32,8 @@ def up(home: Path, options: argparse.Namespace) -> int:
         before = _processes(layout)
         cloud.up(layout)
         after = _processes(layout)
-        what = "was up already" if before == after else "is up"
-        say(f"the cloud {what}: {len(after)} services answer")
+        state = "was up already" if before == after else "is up"
+        say(f"the cloud {state}: {len(after)} services answer")
     print(f'to use it: eval "$({settings.REPOSITORY}/tools/devcloud env --home {home})"')
     return 0
 
@@ -42,7 +43,7 @@ def down(home: Path, options: argparse.Namespace) -> int:
         say(f"no cloud in {home}")
         return 0
     with _locked(home):
-        say(f"{cloud.down(home)} services ended")
+        say(f"{cloud.down(home)} services stopped")
         if options.wipe:
             cloud.wipe(home)
             say("databases, configuration and logs removed")
@@ -50,7 +51,7 @@ def down(home: Path, options: argparse.Namespace) -> int:
 
 
 def status(home: Path, _options: argparse.Namespace) -> int:
-    """Print a line per service; exit status 0 when all run."""
+    """Print a line for each service. The exit status is 0 if all run."""
     services = cloud.all_services(_layout(home))
     for service in services:
         record = processes.running(service.pid_file)
@@ -69,14 +70,14 @@ def env(home: Path, options: argparse.Namespace) -> int:
 
 
 def log(home: Path, options: argparse.Namespace) -> int:
-    """List the logs, or show the end of one and, with -f, what comes to it."""
+    """List the logs, or show the end of one. With -f, follow it."""
     if options.service is None:
         for path in sorted((home / "log").glob("*.log")):
             print(f"{path.stem:20} {path}")
         return 0
     path = home / "log" / f"{options.service}.log"
     if not path.exists():
-        raise Failure(f"no log {path}; `log` alone lists them")
+        raise Failure(f"no log {path}; `log` without a service lists them")
     print(path, flush=True)
     os.execvp("tail", ["tail", "-n", "50", *(["-F"] if options.follow else []), str(path)])
 
@@ -105,22 +106,22 @@ def restart(home: Path, options: argparse.Namespace) -> int:
 
 
 def _processes(layout: Layout) -> set[processes.Record | None]:
-    """Which processes run now, to tell whether `up` started any."""
+    """Return the running processes, so that `up` can tell whether it started any."""
     return {processes.running(service.pid_file) for service in cloud.all_services(layout)}
 
 
 def _stop(services: list[Service], kill: bool) -> None:
     for service in services:
-        say(f"{service.name}: {'ended' if service.stop(kill) else 'did not run'}")
+        say(f"{service.name}: {'stopped' if service.stop(kill) else 'did not run'}")
 
 
 def _start(layout: Layout, services: list[Service]) -> None:
     for service in services:
-        say(f"{service.name}: {'begun' if service.start() else 'runs already'}")
+        say(f"{service.name}: {'started' if service.start() else 'runs already'}")
     for service in services:
         service.wait()
     bus.wait(layout, services)
-    say("answering")
+    say("all of them answer")
 
 
 def _layout(home: Path) -> Layout:
@@ -131,18 +132,18 @@ def _layout(home: Path) -> Layout:
 
 
 def _chosen(layout: Layout, pattern: str) -> list[Service]:
-    """The services whose names match a shell pattern, such as nova-compute-*."""
+    """Return the services whose names match a shell pattern, such as nova-compute-*."""
     services = cloud.all_services(layout)
     chosen = [service for service in services if fnmatch.fnmatch(service.name, pattern)]
     if not chosen:
         names = ", ".join(service.name for service in services)
-        raise Failure(f"no service {pattern}; there are: {names}")
+        raise Failure(f"no service matches {pattern}; there are: {names}")
     return chosen
 
 
 @contextmanager
 def _locked(home: Path) -> Iterator[None]:
-    """Only one command at a time changes a cloud; the next one waits."""
+    """Let only one command at a time change a cloud. Others wait."""
     with (home / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""What is printed while the work goes on, and how a failure is told."""
+"""Prints progress and failures."""
 
 import sys
 import threading
@@ -11,7 +11,7 @@ _lock = threading.Lock()
 
 
 class Failure(Exception):
-    """Something a person must look at; `log` is the file that says more."""
+    """A failure that a person must look at. `log` is the file with the details."""
 
     def __init__(self, message: str, log: Path | None = None) -> None:
         super().__init__(message)
@@ -19,20 +19,20 @@ class Failure(Exception):
 
 
 def say(text: str) -> None:
-    """Print a line that begins with the seconds since this command began."""
+    """Print a line that begins with the seconds since the command was started."""
     with _lock:
         print(f"[{time.monotonic() - _started:6.1f} s] {text}", flush=True)
 
 
 def tail(path: Path, lines: int = _TAIL_LINES) -> str:
-    """The last lines of a file, or nothing when there is no such file."""
+    """Return the last lines of a file, or "" if there is no such file."""
     if not path.exists():
         return ""
     return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
 
 def report(failure: Failure) -> None:
-    """Print a failure, with the end of its log, on standard error."""
+    """Print a failure and the end of its log on standard error."""
     with _lock:
         sys.stdout.flush()
         if failure.log is not None:

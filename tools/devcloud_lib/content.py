@@ -1,4 +1,4 @@
-"""What the cloud holds from the start: people, catalogue, limits, and a few resources."""
+"""Fills a new cloud with users, service catalog, limits and a few resources."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ USERS = ("alpha", "beta")
 
 
 def identity(layout: Layout) -> str:
-    """Fill Keystone; what to print."""
+    """Make users, catalog and limits in Keystone. Return what to print about it."""
     users = [
         {"name": name, "project": "service", "roles": ["admin", "service"]}
         for name in SERVICE_USERS
@@ -25,25 +25,25 @@ def identity(layout: Layout) -> str:
         **_login(layout),
         "projects": ["service", *USERS],
         "users": users,
-        # oslo.limit reads limits with a token for the whole system.
+        # oslo.limit reads limits with a system-scoped token.
         "system_admins": ["blazar"],
-        "catalogue": _catalogue(layout),
+        "catalog": _catalog(layout),
         "limits": [
             {"service": "reservation", "resource": "reservation", "limit": 1000},
             {"service": "reservation", "resource": "hours", "limit": 100000},
         ],
     }
     made = _run_inside(layout, "identity", wanted, _endpoints(layout))
-    return "users, catalogue and limits made" if made else ""
+    return "users, catalog and limits made" if made else ""
 
 
 def blazar_endpoint(layout: Layout) -> str:
-    """The id of Blazar's public endpoint."""
+    """Return the id of Blazar's public endpoint."""
     return str(json.loads(_endpoints(layout).read_text())["reservation"])
 
 
 def resources(layout: Layout) -> str:
-    """Make the aggregates, network and image; what to print."""
+    """Make the aggregates, network and image. Return what to print about it."""
     wanted = {
         **_login(layout),
         "aggregate": "freepool",
@@ -58,12 +58,12 @@ def resources(layout: Layout) -> str:
 
 
 def computes(layout: Layout) -> list[str]:
-    """The names of the computes."""
+    """Return the names of the compute hosts."""
     return [f"cmp{number}" for number in range(1, layout.settings.computes + 1)]
 
 
 def register_hosts(layout: Layout) -> None:
-    """Let Blazar lend out all computes; those it has already stay as they are."""
+    """Register all compute hosts in Blazar. Hosts that it has already stay as they are."""
     wanted = {**_login(layout), "hosts": computes(layout)}
     command = [str(layout.venv / "bin" / "python"), str(_INSIDE / "hosts.py")]
     subprocess.run(command, input=json.dumps(wanted), text=True, check=True)
@@ -73,14 +73,14 @@ def _login(layout: Layout) -> dict[str, Any]:
     return {"auth_url": layout.auth_url, "password": PASSWORD, "region": REGION}
 
 
-def _catalogue(layout: Layout) -> list[dict[str, str]]:
+def _catalog(layout: Layout) -> list[dict[str, str]]:
     entries = (
         ("compute", "nova", layout.url("nova", "/v2.1")),
         ("placement", "placement", layout.url("placement")),
         ("network", "neutron", layout.url("neutron")),
         ("image", "glance", layout.url("glance")),
         ("reservation", "blazar", layout.url("blazar", "/v1")),
-        # Where an unmodified python-warreclient looks.
+        # The service type that an unmodified python-warreclient looks for.
         ("nectar-reservation", "warre", layout.url("blazar", "/v2/warre")),
     )
     return [{"type": type_, "name": name, "url": url} for type_, name, url in entries]
@@ -91,7 +91,7 @@ def _endpoints(layout: Layout) -> Path:
 
 
 def _run_inside(layout: Layout, script: str, wanted: dict[str, Any], output: Path) -> bool:
-    """Run a script of inside/ unless it has run with this input; say whether it ran."""
+    """Run a script of inside/ unless it has run with this input before. Return whether it ran."""
     text = json.dumps(wanted, sort_keys=True)
     stamp = digest(text, _INSIDE / f"{script}.py")
     if layout.stamps.current(script, stamp) and output.exists():

@@ -2,8 +2,8 @@
 
     with databases.mariadb(home) as url: ...
 
-yields the SQLAlchemy URL of an empty database `blazar` on a free port of loopback; server and
-data are gone afterwards. `start` and `stop` do the same for servers that outlive a command.
+gives the SQLAlchemy URL of an empty database `blazar` on a free port of loopback. Server and data
+are removed afterwards. `start` and `stop` do the same for servers that outlive a command.
 """
 
 import shutil
@@ -20,31 +20,31 @@ from devcloud_lib.ports import free_port
 
 DATABASE = "blazar"
 KINDS = ("mariadb", "postgresql")
-# How each server ends at once: PostgreSQL's SIGTERM would wait for clients to leave.
+# The signal that ends each server at once. With SIGTERM, PostgreSQL would wait for its clients.
 _STOP = {"mariadb": signal.SIGTERM, "postgresql": signal.SIGINT}
 
 
 @contextmanager
 def mariadb(home: Path) -> Iterator[str]:
-    """A MariaDB server in `home` for as long as the block runs."""
+    """Run a MariaDB server in `home` for the duration of the block."""
     yield from _throwaway("mariadb", home)
 
 
 @contextmanager
 def postgresql(home: Path) -> Iterator[str]:
-    """A PostgreSQL server in `home` for as long as the block runs."""
+    """Run a PostgreSQL server in `home` for the duration of the block."""
     yield from _throwaway("postgresql", home)
 
 
 def install(home: Path) -> list[str]:
-    """Install the servers' Debian packages where missing; which were."""
+    """Install the servers' missing Debian packages, and return their names."""
     missing = [*mariadb_server.missing_packages(), *postgresql_server.missing_packages()]
     apt.install(missing, home / "log" / "apt.log")
     return missing
 
 
 def start(kind: str, home: Path) -> str:
-    """Start a server unless it runs; the URL of its database."""
+    """Start a server unless it runs. Return the URL of its database."""
     if processes.running(_pid_file(kind, home)) is None:
         port, log = free_port(), _log(kind, home)
         create, command, user = _recipe(kind, home, port, log)
@@ -64,7 +64,7 @@ def start(kind: str, home: Path) -> str:
 
 
 def stop(kind: str, home: Path) -> bool:
-    """End a server and remove its data; whether it ran."""
+    """Stop a server and remove its data. Return whether it was running."""
     ran = processes.stop([_pid_file(kind, home)], with_signal=_STOP[kind]) > 0
     if kind == "postgresql":
         postgresql_server.remove(home)
@@ -74,7 +74,7 @@ def stop(kind: str, home: Path) -> bool:
 
 
 def url(kind: str, home: Path) -> str:
-    """The URL of a running server's database."""
+    """Return the URL of a running server's database."""
     record = processes.running(_pid_file(kind, home))
     if record is None:
         raise Failure(f"no {kind} runs in {home}: run `up` first")
@@ -87,7 +87,7 @@ def url(kind: str, home: Path) -> str:
 def _recipe(
     kind: str, home: Path, port: int, log: Path
 ) -> tuple[Callable[[], None], tuple[str, ...], str | None]:
-    """How to make a server's data, how to run it, and as whom."""
+    """Return a function that makes the server's data, the server's command line, and its user."""
     if kind == "postgresql":
         user = postgresql_server.account()
         return (

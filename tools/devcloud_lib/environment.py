@@ -1,4 +1,4 @@
-"""The shell lines that make the clients talk to the cloud as one of its users."""
+"""Makes the shell lines that let the clients use the cloud as one of its users."""
 
 import shlex
 
@@ -6,7 +6,7 @@ from devcloud_lib.layout import PASSWORD, REGION, Layout
 
 
 def exports(layout: Layout, user: str) -> str:
-    """`export` lines for a user, whose project has the same name."""
+    """Return `export` lines for a user. The user's project has the same name."""
     values = {
         "OS_AUTH_TYPE": "password",
         "OS_AUTH_URL": layout.auth_url,

@@ -1,4 +1,4 @@
-"""Configuration files in oslo.config's dialect of INI, where an option may repeat."""
+"""Writes configuration files for oslo.config, in which an option may occur several times."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ Sections = Mapping[str, Mapping[str, Value]]
 
 
 def render(sections: Sections) -> str:
-    """The text of a configuration file; a list gives one line per item."""
+    """Return the text of a configuration file. A list becomes one line for each of its items."""
     lines: list[str] = []
     for section, options in sections.items():
         lines.append(f"[{section}]")

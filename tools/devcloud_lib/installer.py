@@ -1,8 +1,9 @@
-"""Makes and fills virtual environments: with uv, which takes seconds, or else with pip.
+"""Makes virtual environments and installs packages into them, with uv or, if that fails, with pip.
 
-uv comes from the package index. pip installs it into a small environment of its own, and uv is then
-given what pip is configured to use: indexes, directories of packages, certificates, proxy. Where uv
-can't be had or fails, pip does the same work in minutes, and one line says so.
+uv takes seconds where pip takes minutes. pip installs uv from the package index into a small
+environment of its own. uv is then given pip's configuration: indexes, directories of packages,
+certificates and proxy. If uv can't be installed or fails, pip does its work, and a line is printed
+that says so.
 """
 
 import ast
@@ -17,7 +18,7 @@ from devcloud_lib.console import Failure, say
 
 Configuration = Mapping[str, str]
 
-#: Options of pip that take one value, and the variables that tell uv the same.
+#: Options of pip that take one value, and the environment variables that mean the same to uv.
 _VARIABLES = {
     "cert": ("SSL_CERT_FILE",),
     "client-cert": ("SSL_CLIENT_CERT",),
@@ -26,7 +27,7 @@ _VARIABLES = {
     "timeout": ("UV_HTTP_TIMEOUT",),
     "constraint": ("UV_CONSTRAINT",),
 }
-#: Options of pip that take a list, and uv's options that take one value of it each.
+#: Options of pip that take a list, and the option of uv that each item of the list becomes.
 _LISTS = {
     "extra-index-url": "--index",
     "find-links": "--find-links",
@@ -36,26 +37,27 @@ _TRUE = ("1", "true", "yes", "on", "y", "t")
 
 
 def parse(listing: str) -> dict[str, str]:
-    """The options for ``pip install`` in what ``pip config list`` prints.
+    """Return the options of ``pip install`` from the output of ``pip config list``.
 
-    As in pip, a section ``[install]`` goes before ``[global]``, and variables before both.
+    As in pip, the section ``[install]`` overrides ``[global]``, and variables override both.
     """
-    found: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
+    by_section: dict[str, dict[str, str]] = {"global": {}, "install": {}, ":env:": {}}
     for line in listing.splitlines():
         key, _, value = line.partition("=")
         section, _, name = key.rpartition(".")
-        if section in found:
-            found[section][name] = str(ast.literal_eval(value))
-    return {name: value for section in found.values() for name, value in section.items()}
+        if section in by_section:
+            by_section[section][name] = str(ast.literal_eval(value))
+    return {name: value for section in by_section.values() for name, value in section.items()}
 
 
 def uv_arguments(configuration: Configuration, exists: Callable[[str], bool]) -> list[str]:
-    """The options of ``uv pip install`` and ``uv venv`` that say what pip's configuration says.
+    """Return the options of ``uv pip install`` and ``uv venv`` for pip's configuration.
 
-    :param exists: whether a path is there: pip only warns of a missing directory of packages, uv
-        fails.
+    :param exists: tells whether a path exists. Directories of packages that don't exist are left
+        out, because uv fails on them, while pip only prints a warning.
     """
-    # pip takes the best version of all indexes, uv that of the first which has any.
+    # Like pip, take the best version of all indexes. By default uv uses the first index that has
+    # the package.
     words = ["--index-strategy", "unsafe-best-match"]
     if "index-url" in configuration:
         words += ["--default-index", configuration["index-url"]]
@@ -70,37 +72,37 @@ def uv_arguments(configuration: Configuration, exists: Callable[[str], bool]) ->
 
 
 def uv_environment(configuration: Configuration) -> dict[str, str]:
-    """The variables for uv that say what pip's configuration says."""
+    """Return environment variables for uv that mean the same as pip's configuration."""
     variables = {
-        # Without pip's certificates, those of the system: a proxy of the site's may need them.
+        # Unless pip has certificates of its own, use the system's, which a site's proxy may need.
         "UV_SYSTEM_CERTS": "true",
-        # The tools say which Python; uv must not bring another.
+        # The tools choose the Python. uv must not download another one.
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_NO_CONFIG": "true",
-        # As pip does. A dozen processes that start together would each compile what they share.
+        # As pip does. Otherwise processes that start together would compile the same modules.
         "UV_COMPILE_BYTECODE": "true",
     }
-    for name, theirs in _VARIABLES.items():
+    for name, uv_names in _VARIABLES.items():
         if name in configuration:
-            variables |= dict.fromkeys(theirs, configuration[name])
+            variables |= dict.fromkeys(uv_names, configuration[name])
     return variables
 
 
 class Installer:
-    """Makes and fills environments. Every method raises Failure when uv and pip both fail."""
+    """Makes environments and installs packages. Methods raise Failure if uv and pip both fail."""
 
     def __init__(self, home: Path, log: Path) -> None:
-        """Make nothing yet.
+        """Keep the paths. Nothing is made yet.
 
-        :param home: uv's own environment, made when it is needed and missing.
-        :param log: file to which the output of every program is added.
+        :param home: the directory of uv's own environment, which is made when it is needed.
+        :param log: the file to which the output of all programs is appended.
         """
         self._home, self._log = home, log
         self._uv: tuple[list[str], dict[str, str]] | None = None
         self._without_uv = False
 
     def make(self, directory: Path, python: str = sys.executable) -> None:
-        """Make an environment that has pip, unless it is there."""
+        """Make an environment that has pip, unless it exists."""
         if (directory / "bin" / "pip").exists():
             return
         self._either(
@@ -118,31 +120,33 @@ class Installer:
         )
 
     def uninstall(self, directory: Path, name: str) -> None:
-        """Take a package out of an environment; nothing happens when it isn't there."""
+        """Uninstall a package from an environment, if it is installed there."""
         self._either(
             ["pip", "uninstall", "--quiet", "--python", _python(directory), name],
             [_python(directory), "-m", "pip", "uninstall", "--quiet", "--yes", name],
         )
 
-    def _either(self, of_uv: shell.Words, of_pip: shell.Words, configured: bool = False) -> None:
-        """Have uv do it, or pip where that fails.
+    def _either(
+        self, uv_command: shell.Words, pip_command: shell.Words, configured: bool = False
+    ) -> None:
+        """Run the command of uv, or that of pip if uv fails.
 
-        :param configured: whether this command of uv's takes options about indexes.
+        :param configured: whether this command of uv accepts options about indexes.
         """
         if not self._without_uv:
             try:
                 program = self._home / "bin" / "uv"
                 options, variables = self._prepared()
-                words = [program, *of_uv, *(options if configured else [])]
+                words = [program, *uv_command, *(options if configured else [])]
                 shell.run(words, self._log, variables)
                 return
             except (Failure, OSError) as failure:
                 say(f"uv can't be used ({failure}, see {self._log}): pip takes its place, slowly")
                 self._without_uv = True
-        shell.run(of_pip, self._log)
+        shell.run(pip_command, self._log)
 
     def _prepared(self) -> tuple[list[str], dict[str, str]]:
-        """uv's options and variables, once uv is there."""
+        """Install uv if necessary. Return its options and variables."""
         if self._uv is None:
             pip = self._home / "bin" / "pip"
             if not (self._home / "bin" / "uv").exists():
@@ -153,9 +157,9 @@ class Installer:
             )
             configuration = parse(listed.stdout)
             variables = uv_environment(configuration)
-            # What somebody has set for uv is meant.
-            theirs = {name: value for name, value in os.environ.items() if name.startswith("UV_")}
-            self._uv = uv_arguments(configuration, os.path.exists), {**variables, **theirs}
+            # Variables that the user has set for uv take precedence.
+            user_set = {name: value for name, value in os.environ.items() if name.startswith("UV_")}
+            self._uv = uv_arguments(configuration, os.path.exists), {**variables, **user_set}
         return self._uv
 
 

@@ -1,4 +1,4 @@
-"""Where everything of a cloud is: directories, ports, URLs and credentials."""
+"""The directories, ports, URLs and credentials of a cloud."""
 
 import dataclasses
 from pathlib import Path
@@ -14,7 +14,7 @@ REGION = "RegionOne"
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """One cloud's places. Every service module takes this and nothing else."""
+    """The directories, ports and URLs of one cloud. It is all that a service module is given."""
 
     home: Path
     settings: Settings
@@ -32,7 +32,7 @@ class Layout:
         return self.home / "venv"
 
     def program(self, name: str) -> Path:
-        """A program of the virtual environment."""
+        """Return the path of a program of the virtual environment."""
         return self.venv / "bin" / name
 
     def etc(self, *names: str) -> Path:
@@ -59,7 +59,7 @@ class Layout:
         return self.url("keystone", "/v3")
 
     def login(self, user: str) -> dict[str, ini.Value]:
-        """keystoneauth's options to log in as a service's user."""
+        """Return keystoneauth's options that log in as a service's user."""
         return {
             "auth_type": "password",
             "auth_url": self.auth_url,
@@ -72,7 +72,7 @@ class Layout:
         }
 
     def token_check(self, user: str) -> dict[str, ini.Value]:
-        """keystonemiddleware's options for a service with this user."""
+        """Return keystonemiddleware's options for a service with this user."""
         return {
             "www_authenticate_uri": self.auth_url,
             "service_token_roles": "admin",
@@ -82,5 +82,5 @@ class Layout:
 
     @property
     def version(self) -> str:
-        """Changes when OpenStack's packages do, so that services are started anew."""
+        """A hash that changes with OpenStack's packages, so that services are restarted then."""
         return venv.packages_version()

@@ -11,13 +11,13 @@ PACKAGE = "mariadb-server-core"
 
 
 def missing_packages() -> list[str]:
-    """Debian packages to install. The core package has the server and starts nothing."""
+    """Return the Debian packages to install. The core package doesn't start the server."""
     programs = ("mariadbd", "mariadb-install-db")
     return [] if all(apt.find(name) for name in programs) else [PACKAGE, "mariadb-client-core"]
 
 
 def create(directory: Path, databases: list[str], log: Path) -> None:
-    """Make the data directory, once, and the statements that the server runs at every start."""
+    """Make the data directory unless it exists, and the SQL that the server runs at each start."""
     directory.mkdir(parents=True, exist_ok=True)
     _init_file(directory).write_text("".join(f"{line}\n" for line in _statements(databases)))
     if (directory / "data" / "mysql").exists():
@@ -34,13 +34,13 @@ def create(directory: Path, databases: list[str], log: Path) -> None:
 
 
 def command(directory: Path, port: int) -> tuple[str, ...]:
-    """The words that run the server in the foreground."""
+    """Return the command line that runs the server in the foreground."""
     return (
         str(apt.program("mariadbd")),
         "--no-defaults",
         f"--user={getpass.getuser()}",
         f"--datadir={directory / 'data'}",
-        # Relative to the data directory: a socket's whole path may have 107 characters only.
+        # Relative to the data directory, because a socket's path can't exceed 107 characters.
         "--socket=mariadb.sock",
         f"--pid-file={directory / 'mariadb.pid'}",
         f"--init-file={_init_file(directory)}",
@@ -48,15 +48,15 @@ def command(directory: Path, port: int) -> tuple[str, ...]:
         "--bind-address=127.0.0.1",
         "--max-connections=1000",
         "--skip-log-bin",
-        # Survives a killed server; only a machine that crashes may lose the last second.
+        # Commits survive if the server is killed. A machine's crash may lose the last second.
         "--innodb-flush-log-at-trx-commit=2",
-        # The default has no room for the benchmarks' larger tables; an operator's server would.
+        # The default is too small for the benchmarks' larger tables. Operators' servers have more.
         "--innodb-buffer-pool-size=512M",
     )
 
 
 def url(port: int, database: str, charset: str = "utf8mb4") -> str:
-    """SQLAlchemy's URL of a database."""
+    """Return SQLAlchemy's URL of a database."""
     return f"mysql+pymysql://{USER}:{PASSWORD}@127.0.0.1:{port}/{database}?charset={charset}"
 
 
@@ -65,9 +65,13 @@ def _init_file(directory: Path) -> Path:
 
 
 def _statements(databases: list[str]) -> list[str]:
-    # utf8mb3 because some projects' indexes are too long for four bytes a character.
-    made = [f"CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8mb3;" for name in databases]
+    # utf8mb3, because some projects' indexes are too long with four bytes for each character.
+    statements = [
+        f"CREATE DATABASE IF NOT EXISTS {name} CHARACTER SET utf8mb3;" for name in databases
+    ]
     for host in ("%", "localhost"):
-        made.append(f"CREATE USER IF NOT EXISTS '{USER}'@'{host}' IDENTIFIED BY '{PASSWORD}';")
-        made.append(f"GRANT ALL ON *.* TO '{USER}'@'{host}';")
-    return made
+        statements.append(
+            f"CREATE USER IF NOT EXISTS '{USER}'@'{host}' IDENTIFIED BY '{PASSWORD}';"
+        )
+        statements.append(f"GRANT ALL ON *.* TO '{USER}'@'{host}';")
+    return statements

@@ -1,8 +1,8 @@
-"""Tests with each version of Blazar, and each Python, that are at hand.
+"""Runs tests with several versions of Blazar and with each Python that is installed.
 
-Blazar 16 and 17 run on eventlet: importing their API replaces the sockets of the whole process, so
-the tests that have API, manager and a cloud in one process can't run with them. Unit tests other
-than these, and the database tests on SQLite, do.
+Blazar 16 and 17 use eventlet: importing their API replaces the sockets of the whole process.
+Therefore the tests that run API, manager and fake services in one process can't run with these
+versions. The other unit tests, and the database tests on SQLite, can.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from devcloud_lib.console import Failure, say
 from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
-#: Releases with what was current when each came out: SQLAlchemy, Pecan.
+#: The releases of Blazar, with the SQLAlchemy and Pecan that were current when each came out.
 _BLAZARS = {
     "16.0.0": ("SQLAlchemy>=2.0.38,<2.1", "pecan<1.6"),
     "17.0.0": ("SQLAlchemy>=2.0.43,<2.1", "pecan<1.8"),
@@ -30,7 +30,7 @@ _LIMIT = 900
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """One of the matrix."""
+    """One combination of a Blazar release and a Python. ``program`` is the path of the Python."""
 
     blazar: str
     python: str
@@ -46,15 +46,18 @@ class Cell:
 
 
 def cells() -> Iterator[Cell]:
-    """Every Blazar on the first Python that is there, the newest one on all."""
-    there = [(v, p) for v in _PYTHONS if (p := _python(v))]
+    """Yield each Blazar with the oldest Python here, and the newest Blazar with all Pythons."""
+    installed = [(v, p) for v in _PYTHONS if (p := _python(v))]
     for blazar in _BLAZARS:
-        for version, program in there if blazar == max(_BLAZARS) else there[:1]:
+        for version, program in installed if blazar == max(_BLAZARS) else installed[:1]:
             yield Cell(blazar, version, program)
 
 
 def _python(version: str) -> str | None:
-    """A Python of that version that starts: pyenv's own name for one it isn't set to doesn't."""
+    """Return the path of a Python of that version, or None.
+
+    Each candidate is started once: pyenv's shims exist for versions that aren't selected, but fail.
+    """
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     names = [
         sys.executable if sys.version.startswith(f"{version}.") else None,
@@ -69,14 +72,14 @@ def _starts(program: str) -> bool:
 
 
 def run(home: Path) -> bool:
-    """All cells; whether all passed."""
+    """Run the tests of all cells. Return whether all passed."""
     results = {}
     for cell in cells():
         directory = home / "matrix" / cell.name
         results[cell.name] = _run(cell, directory, Installer(home / "uv", directory / "pip.log"))
-    for name, said in results.items():
-        say(f"{name}: {said}")
-    return all("failed" not in said for said in results.values())
+    for name, outcome in results.items():
+        say(f"{name}: {outcome}")
+    return all("failed" not in outcome for outcome in results.values())
 
 
 def _run(cell: Cell, directory: Path, installer: Installer) -> str:
@@ -93,21 +96,21 @@ def _run(cell: Cell, directory: Path, installer: Installer) -> str:
     tests = [["tests/unit"], ["tests/functional/db", "-k", "sqlite"]]
     if cell.on_eventlet:
         tests[0] += ["--ignore=tests/unit/api", "--ignore=tests/unit/wsgi"]
-    ended = [
-        _quietly(
+    passed = [
+        _run_logged(
             [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words],
             directory / f"{words[0].replace('/', '-')}.log",
         )
         for words in tests
     ]
-    what = "unit tests without the API's, SQLite" if cell.on_eventlet else "unit tests, SQLite"
-    return f"{what}: {'passed' if all(ended) else 'failed'}; SQLAlchemy {_sqlalchemy(python)}"
+    parts = "unit tests without the API's, SQLite" if cell.on_eventlet else "unit tests, SQLite"
+    return f"{parts}: {'passed' if all(passed) else 'failed'}; SQLAlchemy {_sqlalchemy(python)}"
 
 
-def _quietly(words: list[str | Path], log: Path) -> bool:
-    # The programs that tests start are those of the environment.
-    first = Path(words[0]).parent
-    env = {**os.environ, "PATH": f"{first}{os.pathsep}{os.environ['PATH']}"}
+def _run_logged(words: list[str | Path], log: Path) -> bool:
+    # Tests find the programs of their own environment first.
+    programs = Path(words[0]).parent
+    env = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
     with log.open("w") as output:
         try:
             done = subprocess.run(

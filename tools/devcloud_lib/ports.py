@@ -1,4 +1,4 @@
-"""TCP ports: those of the cloud, away from every service's usual one, and free ones."""
+"""TCP ports of the cloud, which differ from the services' usual ports, and free ports."""
 
 import dataclasses
 import socket
@@ -6,7 +6,7 @@ import socket
 
 @dataclasses.dataclass(frozen=True)
 class Ports:
-    """The cloud's ports. Blazar keeps its own, which the documented commands name."""
+    """The cloud's ports. Blazar keeps its usual port, which the documented commands name."""
 
     offset: int = 0
     mariadb: int = 23306
@@ -22,13 +22,13 @@ class Ports:
 
     @classmethod
     def moved(cls, offset: int) -> "Ports":
-        """Every port moved by the same offset."""
+        """Return the ports with the offset added to each of them."""
         names = [field.name for field in dataclasses.fields(cls) if field.name != "offset"]
         return cls(offset=offset, **{name: getattr(cls, name) + offset for name in names})
 
 
 def free_port() -> int:
-    """A port on loopback that nothing listens on now."""
+    """Return a port of loopback on which nothing listens at the moment."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

@@ -13,22 +13,25 @@ from devcloud_lib.console import Failure
 USER = "warre"
 PACKAGE = "postgresql"
 _PROGRAMS = Path("/usr/lib/postgresql")
-# The account that Debian's package makes, with a home that it can reach.
+# The account that Debian's package makes. It can reach its home directory.
 _ACCOUNT = "postgres"
 
 
 def missing_packages() -> list[str]:
-    """Debian packages to install."""
+    """Return the Debian packages that have to be installed."""
     return [] if _versions() else [PACKAGE]
 
 
 def account() -> str | None:
-    """The user to run as: PostgreSQL refuses to be root. None: whoever we are."""
+    """Return the user that PostgreSQL runs as, or None for the current user.
+
+    PostgreSQL refuses to run as root.
+    """
     return _ACCOUNT if os.geteuid() == 0 else None
 
 
 def data_directory(home: Path) -> Path:
-    """Where the data of a home are: in it, unless another user must reach them."""
+    """Return the data directory of `home`: below it, unless another user has to reach the data."""
     if account() is None:
         return home / "postgresql"
     name = hashlib.sha256(str(home).encode()).hexdigest()[:12]
@@ -36,7 +39,7 @@ def data_directory(home: Path) -> Path:
 
 
 def create(home: Path, database: str, log: Path) -> None:
-    """Make the data directory with a database in it, once."""
+    """Make the data directory with a database in it, unless it exists."""
     data = data_directory(home)
     if (data / "PG_VERSION").exists():
         return
@@ -44,7 +47,7 @@ def create(home: Path, database: str, log: Path) -> None:
         _program("initdb"),
         f"--pgdata={data}",
         f"--username={USER}",
-        # Loopback only, throwaway data: whoever may connect may do everything.
+        # The server listens on loopback only and its data are disposable, so no password is needed.
         "--auth=trust",
         "--encoding=UTF8",
         "--locale=C",
@@ -56,7 +59,7 @@ def create(home: Path, database: str, log: Path) -> None:
 
 
 def command(home: Path, port: int) -> tuple[str, ...]:
-    """The words that run the server in the foreground."""
+    """Return the command line that runs the server in the foreground."""
     data = data_directory(home)
     options = {
         "listen_addresses": "127.0.0.1",
@@ -69,7 +72,7 @@ def command(home: Path, port: int) -> tuple[str, ...]:
 
 
 def accepts(port: int) -> bool:
-    """Whether the server lets clients in, which it does later than it opens its port."""
+    """Whether the server accepts clients. It opens its port before it does so."""
     words = [str(_program("pg_isready")), "--quiet", "--host=127.0.0.1", f"--port={port}"]
     return subprocess.run(words, check=False).returncode == 0
 
@@ -80,13 +83,13 @@ def remove(home: Path) -> None:
 
 
 def url(port: int, database: str) -> str:
-    """SQLAlchemy's URL of a database."""
+    """Return SQLAlchemy's URL of a database."""
     return f"postgresql+psycopg2://{USER}@127.0.0.1:{port}/{database}"
 
 
 def _versions() -> list[Path]:
-    found = [path.parent for path in _PROGRAMS.glob("*/bin/initdb")]
-    return sorted(found, key=lambda path: float(path.parent.name))
+    directories = [path.parent for path in _PROGRAMS.glob("*/bin/initdb")]
+    return sorted(directories, key=lambda path: float(path.parent.name))
 
 
 def _program(name: str) -> Path:

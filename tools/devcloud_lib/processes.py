@@ -1,7 +1,7 @@
-"""Long-running processes: started in a session of their own, known again later, and ended.
+"""Starts long-running processes in sessions of their own, finds them again later, and stops them.
 
-A process is known by its id, its start time and the machine's boot, so that an id which the
-kernel has given to somebody else's process is never taken for ours.
+A process is identified by its id, its start time and the machine's boot. So a foreign process that
+has got the same id later is never taken for one of these.
 """
 
 import dataclasses
@@ -14,14 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-# Every process of ours carries this in its environment: workers are found by it when the
-# process that led them is gone.
+# Each process that is started here has this variable in its environment. Its workers inherit it, so
+# that they are found even when the process itself is gone.
 _MARK = "WARRE_DEVCLOUD_PROCESS"
 
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """What is kept about a process that was started."""
+    """What the pid file says of a process that was started."""
 
     pid: int
     started: int
@@ -30,22 +30,25 @@ class Record:
     fingerprint: str
 
     def alive(self) -> bool:
-        """Whether this very process still runs."""
+        """Whether the process that was started still runs."""
         return self.boot == _boot() and _start_time(self.pid) == self.started
 
     def members(self) -> list[int]:
-        """The process and what it left running in its session, as far as surely ours."""
+        """Return the ids of the process and of the other processes in its session.
+
+        If the process is gone, only processes with its mark are certain to be its own.
+        """
         if self.boot != _boot():
             return []
         leader_alive = self.alive()
-        found = []
+        pids = []
         for entry in Path("/proc").iterdir():
             if not entry.name.isdigit() or _session(int(entry.name)) != self.pid:
                 continue
             pid = int(entry.name)
             if _start_time(pid) is not None and (leader_alive or _carries(pid, self.mark)):
-                found.append(pid)
-        return found
+                pids.append(pid)
+        return pids
 
 
 def start(
@@ -57,7 +60,11 @@ def start(
     user: str | None = None,
     directory: Path | None = None,
 ) -> Record:
-    """Start a process in a session of its own and write its pid file."""
+    """Start a process in a session of its own and write its pid file.
+
+    :param fingerprint: kept in the record, so that a later command can tell what was started.
+    :param user: the user to run as. None: the current user.
+    """
     for path in (pid_file, log):
         path.parent.mkdir(parents=True, exist_ok=True)
     mark = f"{pid_file}:{time.time_ns()}"
@@ -74,7 +81,7 @@ def start(
             group=user,
             extra_groups=[] if user else None,
         )
-    # A process that ended at once is a zombie until this command ends: it has a start time.
+    # If the process has already ended, it is a zombie, which still has a start time.
     started = _start_time(process.pid, zombies=True) or 0
     record = Record(process.pid, started, _boot(), mark, fingerprint)
     pid_file.write_text(json.dumps(dataclasses.asdict(record)) + "\n")
@@ -82,7 +89,7 @@ def start(
 
 
 def read(pid_file: Path) -> Record | None:
-    """The record in a pid file, or None when there is none to understand."""
+    """Return the record in a pid file, or None if there is no file or no valid record in it."""
     try:
         return Record(**json.loads(pid_file.read_text()))
     except (FileNotFoundError, ValueError, TypeError):
@@ -90,7 +97,7 @@ def read(pid_file: Path) -> Record | None:
 
 
 def running(pid_file: Path) -> Record | None:
-    """The record in a pid file when its process runs."""
+    """Return the record in a pid file if its process runs, otherwise None."""
     record = read(pid_file)
     return record if record is not None and record.alive() else None
 
@@ -98,9 +105,9 @@ def running(pid_file: Path) -> Record | None:
 def stop(
     pid_files: Sequence[Path], patience: float = 15.0, with_signal: signal.Signals = signal.SIGTERM
 ) -> int:
-    """End processes together and remove their pid files; say how many were running.
+    """Stop processes together and remove their pid files. Return how many were running.
 
-    What still runs after `patience` seconds is killed.
+    Processes that still run after `patience` seconds are killed.
     """
     records = {path: record for path in pid_files if (record := read(path)) is not None}
     count = sum(record.alive() for record in records.values())
@@ -132,7 +139,7 @@ def _wait_gone(records: Iterable[Record], seconds: float) -> bool:
 
 
 def _inherited() -> dict[str, str]:
-    """Our environment without what would lead a service astray: credentials and proxies."""
+    """Return the environment without the credentials, Python options and proxies in it."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -145,12 +152,15 @@ def _boot() -> str:
 
 
 def _start_time(pid: int, zombies: bool = False) -> int | None:
-    """Start of a process in clock ticks since boot; None when it is gone, or but a zombie."""
+    """Return the start of a process in clock ticks since boot.
+
+    None if it is gone. A zombie counts as gone unless `zombies`.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    # The command's name is in parentheses and may hold anything, also spaces.
+    # The command's name is in parentheses and may contain any character, including spaces.
     fields = text.rpartition(")")[2].split()
     return int(fields[19]) if zombies or fields[0] not in "ZX" else None
 

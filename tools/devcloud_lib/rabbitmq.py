@@ -11,7 +11,7 @@ _SCRIPTS = (Path("/usr/lib/rabbitmq/bin"), Path("/usr/local/lib/rabbitmq/bin"))
 
 
 def missing_packages() -> list[str]:
-    """Debian packages to install."""
+    """Return the Debian packages that have to be installed."""
     return [] if _server() and apt.find("epmd") else [PACKAGE]
 
 
@@ -25,17 +25,17 @@ def create(directory: Path, ports: Ports) -> None:
         "log.file = false\n"
     )
     (directory / "enabled_plugins").write_text("[].\n")
-    # Without a file of our own the node would read the system node's.
+    # Without this file, the node would read that of the system's node.
     (directory / "rabbitmq-env.conf").write_text("")
 
 
 def epmd_command(ports: Ports) -> tuple[str, ...]:
-    """The words that run Erlang's port mapper, which a node would else start as a daemon."""
+    """Return the command line of Erlang's port mapper. A node would start it as a daemon."""
     return (str(apt.program("epmd")), "-address", "127.0.0.1", "-port", str(ports.epmd))
 
 
 def command() -> tuple[str, ...]:
-    """The words that run the node. Not the wrapper in PATH: that one becomes another user."""
+    """Return the command line of the node. The wrapper in PATH would switch to another user."""
     server = _server()
     if server is None:
         raise Failure("rabbitmq-server is not installed")
@@ -43,7 +43,7 @@ def command() -> tuple[str, ...]:
 
 
 def environment(directory: Path, ports: Ports) -> dict[str, str]:
-    """The environment that makes a node out of the directory."""
+    """Return the environment variables of a node whose files are in the directory."""
     return {
         "HOME": str(directory),
         "ERL_EPMD_PORT": str(ports.epmd),
@@ -62,10 +62,10 @@ def environment(directory: Path, ports: Ports) -> dict[str, str]:
 
 
 def url(ports: Ports) -> str:
-    """oslo.messaging's transport URL."""
+    """Return oslo.messaging's transport URL."""
     return f"rabbit://guest:guest@127.0.0.1:{ports.rabbitmq}/"
 
 
 def _server() -> Path | None:
-    found = [path / "rabbitmq-server" for path in _SCRIPTS if (path / "rabbitmq-server").exists()]
-    return found[0] if found else None
+    scripts = [path / "rabbitmq-server" for path in _SCRIPTS]
+    return next((script for script in scripts if script.exists()), None)

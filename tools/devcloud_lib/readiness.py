@@ -1,4 +1,4 @@
-"""When a service can be said to be up: each kind asks the service itself."""
+"""Tells whether a service is up. Each kind of service is asked in its own way."""
 
 import dataclasses
 import socket
@@ -13,13 +13,13 @@ POLL_SECONDS = 0.2
 TIMEOUT_SECONDS = 120.0
 
 
-# Never through a proxy: everything asked for is on this machine.
+# Without a proxy, because all services are on this machine.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclasses.dataclass(frozen=True)
 class Tcp:
-    """Something accepts connections on a port, and speaks first when `greets`."""
+    """The service accepts connections on a port. If it `greets`, it also sends the first byte."""
 
     port: int
     greets: bool = False
@@ -34,7 +34,7 @@ class Tcp:
 
 @dataclasses.dataclass(frozen=True)
 class Http:
-    """A web service answers, be it to say that one must log in."""
+    """A web service answers with any status below 500, such as 401."""
 
     url: str
 
@@ -63,7 +63,11 @@ def wait_until(
     what: str,
     seconds: float = TIMEOUT_SECONDS,
 ) -> None:
-    """Poll until it answers; fail when its process is gone or the time is over."""
+    """Poll until the service answers.
+
+    :param what: the service's name, for messages.
+    :raises Failure: its process is gone, or the time is over.
+    """
     deadline = time.monotonic() + seconds
     while not answers():
         if gone():

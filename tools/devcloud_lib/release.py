@@ -1,7 +1,7 @@
-"""What would be released: an sdist and a wheel, installed where nothing else of ours is.
+"""Builds a release, an sdist and a wheel, and tries the wheel in a clean environment.
 
-The wheel is made from the sdist, then installed with its extra ``cli`` and released packages only,
-and used from outside the repository.
+The wheel is built from the sdist. It is installed with its extra ``cli`` and with released packages
+only, and used from outside the repository.
 """
 
 import shutil
@@ -17,7 +17,7 @@ _SMOKE = Path(__file__).resolve().parent / "inside" / "smoke.py"
 
 
 def run(home: Path, builder: Path) -> bool:
-    """Build, install, try; whether that went well.
+    """Build, install and try a release. Return whether all of it succeeded.
 
     :param builder: a Python that has ``build``.
     """
@@ -31,9 +31,9 @@ def run(home: Path, builder: Path) -> bool:
     installer = Installer(home / "uv", log)
     installer.make(directory / "venv")
     python = directory / "venv" / "bin" / "python"
-    # The command line's own client is what an operator has there already.
-    wanted = [f"{wheel}[cli]", "python-openstackclient"]
-    installer.install(directory / "venv", *wanted)
+    # Operators already have the openstack command, to which the wheel adds its commands.
+    packages = [f"{wheel}[cli]", "python-openstackclient"]
+    installer.install(directory / "venv", *packages)
     shell.run([python, "-m", "pip", "check"], log)
     command = [python, "-I", "-W", "ignore", _SMOKE]
     return subprocess.run(command, cwd=directory, check=False).returncode == 0

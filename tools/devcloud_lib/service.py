@@ -1,4 +1,4 @@
-"""A service of the cloud: how to start it, how to tell that it is up, where it logs."""
+"""A service of the cloud: its command line, its pid file and log, and how to tell that it is up."""
 
 import dataclasses
 import signal
@@ -11,7 +11,7 @@ from devcloud_lib.console import Failure
 
 @dataclasses.dataclass(frozen=True)
 class Service:
-    """One long-running process. A change of `config` or of a word of it asks for a restart."""
+    """One long-running process. It is restarted when its command line or `config` changes."""
 
     name: str
     home: Path
@@ -30,27 +30,32 @@ class Service:
         return self.home / "log" / f"{self.name}.log"
 
     def fingerprint(self) -> str:
-        """What a running process must have been started with to be left running."""
+        """Return a hash of the command line, environment and configuration files.
+
+        A process that was started with another fingerprint is restarted.
+        """
         words = "\0".join([*self.command, *(f"{k}={v}" for k, v in self.environment.items())])
         return stamps.digest(words, self.version, *self.config)
 
     def running(self) -> bool:
-        """Whether our process runs, whatever it was started with."""
+        """Whether the process runs, whatever its fingerprint."""
         return processes.running(self.pid_file) is not None
 
     def start(self) -> bool:
-        """Start the process unless it runs as wanted; say whether it was started."""
+        """Start the process unless it runs with this fingerprint. Return whether it was started."""
         record = processes.running(self.pid_file)
         if record is not None and record.fingerprint == self.fingerprint():
             return False
         processes.stop([self.pid_file])
         if not isinstance(self.ready, readiness.Rpc) and self.ready.answers():
-            raise Failure(f"{self.name}: something that isn't this cloud's answers at its port")
+            raise Failure(
+                f"{self.name}: a process that isn't part of this cloud answers on its port"
+            )
         processes.start(self.command, self.pid_file, self.log, self.environment, self.fingerprint())
         return True
 
     def wait(self) -> None:
-        """Wait until it answers. What is asked by RPC is asked by the cloud, all at once."""
+        """Wait until the service answers. Services on the bus are pinged by `bus.wait` instead."""
         if isinstance(self.ready, readiness.Rpc):
             return
         try:
@@ -59,12 +64,12 @@ class Service:
             raise Failure(str(failure), self.log) from failure
 
     def bring_up(self) -> str:
-        """Start and wait; what to print about it."""
+        """Start the service and wait for it. Return what to print about it."""
         started = self.start()
         self.wait()
         return "started" if started else ""
 
     def stop(self, kill: bool = False) -> bool:
-        """End the process, at once when `kill`; say whether it was running."""
+        """Stop the process, with SIGKILL if `kill`. Return whether it was running."""
         how = signal.SIGKILL if kill else signal.SIGTERM
         return processes.stop([self.pid_file], with_signal=how) > 0

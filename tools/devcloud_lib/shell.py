@@ -1,4 +1,4 @@
-"""Commands that run to their end, with their output in a log."""
+"""Runs commands to their end, with their output in a log."""
 
 import os
 import subprocess
@@ -41,5 +41,5 @@ def run(
 
 
 def as_root(command: Sequence[str]) -> list[str]:
-    """The command as root may run it, by sudo when we are not root."""
+    """Return the command line that runs a command as root: with sudo, unless the user is root."""
     return list(command) if os.geteuid() == 0 else ["sudo", *command]

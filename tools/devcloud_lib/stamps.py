@@ -1,11 +1,11 @@
-"""Marks of work that is done and need not be repeated while its inputs stay the same."""
+"""Stamps: files that record finished work, which isn't repeated while its inputs are the same."""
 
 import hashlib
 from pathlib import Path
 
 
 def digest(*parts: str | Path) -> str:
-    """A short hash of texts and of the contents of files (a missing file counts as empty)."""
+    """Return a short hash of texts and of the contents of files. A missing file counts as empty."""
     total = hashlib.sha256()
     for part in parts:
         total.update(hashlib.sha256(_bytes(part)).digest())
@@ -19,7 +19,7 @@ def _bytes(part: str | Path) -> bytes:
 
 
 class Stamps:
-    """Stamps of one cloud, one small file each."""
+    """The stamps of one cloud. Each is a small file."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -30,6 +30,6 @@ class Stamps:
         return path.exists() and path.read_text() == value
 
     def set(self, name: str, value: str) -> None:
-        """Remember that the work was done with these inputs."""
+        """Record that the work was done with these inputs."""
         self._directory.mkdir(parents=True, exist_ok=True)
         (self._directory / name).write_text(value)

@@ -1,4 +1,4 @@
-"""Steps that depend on each other, run side by side as far as their order allows."""
+"""Runs steps that depend on each other, at the same time as far as their order allows."""
 
 import dataclasses
 import time
@@ -18,9 +18,9 @@ class Step:
 
 
 def run_all(steps: Sequence[Step], workers: int) -> None:
-    """Run every step after those it needs.
+    """Run each step after the steps that it needs.
 
-    What does not need a failed step is still done; then the first failure is raised.
+    Steps that don't need a failed step still run. Then the first failure is raised.
     """
     waiting = {step.name: step for step in steps}
     running: dict[Future[str], str] = {}

@@ -1,7 +1,7 @@
-"""Blazar's own unit tests, without this repository and with it installed and enabled.
+"""Runs Blazar's own unit tests without this repository, and with it installed and enabled.
 
-They come in Blazar's package. What this repository changes in Blazar's process (plugin, filters,
-controllers, how v2 routes) must make no difference to any of them.
+The tests are in Blazar's package. What this repository changes in Blazar's process (plugin,
+filters, controllers, routes of v2) must not change the outcome of any of them.
 """
 
 import os
@@ -14,7 +14,7 @@ from devcloud_lib.console import say
 from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
-# What its tests use besides, and no package says.
+# Packages that Blazar's tests use, although no package requires them.
 _PACKAGES = (
     "blazar==18.0.0",
     "ddt",
@@ -24,27 +24,27 @@ _PACKAGES = (
     "testscenarios",
     "webtest",
 )
-#: Tests of its style checks, which need the style checker.
+#: Tests of Blazar's style checks, which need its style checker.
 _LEFT_OUT = "*local_hacking*"
 
 Outcomes = dict[str, str]
 
 
 def run(home: Path) -> bool:
-    """Both runs; whether they ended alike."""
+    """Run the tests twice. Return whether each test had the same outcome in both runs."""
     environment, log = home / "stock", home / "log" / "pip.log"
     venv.ensure(environment, log, _PACKAGES)
     installer = Installer(home / "uv", log)
     installer.uninstall(environment, "warre-blazar")
     without = _outcomes(environment, "without", [])
     installer.install(environment, "--editable", REPOSITORY)
-    having = _outcomes(environment, "with", ["-p", "enabled"])
+    enabled = _outcomes(environment, "with", ["-p", "enabled"])
     say(f"Blazar's tests without warre-blazar: {_summary(without)}")
-    say(f"Blazar's tests with warre-blazar:    {_summary(having)}")
-    for test in sorted(set(without) | set(having)):
-        if without.get(test) != having.get(test):
-            say(f"differs: {test}: {without.get(test)} without, {having.get(test)} with")
-    return bool(without) and without == having
+    say(f"Blazar's tests with warre-blazar:    {_summary(enabled)}")
+    for test in sorted(set(without) | set(enabled)):
+        if without.get(test) != enabled.get(test):
+            say(f"differs: {test}: {without.get(test)} without, {enabled.get(test)} with")
+    return bool(without) and without == enabled
 
 
 def _outcomes(environment: Path, name: str, words: list[str]) -> Outcomes:

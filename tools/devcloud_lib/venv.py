@@ -1,4 +1,4 @@
-"""A virtual environment with released packages and this repository."""
+"""Makes a virtual environment with released packages and this repository."""
 
 import sys
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ PACKAGES = (
     "pymysql",
     "python-blazarclient",
     "python-openstackclient",
-    # A wheel of uWSGI: nothing is compiled.
+    # uWSGI as a wheel, so that no compiler is needed.
     "pyuwsgi",
 )
 _PROJECT_FILES = ("setup.cfg", "requirements.txt", "pyproject.toml")
 
 
 def missing_packages() -> list[str]:
-    """Debian packages to install: Debian's Python comes without what makes environments."""
+    """Return the Debian packages without which Debian's Python can't make environments."""
     try:
         import ensurepip  # noqa: F401, PLC0415
     except ImportError:
@@ -38,22 +38,22 @@ def missing_packages() -> list[str]:
 
 
 def packages_version(packages: Sequence[str] = PACKAGES) -> str:
-    """A hash that changes when other released packages are wanted."""
+    """Return a hash that changes with the list of packages and with the Python."""
     return stamps.digest(*packages, sys.version)
 
 
 def project_version() -> str:
-    """A hash that changes when the repository must be installed anew (not at each edit)."""
+    """Return a hash that changes when the repository must be installed again (not at each edit)."""
     return stamps.digest(str(REPOSITORY), *(REPOSITORY / name for name in _PROJECT_FILES))
 
 
 def ensure(directory: Path, log: Path, wanted: Sequence[str] = PACKAGES) -> str:
-    """Make the environment and install into it what is not there yet; what to print."""
+    """Make the environment and install what is missing in it. Return what to print about it."""
     installer = Installer(directory.parent / "uv", log)
     done = stamps.Stamps(directory / "stamps")
     packages, project = packages_version(wanted), project_version()
     if not done.current("packages", packages):
-        say(f"venv: {len(wanted)} packages and their dependencies are being installed")
+        say(f"venv: installing {len(wanted)} packages and their dependencies")
         installer.make(directory)
         installer.install(directory, *wanted)
         done.set("packages", packages)

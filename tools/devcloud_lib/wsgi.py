@@ -1,4 +1,4 @@
-"""Serving a WSGI application with uWSGI."""
+"""Makes services that serve a WSGI application with uWSGI."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ def service(
     config: tuple[Path, ...],
     version: str = "",
 ) -> Service:
-    """A service such as nova-api, which answers on the port `nova` of `Ports`."""
+    """Return a service. One called nova-api or nova answers on the port `nova` of `Ports`."""
     port = name.removesuffix("-api")
     words = (
         str(layout.program("uwsgi")),
@@ -26,16 +26,16 @@ def service(
         f"--processes={layout.settings.api_workers}",
         "--master",
         "--enable-threads",
-        # Each worker loads the application itself: threads and connections do not survive a fork.
+        # Each worker loads the application: threads and connections don't survive a fork.
         "--lazy-apps",
         "--need-app",
         "--die-on-term",
-        # A worker that does not end by itself (Nova keeps threads) is given this many seconds.
+        # Seconds until a worker that doesn't end by itself is killed. Nova's keep running threads.
         "--reload-mercy=2",
         "--worker-reload-mercy=2",
         "--no-orphans",
         "--buffer-size=65535",
-        # Without these two, clients see resets when they POST (uWSGI speaks no keep-alive here).
+        # Without these two options, POST requests end in resets, because there is no keep-alive.
         "--post-buffering=65535",
         "--add-header=Connection: close",
     )

@@ -1,4 +1,7 @@
-"""From what a client sends to checked values. Whatever is wrong raises InvalidField."""
+"""Converts a request's query and body into checked values.
+
+For a bad value, the functions raise ``InvalidField``, which names the field.
+"""
 
 import datetime
 import json
@@ -11,6 +14,8 @@ from webob import Request
 
 from warre_blazar import exceptions
 from warre_blazar.api.schemas import Schema
+from warre_blazar.db.reservation_filters import SORT_KEYS
+from warre_blazar.domain import reservation_states
 
 MAX_BODY = 128 * 1024
 
@@ -19,14 +24,18 @@ _CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?"
 _OFFSET = r"(Z|z|[+-][0-9]{2}:?[0-9]{2})"
 _TIME = f"{_DATE}[T ]{_CLOCK}{_OFFSET}?"
 _EARLIEST, _LATEST = datetime.datetime(1970, 1, 1), datetime.datetime(9000, 1, 1)
-#: In a schema: what it expects, in words of its own.
+_SORT = rf"(?P<key>{'|'.join(SORT_KEYS)})(:(?P<order>asc|desc))?"
+#: A keyword in schemas. It has the text that says what a value must be. If a schema doesn't have
+#: this keyword, the text is made from the rule that the value breaks.
 EXPECTED = "x-expected"
-#: Whole numbers in texts.
+#: The pattern of whole numbers that are sent as strings.
 DIGITS = r"-?[0-9]{1,10}"
+_HOURS = r"[0-9]{1,6}(\.[0-9]{1,6})?"
+_ANY_STATE = "|".join(reservation_states.ALL)
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 _TYPE_NAMES = {
     "integer": "a whole number",
-    "string": "a text",
+    "string": "a string",
     "boolean": "true or false",
     "object": "an object",
     "array": "a list",
@@ -35,10 +44,10 @@ _TYPE_NAMES = {
 
 
 def body(request: Request, schema: Schema) -> dict[str, Any]:
-    """The request's JSON body, checked against a schema, its times as naive UTC.
+    """The JSON body of a request, checked against a schema. Its times are converted to naive UTC.
 
-    :raises InvalidField: naming the field.
-    :raises Refused: nothing sent, or too much.
+    :raises InvalidField: a field isn't valid.
+    :raises Refused: the body is empty, too large or not a JSON object.
     """
     document = _json_object(request)
     properties = schema["properties"]
@@ -53,7 +62,10 @@ def body(request: Request, schema: Schema) -> dict[str, Any]:
 
 
 def whole(value: Any) -> Any:
-    """A whole number that was sent as text, as Warre takes it, or as 2.0, which to JSON is 2."""
+    """Convert a value that stands for a whole number. Any other value is returned as it is.
+
+    Warre accepts whole numbers as strings. In JSON, 2.0 is the same number as 2.
+    """
     if isinstance(value, str) and re.fullmatch(DIGITS, value):
         return int(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -68,9 +80,10 @@ def _json_object(request: Request) -> dict[str, Any]:
 
 
 def json_object(raw: bytes) -> dict[str, Any]:
-    """The JSON object that a body is.
+    """The JSON object in a body.
 
-    :raises Refused: the body is empty, or anything else.
+    :raises InvalidField: the body is JSON, but isn't an object.
+    :raises Refused: the body or the object is empty, or the body isn't JSON.
     """
     if not raw.strip():
         raise exceptions.Refused("empty_body", "No input data provided")
@@ -79,7 +92,7 @@ def json_object(raw: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise exceptions.Refused("malformed_json", "body: expected JSON in UTF-8") from None
     if not isinstance(document, dict):
-        raise exceptions.Refused("malformed_json", "body: expected a JSON object")
+        raise exceptions.InvalidField("body", "expected a JSON object")
     if not document:
         raise exceptions.Refused("empty_body", "No input data provided")
     return document
@@ -90,9 +103,9 @@ def _no_constant(name: str) -> None:
 
 
 def check(document: dict[str, Any], schema: Schema) -> None:
-    """Check a document against a schema, whose own words for a rule go before ours.
+    """Check a document against a schema.
 
-    :raises InvalidField: naming the field.
+    :raises InvalidField: a field is unknown, missing or not valid.
     """
     unknown = sorted(set(document) - set(schema["properties"]))
     if unknown:
@@ -104,7 +117,7 @@ def check(document: dict[str, Any], schema: Schema) -> None:
     if error is not None:
         raise exceptions.InvalidField(_field(error), _expected(error))
     for field, value in document.items():
-        # Half of a surrogate pair, which JSON can spell, is no character.
+        # JSON can contain half of a surrogate pair, which isn't a character.
         if any("\ud800" <= c <= "\udfff" for c in json.dumps(value, ensure_ascii=False)):
             raise exceptions.InvalidField(shown(field), "expected Unicode text")
 
@@ -114,37 +127,42 @@ def _field(error: jsonschema.ValidationError) -> str:
 
 
 def shown(name: str) -> str:
-    """A client's name for a field, short and in ASCII."""
+    """A field's name as a client sent it, shortened and in ASCII, for an error's text."""
     return name[:64].encode("ascii", "backslashreplace").decode()
 
 
 def _expected(error: jsonschema.ValidationError) -> str:
-    """What the schema wanted, in words; the value itself may be a megabyte."""
-    want = error.validator_value
+    """The text that says what the schema expects. It omits the value, which may be large."""
+    rule_value = error.validator_value
     if EXPECTED in error.schema:
         return str(error.schema[EXPECTED])
     match error.validator:
         case "type":
-            names = want if isinstance(want, list) else [want]
+            names = rule_value if isinstance(rule_value, list) else [rule_value]
             return "expected " + " or ".join(_TYPE_NAMES[name] for name in names)
         case "minimum":
-            return f"expected at least {want}"
+            return f"expected at least {rule_value}"
         case "maximum":
-            return f"expected at most {want}"
+            return f"expected at most {rule_value}"
         case "minLength":
-            return "expected a text that isn't empty"
+            return "expected a string that isn't empty"
         case "maxLength":
-            return f"expected at most {want} characters"
+            return f"expected at most {rule_value} characters"
         case "maxProperties" | "maxItems":
-            return f"expected at most {want} entries"
+            return f"expected at most {rule_value} entries"
         case "uniqueItems":
-            return "expected each entry once"
+            return "expected each entry only once"
         case _:
             return "expected printable text that neither starts nor ends with a space"
 
 
 def time(field: str, text: str) -> datetime.datetime:
-    """ISO 8601 with or without offset (without: UTC), to the minute, as naive UTC."""
+    """The naive UTC time of an ISO 8601 text, without its seconds.
+
+    A text without an offset is in UTC.
+
+    :raises InvalidField: the text isn't a time in ISO 8601 from 1970 to 8999.
+    """
     try:
         if not re.fullmatch(_TIME, text):
             raise ValueError(text)
@@ -163,16 +181,19 @@ def time(field: str, text: str) -> datetime.datetime:
 
 
 def moment(field: str, text: str) -> datetime.datetime:
-    """A query's date (its first minute, in UTC) or time."""
-    # A + that wasn't quoted arrives as a space.
+    """The naive UTC time of a query's time or date. A date stands for its first minute in UTC."""
+    # A "+" that the client didn't encode arrives as a space.
     text = re.sub(r" (\d\d:?\d\d)$", r"+\1", text) if "T" in text else text
     return time(field, f"{text}T00:00" if re.fullmatch(_DATE, text) else text)
 
 
 def query(request: Request, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The query's values, each converted by its function in ``known``; absent ones are absent.
+    """The converted values of the parameters in a request's query.
 
-    A value that is given twice counts once when the two are the same.
+    A parameter may be repeated only with the same value.
+
+    :param known: the functions that convert the values, by the names of the parameters.
+    :raises InvalidField: a parameter is unknown, has two values, or has an invalid value.
     """
     values: dict[str, str] = {}
     for name, value in request.GET.items():
@@ -184,7 +205,7 @@ def query(request: Request, known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def boolean(field: str, text: str) -> bool:
-    """A query's true or false."""
+    """The Boolean value of a query parameter."""
     if text.lower() in _TRUE:
         return True
     if text.lower() in _FALSE:
@@ -193,21 +214,57 @@ def boolean(field: str, text: str) -> bool:
 
 
 def positive(field: str, text: str) -> int:
-    """A query's whole number of at least 1."""
+    """The value of a query parameter that is a whole number of at least 1."""
     if not re.fullmatch(DIGITS, text) or not 1 <= int(text) < 2**31:
         raise exceptions.InvalidField(field, "expected a whole number of at least 1")
     return int(text)
 
 
+def hours(field: str, text: str) -> datetime.timedelta:
+    """The value of a query parameter that is a length of time in hours, such as 24 or 1.5.
+
+    It must be a whole number of minutes.
+    """
+    # Some numbers of minutes, such as 20, can only be written as a rounded number of hours.
+    minutes = round(float(text) * 60, 3) if re.fullmatch(_HOURS, text) else 0
+    if minutes < 1 or minutes != int(minutes):
+        raise exceptions.InvalidField(
+            field, "expected a number of hours that are whole minutes, such as 24 or 1.5"
+        )
+    return datetime.timedelta(minutes=minutes)
+
+
 def word(field: str, text: str) -> str:
-    """A query's text."""
+    """The value of a query parameter that is a text of 1 to 255 printable characters."""
     if not 1 <= len(text) <= 255 or not text.isprintable():
         raise exceptions.InvalidField(field, "expected 1 to 255 printable characters")
     return text
 
 
+def statuses(field: str, text: str) -> frozenset[str]:
+    """The states of reservations in a query parameter, which are separated by commas."""
+    states = frozenset(text.upper().split(","))
+    if not states <= set(reservation_states.ALL):
+        known = ", ".join(reservation_states.ALL)
+        raise exceptions.InvalidField(
+            field, f"expected one or more of {known}, separated by commas"
+        )
+    return states
+
+
+def sort(field: str, text: str) -> tuple[str, bool]:
+    """The key by which a listing is sorted, and whether the order is descending."""
+    match = re.fullmatch(_SORT, text)
+    if not match:
+        keys = ", ".join(SORT_KEYS)
+        raise exceptions.InvalidField(
+            field, f"expected one of {keys}, which :asc or :desc may follow"
+        )
+    return match["key"], match["order"] == "desc"
+
+
 def detail(field: str, text: str) -> str:
-    """What else a query wants to be told."""
+    """The value of the query parameter ``detail``, which can only be "capacity"."""
     if text != "capacity":
         raise exceptions.InvalidField(field, "expected capacity")
     return text
@@ -218,21 +275,43 @@ def next_page(field: str, text: str) -> int:
     return positive(field, text.removeprefix("/?page="))
 
 
-#: What each of the functions for a query's values takes, for the API's document.
+#: The schema of the values that each conversion function accepts, for the OpenAPI document.
 QUERY_SCHEMAS: dict[Callable[[str, str], Any], Schema] = {
-    boolean: {"type": "string", "enum": sorted(_TRUE | _FALSE), "description": "In any case."},
+    boolean: {
+        "type": "string",
+        "enum": sorted(_TRUE | _FALSE),
+        "description": "The case doesn't matter.",
+    },
     positive: {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
     detail: {"type": "string", "enum": ["capacity"]},
+    hours: {
+        "type": "string",
+        "pattern": f"^{_HOURS}$",
+        "examples": ["24", "1.5"],
+        "description": "A number of hours. It must be a whole number of minutes.",
+    },
+    statuses: {
+        "type": "string",
+        "pattern": f"^({_ANY_STATE})(,({_ANY_STATE}))*$",
+        "examples": ["ALLOCATED,ACTIVE"],
+        "description": "One or more states, separated by commas. The case doesn't matter.",
+    },
+    sort: {
+        "type": "string",
+        "pattern": f"^({'|'.join(SORT_KEYS)})(:(asc|desc))?$",
+        "examples": ["start", "created_at:desc"],
+    },
     word: {"type": "string", "minLength": 1, "maxLength": 255},
     moment: {
         "type": "string",
         "pattern": f"^({_DATE}|{_TIME})$",
         "examples": ["2026-12-01", "2026-12-01T09:00:00+00:00"],
-        "description": "A date, or an ISO 8601 time with or without offset (without: UTC).",
+        "description": "A date, or a time in ISO 8601. Without an offset the time is in UTC.",
     },
     next_page: {
         "type": "string",
         "pattern": r"^(/\?page=)?[0-9]{1,10}$",
-        "description": "The page, as the link to it says it; goes before `page`.",
+        "description": "The page, in the form in which the link to the next page contains it. It "
+        "takes precedence over `page`.",
     },
 }

@@ -1,9 +1,11 @@
-"""The documents of the API as JSON Schema, which checks requests and documents answers.
+"""JSON Schemas of the API's documents. They check requests, and describe answers in OpenAPI.
 
-Names and meaning of the fields are Warre's.
+The names of the fields and their meaning are those of Warre.
 """
 
 from typing import Any
+
+from warre_blazar.domain import labels
 
 Schema = dict[str, Any]
 
@@ -11,12 +13,15 @@ _INT = {"type": "integer", "maximum": 2**31 - 1}
 _POSITIVE: Schema = {**_INT, "minimum": 1}
 _NATURAL: Schema = {**_INT, "minimum": 0}
 _BOOLEAN: Schema = {"type": "boolean"}
-# No control characters: they hide in a list, and NUL ends a text in some databases.
-# (As what may not be in it: in Python a "$" lets a last newline through.)
+# Texts without control characters. Nobody sees control characters in a list, and NUL ends a text in
+# some databases. The pattern describes what is forbidden. A pattern of what is allowed would have
+# to end with "$", which in Python allows a newline at the end.
 _PRINTABLE: Schema = {"not": {"type": "string", "pattern": r"[\u0000-\u001f\u007f]"}}
+# The same, but tabs and line breaks are allowed.
 _PROSE: Schema = {
     "not": {"type": "string", "pattern": r"[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]"}
 }
+# The same as _PRINTABLE, but without spaces at the start or the end.
 _TRIMMED: Schema = {"not": {"type": "string", "pattern": r"[\u0000-\u001f\u007f]|^\s|\s$"}}
 _NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 64, **_PRINTABLE}
 _TIME: Schema = {"type": "string", "format": "date-time", "maxLength": 64}
@@ -26,7 +31,14 @@ def _nullable(schema: Schema) -> Schema:
     return {**schema, "type": [schema["type"], "null"]}
 
 
-_FLAVOR_TERMS: dict[str, Schema] = {
+def without(schema: Schema, *fields: str) -> Schema:
+    """The schema of an object without some of its fields."""
+    properties = {name: s for name, s in schema["properties"].items() if name not in fields}
+    return {**schema, "properties": properties}
+
+
+#: The fields of a flavor that can be changed.
+_FLAVOR_FIELDS: dict[str, Schema] = {
     "name": {**_NAME, **_TRIMMED},
     "description": _nullable({"type": "string", "maxLength": 4096, **_PROSE}),
     "active": _BOOLEAN,
@@ -51,7 +63,7 @@ FLAVOR_CREATE: Schema = {
     "additionalProperties": False,
     "required": ["name", "vcpu", "memory_mb", "disk_gb", "max_length_hours", "slots"],
     "properties": {
-        **_FLAVOR_TERMS,
+        **_FLAVOR_FIELDS,
         "vcpu": _POSITIVE,
         "memory_mb": _POSITIVE,
         "disk_gb": _POSITIVE,
@@ -59,7 +71,7 @@ FLAVOR_CREATE: Schema = {
     },
 }
 
-#: What a flavor is when its creation doesn't say.
+#: The values of a new flavor's optional fields if the request doesn't contain them.
 FLAVOR_DEFAULTS: dict[str, Any] = {
     "description": None,
     "active": True,
@@ -73,17 +85,29 @@ FLAVOR_DEFAULTS: dict[str, Any] = {
     "availability_zone": None,
 }
 
-#: The sizes of a flavor stay as they were made.
+#: The virtual CPUs, memory and disk of a flavor can't be changed.
 FLAVOR_UPDATE: Schema = {
     "type": "object",
     "additionalProperties": False,
     "minProperties": 1,
-    "properties": _FLAVOR_TERMS,
+    "properties": _FLAVOR_FIELDS,
 }
 
 _AFFINITY: Schema = {
     **_nullable(_BOOLEAN),
-    "description": "true: all on one host; false: each on a host of its own; null: wherever.",
+    "description": "true: all instances are on one host; false: each instance is on a host of its "
+    "own; null: the instances are on any hosts that have room.",
+}
+
+_LABELS: dict[str, Schema] = {
+    "name": {
+        **_nullable({"type": "string", "minLength": 1, "maxLength": labels.LONGEST_NAME}),
+        **_TRIMMED,
+        "description": "A name for people. It needn't be unique.",
+    },
+    "note": _nullable(
+        {"type": "string", "minLength": 1, "maxLength": labels.LONGEST_NOTE, **_PROSE}
+    ),
 }
 
 RESERVATION_CREATE: Schema = {
@@ -96,11 +120,20 @@ RESERVATION_CREATE: Schema = {
         "end": _TIME,
         "instance_count": _POSITIVE,
         "affinity": _AFFINITY,
+        **_LABELS,
     },
 }
 
-#: Of a reservation only the end can be changed.
+#: Fields that a request doesn't contain stay as they are.
 RESERVATION_UPDATE: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "minProperties": 1,
+    "properties": {"start": _TIME, "end": _TIME, "instance_count": _POSITIVE, **_LABELS},
+}
+
+#: On Warre's path only the end can be changed, as in Warre.
+RESERVATION_EXTEND: Schema = {
     "type": "object",
     "additionalProperties": False,
     "required": ["end"],
@@ -137,7 +170,7 @@ ACCESS_CREATE: Schema = {
     "properties": {"flavor_id": _NAME, "project_id": {**_NAME, "maxLength": 255}},
 }
 
-# What the API answers. Times have an offset, which is always UTC's.
+# The schemas below describe answers. Times in answers have the offset of UTC.
 _ID: Schema = {"type": "string", "minLength": 1, "maxLength": 64}
 _MOMENT: Schema = {"type": "string", "format": "date-time"}
 _TEXT: Schema = {"type": "string"}
@@ -169,35 +202,117 @@ FLAVOR: Schema = _answer(
 
 SPAN: Schema = _answer(start=_MOMENT, end=_MOMENT)
 
+_REASON_CODES = (
+    "flavor_inactive",
+    "invalid_period",
+    "before_flavor_start",
+    "after_flavor_end",
+    "too_long",
+    "no_host_matches",
+    "count_over_slots",
+    "count_over_hosts",
+    "maintenance",
+    "not_that_long",
+    "all_booked",
+)
+
+#: The spans of time in which a flavor is free, and the reason if there are none.
+FREE: Schema = _answer(
+    results={"type": "array", "items": {"$ref": "#/components/schemas/Span"}},
+    reason={
+        "anyOf": [
+            {"type": "null"},
+            _answer(
+                code={"enum": list(_REASON_CODES)},
+                message={**_TEXT, "description": "A text for people."},
+                detail={"type": "object", "description": "Data that depend on the code."},
+            ),
+        ],
+        "description": "Why there are no spans. It is null if there are any.",
+    },
+)
+
 CAPACITY: Schema = _answer(
     **SPAN["properties"],
     hosts={
         "type": "array",
         "items": _answer(name=_TEXT, instances=_POSITIVE),
-        "description": "The hosts that match, and how many instances each holds when empty.",
+        "description": "The hosts that match the flavor, and how many instances each of them holds "
+        "when it is empty.",
     },
-    instances={**_NATURAL, "description": "What the hosts hold with nothing else on them."},
-    bookable={**_NATURAL, "description": "The same, or the slots where these are fewer."},
-    booked_now={**_NATURAL, "description": "Instances booked at this minute."},
-    booked_peak={**_NATURAL, "description": "The most booked at one moment of the time asked for."},
+    instances={
+        **_NATURAL,
+        "description": "How many instances the hosts hold when nothing else is on them.",
+    },
+    bookable={
+        **_NATURAL,
+        "description": "How many instances can be booked at the same time: the smaller of "
+        "`instances` and the flavor's slots.",
+    },
+    booked_now={**_NATURAL, "description": "How many instances are booked at this minute."},
+    booked_peak={
+        **_NATURAL,
+        "description": "The largest number of instances that are booked at the same moment between "
+        "`start` and `end`.",
+    },
     utilisation={
         "type": ["number", "null"],
         "minimum": 0,
-        "description": "Instances booked, times how long, in relation to the bookable ones over "
-        "all of the time; null where none are bookable. Above 1 where slots or hosts went.",
+        "description": "The booked part of the bookable instances, averaged over the time from "
+        "`start` to `end`. It is null if no instances are bookable. It is above 1 if more "
+        "instances are booked than are bookable now, because slots or hosts were removed after "
+        "the bookings.",
     },
     sharing={
         "type": "array",
         "items": _answer(id=_ID, name=_TEXT, hosts={"type": "array", "items": _TEXT}),
-        "description": "Other flavors that the same hosts take, and which hosts.",
+        "description": "The other flavors whose instances can be on the same hosts as instances of "
+        "this flavor, each with the names of these hosts.",
     },
 )
 
-#: A flavor as one is shown alone; capacity for who asks for it.
-FLAVOR_SHOWN: Schema = {
+#: A flavor in answers about flavors. The flavor inside a reservation, and every flavor on Warre's
+#: path, has only the fields of Warre.
+FLAVOR_OFFERED: Schema = {
     "allOf": [
         {"$ref": "#/components/schemas/Flavor"},
-        {"properties": {"capacity": {"$ref": "#/components/schemas/Capacity"}}},
+        {
+            "properties": {
+                "bookable": {
+                    **_BOOLEAN,
+                    "description": "Whether any host could hold an instance of the flavor. If no "
+                    "host could, a booking is refused with `no_host_matches`.",
+                },
+                "bookable_hosts": {
+                    **_NATURAL,
+                    "description": "How many hosts match the flavor and hold at least one instance "
+                    "when empty. Only callers who may see the flavor's capacity get this field.",
+                },
+                "warnings": {
+                    "type": "array",
+                    "items": _answer(
+                        code={"enum": ["device_not_counted"]},
+                        message={**_TEXT, "description": "A text for people."},
+                    ),
+                    "description": "What is wrong with the flavor. `device_not_counted`: devices "
+                    "that its extra specs name aren't counted, so that more instances may be "
+                    "booked than there are devices.",
+                },
+            }
+        },
+    ]
+}
+
+#: The answer that shows one flavor. It has the capacity if the request asks for it.
+FLAVOR_SHOWN: Schema = {
+    "allOf": [
+        {"$ref": "#/components/schemas/FlavorOffered"},
+        {
+            "properties": {
+                "capacity": {"$ref": "#/components/schemas/Capacity"},
+                "limits": {"$ref": "#/components/schemas/FlavorLimits"},
+            }
+        },
     ]
 }
 
@@ -211,10 +326,38 @@ RESERVATION: Schema = _answer(
     status_reason=_nullable(_TEXT),
     project_id=_TEXT,
     user_id=_nullable(_TEXT),
-    lease_id=_TEXT,
-    compute_flavor={**_nullable(_TEXT), "description": "The Nova flavor to boot on, once made."},
+    lease_id=_nullable(_TEXT),
+    compute_flavor={
+        **_nullable(_TEXT),
+        "description": "The id of the Nova flavor to boot servers on. It is null while the status "
+        "is PENDING_CREATE.",
+    },
     created_at=_MOMENT,
 )
+# These properties are optional, because answers under /v2/warre/v1 don't have them.
+RESERVATION["properties"] |= {
+    "name": _nullable(_TEXT),
+    "note": _nullable(_TEXT),
+    "missing_resources": {
+        "type": "boolean",
+        "description": "Whether instances are on hosts that have failed, and there is no room on "
+        "others.",
+    },
+    "resources_changed": {
+        "type": "boolean",
+        "description": "Whether instances got other hosts while the reservation was running, "
+        "because theirs had failed.",
+    },
+}
+# Only deleted reservations have these properties. Only a listing with ``deleted=true`` contains
+# deleted reservations.
+RESERVATION["properties"] |= {
+    "deleted_at": _MOMENT,
+    "deleted_by": {
+        **_nullable(_TEXT),
+        "description": "The id of the user who deleted the reservation. It is null if no user did.",
+    },
+}
 
 ACCESS: Schema = _answer(
     id=_ID, flavor={**_ID, "description": "The flavor's id."}, project_id=_TEXT
@@ -227,7 +370,7 @@ WINDOW: Schema = _answer(
     flavors={"type": "array", "items": _answer(id=_ID, name=_TEXT)},
 )
 
-_LIMIT: Schema = {"type": "integer", "minimum": -1, "description": "-1 is unlimited."}
+_LIMIT: Schema = {"type": "integer", "minimum": -1, "description": "-1 means unlimited."}
 
 _ABSOLUTE: Schema = _answer(
     maxHours=_LIMIT,
@@ -242,7 +385,7 @@ PROJECT_LIMITS: Schema = _answer(project_id=_TEXT, absolute=_ABSOLUTE)
 
 
 def page(items: Schema) -> Schema:
-    """A page of a listing; the last one has no ``next``."""
+    """The schema of a page of a listing. The last page has no ``next``."""
     document = _answer(
         results={"type": "array", "items": items}, total={"type": "integer", "minimum": 0}
     )
@@ -250,11 +393,17 @@ def page(items: Schema) -> Schema:
     return document
 
 
-#: Blazar's three keys, and ours: a stable code, and data where there are any.
+#: An error's body: Blazar's three keys, the error's code, and its detail if it has any.
 ERROR: Schema = _answer(
-    error_code={"type": "integer", "description": "The status."},
-    error_message={"type": "string", "minLength": 1, "description": "For a person."},
+    error_code={"type": "integer", "description": "The HTTP status."},
+    error_message={"type": "string", "minLength": 1, "description": "A text for people."},
     error_name=_TEXT,
-    code={"type": "string", "description": "For a program; it stays as it is."},
+    code={
+        "type": "string",
+        "description": "The kind of error, for programs. Codes don't change between releases.",
+    },
 )
-ERROR["properties"]["detail"] = {"type": "object", "description": "Data, by the code."}
+ERROR["properties"]["detail"] = {
+    "type": "object",
+    "description": "Data that depend on the code.",
+}

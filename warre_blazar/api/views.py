@@ -1,17 +1,21 @@
-"""Our values as the API's documents."""
+"""The documents that the API answers with, made from this package's objects."""
 
+import dataclasses
 import datetime
 from typing import Any
 
-from warre_blazar.db.access import Access
+from warre_blazar.db.flavor_access import Access
 from warre_blazar.db.reservations import Reservation
-from warre_blazar.domain import states
+from warre_blazar.domain import reservation_states
+from warre_blazar.domain.capacity import Limit
 from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.maintenance_window import Window
 from warre_blazar.domain.timeline import Span
-from warre_blazar.domain.window import Window
-from warre_blazar.services import backing
-from warre_blazar.services.capacity import Capacity
-from warre_blazar.services.quotas import Standing
+from warre_blazar.services.booking.quotas import Standing
+from warre_blazar.services.offering.capacity import Capacity, FlavorLimits
+from warre_blazar.services.offering.no_free_slots import Reason
+from warre_blazar.services.running import backing
 
 
 def _time(value: datetime.datetime | None) -> str | None:
@@ -19,7 +23,7 @@ def _time(value: datetime.datetime | None) -> str | None:
 
 
 def flavor(item: Flavor) -> dict[str, Any]:
-    """A flavor."""
+    """A flavor, with the fields of Warre."""
     return {
         "id": item.id,
         "name": item.name,
@@ -41,6 +45,24 @@ def flavor(item: Flavor) -> dict[str, Any]:
     }
 
 
+def offered(item: Flavor, hosts: int, *, counted: bool) -> dict[str, Any]:
+    """A flavor, and in addition whether it can be booked at all and what is wrong with it.
+
+    :param hosts: the number of hosts that could hold an instance of the flavor.
+    :param counted: whether the caller may see the number of hosts.
+    """
+    number = {"bookable_hosts": hosts} if counted else {}
+    warnings = [
+        {"code": "device_not_counted", "message": _sentence(device.text)}
+        for device in item.uncounted_devices
+    ]
+    return {**flavor(item), "bookable": hosts > 0, **number, "warnings": warnings}
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def capacity(item: Capacity) -> dict[str, Any]:
     """A flavor's capacity."""
     return {
@@ -57,9 +79,37 @@ def capacity(item: Capacity) -> dict[str, Any]:
     }
 
 
+def flavor_limits(item: FlavorLimits) -> dict[str, Any]:
+    """What limits how many instances of a flavor can be booked at the same time, by host."""
+    return {
+        "by": "slots" if item.by_slots else "hosts",
+        "instances": item.instances,
+        "hosts": [
+            {
+                "name": each.host.name,
+                "instances": each.instances,
+                "limits": [_limit(limit) for limit in each.tightest],
+            }
+            for each in item.hosts
+        ],
+    }
+
+
+def _limit(item: Limit) -> dict[str, Any]:
+    return {
+        "kind": item.kind.name.lower(),
+        "name": item.name,
+        "providers": list(item.providers),
+        "asked": item.asked,
+        "capacity": item.capacity,
+    }
+
+
 def reservation(item: Reservation, its_flavor: Flavor) -> dict[str, Any]:
-    """A reservation, its flavor in it; ``compute_flavor`` is the Nova flavor to boot on."""
-    made = item.state != states.PENDING_CREATE
+    """A reservation with its flavor.
+
+    ``compute_flavor`` is the id of the Nova flavor to boot servers on.
+    """
     return {
         "id": item.id,
         "flavor": flavor(its_flavor),
@@ -71,19 +121,52 @@ def reservation(item: Reservation, its_flavor: Flavor) -> dict[str, Any]:
         "status_reason": item.status_reason,
         "project_id": item.project_id,
         "user_id": item.user_id,
-        "lease_id": item.lease_id,
-        "compute_flavor": backing.nova_flavor(item.reservation_id) if made else None,
+        "lease_id": item.lease_id or None,
+        "compute_flavor": _compute_flavor(item),
         "created_at": _time(item.created_at),
     }
 
 
+def _compute_flavor(item: Reservation) -> str | None:
+    if item.state == reservation_states.PENDING_CREATE:
+        return None
+    # The row that names the Nova flavor of a new reservation may not be written yet. In that case
+    # the id of the Nova flavor is derived from the reservation's id.
+    made = None if item.is_record else backing.nova_flavor(item.reservation_id)
+    return item.nova_flavor or made
+
+
+def deletion(item: Reservation) -> dict[str, Any]:
+    """When a reservation was deleted, and by which user, if a user deleted it."""
+    return {"deleted_at": _time(item.deleted_at), "deleted_by": item.deleted_by}
+
+
+def host_flags(item: Reservation) -> dict[str, Any]:
+    """Blazar's flags of a reservation whose hosts have failed."""
+    return {
+        "missing_resources": item.missing_resources,
+        "resources_changed": item.resources_changed,
+    }
+
+
+def labels(item: Labels) -> dict[str, Any]:
+    """A reservation's name and note."""
+    return {"name": item.name, "note": item.note}
+
+
 def span(item: Span) -> dict[str, Any]:
-    """A span of time in which a flavor is free."""
+    """A span of time."""
     return {"start": _time(item.start), "end": _time(item.end)}
 
 
+def free(spans: list[Span], why_none: Reason | None) -> dict[str, Any]:
+    """The spans of time in which a flavor is free, and the reason if there are none."""
+    reason = None if why_none is None else dataclasses.asdict(why_none)
+    return {"results": [span(item) for item in spans], "reason": reason}
+
+
 def access(item: Access) -> dict[str, Any]:
-    """A project's right to a private flavor; ``flavor`` is its id."""
+    """A project's access to a private flavor. ``flavor`` is the flavor's id."""
     return {"id": item.id, "flavor": item.flavor_id, "project_id": item.project_id}
 
 
@@ -98,7 +181,7 @@ def window(item: Window) -> dict[str, Any]:
 
 
 def limits(item: Standing) -> dict[str, Any]:
-    """A project's limits and what it uses of them."""
+    """A project's limits, and how much of them the project uses."""
     return {
         "absolute": {
             "maxHours": item.limits.hours,
@@ -110,5 +193,5 @@ def limits(item: Standing) -> dict[str, Any]:
 
 
 def project_limits(item: Standing) -> dict[str, Any]:
-    """The same in a listing of projects."""
+    """A project's limits in a listing of all projects, with the project's id."""
     return {"project_id": item.project_id, **limits(item)}

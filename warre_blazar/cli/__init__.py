@@ -1,1 +1,1 @@
-"""Commands for the ``blazar`` and ``openstack`` CLIs; needs the extra ``cli``."""
+"""Commands for the ``blazar`` and ``openstack`` CLIs. They need the package's extra ``cli``."""

@@ -1,4 +1,4 @@
-"""What the commands of all nouns share."""
+"""The base classes of all commands: connection, times, errors and output."""
 
 import argparse
 import datetime
@@ -15,8 +15,17 @@ from keystoneauth1 import exceptions as ksa
 from keystoneauth1 import session as keystone
 from keystoneauth1 import token_endpoint
 
-from warre_blazar.cli import advice, arguments, asking, display, names, parsers, times, zones
-from warre_blazar.cli.failures import Failure
+from warre_blazar.cli import (
+    arguments,
+    cliff_parsers,
+    command_names,
+    confirmation,
+    error_advice,
+    time_display,
+    time_input,
+    time_zones,
+)
+from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Client, errors
 from warre_blazar.client.types import Document
 
@@ -24,28 +33,30 @@ _PIPE_CLOSED = 141
 
 
 class Command(BlazarCommand):
-    """A command on a noun of the v2 API.
+    """A command that uses the v2 API.
 
-    :ivar where: the zone of the times that are given without one, and of all that are shown.
+    :ivar where: the time zone of the command. Times without a zone are taken to be in this zone,
+        and all times are shown in this zone.
     """
 
-    #: As people say it.
+    #: The kind of object that the command works on, in singular and plural, for messages.
     noun = ""
     nouns = ""
-    #: Whether times are given or shown.
+    #: Whether the command takes or shows times, and so has the options for the time zone.
     zoned = True
     where: datetime.tzinfo = datetime.UTC
 
     @functools.cached_property
     def v2(self) -> Client:
-        """The API, over the connection that either CLI made for v1."""
+        """The v2 client, on the connection that the openstack or blazar CLI has made for v1."""
         manager = self.get_client().lease.request_manager
         if isinstance(manager, blazar.RequestManager):
             auth = token_endpoint.Token(manager.blazar_url, manager.auth_token)
             return Client(keystone.Session(auth=auth))
         interface = manager.interface
-        if interface and not parsers.is_endpoint_type(interface):
-            # An --end, which the blazar CLI's own parser takes for --endpoint-type.
+        if interface and not cliff_parsers.is_endpoint_type(interface):
+            # The blazar CLI's own parser has taken --end for --endpoint-type, and this is the value
+            # of --end.
             interface = os.environ.get("OS_ENDPOINT_TYPE") or self.app_args.os_interface
         return Client(
             manager.session,
@@ -56,147 +67,149 @@ class Command(BlazarCommand):
         )
 
     def now(self) -> datetime.datetime:
-        """The clock."""
+        """Return the present time in UTC. Tests replace this method."""
         return datetime.datetime.now(datetime.UTC)
 
     def tell(self, line: str) -> None:
-        """A line for people, beside what is printed for programs."""
+        """Print a line for people on stderr. stdout is for output that programs may read."""
         print(line, file=sys.stderr)
 
     def name(self, command: str) -> str:
-        """What a command, such as flavor-list, is called in the CLI that is running."""
-        return names.Fields(self.app)[command]
+        """Return the full name of a command, such as flavor-list, in the CLI that is running."""
+        return command_names.Fields(self.app)[command]
 
     def time(self, text: str) -> datetime.datetime:
-        """A time that was given."""
-        return times.parse(text, self.where, self.now())
+        """Parse a time that the user has typed."""
+        return time_input.parse(text, self.where, self.now())
 
     def times(
         self, parsed_args: argparse.Namespace
     ) -> tuple[datetime.datetime | None, datetime.datetime | None]:
-        """The start and the end that were given; None for what wasn't."""
-        given = (getattr(parsed_args, name, None) for name in ("start", "end"))
-        start, end = (None if text is None else self.time(text) for text in given)
+        """Return the start and the end that the user has typed. An absent time is None."""
+        texts = (getattr(parsed_args, name, None) for name in ("start", "end"))
+        start, end = (None if text is None else self.time(text) for text in texts)
         return start, end
 
     def tell_times(self, parsed_args: argparse.Namespace, **words: str) -> None:
-        """Tell how the start and the end that were given are understood, where that isn't plain.
+        """Print how the start and the end are understood, unless they were typed as exact times.
 
-        :param words: what to call each.
+        :param words: the labels of the times, as ``start`` and ``end``.
         """
         for moment, name in zip(self.times(parsed_args), ("start", "end"), strict=True):
             text = getattr(parsed_args, name, None) or ""
-            if moment is not None and not times.is_exact(text):
-                shown = display.plain(moment, moment.tzinfo or self.where)
+            if moment is not None and not time_input.is_exact(text):
+                shown = time_display.plain(moment, moment.tzinfo or self.where)
                 self.tell(f"{words[name]}: {shown}")
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = parsers.adapt(super().get_parser(prog_name), parsers.kept_end(self.app_args))
+        parser = cliff_parsers.adapt(
+            super().get_parser(prog_name), cliff_parsers.kept_end(self.app_args)
+        )
         if self.zoned:
             arguments.add_timezone(parser)
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> Any:
-        # The blazar CLI hands over what it didn't understand, and goes on.
+        # The blazar CLI doesn't refuse arguments that it doesn't know, but passes them on.
         if self.values_specs:
             raise Failure(f"Unrecognized arguments: {' '.join(self.values_specs)}")
         if self.zoned:
             utc = "UTC" if parsed_args.utc else None
-            self.where = zones.chosen(utc or parsed_args.timezone)
+            self.where = time_zones.chosen(utc or parsed_args.timezone)
         try:
             result = super().run(parsed_args)
             self.app.stdout.flush()
         except BrokenPipeError:
-            # Who read it has enough. Python itself would complain once more when it ends.
+            # The reader has closed the pipe. If stdout stayed open, Python would print an error at
+            # exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(_PIPE_CLOSED) from None
         except errors.ClientError as error:
             raise Failure(self.advice(error, parsed_args)) from error
         except (ksa.MissingAuthPlugin, ksa.MissingRequiredOptions) as error:
-            raise Failure(advice.NO_CREDENTIALS) from error
+            raise Failure(error_advice.NO_CREDENTIALS) from error
         return result
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        """What to say of an error: what is wrong, and what to do."""
+        """Return the text that is shown for an error: what is wrong, and what to do."""
         if isinstance(error, errors.Ambiguous) and error.things:
             first = str(error).partition("\n")[0]
-            return "\n".join([first, *(f"  {self._one(thing)}" for thing in error.things)])
-        return advice.on(error, self.app)
+            return "\n".join([first, *(f"  {self._candidate(thing)}" for thing in error.things)])
+        return error_advice.ambiguous(error) or error_advice.text(error, self.app)
 
-    def _one(self, thing: Any) -> str:
-        """A reservation or window, of several that were meant."""
-        start, end = (display.brief(moment, self.where) for moment in (thing.start, thing.end))
+    def _candidate(self, thing: Any) -> str:
+        """Return a line about a reservation or window to which an ambiguous name may refer."""
+        start, end = (time_display.brief(moment, self.where) for moment in (thing.start, thing.end))
         return f"{thing.id}  {start} to {end}  {getattr(thing, 'status', '')}".rstrip()
 
     def column(self, name: str, value: Any) -> Any:
-        """A field of a document, for cliff."""
-        return _column(display.field(name, value, self.where))
+        """Return a field of a document in the form that cliff prints."""
+        return _column(time_display.field(name, value, self.where))
 
 
 class ListCommand(Command, lister.Lister):
-    """A table of things."""
+    """A command that prints a table of objects."""
 
-    def table(self, names: Sequence[str], found: Iterable[Document]) -> tuple[Any, Any]:
-        """For cliff."""
-        return names, [tuple(self.column(c, item.get(c)) for c in names) for item in found]
+    def table(self, names: Sequence[str], documents: Iterable[Document]) -> tuple[Any, Any]:
+        """Return the names of the columns, and a row for each document."""
+        return names, [tuple(self.column(c, item.get(c)) for c in names) for item in documents]
 
 
 class ShowCommand(Command, show.ShowOne):
-    """One thing with all that the API says of it."""
+    """A command that prints all fields of one object."""
 
     def details(self, item: Document) -> tuple[Any, Any]:
-        """For cliff."""
+        """Return the names and the values of a document's fields."""
         return tuple(item), tuple(self.column(name, value) for name, value in item.items())
 
     def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
-        # Nothing was made where it was only asked what would be.
+        # After a dry run there is no object to print.
         return super().produce_output(parsed_args, names, data) if names else 0
 
 
 class ChangeCommand(Command):
-    """A command that changes something, and with --dry-run says what it would change."""
+    """A command that changes something, or with --dry-run only says what it would change."""
 
-    #: Whether it ever asks before it does.
+    #: Whether the command asks for confirmation on a terminal, and so has the option --yes.
     asks = False
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            "--dry-run", action="store_true", help="say what would happen, and change nothing"
+            "--dry-run", action="store_true", help="print what would be done, but don't do it"
         )
         if self.asks:
-            parser.add_argument(
-                "--yes", action="store_true", help="don't ask on a terminal before anything is done"
-            )
+            parser.add_argument("--yes", action="store_true", help="don't ask for confirmation")
         return parser
 
-    def would(self, what: str) -> tuple[Any, Any]:
-        """Say what would happen; the result is what a command that shows one thing returns."""
-        print(f"Dry run: would {what}", file=self.app.stdout)
+    def report_dry_run(self, action: str) -> tuple[Any, Any]:
+        """Print what the command would do. Return empty data, so that cliff prints nothing."""
+        print(f"Dry run: would {action}", file=self.app.stdout)
         return (), ()
 
-    def agree(
-        self, plan: str, given: Iterable[str | None], parsed_args: argparse.Namespace
+    def confirm_times(
+        self, plan: str, typed: Iterable[str | None], parsed_args: argparse.Namespace
     ) -> None:
-        """Tell how the times that were given are understood; on a terminal, ask about it.
+        """Print how the typed times are understood, and on a terminal ask whether that is right.
 
-        Nothing is told of times that can't be misunderstood: ISO 8601 with an offset. A dry run
-        tells it as what would happen.
+        Times that can't be misunderstood (ISO 8601 with an offset) need no confirmation. A dry run
+        needs none either, because it prints the plan itself.
 
-        :param given: the times as they were typed, None for those that weren't.
-        :raises Failure: it isn't.
+        :param plan: a description of what the command is about to do, with the times in full.
+        :param typed: the times as the user has typed them. An absent time is None.
+        :raises Failure: the user doesn't confirm.
         """
-        if parsed_args.dry_run or all(text is None or times.is_exact(text) for text in given):
+        if parsed_args.dry_run or all(text is None or time_input.is_exact(text) for text in typed):
             return
         self.tell(plan)
-        if not parsed_args.yes and asking.on_terminal():
-            asking.ask("Is that right?", f"Nothing changed: {plan}")
+        if not parsed_args.yes and confirmation.on_terminal():
+            confirmation.ask("Is that right?", f"Nothing changed: {plan}")
 
 
 class DeleteCommand(ChangeCommand):
-    """Delete things. One that can't be deleted doesn't keep the others."""
+    """A command that deletes objects. If it can't delete an object, it still deletes the others."""
 
-    #: What may be given to name one.
+    #: The forms in which an object can be named, for the help.
     refs = "ID"
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -207,13 +220,13 @@ class DeleteCommand(ChangeCommand):
         return parser
 
     def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
-        """Delete one; whether it is gone. False: that is under way."""
+        """Delete one object. Return True if it is deleted, or False if its deletion has begun."""
         raise NotImplementedError
 
     def describe(self, ref: str) -> str:
-        """What would be deleted, for a dry run.
+        """Return a description of the object, for a dry run.
 
-        :raises errors.ClientError: there is no such thing.
+        :raises errors.ClientError: the object doesn't exist.
         """
         raise NotImplementedError
 
@@ -222,32 +235,33 @@ class DeleteCommand(ChangeCommand):
         for ref in parsed_args.refs:
             try:
                 if parsed_args.dry_run:
-                    self.would(f"delete {self.describe(ref)}")
+                    self.report_dry_run(f"delete {self.describe(ref)}")
                     continue
                 gone = self.remove(ref, parsed_args)
             except (errors.ClientError, Failure) as error:
                 if len(parsed_args.refs) == 1:
                     raise
                 failed += 1
-                known = isinstance(error, errors.ClientError)
-                said = self.advice(error, parsed_args) if known else str(error)
-                self.log.error("%s: %s", ref, said)
+                if isinstance(error, errors.ClientError):
+                    self.log.error("%s: %s", ref, self.advice(error, parsed_args))
+                else:
+                    self.log.error("%s: %s", ref, error)
             else:
-                done = "Deleted" if gone else "Deletion under way of"
-                print(f"{done} {self.noun}: {ref}", file=self.app.stdout)
+                result = "Deleted" if gone else "Deletion under way of"
+                print(f"{result} {self.noun}: {ref}", file=self.app.stdout)
         if failed:
             raise Failure(f"{failed} of {len(parsed_args.refs)} {self.nouns} not deleted")
 
 
 class DictColumn(columns.FormattableColumn):
-    """k='v' in tables, the dict in -f json."""
+    """A dict. Tables show k='v', ..., and -f json shows an object."""
 
     def human_readable(self) -> str:
         return ", ".join(f"{key}='{value}'" for key, value in sorted(self._value.items()))
 
 
 class ListColumn(columns.FormattableColumn):
-    """a, b in tables, the list in -f json."""
+    """A list. Tables show a, b, ..., and -f json shows an array."""
 
     def human_readable(self) -> str:
         return ", ".join(str(value) for value in self._value)

@@ -1,4 +1,4 @@
-"""The command that shows the free slots of each day."""
+"""The command that shows the free slots or the bookings of flavors by day."""
 
 import argparse
 import datetime
@@ -7,9 +7,9 @@ import pathlib
 from collections.abc import Callable
 from typing import Any
 
-from warre_blazar.cli import arguments, base, days, display, flavors, projects
-from warre_blazar.cli.days import Row
-from warre_blazar.cli.failures import Failure
+from warre_blazar.cli import arguments, base, flavors, free_by_day, project_names, time_display
+from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.free_by_day import Row
 from warre_blazar.client import Flavor, errors
 
 _COLUMNS = ("flavor", "date", "free", "free_at_best", "slots")
@@ -20,9 +20,9 @@ _PICTURES = (".svg", ".png")
 class ShowCalendar(base.ListCommand):
     """Show how many slots of flavors can be booked on each day.
 
-    As a chart with a row for each week, unless -f asks for another form. 2: two slots can be booked
-    all day; 1+: one all day, and more for some of it. Both the slots and room for them on hosts
-    count.
+    The output is a chart with a row for each week, unless -f chooses another format. "2" means that
+    two slots can be booked all day. "1+" means that one slot can be booked all day, and more slots
+    for part of the day. A slot counts as free only if a host has room for it.
     """
 
     noun = "flavor"
@@ -39,21 +39,22 @@ class ShowCalendar(base.ListCommand):
             metavar="N",
             type=arguments.count,
             default=14,
-            help="how many days (default: 14)",
+            help="number of days (default: 14)",
         )
         kind = parser.add_mutually_exclusive_group()
         kind.add_argument(
-            "--output", metavar="FILE", help="write a picture, FILE.svg or FILE.png, instead"
+            "--output", metavar="FILE", help="write a picture to FILE.svg or FILE.png instead"
         )
         kind.add_argument(
             "--ics",
             metavar="FILE",
-            help="write your project's reservations for a calendar program instead; - is stdout",
+            help="write your project's reservations to a file for calendar programs instead; - for "
+            "stdout",
         )
         parser.add_argument(
             "--bookings",
             action="store_true",
-            help="who has booked the flavor and when, in place of what is free (admin only)",
+            help="show who has booked the flavor and when, instead of its free slots (admin only)",
         )
         return parser
 
@@ -61,7 +62,9 @@ class ShowCalendar(base.ListCommand):
         if parsed_args.days > _MOST_DAYS:
             raise Failure(f"At most {_MOST_DAYS} days can be shown")
         if parsed_args.output and pathlib.Path(parsed_args.output).suffix not in _PICTURES:
-            raise Failure(f"{parsed_args.output!r} names no picture; end it in .svg or .png")
+            raise Failure(
+                f"{parsed_args.output!r} isn't a picture; give a name that ends in .svg or .png"
+            )
         if parsed_args.ics:
             self._export(parsed_args)
             return (), []
@@ -69,15 +72,15 @@ class ShowCalendar(base.ListCommand):
             return self._bookings(parsed_args)
         rows = self._rows(parsed_args)
         if parsed_args.output:
-            from warre_blazar.cli import picture  # noqa: PLC0415
+            from warre_blazar.cli import picture_file  # noqa: PLC0415
 
-            picture.write(rows, parsed_args.output, self.where)
+            picture_file.write(rows, parsed_args.output, self.where)
             print(f"Wrote {parsed_args.output}", file=self.app.stdout)
             return (), []
         if parsed_args.formatter == "table":
-            from warre_blazar.cli import chart  # noqa: PLC0415
+            from warre_blazar.cli import terminal_chart  # noqa: PLC0415
 
-            chart.draw(rows, self.app.stdout, self.where)
+            terminal_chart.draw(rows, self.app.stdout, self.where)
         return _COLUMNS, [
             (row.name, day.date.isoformat(), day.throughout, day.at_best, row.slots)
             for row in rows
@@ -85,113 +88,121 @@ class ShowCalendar(base.ListCommand):
         ]
 
     def _bookings(self, parsed_args: argparse.Namespace) -> Any:
-        """Who has booked a flavor in the days that were asked for."""
+        """Show who has booked one flavor in the chosen days."""
         if len(parsed_args.flavors) != 1 or parsed_args.ics:
-            raise Failure("--bookings is of one flavor; name it")
+            raise Failure("--bookings shows one flavor; name exactly one")
         flavor = self._flavor(parsed_args.flavors[0])
         spans = self._days(parsed_args)
-        period = days.Span(spans[0][1].start, spans[-1][1].end)
-        found = [
+        period = free_by_day.Span(spans[0][1].start, spans[-1][1].end)
+        booked = [
             booking
             for booking in self.v2.reservations.list(all_projects=True, flavor_id=flavor.id)
-            if days.touches(days.Span(booking.start, booking.end), period)
+            if free_by_day.touches(free_by_day.Span(booking.start, booking.end), period)
         ]
-        names = projects.names(self, (booking.project_id for booking in found))
-        called = [(names.get(b.project_id or "") or b.project_id or "?", b) for b in found]
+        names = project_names.names(self, (booking.project_id for booking in booked))
+        labeled = [(names.get(b.project_id or "") or b.project_id or "?", b) for b in booked]
         if parsed_args.output:
-            from warre_blazar.cli import picture  # noqa: PLC0415
+            from warre_blazar.cli import picture_file  # noqa: PLC0415
 
-            picture.bookings(called, flavor.name, period, parsed_args.output, self.where)
+            picture_file.bookings(labeled, flavor.name, period, parsed_args.output, self.where)
             print(f"Wrote {parsed_args.output}", file=self.app.stdout)
             return (), []
         if parsed_args.formatter == "table":
-            from warre_blazar.cli import chart  # noqa: PLC0415
+            from warre_blazar.cli import terminal_chart  # noqa: PLC0415
 
-            chart.bookings(called, period, self.app.stdout, self.where)
+            terminal_chart.bookings(labeled, period, self.app.stdout, self.where)
         return _BOOKING_COLUMNS, [
             (
                 b.id,
                 name,
                 b.project_id,
                 b.instance_count,
-                *(display.iso(moment, self.where) for moment in (b.start, b.end)),
+                *(time_display.iso(moment, self.where) for moment in (b.start, b.end)),
                 b.status,
             )
-            for name, b in called
+            for name, b in labeled
         ]
 
     def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
-        # What is for people has been drawn or written already.
+        # The chart for people, or the file, has already been written.
         if parsed_args.formatter == "table" or not names:
             return 0
         return super().produce_output(parsed_args, names, data)
 
     def _flavors(self, parsed_args: argparse.Namespace) -> list[Flavor]:
         if not parsed_args.flavors:
-            found = self.v2.flavors.list()
-            if not found:
+            listed = self.v2.flavors.list()
+            if not listed:
                 raise Failure("There are no flavors that you may book; ask the operator")
-            return found
+            return listed
         return [self._flavor(ref) for ref in parsed_args.flavors]
 
     def _flavor(self, ref: str) -> Flavor:
         try:
             return self.v2.flavors.get(ref)
         except errors.NotFound as error:
-            raise Failure(flavors.on_flavor(self, error, ref)) from error
+            raise Failure(flavors.advice_on_flavor(self, error, ref)) from error
 
-    def _days(self, parsed_args: argparse.Namespace) -> list[tuple[datetime.date, days.Span]]:
+    def _days(
+        self, parsed_args: argparse.Namespace
+    ) -> list[tuple[datetime.date, free_by_day.Span]]:
         start = now = self.now().astimezone(self.where).replace(second=0, microsecond=0)
-        asked, _ = self.times(parsed_args)
-        if asked is not None:
-            # A day that has begun counts from now on.
+        typed_start, _ = self.times(parsed_args)
+        if typed_start is not None:
+            # If a day has begun, only the rest of the day is shown.
             self.tell_times(parsed_args, start="From")
-            start = max(now, asked.astimezone(self.where))
-        return days.days_from(start, parsed_args.days)
+            start = max(now, typed_start.astimezone(self.where))
+        return free_by_day.days_from(start, parsed_args.days)
 
     def _rows(self, parsed_args: argparse.Namespace) -> list[Row]:
         spans = self._days(parsed_args)
-        whole = days.Span(spans[0][1].start, spans[-1][1].end)
-        found = self._flavors(parsed_args)
+        whole = free_by_day.Span(spans[0][1].start, spans[-1][1].end)
+        chosen = self._flavors(parsed_args)
         windows = self._listed(self.v2.windows.list)
         own = [r for r in self._listed(self.v2.reservations.list) if r.status != "ERROR"]
 
         def row(flavor: Flavor) -> Row:
-            ask = functools.partial(self._spans, flavor, whole.start, whole.end)
+            free_for = functools.partial(self._spans, flavor, whole.start, whole.end)
             closed = [
-                days.Span(window.start, window.end)
+                free_by_day.Span(window.start, window.end)
                 for window in windows
                 if any(other.id == flavor.id for other in window.flavors)
             ]
-            mine = [booking for booking in own if booking.flavor.id == flavor.id]
-            return Row(flavor.name, flavor.slots, days.free(flavor.slots, spans, ask), closed, mine)
+            booked = [booking for booking in own if booking.flavor.id == flavor.id]
+            days = free_by_day.free(flavor.slots, spans, free_for)
+            return Row(flavor.name, flavor.slots, days, closed, booked)
 
-        return [row(flavor) for flavor in found]
+        return [row(flavor) for flavor in chosen]
 
-    def _listed(self, ask: Callable[[], list[Any]]) -> list[Any]:
-        """What is only marked in a calendar, and isn't where the user may not list it."""
+    def _listed(self, list_all: Callable[[], list[Any]]) -> list[Any]:
+        """Return windows or reservations to mark, or none if the user may not list them."""
         try:
-            return ask()
+            return list_all()
         except errors.ApiError:
             return []
 
     def _spans(
         self, flavor: Flavor, start: datetime.datetime, end: datetime.datetime, count: int
     ) -> Any:
-        found = self.v2.flavors.free_slots(flavor.id, start=start, end=end, count=count)
-        # The present minute may have passed when the API looks.
+        free = self.v2.flavors.free_slots(flavor.id, start=start, end=end, count=count)
+        # If the present minute ends before the API answers, spans begin in the next minute. Spans
+        # that begin in the next minute count as free from now on.
         late = start + datetime.timedelta(minutes=2)
         return [
-            days.Span(start if start <= span.start <= late else span.start, span.end)
-            for span in found
+            free_by_day.Span(start if start <= span.start <= late else span.start, span.end)
+            for span in free
         ]
 
     def _export(self, parsed_args: argparse.Namespace) -> None:
-        from warre_blazar.cli import ics  # noqa: PLC0415
+        from warre_blazar.cli import calendar_file  # noqa: PLC0415
 
-        wanted = {self._flavor(ref).id for ref in parsed_args.flavors}
-        found = [r for r in self.v2.reservations.list() if not wanted or r.flavor.id in wanted]
-        text = ics.calendar(found, self.now())
+        flavor_ids = {self._flavor(ref).id for ref in parsed_args.flavors}
+        reservations = [
+            reservation
+            for reservation in self.v2.reservations.list()
+            if not flavor_ids or reservation.flavor.id in flavor_ids
+        ]
+        text = calendar_file.calendar(reservations, self.now())
         if parsed_args.ics == "-":
             self.app.stdout.write(text)
             return
@@ -199,8 +210,9 @@ class ShowCalendar(base.ListCommand):
             pathlib.Path(parsed_args.ics).write_text(text, encoding="utf-8", newline="")
         except OSError as error:
             raise Failure(f"{parsed_args.ics}: {error.strerror}") from error
-        plural = "" if len(found) == 1 else "s"
-        print(f"Wrote {parsed_args.ics}: {len(found)} reservation{plural}", file=self.app.stdout)
+        count = len(reservations)
+        plural = "" if count == 1 else "s"
+        print(f"Wrote {parsed_args.ics}: {count} reservation{plural}", file=self.app.stdout)
 
 
 _MOST_DAYS = 366

@@ -1,23 +1,26 @@
-"""What flavors have, as arguments of commands and as values for the API."""
+"""The fields of flavors, as arguments of commands and as values for the API."""
 
 import argparse
 import datetime
 from collections.abc import Callable
 from typing import Any
 
-from warre_blazar.cli import arguments, base, display, sizes
+from warre_blazar.cli import arguments, base, sizes, time_display
 from warre_blazar.client.types import Document
 
-#: What a flavor has that needn't have a value: how it is asked for, and what it is.
+#: Optional fields of a flavor, with the keyword arguments of their options.
 _OPTIONAL: dict[str, dict[str, Any]] = {
-    "description": {"help": "what it is, for people"},
+    "description": {"help": "description for people"},
     "properties": {
         "metavar": "JSON",
-        "help": "hosts it may be on: a Blazar requirements expression on their properties, "
-        'such as \'["==", "$gpu_model", "A100"]\'',
+        "help": "the hosts that the flavor may use: an expression on host properties in Blazar's "
+        'syntax, such as \'["==", "$gpu_model", "A100"]\'',
     },
-    "category": {"help": "a word to group flavors by"},
-    "availability_zone": {"metavar": "ZONE", "help": "of the hosts it may be on"},
+    "category": {"help": "a word by which flavors are grouped"},
+    "availability_zone": {
+        "metavar": "ZONE",
+        "help": "availability zone of the hosts that the flavor may use",
+    },
 }
 
 _FIELDS = (
@@ -34,7 +37,8 @@ _FIELDS = (
     *_OPTIONAL,
 )
 
-#: Those that take sizes with a unit too, under a name without one, and what they are.
+#: Sizes. Each has two options: one takes a number in the unit of the API, the other takes a size
+#: with any unit.
 _SIZES: dict[str, tuple[str, Callable[[str], int], Callable[[str], int], str]] = {
     "memory_mb": ("memory", sizes.memory_mb, sizes.memory, "memory of one instance in MiB"),
     "disk_gb": ("disk", sizes.disk_gb, sizes.disk, "disk of one instance in GiB"),
@@ -46,14 +50,17 @@ _SIZES: dict[str, tuple[str, Callable[[str], int], Callable[[str], int], str]] =
     ),
 }
 
-_FROM, _UNTIL = "bookable from then on", "bookable until then"
+_FROM, _UNTIL = (
+    "the flavor can be booked from this time on",
+    "the flavor can be booked until this time",
+)
 _EXAMPLES = {"memory_mb": "64G or 512M", "disk_gb": "30G or 2T", "ephemeral_gb": "30G or 2T"}
 
 
 def add_all(parser: argparse.ArgumentParser) -> None:
-    """Those of a new flavor, beside its name."""
+    """Add the options for a new flavor's fields. The name is a positional argument."""
     parser.add_argument(
-        "--vcpu", metavar="N", type=arguments.count, required=True, help="of one instance"
+        "--vcpu", metavar="N", type=arguments.count, required=True, help="vCPUs of one instance"
     )
     for name in _SIZES:
         _add_size(parser, name, required=name != "ephemeral_gb")
@@ -65,13 +72,13 @@ def add_all(parser: argparse.ArgumentParser) -> None:
 
 
 def add_changes(parser: argparse.ArgumentParser) -> None:
-    """Those that can be changed; what needn't have a value can be cleared."""
+    """Add the options for changes. Optional fields can also be cleared."""
     parser.add_argument("--name", default=argparse.SUPPRESS, help="its new name")
     _add_terms(parser, required=False)
     parser.add_argument(
         "--no-extra-specs",
         action="store_true",
-        help="drop the extra specs it has; those given with --extra-spec replace them",
+        help="remove the present extra specs; the extra specs of --extra-spec replace them",
     )
     for name, options in _OPTIONAL.items():
         either = parser.add_mutually_exclusive_group()
@@ -86,31 +93,31 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
         _add_clearing(either, name)
 
 
-def given(command: base.ChangeCommand, parsed_args: argparse.Namespace) -> Document:
-    """What was given, as the API takes it; its times have been agreed on.
+def confirmed_values(command: base.ChangeCommand, parsed_args: argparse.Namespace) -> Document:
+    """Return the given fields in the API's form, after the user has confirmed the times.
 
-    :raises Failure: they haven't.
+    :raises Failure: the user doesn't confirm.
     """
     values = {name: getattr(parsed_args, name) for name in _FIELDS if name in parsed_args}
     start, end = command.times(parsed_args)
     moments = {"start": start, "end": end}
     values |= {name: moments[name] for name in moments if name in parsed_args}
     plan = [
-        f"bookable {word} {display.plain(moment, moment.tzinfo or command.where)}"
+        f"bookable {word} {time_display.plain(moment, moment.tzinfo or command.where)}"
         for word, moment in (("from", start), ("until", end))
         if moment is not None
     ]
     typed = [getattr(parsed_args, name, None) for name in moments]
-    command.agree(", ".join(plan), typed, parsed_args)
+    command.confirm_times(", ".join(plan), typed, parsed_args)
     if "extra_specs" in values:
         values["extra_specs"] = dict(values["extra_specs"])
     return values
 
 
-def told(values: Document, where: datetime.tzinfo) -> str:
-    """Values for people: name=value, ..."""
+def phrase(values: Document, where: datetime.tzinfo) -> str:
+    """Return the values as text: name=value, ..."""
     shown = {
-        name: display.brief(value, where) if isinstance(value, datetime.datetime) else value
+        name: time_display.brief(value, where) if isinstance(value, datetime.datetime) else value
         for name, value in values.items()
     }
     return ", ".join(f"{name}={value}" for name, value in shown.items())
@@ -121,14 +128,14 @@ def _flag(name: str) -> str:
 
 
 def _add_terms(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    """What every flavor has a value of, and can be changed; absent unless given."""
+    """Add the options for fields that each flavor has and that can be changed."""
     parser.add_argument(
         "--slots",
         metavar="N",
         type=arguments.count,
         required=required,
         default=argparse.SUPPRESS,
-        help="how many instances can be booked at once",
+        help="number of instances that can be booked at the same time",
     )
     parser.add_argument(
         "--max-length-hours",
@@ -136,7 +143,7 @@ def _add_terms(parser: argparse.ArgumentParser, *, required: bool) -> None:
         type=arguments.count,
         required=required,
         default=argparse.SUPPRESS,
-        help="how long one reservation can be",
+        help="the longest time of one reservation, in hours",
     )
     parser.add_argument(
         "--extra-spec",
@@ -145,11 +152,20 @@ def _add_terms(parser: argparse.ArgumentParser, *, required: bool) -> None:
         action="append",
         type=arguments.key_value,
         default=argparse.SUPPRESS,
-        help="an extra spec of its Nova flavors (repeatable), such as resources:VGPU=1",
+        help="an extra spec of the Nova flavors that are made for reservations of the flavor "
+        "(repeatable), such as resources:VGPU=1",
     )
     for name, yes, no in (
-        ("is_public", ("--public", "for all projects"), ("--private", "for projects with access")),
-        ("active", ("--active", "can be booked"), ("--inactive", "can't be booked for now")),
+        (
+            "is_public",
+            ("--public", "all projects may book the flavor"),
+            ("--private", "only projects with access may book the flavor"),
+        ),
+        (
+            "active",
+            ("--active", "the flavor can be booked"),
+            ("--inactive", "the flavor can't be booked for now"),
+        ),
     ):
         either = parser.add_mutually_exclusive_group()
         for value, (flag, text) in ((True, yes), (False, no)):
@@ -164,7 +180,7 @@ def _add_terms(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 
 def _add_size(parser: argparse.ArgumentParser, name: str, *, required: bool) -> None:
-    """A size as a number of the API's unit, or with a unit of its own."""
+    """Add the two options for a size: a number in the API's unit, or a size with any unit."""
     short, number, size, text = _SIZES[name]
     either = parser.add_mutually_exclusive_group(required=required)
     for flag, kind, metavar in ((_flag(name), number, "N"), (_flag(short), size, "SIZE")):
@@ -179,12 +195,12 @@ def _add_size(parser: argparse.ArgumentParser, name: str, *, required: bool) -> 
 
 
 def _add_clearing(either: argparse._ActionsContainer, name: str) -> None:
-    """``--no-...``: the flavor's value is removed."""
+    """Add the option ``--no-NAME``, which clears a field."""
     either.add_argument(
         _flag(f"no_{name}"),
         dest=name,
         action="store_const",
         const=None,
         default=argparse.SUPPRESS,
-        help=f"clear its {name.replace('_', ' ')}",
+        help=f"remove its {name.replace('_', ' ')}",
     )

@@ -1,13 +1,21 @@
-"""Commands on flavors: what can be booked."""
+"""Commands on flavors and on their free slots."""
 
 import argparse
 import datetime
 from typing import Any
 
-from warre_blazar.cli import advice, arguments, base, display, flavor_fields
-from warre_blazar.cli.failures import Failure
+from warre_blazar.cli import (
+    arguments,
+    base,
+    error_advice,
+    flavor_fields,
+    flavor_limits,
+    no_free_slots,
+    time_display,
+)
+from warre_blazar.cli.failure import Failure
 from warre_blazar.client import errors, lookup
-from warre_blazar.client.types import Document, Span
+from warre_blazar.client.types import Document, Flavor, Span
 
 _SHORT = ("id", "name", "vcpu", "memory_mb", "disk_gb", "slots", "max_length_hours", "category")
 _LONG = (
@@ -23,7 +31,11 @@ _LONG = (
     "description",
 )
 
-#: Of a flavor's capacity, what a table has room for.
+#: The fields that say whether any host could hold an instance, and how many hosts could. Only
+#: operators see the number.
+_BOOKABLE = ("bookable", "bookable_hosts")
+
+#: The fields of a flavor's capacity that fit into a table.
 _CAPACITY = ("instances", "bookable", "booked_now", "booked_peak", "utilisation", "sharing")
 
 
@@ -31,15 +43,26 @@ def _add_capacity(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--capacity",
         action="store_true",
-        help="how many instances its hosts hold when empty, how many can be booked, are booked now "
-        "and at most in the year to come, how much of that year is booked, and which flavors "
-        "share its hosts (admin only)",
+        help="also show how many instances the hosts hold when nothing is booked, how many "
+        "instances can be booked, how many are booked now, the largest number that is booked at a "
+        "time in the coming 30 days, what part of the bookable instances is booked over these 30 "
+        "days, and which other flavors use the same hosts (admin only)",
     )
 
 
 def _times(document: Document) -> Document:
-    """When it may be booked, not the time that its capacity is of."""
+    """Return the flavor's own start and end. The capacity has other fields with these names."""
     return {name: document[name] for name in ("start", "end")}
+
+
+def _shown(document: Document) -> Document:
+    """Return a flavor's document as it is shown, with the texts of its warnings if it has any."""
+    shown = {name: value for name, value in document.items() if name != "warnings"}
+    if "limits" in shown:
+        shown["limits"] = flavor_limits.LimitsColumn(shown["limits"])
+    if document.get("warnings"):
+        shown["warnings"] = [warning["message"] for warning in document["warnings"]]
+    return shown
 
 
 class _Flavors(base.Command):
@@ -48,11 +71,26 @@ class _Flavors(base.Command):
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         ref = getattr(parsed_args, "flavor", None)
-        return on_flavor(self, error, ref) if ref else super().advice(error, parsed_args)
+        return advice_on_flavor(self, error, ref) if ref else super().advice(error, parsed_args)
+
+    def warn(self, flavor: Flavor) -> None:
+        """Print the API's warnings. If no host could hold an instance, print that too."""
+        for warning in flavor.warnings:
+            self.tell(f"Warning: {warning['message']}.")
+        if flavor.bookable is False:
+            self.tell(
+                f"Warning: no host could hold an instance of {flavor.name}, so it can't be booked. "
+                "Compare its properties, availability zone, traits and sizes with the hosts "
+                f"({self.name('host-list')}; {self.name('flavor-show')} says what each host "
+                f"lacks), and change it with {self.name('flavor-update')}."
+            )
 
     def with_capacity(self, ref: str) -> Document:
-        """A flavor's document with what its capacity is, flat; hosts with what each holds."""
-        document = dict(self.v2.flavors.get(ref, capacity=True).document)
+        """Return a flavor's fields and those of its capacity in one document.
+
+        ``hosts`` has the number of instances that each host holds.
+        """
+        document = _shown(self.v2.flavors.get(ref, capacity=True).document)
         capacity = document.pop("capacity")
         hosts = {host["name"]: host["instances"] for host in capacity["hosts"]}
         sharing = [other["name"] for other in capacity["sharing"]]
@@ -67,18 +105,20 @@ class ListFlavors(_Flavors, base.ListCommand):
         parser.add_argument(
             "--all",
             action="store_true",
-            help="inactive ones and other projects' private ones too (admin only)",
+            help="also list inactive flavors and private flavors of other projects (admin only)",
         )
-        parser.add_argument("--category", help="only those of this category")
+        parser.add_argument("--category", help="list only flavors of this category")
         parser.add_argument(
-            "--availability-zone", metavar="ZONE", help="only those of this availability zone"
+            "--availability-zone",
+            metavar="ZONE",
+            help="list only flavors of this availability zone",
         )
-        parser.add_argument("--long", action="store_true", help="all columns")
+        parser.add_argument("--long", action="store_true", help="show all columns")
         _add_capacity(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        found = self.v2.flavors.list(
+        flavors = self.v2.flavors.list(
             all_projects=parsed_args.all,
             category=parsed_args.category,
             availability_zone=parsed_args.availability_zone,
@@ -86,11 +126,26 @@ class ListFlavors(_Flavors, base.ListCommand):
         columns: tuple[str, ...] = _LONG if parsed_args.long else _SHORT
         if parsed_args.all and not parsed_args.long:
             columns = (*_SHORT, "is_public", "active")
-        documents = [flavor.document for flavor in found]
+        documents = [flavor.document for flavor in flavors]
+        columns = (*columns, *_bookable(documents, long=parsed_args.long))
         if parsed_args.capacity:
             columns = (*columns, *_CAPACITY)
-            documents = [self.with_capacity(flavor.id) for flavor in found]
+            documents = [self.with_capacity(flavor.id) for flavor in flavors]
         return self.table(columns, documents)
+
+
+def _bookable(documents: list[Document], *, long: bool) -> list[str]:
+    """Return the columns that show which flavors no host could hold.
+
+    ``bookable`` is shown only if the list has a flavor that no host could hold, or if all columns
+    are shown.
+    """
+    available = [name for name in _BOOKABLE if any(name in document for document in documents)]
+    if long or not available:
+        return available
+    if "bookable_hosts" in available:
+        return ["bookable_hosts"]
+    return [] if all(document.get("bookable", True) for document in documents) else ["bookable"]
 
 
 class ShowFlavor(_Flavors, base.ShowCommand):
@@ -105,32 +160,38 @@ class ShowFlavor(_Flavors, base.ShowCommand):
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         if parsed_args.capacity:
             return self.details(self.with_capacity(parsed_args.flavor))
-        return self.details(self.v2.flavors.get(parsed_args.flavor).document)
+        return self.details(_shown(self.v2.flavors.get(parsed_args.flavor).document))
 
 
 class CreateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
-    """Create a flavor that can be booked."""
+    """Create a flavor."""
 
     asks = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("name", metavar="NAME", help="name of the flavor, not yet taken")
+        parser.add_argument(
+            "name",
+            metavar="NAME",
+            help="name of the flavor; if other flavors have the same name, commands need the ID "
+            "instead",
+        )
         flavor_fields.add_all(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        values = flavor_fields.given(self, parsed_args)
+        values = flavor_fields.confirmed_values(self, parsed_args)
         if not parsed_args.dry_run:
-            return self.details(self.v2.flavors.create(**values).document)
-        known = {flavor.name for flavor in self.v2.flavors.list(all_projects=True)}
-        if parsed_args.name in known:
-            raise Failure(f"There is a flavor {parsed_args.name!r} already; choose another name")
-        return self.would(f"create the flavor {flavor_fields.told(values, self.where)}")
+            created = self.v2.flavors.create(**values)
+            self.warn(created)
+            return self.details(_shown(created.document))
+        if parsed_args.name in {f.name for f in self.v2.flavors.list(all_projects=True)}:
+            self.tell(f"Another flavor has the name {parsed_args.name!r}; commands need their IDs")
+        return self.report_dry_run(f"create the flavor {flavor_fields.phrase(values, self.where)}")
 
 
 class UpdateFlavor(_Flavors, base.ChangeCommand):
-    """Change a flavor; what is booked stays as it was booked."""
+    """Change a flavor. Existing reservations stay as they were booked."""
 
     asks = True
 
@@ -141,25 +202,27 @@ class UpdateFlavor(_Flavors, base.ChangeCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> None:
-        values = flavor_fields.given(self, parsed_args)
+        values = flavor_fields.confirmed_values(self, parsed_args)
         if parsed_args.no_extra_specs:
             values.setdefault("extra_specs", {})
         elif "extra_specs" in values:
-            # The API takes them as a whole.
-            known = self.v2.flavors.get(parsed_args.flavor).extra_specs
-            values["extra_specs"] = {**known, **values["extra_specs"]}
+            # The API replaces all extra specs, so the present extra specs are sent too.
+            present = self.v2.flavors.get(parsed_args.flavor).extra_specs
+            values["extra_specs"] = {**present, **values["extra_specs"]}
         if not values:
             raise Failure("Nothing to change: give at least one option")
         if parsed_args.dry_run:
-            found = self.v2.flavors.get(parsed_args.flavor)
-            self.would(f"change the flavor {found.name}: {flavor_fields.told(values, self.where)}")
+            flavor = self.v2.flavors.get(parsed_args.flavor)
+            self.report_dry_run(
+                f"change the flavor {flavor.name}: {flavor_fields.phrase(values, self.where)}"
+            )
             return
-        self.v2.flavors.update(parsed_args.flavor, **values)
+        self.warn(self.v2.flavors.update(parsed_args.flavor, **values))
         print(f"Updated flavor: {parsed_args.flavor}", file=self.app.stdout)
 
 
 class DeleteFlavor(_Flavors, base.DeleteCommand):
-    """Delete flavors whose reservations are all complete."""
+    """Delete flavors. All of their reservations must be COMPLETE."""
 
     zoned = False
     refs = "ID or name"
@@ -169,30 +232,35 @@ class DeleteFlavor(_Flavors, base.DeleteCommand):
         return True
 
     def describe(self, ref: str) -> str:
-        found = self.v2.flavors.get(ref)
-        return f"flavor {found.name} ({found.id}), unless it has reservations that aren't complete"
+        flavor = self.v2.flavors.get(ref)
+        return (
+            f"flavor {flavor.name} ({flavor.id}), unless it has reservations that aren't COMPLETE"
+        )
 
 
 class ListFreeSlots(_Flavors, base.ListCommand):
-    """List the times a flavor is free: what lies within one of them can be booked."""
+    """List the times when a flavor is free. Any part of a listed time can be booked."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("flavor", metavar="FLAVOR", help="ID or name of the flavor")
-        arguments.add_start(parser, "from when on (default: now)")
+        arguments.add_start(parser, "start of the search (default: now)")
         until = parser.add_mutually_exclusive_group()
-        arguments.add_end(until, "until when (default: a year after the start)")
+        arguments.add_end(until, "end of the search (default: a year after the start)")
         until.add_argument(
-            "--days", metavar="N", type=arguments.count, help="for so many days, instead of an end"
+            "--days",
+            metavar="N",
+            type=arguments.count,
+            help="search this number of days, instead of --end",
         )
-        arguments.add_count(parser, "for how many instances")
-        arguments.add_hours(parser, "only times of at least so many hours")
+        arguments.add_count(parser, "number of instances that must be free")
+        arguments.add_hours(parser, "only times of at least this length")
         arguments.add_affinity(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self._period(parsed_args)
-        found = self.v2.flavors.free_slots(
+        spans = self.v2.flavors.free_slots(
             parsed_args.flavor,
             start=start,
             end=end,
@@ -200,8 +268,39 @@ class ListFreeSlots(_Flavors, base.ListCommand):
             affinity=parsed_args.affinity,
         )
         least = parsed_args.hours or datetime.timedelta()
-        rows = [self._free(span) for span in found if span.length >= least]
+        rows = [self._row(span) for span in spans if span.length >= least]
+        if not rows:
+            self._tell_why(parsed_args, start, end)
         return ("start", "end", "hours"), rows
+
+    def _tell_why(
+        self,
+        parsed_args: argparse.Namespace,
+        start: datetime.datetime | None,
+        end: datetime.datetime | None,
+    ) -> None:
+        """Print why nothing is free, and what to do. This needs another request to the API."""
+        flavor = parsed_args.flavor
+        reason = no_free_slots.reason(
+            self.v2,
+            flavor,
+            start=start,
+            end=end,
+            count=parsed_args.count,
+            affinity=parsed_args.affinity,
+            length=parsed_args.hours,
+        )
+        if reason is None:
+            self.tell(f"Nothing is free then. {self.name('flavor-calendar')} {flavor} shows more.")
+        else:
+            text = no_free_slots.explanation(reason, flavor, self.where, self.app)
+            self.tell(f"{text.rstrip('.')}.")
+
+    def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
+        # cliff prints an empty table as an empty line. Print nothing instead.
+        if not data and parsed_args.formatter == "table":
+            return 0
+        return super().produce_output(parsed_args, names, data)
 
     def _period(
         self, parsed_args: argparse.Namespace
@@ -214,18 +313,23 @@ class ListFreeSlots(_Flavors, base.ListCommand):
             arguments.span(start or self.now(), end, None, self.where)
         return start, end
 
-    def _free(self, span: Span) -> tuple[str, str, float]:
-        start, end = (display.iso(moment, self.where) for moment in (span.start, span.end))
-        return start, end, display.hours(span.length)
+    def _row(self, span: Span) -> tuple[str, str, float]:
+        start, end = (time_display.iso(moment, self.where) for moment in (span.start, span.end))
+        return start, end, time_display.hours(span.length)
 
 
-def on_flavor(command: base.Command, error: errors.ClientError, ref: str) -> str:
-    """What to say of an error where a flavor was named: those that might be meant."""
+def advice_on_flavor(command: base.Command, error: errors.ClientError, ref: str) -> str:
+    """Return the text for an error of a command whose arguments name a flavor.
+
+    If the flavor doesn't exist, the text suggests flavors with similar names.
+    """
     if not isinstance(error, errors.NotFound) or error.code not in ("", "flavor_not_found"):
-        return advice.on(error, command.app)
-    names = [f.name for f in command.v2.flavors.list(all_projects=True)]
-    near = lookup.similar(ref, names)
+        return error_advice.ambiguous(error) or error_advice.text(error, command.app)
+    names = [f.name for f in command.v2.flavors.visible()]
+    similar = lookup.similar(ref, names)
     hint = (
-        f"Did you mean {', '.join(near)}?" if near else f"See {command.name('flavor-list')} for all"
+        f"Did you mean {', '.join(similar)}?"
+        if similar
+        else f"See {command.name('flavor-list')} for all"
     )
     return f"There is no flavor {ref!r} that you may see. {hint}"

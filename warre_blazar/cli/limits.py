@@ -1,25 +1,26 @@
-"""The command on limits: how much a project may book, and what is left."""
+"""The command that shows how much a project may book, and how much of it is left."""
 
 import argparse
 from typing import Any
 
 from cliff import columns
 
-from warre_blazar.cli import base, projects
+from warre_blazar.cli import base, project_names
 from warre_blazar.client import Limits
 
-_COLUMNS = ("resource", "used", "limit", "left")
+#: The columns of the result of ``rows``.
+COLUMNS = ("resource", "used", "limit", "left")
 
 
 class Limit(columns.FormattableColumn):
-    """A number; -1 is unlimited."""
+    """A limit in a table. -1 is shown as unlimited."""
 
     def human_readable(self) -> str:
         return "unlimited" if self._value < 0 else str(self._value)
 
 
 class ShowLimits(base.ListCommand):
-    """Show how much a project may book, and what is left of it."""
+    """Show how much a project may book, and how much of it is left."""
 
     noun = nouns = "limits"
     zoned = False
@@ -28,28 +29,35 @@ class ShowLimits(base.ListCommand):
         parser = super().get_parser(prog_name)
         whose = parser.add_mutually_exclusive_group()
         whose.add_argument(
-            "--project", metavar="PROJECT", help="of this project (ID or name; admin only)"
+            "--project",
+            metavar="PROJECT",
+            help="show the limits of this project (ID or name; admin only)",
         )
-        whose.add_argument("--all-projects", action="store_true", help="of all (admin only)")
+        whose.add_argument(
+            "--all-projects",
+            action="store_true",
+            help="show the limits of all projects (admin only)",
+        )
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         if parsed_args.all_projects:
-            found = self.v2.limits.list()
-            names = projects.names(self, (limits.project_id for limits in found))
-            rows = [
+            all_limits = self.v2.limits.list()
+            names = project_names.names(self, (limits.project_id for limits in all_limits))
+            listed = [
                 (names.get(limits.project_id or ""), limits.project_id, *row)
-                for limits in found
-                for row in _rows(limits)
+                for limits in all_limits
+                for row in rows(limits)
             ]
-            return ("project", "project_id", *_COLUMNS), rows
+            return ("project", "project_id", *COLUMNS), listed
         project = None
         if parsed_args.project is not None:
-            project = projects.identity(self, parsed_args.project)
-        return _COLUMNS, _rows(self.v2.limits.get(project))
+            project = project_names.identity(self, parsed_args.project)
+        return COLUMNS, rows(self.v2.limits.get(project))
 
 
-def _rows(limits: Limits) -> list[tuple[Any, ...]]:
+def rows(limits: Limits) -> list[tuple[Any, ...]]:
+    """Return a row for each of a project's limits, with the columns in ``COLUMNS``."""
     return [
         _row("reservations", limits.total_reservations_used, limits.max_reservations),
         _row("hours", limits.total_hours_used, limits.max_hours),

@@ -1,43 +1,36 @@
-"""Commands on reservations: what is booked."""
+"""Commands that show, book, change and delete reservations."""
 
 import argparse
 import datetime
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from warre_blazar.cli import (
+    alternatives,
     arguments,
-    asking,
     base,
-    deleting,
-    display,
+    confirmation,
+    deletion_confirmation,
+    dry_run,
     flavors,
-    offers,
-    progress,
-    projects,
-    times,
-    trials,
+    project_names,
+    time_display,
+    time_input,
+    user_names,
+    wait_progress,
+    wording,
 )
-from warre_blazar.cli.failures import Failure
-from warre_blazar.client import Reservation, errors, lookup
-from warre_blazar.client.types import Document
+from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.reservation_fields import Names, flat, phrase
+from warre_blazar.client import Reservation, errors
 
-_SHORT = ("id", "flavor", "instance_count", "start", "end", "status")
-_LONG = (
-    *_SHORT,
-    "status_reason",
-    "affinity",
-    "project",
-    "project_id",
-    "user_id",
-    "flavor_id",
-    "compute_flavor",
-    "lease_id",
-    "created_at",
+_REF = (
+    "ID of the reservation, the start of the ID, or its flavor's name if you have no other "
+    "reservation of that flavor"
 )
-_REF = "ID of the reservation, its beginning, or its flavor's name if only one is booked"
-#: As shells say it of a program that was interrupted.
+#: The text for the check that a dry run of a change leaves out.
+_UNKNOWN = "whether there is room isn't checked in a dry run"
+#: The exit status of a program that was interrupted, as shells define it.
 _INTERRUPTED = 130
 
 
@@ -46,64 +39,21 @@ class _Reservations(base.Command):
     nouns = "reservations"
 
     def wait(self, made: Reservation) -> Reservation:
-        """Wait until it is ACTIVE, and tell how that goes; the reservation survives a Ctrl-C."""
+        """Wait until a reservation is ACTIVE, and show the progress. Ctrl-C ends only the wait."""
         try:
-            with progress.telling(self.now, self.where) as tell:
-                return self.v2.reservations.wait(made.id, tell=tell)
+            with wait_progress.reporting(self.now, self.where) as report:
+                return self.v2.reservations.wait(made.id, tell=report)
         except KeyboardInterrupt:
             self.tell(
-                f"\nNot waited for: the reservation goes on. {self.name('reservation-show')} "
-                f"{made.id} tells how it is, {self.name('reservation-delete')} {made.id} gives it "
-                "back."
+                "\nStopped waiting. The reservation stays: "
+                f"{self.name('reservation-show')} {made.id} shows its status, "
+                f"{self.name('reservation-delete')} {made.id} deletes it."
             )
             raise SystemExit(_INTERRUPTED) from None
 
 
-class ListReservations(_Reservations, base.ListCommand):
-    """List reservations of flavors, those of your project unless you ask for more."""
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        whose = parser.add_mutually_exclusive_group()
-        whose.add_argument(
-            "--all-projects", action="store_true", help="those of all projects (admin only)"
-        )
-        whose.add_argument(
-            "--project", metavar="PROJECT", help="those of this project (ID or name; admin only)"
-        )
-        parser.add_argument("--flavor", metavar="FLAVOR", help="only of this flavor (ID or name)")
-        parser.add_argument("--long", action="store_true", help="all columns")
-        return parser
-
-    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        project = flavor = None
-        if parsed_args.project is not None:
-            project = projects.identity(self, parsed_args.project)
-        if parsed_args.flavor is not None:
-            flavor = self._flavor_id(parsed_args.flavor)
-        found = self.v2.reservations.list(
-            all_projects=parsed_args.all_projects, project_id=project, flavor_id=flavor
-        )
-        columns: tuple[str, ...] = _LONG if parsed_args.long else _SHORT
-        if parsed_args.all_projects and not parsed_args.long:
-            columns = (*_SHORT, "project", "project_id")
-        names = {}
-        if "project" in columns:
-            names = projects.names(self, (reservation.project_id for reservation in found))
-        return self.table(columns, (_flat(reservation, names) for reservation in found))
-
-    def _flavor_id(self, ref: str) -> str:
-        """Ids as they are: the history names flavors that are deleted."""
-        return ref if lookup.is_id(ref) else self.v2.flavors.get(ref).id
-
-    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        if parsed_args.flavor is None:
-            return super().advice(error, parsed_args)
-        return flavors.on_flavor(self, error, parsed_args.flavor)
-
-
 class ShowReservation(_Reservations, base.ShowCommand):
-    """Show a reservation; compute_flavor is the Nova flavor to boot its instances on."""
+    """Show a reservation. Its compute_flavor is the Nova flavor to boot servers with."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -111,156 +61,224 @@ class ShowReservation(_Reservations, base.ShowCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        found = self.v2.reservations.get(parsed_args.reservation)
-        return self.details(_flat(found, projects.names(self, [found.project_id])))
+        reservation = self.v2.reservations.get(parsed_args.reservation)
+        return self.details(flat(reservation, self._names(reservation)))
+
+    def _names(self, reservation: Reservation) -> Names:
+        return Names(
+            project_names.names(self, [reservation.project_id]),
+            user_names.names(self, [reservation.user_id]),
+        )
 
 
 class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
-    """Book instances of a flavor for a time; compute_flavor is the Nova flavor to boot them on."""
+    """Book instances of a flavor.
+
+    The compute_flavor in the output is the Nova flavor to boot servers with.
+    """
 
     asks = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("flavor", metavar="FLAVOR", help="ID or name of the flavor to book")
-        arguments.add_start(parser, "when it starts (default: in a minute)")
-        arguments.add_until(parser, "when it ends", "how long it is, instead of an end")
-        arguments.add_count(parser, "how many instances")
+        arguments.add_start(parser, "start of the reservation (default: in a minute)")
+        arguments.add_until(
+            parser, "end of the reservation", "length of the reservation, instead of an end"
+        )
+        arguments.add_count(parser, "number of instances")
         arguments.add_affinity(parser)
+        _add_labels(
+            parser, "name of the reservation, which needn't be unique", "note on the reservation"
+        )
         parser.add_argument(
-            "--wait", action="store_true", help="until it has begun; Ctrl-C ends only the waiting"
+            "--wait",
+            action="store_true",
+            help="wait until the reservation is ACTIVE; Ctrl-C ends only the waiting",
         )
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         wanted = self._wanted(parsed_args)
-        plan = f"{display.slots(wanted.count)} of {wanted.flavor}, {wanted.period}"
-        self.agree(plan, (parsed_args.start, parsed_args.end), parsed_args)
+        plan = f"{wording.slots(wanted.count)} of {wanted.flavor}, {wanted.period}"
+        self.confirm_times(plan, (parsed_args.start, parsed_args.end), parsed_args)
         if parsed_args.dry_run:
-            trials.booking(self.v2, wanted, self.app, self.now())
-            return self.would(f"book {plan}")
+            dry_run.booking(self.v2, wanted, self.app, self.now())
+            return self.report_dry_run(f"book {plan}")
         try:
             made = self._book(parsed_args, wanted)
         except errors.ApiError as error:
-            if error.code not in offers.CODES:
+            if error.code not in alternatives.CODES:
                 raise
-            raise Failure(offers.instead(self.v2, wanted, error, self.app)) from error
+            raise Failure(alternatives.instead(self.v2, wanted, error, self.app)) from error
         except KeyboardInterrupt:
             self.tell(
-                "\nInterrupted: it may have been booked all the same; see "
+                "\nInterrupted. The reservation may have been made nevertheless; see "
                 f"{self.name('reservation-list')}."
             )
             raise SystemExit(_INTERRUPTED) from None
         if parsed_args.wait:
             made = self.wait(made)
-        return self.details(_flat(made))
+        return self.details(flat(made))
 
-    def _book(self, parsed_args: argparse.Namespace, wanted: offers.Wanted) -> Reservation:
+    def _book(self, parsed_args: argparse.Namespace, wanted: alternatives.Wanted) -> Reservation:
         try:
-            return self._create(wanted)
+            return self._create(wanted, parsed_args)
         except errors.ApiError as error:
             if parsed_args.start != "now" or error.code != "invalid_period":
                 raise
-        # The minute of now passed on the way.
-        return self._create(self._wanted(parsed_args))
+        # The present minute ended before the request arrived. Try once more with the next minute.
+        return self._create(self._wanted(parsed_args), parsed_args)
 
-    def _create(self, wanted: offers.Wanted) -> Reservation:
+    def _create(self, wanted: alternatives.Wanted, parsed_args: argparse.Namespace) -> Reservation:
         return self.v2.reservations.create(
             wanted.flavor,
             start=wanted.start,
             end=wanted.end,
             count=wanted.count,
             affinity=wanted.affinity,
+            name=parsed_args.name,
+            note=parsed_args.note,
         )
 
-    def _wanted(self, parsed_args: argparse.Namespace) -> offers.Wanted:
+    def _wanted(self, parsed_args: argparse.Namespace) -> alternatives.Wanted:
         start, end = self.times(parsed_args)
         start, end = arguments.span(
             start or _next_minute(self.now()), end, parsed_args.hours, self.where
         )
-        return offers.Wanted(
+        return alternatives.Wanted(
             parsed_args.flavor, start, end, parsed_args.count, parsed_args.affinity, self.where
         )
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        return flavors.on_flavor(self, error, parsed_args.flavor)
+        return flavors.advice_on_flavor(self, error, parsed_args.flavor)
 
 
 class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
-    """Give a reservation more time or less, before it has begun or while it runs."""
+    """Change the time, the number of instances, the name or the note of a reservation.
+
+    Once the reservation has begun, its start can't change, and the number of instances can only
+    decrease.
+    """
 
     asks = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("reservation", metavar="RESERVATION", help=_REF)
+        arguments.add_start(parser, "new start; without --end or --hours the length doesn't change")
         arguments.add_until(
             parser,
-            f"its new end: {arguments.TIME_HELP}",
-            "its new length from its start, instead of an end",
+            f"new end: {arguments.TIME_HELP}",
+            "new length, instead of an end",
+            required=False,
+        )
+        arguments.add_count(
+            parser,
+            "number of instances; once the reservation has begun, this number can only be lowered, "
+            "and not below the number of servers",
+            absent=None,
+        )
+        _add_labels(
+            parser,
+            "new name; an empty text removes the name",
+            "new note; an empty text removes the note",
         )
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        _, end = self.times(parsed_args)
-        asked = end is not None and not times.is_exact(parsed_args.end)
-        if not (asked or parsed_args.dry_run or end is None):
-            return self._change(parsed_args.reservation, end)
-        found = self.v2.reservations.get(parsed_args.reservation)
-        _, end = arguments.span(found.start, end, parsed_args.hours, self.where)
-        zone = end.tzinfo if asked and end.tzinfo else self.where
-        plan = f"{_told(found)}, {display.period(found.start, end, zone)}"
-        self.agree(plan, (parsed_args.end,), parsed_args)
-        if parsed_args.dry_run:
-            trials.change(found, end, self.where)
-            return self.would(f"change {plan}; whether there is room is known when it is done")
-        return self._change(found.id, end)
+        start, end = self.times(parsed_args)
+        hours, count = parsed_args.hours, parsed_args.count
+        labels = {"name": parsed_args.name, "note": parsed_args.note}
+        if all(value is None for value in (start, end, hours, count, *labels.values())):
+            raise Failure("Nothing to change: give at least one option")
+        ref = parsed_args.reservation
+        typed = {parsed_args.start: start, parsed_args.end: end}
+        zones = _inexact_zones(typed, self.where)
+        if parsed_args.dry_run or zones or (end is None and (start or hours)):
+            before = self.v2.reservations.get(ref)
+            if end is None and (start or hours):
+                end = self._end(before, start, hours)
+            period = arguments.span(start or before.start, end or before.end, None, self.where)
+            changed = dry_run.Changed(before, *period, count)
+            plan = _plan(changed, *zones[:1] or (self.where,))
+            self.confirm_times(plan, (parsed_args.start, parsed_args.end), parsed_args)
+            if parsed_args.dry_run:
+                dry_run.change(changed)
+                return self.report_dry_run(f"change {plan}; {_UNKNOWN}")
+            ref = before.id
+        return self.details(
+            flat(self.v2.reservations.update(ref, start=start, end=end, count=count, **labels))
+        )
 
-    def _change(self, ref: str, end: datetime.datetime | None) -> tuple[Any, Any]:
-        assert end is not None
-        return self.details(_flat(self.v2.reservations.update(ref, end=end)))
+    def _end(
+        self,
+        before: Reservation,
+        start: datetime.datetime | None,
+        hours: datetime.timedelta | None,
+    ) -> datetime.datetime:
+        """Return the end if the user gave none: the start plus the given or present length."""
+        if hours is None:
+            hours = before.end - before.start
+            self.tell(f"Its length stays: {time_display.length(hours)}")
+        return arguments.span(start or before.start, None, hours, self.where)[1]
+
+
+def _inexact_zones(
+    typed: Mapping[str | None, datetime.datetime | None], where: datetime.tzinfo
+) -> list[datetime.tzinfo]:
+    """Return the zones in which inexact times were understood.
+
+    :param typed: the times by the text that was typed for each.
+    """
+    return [
+        moment.tzinfo or where
+        for text, moment in typed.items()
+        if text and moment and not time_input.is_exact(text)
+    ]
 
 
 class DeleteReservation(_Reservations, base.DeleteCommand):
-    """Delete reservations, with the servers on them; on a terminal, that is asked about first."""
+    """Delete reservations and their servers. On a terminal the command asks first."""
 
     asks = True
-    refs = "ID, its beginning, or the flavor's name if only one is booked,"
+    refs = "ID, the start of the ID, or (if the flavor has no other reservation) the flavor"
 
     def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
-        if not parsed_args.yes and asking.on_terminal():
-            found = self.v2.reservations.get(ref)
-            deleting.ask(self.v2.transport.session, found, self._what(found))
-            ref = found.id
+        if not parsed_args.yes and confirmation.on_terminal():
+            reservation = self.v2.reservations.get(ref)
+            description = self._describe(reservation)
+            deletion_confirmation.ask(self.v2.transport.session, reservation, description)
+            ref = reservation.id
         return self.v2.reservations.delete(ref)
 
     def describe(self, ref: str) -> str:
-        found = self.v2.reservations.get(ref)
-        servers = deleting.running(self.v2.transport.session, found)
-        return self._what(found) + (f". {servers} would go with it" if servers else "")
+        reservation = self.v2.reservations.get(ref)
+        servers = deletion_confirmation.running(self.v2.transport.session, reservation)
+        warning = f". {servers} would be deleted with it" if servers else ""
+        return self._describe(reservation) + warning
 
-    def _what(self, found: Reservation) -> str:
-        when = display.period(found.start, found.end, self.where)
-        return f"{_told(found)}, {when}, {found.status}"
+    def _describe(self, reservation: Reservation) -> str:
+        period = time_display.period(reservation.start, reservation.end, self.where)
+        return f"{phrase(reservation)}, {period}, {reservation.status}"
 
 
-def _told(found: Reservation) -> str:
-    return f"reservation {found.id}, {display.slots(found.instance_count)} of {found.flavor.name}"
+def _add_labels(parser: argparse.ArgumentParser, name: str, note: str) -> None:
+    """Add the options ``--name`` and ``--note`` with these help texts."""
+    parser.add_argument("--name", metavar="NAME", help=name)
+    parser.add_argument("--note", metavar="TEXT", help=note)
+
+
+def _plan(changed: dry_run.Changed, zone: datetime.tzinfo) -> str:
+    """Return a description of a reservation after a change."""
+    before, count = changed.before, changed.instance_count
+    period = time_display.period(changed.start, changed.end, zone)
+    if count == before.instance_count:
+        return f"{phrase(before)}, {period}"
+    slots = f"{wording.slots(count)} (now {before.instance_count})"
+    return f"reservation {before.id}, {slots} of {before.flavor.name}, {period}"
 
 
 def _next_minute(now: datetime.datetime) -> datetime.datetime:
-    """The API takes whole minutes, and refuses those that have passed when it looks."""
+    """Return the start of the next minute. The API refuses starts that have passed."""
     return now.replace(second=0, microsecond=0) + datetime.timedelta(minutes=1)
-
-
-def _flat(item: Reservation, project_names: Mapping[str, str] = MappingProxyType({})) -> Document:
-    """A reservation with names beside ids: its flavor's, and its project's if that is known."""
-    flat: Document = {}
-    for name, value in item.document.items():
-        if name == "flavor":
-            flat |= {"flavor": value["name"], "flavor_id": value["id"]}
-        elif name == "project_id" and value in project_names:
-            flat |= {"project": project_names[value], "project_id": value}
-        else:
-            flat[name] = value
-    return flat

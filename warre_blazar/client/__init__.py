@@ -1,4 +1,4 @@
-"""The API from Python, for scripts and notebooks::
+"""A Python client of the v2 API, for scripts and notebooks::
 
     import openstack
     from warre_blazar.client import Client
@@ -7,7 +7,7 @@
     for flavor in client.flavors.list():
         print(flavor.name, client.flavors.free_slots(flavor.id, count=2))
 
-It needs keystoneauth1, and nothing of Blazar's server.
+The client needs keystoneauth1. It doesn't need the packages of Blazar's server.
 """
 
 from typing import Any
@@ -18,6 +18,7 @@ from warre_blazar.client.types import (
     Flavor,
     FlavorName,
     Limits,
+    Reason,
     Reservation,
     Span,
     Window,
@@ -29,6 +30,7 @@ __all__ = [
     "Flavor",
     "FlavorName",
     "Limits",
+    "Reason",
     "Reservation",
     "Span",
     "Window",
@@ -37,14 +39,17 @@ __all__ = [
 
 
 class Client:
-    """The v2 API of the Blazar that a session's catalogue names.
+    """A client of the v2 API at the Blazar endpoint in the session's service catalog.
 
-    Methods raise ``errors.ClientError`` when something is wrong with a request, and keystoneauth's
-    errors when there is no answer.
+    Methods raise ``errors.ClientError`` when a request is invalid or refused, and keystoneauth's
+    exceptions when no service answers.
 
-    :param session: keystoneauth1's, with a user.
+    :param session: a keystoneauth1 session that is authenticated as a user.
+    :param service_type: the type of Blazar's service in the catalog.
     :param interface: ``public``, ``internal`` or ``admin``.
-    :param endpoint_override: Blazar's endpoint, of any version, in place of the catalogue's.
+    :param region_name: the region of the endpoint. Without it, any region's endpoint is used.
+    :param endpoint_override: Blazar's endpoint, to be used instead of the endpoint in the catalog.
+        The path of the URL may end with any API version, or with none.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What can go wrong between a client and the API."""
+"""The errors that the client raises."""
 
 import datetime
 from collections.abc import Sequence
@@ -6,26 +6,29 @@ from typing import Any
 
 
 class ClientError(Exception):
-    """Any of them; its text is one line for people."""
+    """The base class of the client's errors. The text is meant for people."""
 
 
 class NoEndpoint(ClientError):
-    """The catalogue has no endpoint of Blazar's, or Blazar there has no v2."""
+    """The service catalog has no endpoint for Blazar, or Blazar doesn't serve v2."""
 
 
 class NotServed(ClientError):
-    """Blazar answers, but doesn't know the request: the plugin is off, or older than this."""
+    """Blazar doesn't know the request.
+
+    Either warre-blazar isn't enabled in blazar-api, or its version is older than this client's.
+    """
 
 
 class NoDocument(ClientError):
-    """Something answered that isn't our API."""
+    """The answer has no JSON document, so it doesn't come from the v2 API."""
 
 
 class Ambiguous(ClientError):
-    """A name that several things have.
+    """A name, or the start of an id, belongs to several objects.
 
-    :ivar candidates: the ids.
-    :ivar things: what has the name, as far as more than its id is known.
+    :ivar candidates: the ids of the objects.
+    :ivar things: the objects themselves. The sequence is empty if only the ids are known.
     """
 
     def __init__(self, message: str, candidates: list[str], things: Sequence[Any] = ()) -> None:
@@ -35,7 +38,7 @@ class Ambiguous(ClientError):
 
 
 class NaiveTime(ClientError, ValueError):
-    """A time without a zone was given: nobody can know which moment it is."""
+    """A time was given without a time zone, so it isn't known which moment is meant."""
 
     def __init__(self, name: str, value: datetime.datetime) -> None:
         super().__init__(
@@ -45,15 +48,15 @@ class NaiveTime(ClientError, ValueError):
 
 
 class WaitError(ClientError):
-    """What was waited for won't come."""
+    """The reservation that was waited for can no longer become ACTIVE."""
 
 
 class ApiError(ClientError):
-    """The API refused.
+    """The API refused a request.
 
-    :ivar status: of HTTP.
-    :ivar code: the stable word for programs, ``""`` if it wasn't our API that refused.
-    :ivar detail: data, if there are any (the API's reference says which).
+    :ivar status: the HTTP status code.
+    :ivar code: the API's stable error code. ``""`` if the answer didn't come from the v2 API.
+    :ivar detail: the error's data. The API reference lists its fields for each code.
     """
 
     def __init__(
@@ -66,4 +69,4 @@ class ApiError(ClientError):
 
 
 class NotFound(ApiError):
-    """There is no such thing, or none that one may see."""
+    """The object doesn't exist, or the user may not see it."""

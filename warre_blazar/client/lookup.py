@@ -1,4 +1,4 @@
-"""From what people call things to ids."""
+"""Translates the names that people use into ids."""
 
 import difflib
 import re
@@ -9,70 +9,91 @@ from warre_blazar.client import errors, transport
 from warre_blazar.client.types import Reservation, Window
 
 _ID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
-#: So much of an id may stand for it.
-_PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{3,}", re.IGNORECASE)
+#: The start of an id. At least four characters are needed, so that it isn't taken for a name.
+_ID_PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{3,}", re.IGNORECASE)
 
 
 def is_id(ref: str) -> bool:
-    """Whether it is a whole id."""
+    """Whether the reference is a whole id."""
     return bool(_ID.fullmatch(ref))
 
 
 def flavor(flavors: Any, ref: str) -> str:
-    """What names a flavor in a path: the API knows names; an id where no path can have it."""
-    if transport.routable(ref):
+    """Return the name or id by which a path can refer to a flavor.
+
+    The API accepts a flavor's name in a path. So this function looks up the id only for a name that
+    a path can't contain.
+
+    :raises errors.NotFound: no flavor has the name.
+    """
+    if transport.is_routable(ref):
         return ref
-    found = [f.id for f in flavors.list(all_projects=True) if f.name == ref]
-    return _only("flavor", ref, found, [])
+    ids = [f.id for f in flavors.visible() if f.name == ref]
+    return _sole_id("flavor", ref, ids, [])
 
 
 def similar(ref: str, names: Iterable[str]) -> list[str]:
-    """Names that might be meant."""
-    known = {name.casefold(): name for name in names}
+    """Return up to 5 of the names that contain the reference or are spelled like it."""
+    by_folded_name = {name.casefold(): name for name in names}
     word = ref.casefold()
-    within = [name for folded, name in known.items() if word and word in folded]
-    near = [known[f] for f in difflib.get_close_matches(word, known, 5, 0.5)]
-    return list(dict.fromkeys([*within, *near]))[:5]
+    containing = [name for folded, name in by_folded_name.items() if word and word in folded]
+    close_matches = difflib.get_close_matches(word, by_folded_name, 5, 0.5)
+    close = [by_folded_name[folded] for folded in close_matches]
+    return list(dict.fromkeys([*containing, *close]))[:5]
 
 
 def reservation(reservations: Any, ref: str) -> str:
-    """A reservation's id."""
+    """Return a reservation's id.
+
+    :param ref: the id, the start of the id, or the name of the flavor. The name works only if the
+        project has exactly one reservation of the flavor that isn't COMPLETE.
+    :raises errors.NotFound: no reservation matches.
+    :raises errors.Ambiguous: several reservations match.
+    """
     if is_id(ref):
         return ref
-    found = [r for r in reservations.list() if _stands_for(ref, r.id)]
-    if not found:
-        found = [r for r in reservations.list() if r.flavor.name == ref and r.status != "COMPLETE"]
-    return _only("reservation", ref, [r.id for r in found], found)
+    matches = [r for r in reservations.list() if _is_start_of_id(ref, r.id)]
+    if not matches:
+        matches = [
+            r for r in reservations.list() if r.flavor.name == ref and r.status != "COMPLETE"
+        ]
+    return _sole_id("reservation", ref, [r.id for r in matches], matches)
 
 
 def window(windows: Any, ref: str) -> str:
-    """A window's id."""
+    """Return a maintenance window's id.
+
+    :param ref: the id, the start of the id, or the note of exactly one window.
+    :raises errors.NotFound: no window matches.
+    :raises errors.Ambiguous: several windows match.
+    """
     if is_id(ref):
         return ref
-    known = windows.list()
-    found = [w for w in known if _stands_for(ref, w.id)] or [w for w in known if w.note == ref]
-    return _only("maintenance window", ref, [w.id for w in found], found)
+    all_windows = windows.list()
+    matches = [w for w in all_windows if _is_start_of_id(ref, w.id)]
+    matches = matches or [w for w in all_windows if w.note == ref]
+    return _sole_id("maintenance window", ref, [w.id for w in matches], matches)
 
 
-def _stands_for(ref: str, identity: str) -> bool:
-    return bool(_PREFIX.fullmatch(ref)) and identity.startswith(ref.lower())
+def _is_start_of_id(ref: str, object_id: str) -> bool:
+    return bool(_ID_PREFIX.fullmatch(ref)) and object_id.startswith(ref.lower())
 
 
-def _only(
-    what: str, ref: str, ids: list[str], things: Sequence[Reservation] | Sequence[Window]
+def _sole_id(
+    kind: str, ref: str, ids: list[str], things: Sequence[Reservation] | Sequence[Window]
 ) -> str:
     if len(ids) == 1:
         return ids[0]
     if not ids:
-        raise errors.NotFound(f"There is no {what} {ref!r} that you may see", 404)
-    lines = [_one(thing) for thing in things] or ids
+        raise errors.NotFound(f"There is no {kind} {ref!r} that you may see", 404)
+    lines = [_description(thing) for thing in things] or ids
     raise errors.Ambiguous(
-        f"{ref!r} could be several {what}s; give the ID of one:\n  " + "\n  ".join(lines),
+        f"{ref!r} could be several {kind}s; give the ID of one:\n  " + "\n  ".join(lines),
         ids,
         things,
     )
 
 
-def _one(item: Reservation | Window) -> str:
+def _description(item: Reservation | Window) -> str:
     text = f"{item.id}  {item.start:%Y-%m-%d %H:%M} to {item.end:%Y-%m-%d %H:%M} UTC"
     return f"{text}  {item.status}" if isinstance(item, Reservation) else text

@@ -1,4 +1,4 @@
-"""The nouns of the API."""
+"""The collections of the v2 API, and the requests that each of them accepts."""
 
 import datetime
 import time
@@ -12,19 +12,22 @@ from warre_blazar.client.types import (
     Document,
     Flavor,
     Limits,
+    Reason,
     Reservation,
     Span,
     Window,
 )
 
 Time = datetime.datetime
-Spans = list[Span]
+# Inside a class that has a method ``list``, the name ``list`` means that method.
+SpanList = list[Span]
+FlavorList = list[Flavor]
 
 
 def _values(given: dict[str, Any]) -> Document:
-    """As the API takes them.
+    """Return the values in the form that the API expects: times become texts.
 
-    :raises errors.NaiveTime: a time has no zone.
+    :raises errors.NaiveTime: a time has no time zone.
     """
     return {name: _time(name, v) if isinstance(v, Time) else v for name, v in given.items()}
 
@@ -36,20 +39,21 @@ def _time(name: str, moment: Time) -> str:
 
 
 def _query(**given: Any) -> dict[str, str]:
-    """What is not None, as a query."""
+    """Return the parameters that aren't None, as a URL query."""
     query = {k: v for k, v in _values(given).items() if v is not None}
     return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in query.items()}
 
 
-class _Noun:
+class _Collection:
+    #: The collection's name in paths.
     noun = ""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
 
-class Flavors(_Noun):
-    """What can be booked. ``ref`` is an id or a name."""
+class Flavors(_Collection):
+    """The flavors that operators offer for booking. ``ref`` is a flavor's id or name."""
 
     noun = "flavors"
 
@@ -60,7 +64,11 @@ class Flavors(_Noun):
         category: str | None = None,
         availability_zone: str | None = None,
     ) -> list[Flavor]:
-        """Those the project may book; for operators inactive and others' private ones too."""
+        """Return the flavors that the project may book.
+
+        :param all_projects: return all flavors, including inactive flavors and private flavors of
+            all projects. Only operators may ask for all flavors.
+        """
         query = _query(
             all_projects=all_projects or None,
             category=category,
@@ -68,23 +76,38 @@ class Flavors(_Noun):
         )
         return [Flavor.of(d) for d in self._transport.list(self.noun, query)]
 
+    def visible(self) -> FlavorList:
+        """Return all flavors that the user may see. For operators these are all flavors."""
+        try:
+            return self.list(all_projects=True)
+        except errors.ApiError as error:
+            if error.code != "forbidden":
+                raise
+        return self.list()
+
     def get(self, ref: str, *, capacity: bool = False) -> Flavor:
-        """One; for operators with its capacity for the year to come."""
+        """Return one flavor.
+
+        :param capacity: include the capacity for the coming 30 days. Only operators may ask for the
+            capacity.
+        """
         query = _query(detail="capacity" if capacity else None)
-        return Flavor.of(self._transport.ask("GET", self._path(ref), query=query))
+        return Flavor.of(self._transport.request_document("GET", self._path(ref), query=query))
 
     def create(self, name: str, **values: Any) -> Flavor:
-        """Make one; ``values`` are the fields of ``Flavor``."""
+        """Create a flavor. ``values`` are fields of ``Flavor``."""
         body = _values({"name": name, **values})
-        return Flavor.of(self._transport.ask("POST", "/flavors", body=body))
+        return Flavor.of(self._transport.request_document("POST", "/flavors", body=body))
 
     def update(self, ref: str, **values: Any) -> Flavor:
-        """Change it; ``extra_specs`` as a whole."""
-        return Flavor.of(self._transport.ask("PATCH", self._path(ref), body=_values(values)))
+        """Change fields of a flavor. ``extra_specs`` replaces all extra specs of the flavor."""
+        return Flavor.of(
+            self._transport.request_document("PATCH", self._path(ref), body=_values(values))
+        )
 
     def delete(self, ref: str) -> None:
-        """Delete it, once its reservations are all complete."""
-        self._transport.send("DELETE", self._path(ref))
+        """Delete a flavor. The API refuses this until all reservations of it are COMPLETE."""
+        self._transport.request("DELETE", self._path(ref))
 
     def free_slots(
         self,
@@ -94,39 +117,83 @@ class Flavors(_Noun):
         end: Time | None = None,
         count: int = 1,
         affinity: bool | None = None,
-    ) -> Spans:
-        """What lies within one of the spans can be booked (default: from now on, for a year)."""
+    ) -> SpanList:
+        """Return the spans of time in which ``count`` instances are free.
+
+        A reservation may begin and end anywhere within one span.
+
+        :param start: the start of the time to search. Default: now.
+        :param end: the end of the time to search. Default: a year after the start.
+        :param affinity: True: all instances on one host. False: each on a host of its own. None: on
+            any hosts.
+        """
         query = _query(start=start, end=end, count=count, affinity=affinity)
-        found = self._transport.ask("GET", f"{self._path(ref)}/freeslots", query=query)
-        return [Span.of(d) for d in found]
+        documents = self._transport.request_document(
+            "GET", f"{self._path(ref)}/freeslots", query=query
+        )
+        return [Span.of(d) for d in documents]
+
+    def why_not_free(
+        self,
+        ref: str,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        count: int = 1,
+        affinity: bool | None = None,
+        length: datetime.timedelta | None = None,
+    ) -> Reason | None:
+        """Return the reason why no free slot is at least ``length`` long.
+
+        The other parameters are those of ``free_slots``. The result is None if a free slot of this
+        length exists, or if the server is too old to give reasons.
+        """
+        hours = None if length is None else length.total_seconds() / 3600
+        search: dict[str, Any] = {"start": start, "end": end, "count": count, "affinity": affinity}
+        query = _query(**search, hours=None if hours is None else f"{hours:.6f}", reason=True)
+        answer = self._transport.request_document(
+            "GET", f"{self._path(ref)}/freeslots", query=query
+        )
+        reason = answer.get("reason") if isinstance(answer, dict) else None
+        return None if reason is None else Reason.of(reason)
 
     def _path(self, ref: str) -> str:
         return path(self.noun, lookup.flavor(self, ref))
 
 
-class AccessRights(_Noun):
-    """Which projects may book which private flavors."""
+class AccessRights(_Collection):
+    """The access rights: which projects may book which private flavors."""
 
     noun = "flavorprojects"
 
     def list(self, *, flavor_id: str | None = None, project_id: str | None = None) -> list[Access]:
-        """All, or those of a flavor or a project."""
+        """Return all access rights, or only the access rights to a flavor or of a project."""
         query = _query(flavor_id=flavor_id, project_id=project_id)
         return [Access.of(d) for d in self._transport.list(self.noun, query)]
 
     def grant(self, flavor: str, project_id: str) -> Access:
-        """Let a project book a flavor (its id or name)."""
+        """Allow a project to book a private flavor. ``flavor`` is the flavor's id or name."""
         body = {"flavor_id": flavor, "project_id": project_id}
-        return Access.of(self._transport.ask("POST", "/flavorprojects", body=body))
+        return Access.of(self._transport.request_document("POST", "/flavorprojects", body=body))
 
     def revoke(self, access_id: str) -> None:
-        """Take that back; what is booked stays."""
-        self._transport.send("DELETE", path(self.noun, access_id))
+        """Withdraw an access right. Existing reservations stay."""
+        self._transport.request("DELETE", path(self.noun, access_id))
 
 
-class Reservations(_Noun):
-    """What is booked. ``ref`` is an id, the start of one, or the flavor's name if it is one's
-    only reservation of it that isn't over.
+#: The filters on reservations, and the query parameter of the API for each.
+_FILTERS = {
+    **{name: name for name in ("project_id", "flavor_id", "user_id", "name", "status", "host")},
+    "since": "from",
+    "until": "to",
+}
+
+
+class Reservations(_Collection):
+    """The reservations of projects.
+
+    ``ref`` is a reservation's id, the start of its id, or the name of its flavor. A flavor's name
+    works only if the project has exactly one reservation of that flavor that isn't COMPLETE.
     """
 
     noun = "reservations"
@@ -135,18 +202,38 @@ class Reservations(_Noun):
         self,
         *,
         all_projects: bool = False,
-        project_id: str | None = None,
-        flavor_id: str | None = None,
+        deleted: bool = False,
+        sort: str | None = None,
+        limit: int | None = None,
+        **filters: Any,
     ) -> list[Reservation]:
-        """The project's, by start; for operators those of all projects, or another's."""
+        """Return the project's reservations, ordered by start.
+
+        :param all_projects: return the reservations of all projects. Only operators may ask for
+            them.
+        :param deleted: return only reservations that were deleted.
+        :param sort: ``start``, ``end``, ``created_at``, ``project_id`` or ``user_id``. ``:desc``
+            after it reverses the order.
+        :param limit: the largest number of reservations to return.
+        :param filters: filters by ``project_id``, ``flavor_id``, ``user_id``, ``name``, ``host``,
+            ``status``, ``since`` or ``until``. ``status`` is a list of statuses. ``since`` and
+            ``until`` are times: only reservations that end after ``since`` and start before
+            ``until`` are returned. Only operators may filter by host or by another project. A
+            filter that is None has no effect.
+        """
+        unknown = filters.keys() - _FILTERS
+        if unknown:
+            raise TypeError(f"unknown filters: {', '.join(sorted(unknown))}")
+        values = {_FILTERS[name]: value for name, value in filters.items()}
+        values["status"] = ",".join(filters.get("status") or ()) or None
         query = _query(
-            all_projects=all_projects or None, project_id=project_id, flavor_id=flavor_id
+            all_projects=all_projects or None, deleted=deleted or None, sort=sort, **values
         )
-        return [Reservation.of(d) for d in self._transport.list(self.noun, query)]
+        return [Reservation.of(d) for d in self._transport.list(self.noun, query, limit)]
 
     def get(self, ref: str) -> Reservation:
-        """One."""
-        return Reservation.of(self._transport.ask("GET", self._path(ref)))
+        """Return one reservation."""
+        return Reservation.of(self._transport.request_document("GET", self._path(ref)))
 
     def create(
         self,
@@ -156,27 +243,50 @@ class Reservations(_Noun):
         end: Time,
         count: int = 1,
         affinity: bool | None = None,
+        name: str | None = None,
+        note: str | None = None,
     ) -> Reservation:
-        """Book instances of a flavor (its id or name) from a start until before an end.
+        """Book instances of a flavor from ``start`` to ``end``.
 
-        :param affinity: True: all on one host; False: each on a host of its own.
+        ``end`` is the first moment after the reservation.
+
+        :param flavor: the id or name of the flavor.
+        :param count: the number of instances.
+        :param affinity: True: all instances on one host. False: each on a host of its own. None: on
+            any hosts.
+        :param name: a name for the reservation. Several reservations may have the same name.
         """
         body = _values({"flavor_id": flavor, "start": start, "end": end, "instance_count": count})
-        if affinity is not None:
-            body["affinity"] = affinity
-        return Reservation.of(self._transport.ask("POST", "/reservations", body=body))
+        optional = {"affinity": affinity, "name": name, "note": note}
+        body |= {field: value for field, value in optional.items() if value is not None}
+        return Reservation.of(self._transport.request_document("POST", "/reservations", body=body))
 
-    def update(self, ref: str, *, end: Time) -> Reservation:
-        """Give it more time or less."""
-        body = _values({"end": end})
-        return Reservation.of(self._transport.ask("PATCH", self._path(ref), body=body))
+    def update(
+        self,
+        ref: str,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        count: int | None = None,
+        name: str | None = None,
+        note: str | None = None,
+    ) -> Reservation:
+        """Change a reservation. Fields that aren't given keep their values.
+
+        :param name: the new name. An empty text removes the name.
+        :param note: the new note. An empty text removes the note.
+        """
+        given = {"start": start, "end": end, "instance_count": count, "name": name, "note": note}
+        body = _values({field: value for field, value in given.items() if value is not None})
+        body |= {field: None for field in ("name", "note") if body.get(field) == ""}
+        return Reservation.of(self._transport.request_document("PATCH", self._path(ref), body=body))
 
     def delete(self, ref: str) -> bool:
-        """Delete it, and the servers on it.
+        """Delete a reservation and its servers.
 
-        :returns: whether it is gone; False: that is under way.
+        :returns: True if the reservation is deleted. False if its deletion has only begun.
         """
-        response = self._transport.send("DELETE", self._path(ref))
+        response = self._transport.request("DELETE", self._path(ref))
         return response.status_code != 202
 
     def wait(
@@ -188,72 +298,80 @@ class Reservations(_Noun):
         poll: float = 5.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> Reservation:
-        """Wait until it is ACTIVE; ``tell`` hears of it every ``pause`` seconds.
+        """Wait until a reservation is ACTIVE, and return it.
 
-        The API is asked every ``poll`` seconds.
-
-        :raises errors.WaitError: it is over, or in ERROR; its text says why.
+        :param tell: a function that is called every ``pause`` seconds with the reservation as it
+            was last read.
+        :param pause: the seconds between two calls of ``tell``.
+        :param poll: the seconds between two requests to the API.
+        :raises errors.WaitError: the reservation is COMPLETE or ERROR. The text gives the reason,
+            if it is known.
         """
-        found = self.get(ref)
-        left = poll
+        reservation = self.get(ref)
+        seconds_to_poll = poll
         while True:
-            tell(found)
-            if found.status == "ACTIVE":
-                return found
-            if found.status in ("COMPLETE", "ERROR"):
-                why = f": {found.status_reason}" if found.status_reason else ""
-                raise errors.WaitError(f"Reservation {found.id} is {found.status}{why}")
+            tell(reservation)
+            if reservation.status == "ACTIVE":
+                return reservation
+            if reservation.status in ("COMPLETE", "ERROR"):
+                why = f": {reservation.status_reason}" if reservation.status_reason else ""
+                raise errors.WaitError(f"Reservation {reservation.id} is {reservation.status}{why}")
             sleep(pause)
-            left -= pause
-            if left <= 0:
-                found, left = self.get(found.id), poll
+            seconds_to_poll -= pause
+            if seconds_to_poll <= 0:
+                reservation, seconds_to_poll = self.get(reservation.id), poll
 
     def _path(self, ref: str) -> str:
         return path(self.noun, lookup.reservation(self, ref))
 
 
-class Windows(_Noun):
-    """Maintenance windows. ``ref`` is an id, the start of one, or the note if one has it."""
+class Windows(_Collection):
+    """Maintenance windows.
+
+    ``ref`` is a window's id, the start of its id, or its note if no other window has the same note.
+    """
 
     noun = "maintenancewindows"
 
     def list(self) -> list[Window]:
-        """All, by start."""
+        """Return all maintenance windows, ordered by start."""
         return [Window.of(d) for d in self._transport.list(self.noun)]
 
     def get(self, ref: str) -> Window:
-        """One."""
-        return Window.of(self._transport.ask("GET", self._path(ref)))
+        """Return one maintenance window."""
+        return Window.of(self._transport.request_document("GET", self._path(ref)))
 
     def create(
         self, *, start: Time, end: Time, flavor_ids: Iterable[str] = (), note: str | None = None
     ) -> Window:
-        """Close flavors for a time."""
-        given = {"start": start, "end": end, "note": note, "flavor_ids": list(flavor_ids)}
-        return Window.of(self._transport.ask("POST", "/maintenancewindows", body=_values(given)))
+        """Create a window. While it lasts, the given flavors can't be booked."""
+        body = _values({"start": start, "end": end, "note": note, "flavor_ids": list(flavor_ids)})
+        return Window.of(self._transport.request_document("POST", "/maintenancewindows", body=body))
 
     def update(self, ref: str, **values: Any) -> Window:
-        """Change ``start``, ``end``, ``note`` or, as a whole, ``flavor_ids``."""
-        return Window.of(self._transport.ask("PATCH", self._path(ref), body=_values(values)))
+        """Change ``start``, ``end``, ``note`` or ``flavor_ids`` (replaces all flavors)."""
+        return Window.of(
+            self._transport.request_document("PATCH", self._path(ref), body=_values(values))
+        )
 
     def delete(self, ref: str) -> None:
-        """Delete it: its flavors can be booked again."""
-        self._transport.send("DELETE", self._path(ref))
+        """Delete a window, so that its flavors can be booked again."""
+        self._transport.request("DELETE", self._path(ref))
 
     def _path(self, ref: str) -> str:
         return path(self.noun, lookup.window(self, ref))
 
 
-class ProjectLimits(_Noun):
-    """What projects may book, and what they use of it."""
+class ProjectLimits(_Collection):
+    """The limits of projects, and how much of them the projects use."""
 
     noun = "limits"
 
     def get(self, project_id: str | None = None) -> Limits:
-        """The project's own, or for operators another's."""
+        """Return the limits of the user's project, or (for operators) of another project."""
         query = _query(project_id=project_id)
-        return Limits.of(self._transport.ask("GET", "/limits", query=query))
+        return Limits.of(self._transport.request_document("GET", "/limits", query=query))
 
     def list(self) -> list[Limits]:
-        """Those of all projects, for operators."""
+        """Return the limits of all projects. Only operators may ask for them."""
         return [Limits.of(d) for d in self._transport.list(self.noun, {"all_projects": "true"})]

@@ -1,4 +1,4 @@
-"""Requests to the v2 API beside the v1 endpoint of the catalogue."""
+"""Sends requests to the v2 API, whose URL is derived from Blazar's endpoint in the catalog."""
 
 import functools
 import re
@@ -12,7 +12,7 @@ from keystoneauth1 import exceptions as ksa
 from warre_blazar.client import errors
 from warre_blazar.client.types import Document
 
-#: Seconds to wait for an answer where the session has no limit of its own: bookings take a while.
+#: Seconds to wait for an answer if the session has no timeout of its own. A booking can take long.
 TIMEOUT = 300
 
 _VERSION = re.compile(r"/v\d+(\.\d+)?/*$")
@@ -21,14 +21,16 @@ _TAG = re.compile(r"<[^>]*>")
 
 
 class Transport:
-    """Documents from and to the API.
+    """Sends and receives the API's JSON documents.
 
-    :param where: keystoneauth's ``interface``, ``region_name``, ``endpoint_override``.
+    :param endpoint_filter: keystoneauth's ``interface``, ``region_name``, ``endpoint_override``.
     """
 
-    def __init__(self, session: Any, service_type: str = "reservation", **where: Any) -> None:
+    def __init__(
+        self, session: Any, service_type: str = "reservation", **endpoint_filter: Any
+    ) -> None:
         self._adapter = adapter.Adapter(
-            session, service_type=service_type, user_agent="warre-blazar", **where
+            session, service_type=service_type, user_agent="warre-blazar", **endpoint_filter
         )
         self._options: dict[str, Any] = {"raise_exc": False}
         if session.timeout is None:
@@ -36,14 +38,17 @@ class Transport:
 
     @property
     def session(self) -> Any:
-        """Keystone's."""
+        """The keystoneauth1 session."""
         return self._adapter.session
 
     @functools.cached_property
     def url(self) -> str:
-        """Of v2, whatever version the catalogue's endpoint is of.
+        """The URL of the v2 API, whichever version the URL in the catalog ends with.
 
-        Blazar is asked for its versions only where v2 doesn't answer: every command would wait.
+        The client reads Blazar's list of versions only if v2 doesn't answer. If it always read the
+        list, every command would wait for one more request.
+
+        :raises errors.NoEndpoint: the catalog has no endpoint for Blazar.
         """
         try:
             endpoint = self._adapter.get_endpoint(version=None)
@@ -51,40 +56,58 @@ class Transport:
             endpoint = None
         if not endpoint:
             raise errors.NoEndpoint(
-                "The catalogue has no endpoint of type 'reservation' here; ask the operator, or "
-                "choose another region or interface"
+                "The service catalog has no endpoint of type 'reservation' here; ask the operator, "
+                "or choose another region or interface"
             )
         return f"{_VERSION.sub('', endpoint.rstrip('/'))}/v2"
 
     def _versions(self, root: str) -> list[str]:
-        """What Blazar says that it serves; nothing where a proxy keeps that from us."""
+        """The API versions that Blazar serves, or an empty list if a proxy hides the versions."""
         try:
-            found = discover.Discover(self._patient(), f"{root}/", authenticated=True)
+            versions = discover.Discover(
+                self._discovery_session(), f"{root}/", authenticated=True
+            ).version_data(allow_deprecated=True)
         except (ksa.DiscoveryFailure, ksa.HttpError):
             return []
-        return [f"v{data['version'][0]}" for data in found.version_data(allow_deprecated=True)]
+        return [f"v{data['version'][0]}" for data in versions]
 
-    def _patient(self) -> Any:
-        limit = {k: v for k, v in self._options.items() if k == "timeout"}
-        return _Patient(self.session, limit)
+    def _discovery_session(self) -> Any:
+        timeout = {k: v for k, v in self._options.items() if k == "timeout"}
+        return _SessionWithTimeout(self.session, timeout)
 
-    def list(self, noun: str, query: Mapping[str, str] | None = None) -> list[Document]:
-        """All of a noun, however many pages the API makes of them."""
-        found: list[Document] = []
-        wanted = list((query or {}).items())
+    def list(
+        self, noun: str, query: Mapping[str, str] | None = None, limit: int | None = None
+    ) -> list[Document]:
+        """Return the documents of all objects of a kind, or of the first ``limit`` objects.
+
+        The function reads as many pages of the listing as it needs.
+
+        :param noun: the kind of object, as it is spelled in paths.
+        """
+        documents: list[Document] = []
+        parameters = list((query or {}).items())
+        if limit is not None:
+            parameters.append(("limit", str(limit)))
         while True:
-            page = self.ask("GET", f"/{noun}", query=wanted)
+            page = self.request_document("GET", f"/{noun}", query=parameters)
             if not isinstance(page, dict) or "results" not in page:
-                raise self._not_served(f"GET /{noun}?{urlencode(wanted)}")
-            found += page["results"]
-            if not page.get("next"):
-                return found
-            # Its query only: behind a proxy the API may not know its own address.
-            wanted = parse_qsl(urlsplit(page["next"]).query)
+                raise self._not_served(f"GET /{noun}?{urlencode(parameters)}")
+            documents += page["results"]
+            if not page.get("next") or (limit is not None and len(documents) >= limit):
+                return documents[:limit]
+            # Only the query of the link is used, because behind a proxy the link's host may be
+            # wrong.
+            parameters = parse_qsl(urlsplit(page["next"]).query)
 
-    def ask(self, verb: str, path: str, *, query: Any = (), body: Document | None = None) -> Any:
-        """The document that answers a request."""
-        response = self.send(verb, path, query=query, body=body)
+    def request_document(
+        self, method: str, path: str, *, query: Any = (), body: Document | None = None
+    ) -> Any:
+        """Send a request and return the JSON document of its response.
+
+        :raises errors.NoDocument: the response has no JSON document.
+        :raises errors.ClientError: the response is an error.
+        """
+        response = self.request(method, path, query=query, body=body)
         document = _document(response)
         if document is None:
             raise errors.NoDocument(
@@ -93,72 +116,76 @@ class Transport:
             )
         return document
 
-    def send(self, verb: str, path: str, *, query: Any = (), body: Document | None = None) -> Any:
-        """The response to a request.
+    def request(
+        self, method: str, path: str, *, query: Any = (), body: Document | None = None
+    ) -> Any:
+        """Send a request and return its response.
 
-        :raises errors.ClientError: when it is an error, or Blazar doesn't know the request.
+        :raises errors.ClientError: the response is an error.
         """
         url = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
         options = {"json": body} if body is not None else {}
         headers = {"Accept": "application/json"}
         response = self._adapter.request(
-            url, verb, headers=headers, endpoint_override=self.url, **options, **self._options
+            url, method, headers=headers, endpoint_override=self.url, **options, **self._options
         )
         if response.status_code >= 400:
-            raise self._error(f"{verb} {path}", response)
+            raise self._error(f"{method} {path}", response)
         return response
 
-    def _error(self, asked: str, response: Any) -> errors.ClientError:
+    def _error(self, request: str, response: Any) -> errors.ClientError:
         document = _document(response)
         status = response.status_code
         if isinstance(document, dict) and "error_message" in document:
             code = document.get("code") or ""
-            if code in ("not_found", "method_not_allowed") and asked.startswith("GET"):
-                return self._not_served(asked)
+            if code in ("not_found", "method_not_allowed") and request.startswith("GET"):
+                return self._not_served(request)
             error = errors.NotFound if status == 404 else errors.ApiError
             text = " ".join(str(document["error_message"]).split())
             return error(text, status, code, document.get("detail"))
         if status in (404, 405):
-            return self._not_served(asked)
-        said = " ".join(_TAG.sub(" ", response.text).split())[:500]
-        return errors.ApiError(said or f"{asked}: {status} without a word", status)
+            return self._not_served(request)
+        text = " ".join(_TAG.sub(" ", response.text).split())[:500]
+        return errors.ApiError(text or f"{request}: {status} without an error message", status)
 
-    def _not_served(self, asked: str) -> errors.ClientError:
+    def _not_served(self, request: str) -> errors.ClientError:
         root = self.url.removesuffix("/v2")
-        known = self._versions(root)
-        if known and "v2" not in known:
+        versions = self._versions(root)
+        if versions and "v2" not in versions:
             return errors.NoEndpoint(
-                f"Blazar at {root} serves {', '.join(known)} only; the operator has to enable v2"
+                f"Blazar at {root} serves {', '.join(versions)} only; the operator has to enable v2"
             )
         return errors.NotServed(
-            f"{self.url} doesn't serve {asked}: its blazar-api has no warre-blazar, or one that "
-            "is older than this command; ask the operator"
+            f"{self.url} doesn't serve {request}: its blazar-api has no warre-blazar, or a version "
+            "of it that is older than this client; ask the operator to install or upgrade it"
         )
 
 
-class _Patient:
-    """As much of a session as discovery takes, with a limit to its patience."""
+class _SessionWithTimeout:
+    """The part of a session that version discovery uses, with a timeout for its requests."""
 
-    def __init__(self, session: Any, limit: dict[str, Any]) -> None:
+    def __init__(self, session: Any, timeout: dict[str, Any]) -> None:
         self._session = session
-        self._limit = limit
+        self._timeout = timeout
 
     def get(self, url: str, **options: Any) -> Any:
-        return self._session.get(url, **self._limit, **options)
+        return self._session.get(url, **self._timeout, **options)
 
 
 def path(noun: str, ref: str) -> str:
-    """Of one of a noun.
+    """Return the path of one object.
 
-    :raises ValueError: what no path can name.
+    :param noun: the kind of object, as it is spelled in paths.
+    :param ref: the object's id, or a flavor's name.
+    :raises ValueError: a path can't contain ``ref``.
     """
-    if not routable(ref):
+    if not is_routable(ref):
         raise ValueError(ref)
     return f"/{noun}/{quote(ref, safe='')}"
 
 
-def routable(ref: str) -> bool:
-    """Whether a path can name it."""
+def is_routable(ref: str) -> bool:
+    """Whether a path can contain the reference as one segment."""
     return ref not in ("", ".", "..") and "/" not in ref
 
 

@@ -1,6 +1,7 @@
-"""What the API answers, as values: times are aware, in UTC.
+"""The API's resources as immutable values. Times are aware, in UTC.
 
-Each has the ``document`` it was made from, with whatever a newer server says beyond these fields.
+Each resource keeps the ``document`` that it was made from. If a newer server sends additional
+fields, they can be read from the document.
 """
 
 import dataclasses
@@ -12,19 +13,19 @@ Document = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Resource:
-    """Anything the API knows."""
+    """The base class of the resources."""
 
     document: Document = dataclasses.field(repr=False, compare=False, default_factory=dict)
 
     @classmethod
     def of(cls, document: Document) -> Self:
-        """From the API's document; what it doesn't know is left to ``document``."""
+        """Make a resource from the API's document. Unknown fields exist only in ``document``."""
         return cls(**_known(cls, document), document=document)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Flavor(Resource):
-    """What can be booked. ``memory_mb`` in MiB, disks in GiB, ``max_length_hours`` in hours."""
+    """A flavor that an operator offers. ``memory_mb`` is in MiB, and disks are in GiB."""
 
     id: str
     name: str
@@ -43,31 +44,58 @@ class Flavor(Resource):
     end: datetime.datetime | None = None
     category: str | None = None
     availability_zone: str | None = None
-    #: What its hosts hold and what is booked of that, for an operator who asked for it.
+    #: Whether any host could hold an instance. None if the server is too old to tell.
+    bookable: bool | None = None
+    #: The number of hosts that could hold an instance. None if the user isn't an operator.
+    bookable_hosts: int | None = None
+    #: What is wrong with the flavor: documents with a ``code`` and a ``message`` each.
+    warnings: tuple[Document, ...] = ()
+    #: What limits how many instances can be booked, by host. Only operators are told.
+    limits: Document | None = None
+    #: How many instances the hosts hold and how many are booked, if an operator asked for it.
     capacity: Document | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """From a start until before an end."""
+    """The time from a start, which it includes, to an end, which it excludes."""
 
     start: datetime.datetime
     end: datetime.datetime
 
     @property
     def length(self) -> datetime.timedelta:
-        """How long it is."""
+        """The duration from start to end."""
         return self.end - self.start
 
     @classmethod
     def of(cls, document: Document) -> Self:
-        """From the API's document."""
+        """Make a span from the API's document."""
         return cls(_time(document["start"]), _time(document["end"]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """Why a flavor has no free slots.
+
+    :ivar code: a stable word for programs.
+    :ivar message: a text for people.
+    :ivar detail: the reason's data, whose fields depend on the code.
+    """
+
+    code: str
+    message: str
+    detail: Document
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make a reason from the API's document."""
+        return cls(document["code"], document["message"], document["detail"])
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Access(Resource):
-    """A project's right to book a private flavor; ``flavor`` is its id."""
+    """A project's right to book a private flavor. ``flavor`` is the id of the flavor."""
 
     id: str
     flavor: str
@@ -76,10 +104,10 @@ class Access(Resource):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Reservation(Resource):
-    """A project's booking of instances of a flavor from a start until before an end.
+    """Instances of a flavor that a project has booked from a start to an end.
 
-    ``status`` is PENDING_CREATE, ALLOCATED, ACTIVE, COMPLETE or ERROR; ``compute_flavor`` the id
-    of the Nova flavor to boot on.
+    ``status`` is PENDING_CREATE, ALLOCATED, ACTIVE, COMPLETE or ERROR. ``compute_flavor`` is the id
+    of the Nova flavor with which servers are booted on the reservation.
     """
 
     id: str
@@ -92,15 +120,27 @@ class Reservation(Resource):
     project_id: str | None = None
     user_id: str | None = None
     lease_id: str | None = None
-    #: True: all instances on one host; False: each on a host of its own.
+    #: True: all instances are on one host. False: each is on a host of its own. None: on any hosts.
     affinity: bool | None = None
     compute_flavor: str | None = None
+    #: A name chosen by a person. Several reservations may have the same name.
+    name: str | None = None
+    note: str | None = None
     created_at: datetime.datetime | None = None
+    #: Whether instances are on hosts that have failed, because other hosts have no room.
+    missing_resources: bool = False
+    #: Whether instances were moved while the reservation was running, because their hosts had
+    #: failed.
+    resources_changed: bool = False
+    #: When the reservation was deleted, and the id of the user who deleted it. Both are None if the
+    #: reservation exists. ``deleted_by`` is also None if no user deleted the reservation.
+    deleted_at: datetime.datetime | None = None
+    deleted_by: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class FlavorName:
-    """A flavor where only that much is said of it."""
+    """A flavor in answers that contain only the id and the name of the flavor."""
 
     id: str
     name: str
@@ -108,7 +148,7 @@ class FlavorName:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Window(Resource):
-    """A maintenance window: its flavors can't be booked from its start until before its end."""
+    """A maintenance window. Its flavors can't be booked from its start to its end."""
 
     id: str
     start: datetime.datetime
@@ -119,7 +159,7 @@ class Window(Resource):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Limits(Resource):
-    """A project's limits, -1 for unlimited, and what it uses of them."""
+    """A project's limits, and how much of them the project uses. -1 means unlimited."""
 
     max_reservations: int
     total_reservations_used: int
@@ -129,7 +169,7 @@ class Limits(Resource):
 
     @classmethod
     def of(cls, document: Document) -> Self:
-        """From the API's document, which has Nova's spelling."""
+        """Make limits from the API's document, whose fields are named as in Nova's API."""
         absolute = document.get("absolute", document)
         return cls(
             max_reservations=absolute["maxReservations"],
@@ -146,7 +186,7 @@ def _time(text: str) -> datetime.datetime:
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=datetime.UTC)
 
 
-_TIMES = frozenset({"start", "end", "created_at"})
+_TIMES = frozenset({"start", "end", "created_at", "deleted_at"})
 
 
 def _known(cls: type[Resource], document: Document) -> dict[str, Any]:
@@ -156,6 +196,8 @@ def _known(cls: type[Resource], document: Document) -> dict[str, Any]:
         values[name] = _time(values[name]) if values[name] else None
     if cls is Reservation and "flavor" in values:
         values["flavor"] = Flavor.of(values["flavor"])
+    if cls is Flavor and "warnings" in values:
+        values["warnings"] = tuple(values["warnings"])
     if cls is Window and "flavors" in values:
         values["flavors"] = tuple(FlavorName(f["id"], f["name"]) for f in values["flavors"])
     return values

@@ -1,6 +1,7 @@
-"""The one Keystone session of this process, kept: its token serves Nova and Placement alike.
+"""The Keystone session that all requests of a process to Nova, Placement and Keystone share.
 
-Stock Blazar logs in anew for every client it makes, which costs more than the calls themselves.
+Stock Blazar logs in again for each client that it makes, and these logins take longer than the
+requests themselves.
 """
 
 import contextlib
@@ -17,22 +18,26 @@ from warre_blazar import conf as options
 from warre_blazar import exceptions
 
 options.register(cfg.CONF)
-# Blazar registers the options of its own service user there.
+# Blazar registers the options of its service user in these modules.
 cfg.CONF.import_opt("os_admin_username", "blazar.config")
 cfg.CONF.import_opt("os_region_name", "blazar.utils.openstack.keystone")
 
 
 class _Login(v3.Password):
-    """A login that many threads share."""
+    """A password login with a token that many threads share."""
 
     def invalidate(self) -> bool:
-        """Drop the token. Whoever was refused with it tries again, also if another dropped it."""
+        """Drop the token.
+
+        :returns: always True, which makes keystoneauth retry the refused request, even if another
+            thread has already dropped the token.
+        """
         super().invalidate()
         return True
 
 
 def auth_url(conf: cfg.ConfigOpts) -> str:
-    """Keystone's address, as Blazar's options spell it."""
+    """The URL of Keystone, composed of Blazar's options."""
     host = f"[{conf.os_auth_host}]" if ":" in conf.os_auth_host else conf.os_auth_host
     parts = [f"{conf.os_auth_protocol}://{host}:{conf.os_auth_port}"]
     parts += [part.strip("/") for part in (conf.os_auth_prefix, conf.os_auth_version) if part]
@@ -41,7 +46,7 @@ def auth_url(conf: cfg.ConfigOpts) -> str:
 
 @functools.cache
 def service_session() -> ks_session.Session:
-    """The session of Blazar's service user."""
+    """The session of Blazar's service user. The first call makes it, and all threads share it."""
     conf = cfg.CONF
     return ks_session.Session(
         auth=_Login(**_credentials(), **_own_project()),
@@ -70,27 +75,29 @@ def _own_project() -> dict[str, Any]:
 
 
 def log_in(**scope: Any) -> None:
-    """Log Blazar's service user in, without a token that is kept.
+    """Log in as Blazar's service user, without keeping the token.
 
-    :param scope: keystoneauth's names of what to log in for, such as ``trust_id``.
-    :raises keystoneauth1.exceptions.ClientException:
+    :param scope: the scope of the token, as arguments of keystoneauth such as ``trust_id``.
+    :raises keystoneauth1.exceptions.ClientException: the login failed.
     """
     v3.Password(**_credentials(), **scope).get_access(service_session())
 
 
 def check_service_login() -> None:
-    """Whether Blazar's service user can log in at all, for its own project.
+    """Check that Blazar's service user can log in for its own project.
 
-    :raises ServiceUnavailable, ServiceRefused:
+    :raises ServiceUnavailable: Keystone can't be reached.
+    :raises ServiceRefused: Keystone refuses the login.
     """
     with speaking_of("Keystone", "the login of Blazar's own service user: "):
         log_in(**_own_project())
 
 
 def service_catalog() -> list[dict[str, Any]]:
-    """The catalog that Keystone gives Blazar's service user.
+    """The service catalog that Keystone returns to Blazar's service user.
 
-    :raises ServiceUnavailable, ServiceRefused:
+    :raises ServiceUnavailable: Keystone can't be reached.
+    :raises ServiceRefused: Keystone refuses the login.
     """
     session = service_session()
     with speaking_of("Keystone"):
@@ -100,11 +107,14 @@ def service_catalog() -> list[dict[str, Any]]:
 
 @contextlib.contextmanager
 def speaking_of(service: str, what: str = "") -> Iterator[None]:
-    """Turn what keystoneauth raises into our errors, which name the service.
+    """Turn keystoneauth's exceptions in the ``with`` block into errors that name the service.
 
-    :param what: what a refusal is of, in front of the service's own words.
-    :raises ServiceUnavailable: it doesn't answer, or says that it can't now (5xx).
-    :raises ServiceRefused: it answered no.
+    :param service: the name of the service, for the errors.
+    :param what: a prefix to the service's own message. It says which request the service refuses.
+    :raises ServiceTimedOut: the service didn't answer in time.
+    :raises ServiceUnavailable: the service couldn't be reached, or answered with a status of 500
+        or more.
+    :raises ServiceRefused: the service answered with another error status.
     """
     try:
         yield
@@ -112,6 +122,8 @@ def speaking_of(service: str, what: str = "") -> Iterator[None]:
         if (error.http_status or 500) >= 500:
             raise exceptions.ServiceUnavailable(service, _said(error)) from error
         raise exceptions.ServiceRefused(service, what + _said(error)) from error
+    except ks_exc.ConnectTimeout as error:
+        raise exceptions.ServiceTimedOut(service, type(error).__name__) from error
     except ks_exc.ClientException as error:
         raise exceptions.ServiceUnavailable(service, type(error).__name__) from error
 

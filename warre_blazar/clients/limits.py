@@ -1,4 +1,4 @@
-"""Projects' limits in Keystone, through oslo.limit, for Blazar's endpoint."""
+"""The limits of projects in Keystone, read through oslo.limit."""
 
 import contextlib
 import functools
@@ -17,14 +17,41 @@ from warre_blazar.domain.quota import HOURS, RESERVATIONS, Amount
 
 _SERVICE = "Keystone's limits"
 
-_remembered: dict[str, tuple[float, Amount]] = {}
-_lock = threading.Lock()
+
+class _Remembered:
+    """A cache of the limits of projects, with the times when they were read from Keystone."""
+
+    def __init__(self) -> None:
+        self._limits: dict[str, tuple[float, Amount]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, project_id: str, since: float) -> Amount | None:
+        """The limits of a project, or None if they weren't read after ``since``.
+
+        :param since: a time of the monotonic clock.
+        """
+        with self._lock:
+            read_at, limits = self._limits.get(project_id, (-float("inf"), Amount()))
+        return limits if read_at > since else None
+
+    def put(self, project_id: str, read_at: float, limits: Amount) -> None:
+        """Keep the limits of a project, which were read at a time of the monotonic clock."""
+        with self._lock:
+            self._limits[project_id] = (read_at, limits)
+
+    def clear(self) -> None:
+        """Drop all limits."""
+        with self._lock:
+            self._limits.clear()
+
+
+_remembered = _Remembered()
 
 
 @functools.cache
 def _enforcer() -> limit.Enforcer:
-    # We count usage ourselves, in the transaction that adds to it. What oslo.limit remembers it
-    # remembers for good.
+    # oslo.limit doesn't count usage here: this package counts usage in the same transaction that
+    # adds to it. oslo.limit's own cache is off, because it never expires.
     return limit.Enforcer(lambda project_id, names: dict.fromkeys(names, 0), cache=False)
 
 
@@ -39,30 +66,28 @@ def _speaking() -> Iterator[None]:
 
 
 def of_project(project_id: str, max_age: float = 0) -> Amount:
-    """The project's limits; -1 is unlimited.
+    """The limits of a project. -1 means unlimited.
 
-    :param max_age: seconds since which they may have been asked for.
-    :raises LimitsNotRegistered: the operator's mistake.
-    :raises ServiceUnavailable: Keystone is away, or [oslo_limit] isn't set right.
+    :param max_age: the age in seconds up to which cached limits are returned.
+    :raises LimitsNotRegistered: the operator hasn't registered limits in Keystone.
+    :raises ServiceUnavailable: Keystone can't be reached, or the options in [oslo_limit] are wrong.
     """
     now = time.monotonic()
-    with _lock:
-        asked_at, remembered = _remembered.get(project_id, (-float("inf"), Amount()))
-    if now - asked_at < max_age:
+    remembered = _remembered.get(project_id, now - max_age)
+    if remembered is not None:
         return remembered
     with _speaking():
         registered = _registered()
         own = dict(_enforcer().get_project_limits(project_id, None))  # type: ignore[arg-type]
-    found = _amount(registered | own)
-    with _lock:
-        _remembered[project_id] = (now, found)
-    return found
+    limits = _amount(registered | own)
+    _remembered.put(project_id, now, limits)
+    return limits
 
 
 def of_all_projects() -> tuple[Amount, dict[str, Amount]]:
-    """The registered limits, and those of each project that has any of its own.
+    """The registered limits, and the limits of each project that has any limit of its own.
 
-    :raises LimitsNotRegistered, ServiceUnavailable: as ``of_project``.
+    :raises LimitsNotRegistered, ServiceUnavailable: in the same cases as ``of_project``.
     """
     own: dict[str, dict[str, int]] = {}
     with _speaking():
@@ -74,11 +99,16 @@ def of_all_projects() -> tuple[Amount, dict[str, Amount]]:
 
 
 def register(defaults: Mapping[str, int | None]) -> dict[str, tuple[int | None, int]]:
-    """Register limits in Keystone, or change what every project has that has none of its own.
+    """Register limits in Keystone, or change registered ones.
 
-    :param defaults: by resource name; None leaves one that is registered, else is unlimited.
-    :returns: what each was before (None: not registered) and is now.
-    :raises ServiceUnavailable: as ``of_project``, or the service user may not do it.
+    A registered limit applies to all projects that have no limit of their own.
+
+    :param defaults: limits by resource name. If the value is None, a registered limit stays as it
+        is, and a limit that isn't registered is registered as unlimited.
+    :returns: the former limit (None if it wasn't registered) and the present limit, by resource
+        name.
+    :raises ServiceUnavailable: in the same cases as ``of_project``, and if the service user may not
+        register limits.
     """
     changes = {}
     with _speaking():
@@ -109,11 +139,14 @@ def _amount(limits: Mapping[str, int]) -> Amount:
 
 
 def _identity() -> Any:
-    """openstacksdk's client of Keystone, with the login of [oslo_limit]."""
+    """openstacksdk's client for Keystone, with the credentials in [oslo_limit]."""
     return _enforcer().connection
 
 
 def _service() -> dict[str, str]:
-    """Whose limits: oslo.limit finds that out by its options, and doesn't tell."""
-    found = _enforcer().model._utils  # type: ignore[attr-defined]
-    return {"service_id": found._service_id, "region_id": found._region_id}
+    """The service and the region that limits in Keystone belong to.
+
+    oslo.limit determines both from its options, but has no public name for them.
+    """
+    utils = _enforcer().model._utils  # type: ignore[attr-defined]
+    return {"service_id": utils._service_id, "region_id": utils._region_id}

@@ -1,7 +1,8 @@
 """Calls to blazar-manager.
 
-Blazar's own client gets a refusal as a class name and a text; ours lets oslo.messaging rebuild the
-exception, and so its code and detail.
+Blazar's own client raises an error that has only the class name and the text of the manager's
+exception. This client lets oslo.messaging rebuild the exception, so that the code and the detail of
+the error aren't lost.
 """
 
 import contextlib
@@ -21,28 +22,29 @@ from warre_blazar import exceptions
 
 LOG = logging.getLogger(__name__)
 
-# The modules whose exceptions a manager may raise on purpose.
+# The modules whose exceptions oslo.messaging may rebuild. A manager raises these on purpose.
 _MODULES = [
     "blazar.exceptions",
     "blazar.manager.exceptions",
     "blazar.enforcement.exceptions",
-    "warre_blazar.plugins.errors",
+    "warre_blazar.blazar_errors",
 ]
 _SERVICE = "The reservation manager"
-# What Keystone says to a trust whose user or project is disabled or deleted, and to others too.
+# The exceptions that a login with a trust raises if the trust's user or project is disabled or
+# deleted. They can have other causes too.
 _KEYSTONES_REFUSALS = {"NotFound", "Forbidden", "Unauthorized"}
 _FAILED = "it failed; its log tells why"
 _CODES = {403: "forbidden", 404: "not_found", 409: "conflict"}
 
 
 class NoAnswer(Exception):
-    """The manager took longer than [DEFAULT] rpc_response_timeout; it may still be at it."""
+    """The manager didn't answer within [DEFAULT] rpc_response_timeout. It may still be working."""
 
 
 class KeystoneRefused(exceptions.ServiceRefused):
-    """The manager failed, by the looks of it because Keystone refused it a login.
+    """The manager failed, probably because Keystone refused a login of the manager's.
 
-    ``clients.trusts.is_dead`` tells whether it was the login with the lease's trust.
+    ``clients.trusts.is_dead`` finds out whether the login with the lease's trust was refused.
     """
 
     def __init__(self) -> None:
@@ -76,19 +78,19 @@ def _refusals() -> Iterator[None]:
     except messaging.MessagingException as error:
         raise exceptions.ServiceUnavailable(_SERVICE, type(error).__name__) from error
     except Exception as error:
-        # Python's own exceptions, such as a TypeError, are rebuilt whatever _MODULES says.
+        # oslo.messaging always rebuilds Python's own exceptions, such as a TypeError.
         LOG.error("The manager failed: %r", error)
         raise exceptions.ServiceRefused(_SERVICE, _FAILED) from error
 
 
 def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:
-    # str() of a rebuilt exception has the traceback in it.
+    # str() of a rebuilt exception includes the remote traceback.
     message = str(error.args[0]) if error.args else type(error).__name__
     ours = error.kwargs.get("warre")
     if ours:
         return exceptions.Refused(ours["code"], message, **ours["detail"])
     if isinstance(error, blazar_exc.InvalidStatus):
-        # Blazar is at this lease: it starts, ends, changes or deletes it.
+        # Blazar is starting, ending, changing or deleting this lease.
         return exceptions.Refused(
             "invalid_state", f"{message} It is being changed; try again later"
         )
@@ -100,7 +102,9 @@ def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:
 def create_lease(context: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Create a lease with its reservations.
 
-    :param context: the caller's, as a dict.
+    :param context: the caller's request context, as a dict.
+    :param values: the lease, in the form of Blazar's API.
+    :returns: the lease as the manager returns it.
     :raises Refused, ServiceUnavailable, ServiceRefused, KeystoneRefused, NoAnswer:
     """
     with _refusals():
@@ -117,7 +121,7 @@ def update_lease(context: Mapping[str, Any], lease_id: str, values: Mapping[str,
 
 
 def delete_lease(context: Mapping[str, Any], lease_id: str) -> None:
-    """Delete a lease, its servers too.
+    """Delete a lease with its servers.
 
     :raises Refused, ServiceUnavailable, ServiceRefused, KeystoneRefused, NoAnswer:
     """

@@ -1,30 +1,50 @@
-"""What a reservation needs of Nova, in steps that can each be repeated.
+"""The part of a reservation's backing that is in Nova: its Nova flavor, aggregate and servers.
 
-Errors are ServiceUnavailable and ServiceRefused.
+Every function can be repeated safely. All of them raise ServiceUnavailable and ServiceRefused.
 """
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+import datetime
+from collections.abc import Collection, Iterator, Mapping
+from concurrent import futures
 
 from novaclient import client as nova_client
 from novaclient import exceptions as nova_exc
 from oslo_config import cfg
+from oslo_log import log as logging
+from oslo_utils import timeutils
 
 from warre_blazar import exceptions
-from warre_blazar.clients import keystone
+from warre_blazar.clients import keystone, turns
+from warre_blazar.domain import backing_names
+from warre_blazar.domain.audit.facts import NovaAggregate, NovaFlavor, NovaServer
+
+LOG = logging.getLogger(__name__)
 
 cfg.CONF.import_group("nova", "blazar.utils.openstack.nova")
+cfg.CONF.import_group("physical:host", "blazar.plugins.oshosts.host_plugin")
 
 _MICROVERSION = "2.1"
+#: The first microversion in which the list of flavors has extra specs, and servers have the name of
+#: their flavor.
+_SURVEY_MICROVERSION = "2.61"
+_PAGE = 1000
+#: Some data take a request for each object, because Nova has no list of them. This many of these
+#: requests are sent at a time.
+_AT_ONCE = 8
+#: If Nova began to delete a server longer ago than this, the deletion counts as failed.
+_LONGEST_DELETION = datetime.timedelta(minutes=2)
 _SERVICE = "Nova"
+#: Turns, by host: only one thread of this process changes the aggregates of a host at a time.
+_turns = turns.Turns()
 
 
 @contextlib.contextmanager
-def _nova() -> Iterator[nova_client.Client]:
+def _nova(microversion: str = _MICROVERSION) -> Iterator[nova_client.Client]:
     conf = cfg.CONF
     client = nova_client.Client(
-        _MICROVERSION,
+        microversion,
         session=keystone.service_session(),
         service_type=conf.nova.compute_service,
         endpoint_type=conf.nova.endpoint_type,
@@ -50,7 +70,12 @@ def make_flavor(
     ephemeral: int,
     extra_specs: Mapping[str, str],
 ) -> None:
-    """A private flavor that nobody has access to yet."""
+    """Make a private Nova flavor. No project has access to it yet.
+
+    :param ram: in MiB.
+    :param disk: in GiB.
+    :param ephemeral: in GiB.
+    """
     with _nova() as nova:
         with contextlib.suppress(nova_exc.Conflict):
             nova.flavors.create(
@@ -60,25 +85,25 @@ def make_flavor(
 
 
 def remove_flavor(flavor_id: str) -> None:
-    """The flavor, with everybody's access to it."""
+    """Delete a Nova flavor with all projects' access to it."""
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
         nova.flavors.delete(flavor_id)
 
 
 def grant(flavor_id: str, project_id: str) -> None:
-    """Let a project use a flavor."""
+    """Give a project access to a Nova flavor."""
     with _nova() as nova, contextlib.suppress(nova_exc.Conflict):
         nova.flavor_access.add_tenant_access(flavor_id, project_id)
 
 
 def revoke(flavor_id: str, project_id: str) -> None:
-    """Let a project use a flavor no longer."""
+    """Take a project's access to a Nova flavor away."""
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
         nova.flavor_access.remove_tenant_access(flavor_id, project_id)
 
 
 def make_aggregate(name: str, metadata: Mapping[str, str]) -> int:
-    """An aggregate with these metadata, and its id."""
+    """Make an aggregate with these metadata, and return its id."""
     with _nova() as nova:
         try:
             aggregate = nova.aggregates.create(name, None)
@@ -92,7 +117,7 @@ def make_aggregate(name: str, metadata: Mapping[str, str]) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Aggregate:
-    """An aggregate with the names of its compute services' hosts."""
+    """An aggregate. ``hosts`` are host names of compute services."""
 
     name: str
     hosts: frozenset[str]
@@ -108,36 +133,165 @@ def aggregates() -> list[Aggregate]:
 
 
 def find_aggregate(name: str) -> int | None:
-    """The id of the aggregate of that name."""
+    """The id of the aggregate with a name, None if there is none."""
     with _nova() as nova:
         return next((int(a.id) for a in nova.aggregates.list() if a.name == name), None)
 
 
 def add_host(aggregate_id: int, host: str) -> None:
-    """Put a compute service's host into an aggregate."""
-    with _nova() as nova, contextlib.suppress(nova_exc.Conflict):
+    """Add a compute service's host to an aggregate."""
+    # Nova writes the host's aggregates to Placement. If two requests do so at once, one of them
+    # has to write again.
+    with _turns.turn(f"host {host}"), _nova() as nova, contextlib.suppress(nova_exc.Conflict):
         nova.aggregates.add_host(aggregate_id, host)
 
 
-def remove_aggregate(aggregate_id: int) -> None:
-    """The aggregate, its hosts first."""
+def remove_host(aggregate_id: int, host: str) -> None:
+    """Remove a compute service's host from an aggregate."""
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
+        nova.aggregates.remove_host(aggregate_id, host)
+
+
+def keep_hosts(aggregate_id: int, hosts: Collection[str]) -> None:
+    """Remove all hosts but these from an aggregate."""
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
         for host in nova.aggregates.get(aggregate_id).hosts:
-            with contextlib.suppress(nova_exc.NotFound):
-                nova.aggregates.remove_host(aggregate_id, host)
+            if host not in hosts:
+                remove_host(aggregate_id, host)
+
+
+def remove_aggregate(aggregate_id: int) -> None:
+    """Delete an aggregate, after its hosts were removed from it."""
+    keep_hosts(aggregate_id, ())
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
         nova.aggregates.delete(aggregate_id)
 
 
 def servers_on(flavor_id: str) -> list[str]:
-    """The ids of all projects' servers of a flavor."""
+    """The ids of all servers on a Nova flavor, in all projects."""
     with _nova() as nova:
-        found = nova.servers.list(
+        servers = nova.servers.list(
             detailed=False, search_opts={"flavor": flavor_id, "all_tenants": 1}
         )
-        return [server.id for server in found]
+        return [server.id for server in servers]
 
 
 def delete_server(server_id: str) -> None:
-    """Ask for a server to be gone for good, also where Nova keeps deleted ones for a while."""
+    """Request the deletion of a server, even if Nova is configured to keep deleted servers."""
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound, nova_exc.Conflict):
         nova.servers.force_delete(server_id)
+
+
+def delete_again(server_id: str) -> None:
+    """Request the deletion of a server that is still there after an earlier request.
+
+    Nova ignores the request while it is deleting the server. If that deletion fails and Nova can't
+    record the failure, Nova ignores all further requests too. So this function resets the server's
+    state if the deletion began so long ago that it must have failed. If the deletion is only slow,
+    Nova still deletes the server.
+    """
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
+        # Nova lists the latest action first. Its times are naive UTC.
+        actions = nova.instance_action.list(server_id)
+        began = next((a.start_time for a in actions if a.action == "delete"), None)
+        if (
+            began
+            and datetime.datetime.fromisoformat(began) < timeutils.utcnow() - _LONGEST_DELETION
+        ):
+            LOG.warning(
+                "Nova began to delete server %s at %s; requesting it anew", server_id, began
+            )
+            nova.servers.reset_state(server_id)
+    delete_server(server_id)
+
+
+def zones() -> dict[str, str] | None:
+    """The availability zone of each compute service's host, as Nova shows it to users.
+
+    A host isn't in the result while its only zone is one that Blazar gave it for a physical:host
+    reservation. It gets its own zone back when the reservation ends. The list of services is read,
+    because the list of zones leaves out disabled hosts.
+
+    :returns: None if ``[nova] az_aware`` is off. Without this option, Blazar records no zones.
+    """
+    conf = cfg.CONF
+    if not conf.nova.az_aware:
+        return None
+    with _nova() as nova:
+        services = nova.services.list(binary="nova-compute")
+    prefix = conf["physical:host"].blazar_az_prefix
+    # If a host is in several zones, Nova joins their names with commas.
+    named = [(service.host, service.zone.split(",")) for service in services]
+    own = {host: [z for z in zones if not z.startswith(prefix)] for host, zones in named}
+    return {host: ",".join(zones) for host, zones in own.items() if zones}
+
+
+# For audits: these functions list everything in Nova, and return what belongs to reservations.
+
+
+def flavors_of_reservations() -> tuple[NovaFlavor, ...]:
+    """Every Nova flavor that belongs to a reservation, with the projects that may use it.
+
+    Nova lists the flavors without their projects. So this sends one more request for each private
+    flavor.
+    """
+    flavors = []
+    with _nova(_SURVEY_MICROVERSION) as nova:
+        marker = None
+        while page := nova.flavors.list(is_public=None, marker=marker, limit=_PAGE):
+            flavors += [f for f in page if backing_names.of_flavor(f.name)]
+            marker = page[-1].id
+    with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+        projects = list(pool.map(_projects_of, [f.id for f in flavors if not f.is_public]))
+    by_flavor = dict(zip([f.id for f in flavors if not f.is_public], projects, strict=True))
+    return tuple(
+        NovaFlavor(
+            id=f.id,
+            name=f.name,
+            vcpus=f.vcpus,
+            ram=f.ram,
+            disk=f.disk,
+            ephemeral=f.ephemeral,
+            is_public=f.is_public,
+            extra_specs=f.to_dict().get("extra_specs", {}),
+            projects=by_flavor.get(f.id, frozenset()),
+        )
+        for f in flavors
+    )
+
+
+def _projects_of(flavor_id: str) -> frozenset[str]:
+    # NotFound: the flavor was deleted since it was listed.
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
+        return frozenset(access.tenant_id for access in nova.flavor_access.list(flavor=flavor_id))
+    return frozenset()
+
+
+def aggregates_of_reservations() -> tuple[NovaAggregate, ...]:
+    """Every aggregate that belongs to an instance reservation."""
+    with _nova() as nova:
+        return tuple(
+            NovaAggregate(int(a.id), a.name, frozenset(a.hosts), dict(a.metadata))
+            for a in nova.aggregates.list()
+            if backing_names.of_aggregate(a.name, a.metadata)
+        )
+
+
+def servers_of_reservations(
+    changed_since: datetime.datetime | None = None,
+) -> tuple[NovaServer, ...]:
+    """The servers of all projects that were booted on the Nova flavor of a reservation.
+
+    This includes servers whose Nova flavor was deleted.
+
+    :param changed_since: leave out servers that haven't changed since this time, in naive UTC.
+    """
+    search: dict[str, int | str] = {"all_tenants": 1}
+    if changed_since is not None:
+        search["changes-since"] = f"{changed_since.isoformat(timespec='seconds')}Z"
+    with _nova(_SURVEY_MICROVERSION) as nova:
+        # With "changes-since", Nova lists deleted servers too.
+        listed = nova.servers.list(search_opts=search, limit=-1)
+    servers = [server for server in listed if server.status != "DELETED"]
+    named = [(s.id, backing_names.of_flavor(s.flavor.get("original_name", ""))) for s in servers]
+    return tuple(NovaServer(server_id, owner) for server_id, owner in named if owner)

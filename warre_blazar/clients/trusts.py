@@ -1,5 +1,6 @@
-"""Keystone trusts: what lets Blazar act for the user who booked, when the booking starts."""
+"""Keystone trusts, by which Blazar acts for the user who created a lease."""
 
+import contextlib
 import functools
 
 from keystoneauth1 import exceptions as ks_exc
@@ -19,15 +20,18 @@ _REFUSALS = (ks_exc.Unauthorized, ks_exc.Forbidden, ks_exc.NotFound)
 @functools.cache
 def _trustee() -> str:
     with keystone.speaking_of(_SERVICE):
-        found = keystone.service_session().get_user_id()
-    assert found is not None  # a password login has a user
-    return found
+        user_id = keystone.service_session().get_user_id()
+    assert user_id is not None  # a password login has a user
+    return user_id
 
 
 def create(token: str, user_id: str, project_id: str, roles: list[str]) -> str:
-    """A trust of the user in Blazar's service user, for a project with roles; and its id.
+    """Make a trust from a user to Blazar's service user.
 
-    :param token: the user's.
+    :param token: the user's own token.
+    :param project_id: the project that the trust is for.
+    :param roles: the names of the roles that the trust delegates.
+    :returns: the id of the trust.
     :raises ServiceUnavailable, ServiceRefused:
     """
     trust = {
@@ -48,13 +52,13 @@ def create(token: str, user_id: str, project_id: str, roles: list[str]) -> str:
 
 
 def is_dead(trust_id: str) -> bool:
-    """Whether Keystone refuses Blazar's service user a login with a trust.
+    """Whether Blazar's service user can't log in with a trust any more.
 
-    It does once the trust's user or project is disabled or deleted, or the user has no longer the
-    trust's roles in the project.
+    Keystone refuses the login if the trust's user or project is disabled or deleted, and if the
+    user no longer has the trust's roles in the project.
 
-    :raises ServiceUnavailable: Keystone is away.
-    :raises ServiceRefused: Keystone refuses the service user its own login too.
+    :raises ServiceUnavailable: Keystone can't be reached.
+    :raises ServiceRefused: Keystone also refuses the service user's login for its own project.
     """
     with keystone.speaking_of(_SERVICE):
         try:
@@ -67,7 +71,12 @@ def is_dead(trust_id: str) -> bool:
 
 
 def discard(token: str, trust_id: str) -> None:
-    """Delete a trust that came to nothing; one that stays does no harm."""
+    """Delete a trust that isn't needed after all.
+
+    A failure is only logged, because a trust that stays does no harm.
+
+    :param token: the token of the trust's user.
+    """
     try:
         with keystone.speaking_of(_SERVICE):
             keystone.service_session().delete(
@@ -77,3 +86,43 @@ def discard(token: str, trust_id: str) -> None:
             )
     except exceptions.WarreError as error:
         LOG.warning("Trust %s stays: %s", trust_id, error)
+
+
+def of_service_user() -> frozenset[str]:
+    """The ids of all trusts whose trustee is Blazar's service user.
+
+    :raises ServiceUnavailable: Keystone can't be reached.
+    :raises ServiceRefused: Keystone's policy doesn't allow the list.
+    """
+    with keystone.speaking_of(_SERVICE, "the list of trusts: "):
+        answer = keystone.service_session().get(
+            keystone.auth_url(cfg.CONF) + _PATH, params={"trustee_user_id": _trustee()}
+        )
+    return frozenset(trust["id"] for trust in answer.json()["trusts"])
+
+
+def exists(trust_id: str) -> bool:
+    """Whether Keystone has a trust.
+
+    The list of trusts (``of_service_user``) isn't enough, because Keystone's [DEFAULT] list_limit
+    may cut it short.
+
+    :raises ServiceUnavailable, ServiceRefused:
+    """
+    with keystone.speaking_of(_SERVICE):
+        try:
+            keystone.service_session().get(f"{keystone.auth_url(cfg.CONF)}{_PATH}/{trust_id}")
+        except ks_exc.NotFound:
+            return False
+    return True
+
+
+def delete(trust_id: str) -> None:
+    """Delete a trust as Blazar's service user, which must be an administrator in Keystone.
+
+    It is no error if the trust doesn't exist.
+
+    :raises ServiceUnavailable, ServiceRefused:
+    """
+    with keystone.speaking_of(_SERVICE), contextlib.suppress(ks_exc.NotFound):
+        keystone.service_session().delete(f"{keystone.auth_url(cfg.CONF)}{_PATH}/{trust_id}")

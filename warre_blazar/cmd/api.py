@@ -1,7 +1,7 @@
-"""``warre-blazar-api``: Blazar's API with requests checked first, served by one process.
+"""``warre-blazar-api``: serves Blazar's API, with this package's checks, in one process.
 
-For a small or a test site. A larger one serves ``warre_blazar.wsgi.api:application`` with uWSGI or
-Apache's mod_wsgi, which have several processes.
+It is meant for small sites and for tests. A larger site serves the application
+``warre_blazar.wsgi.api:application`` with uWSGI or Apache's mod_wsgi, which run several processes.
 """
 
 import signal
@@ -15,7 +15,8 @@ from cheroot import wsgi
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from warre_blazar.wsgi import building
+from warre_blazar import exceptions
+from warre_blazar.wsgi import checked_application
 
 LOG = logging.getLogger(__name__)
 
@@ -25,16 +26,22 @@ _THREADS = 10
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT, after which answers that are begun are still given.
+    """Serve until SIGTERM or SIGINT. Requests that have begun by then are still completed.
 
-    :returns: the exit status: 1 when [DEFAULT] host and port can't be listened on.
+    :returns: the exit status: 1 if an option is malformed, or if the server can't listen on
+        [DEFAULT] host and port.
     """
     logging.register_options(cfg.CONF)
-    # Late, for older Blazars' script turns this process into one of eventlet's.
+    # This option is imported only here, because in older versions of Blazar the import of
+    # blazar.cmd.api applies eventlet's monkey-patches to the process.
     cfg.CONF.import_opt("port", "blazar.cmd.api")
     cfg.CONF(sys.argv[1:] if argv is None else argv, project="blazar", prog="warre-blazar-api")
     service.prepare_service()
-    server = _server(building.build(_stock()))
+    try:
+        server = _server(checked_application.build(_stock()))
+    except exceptions.Misconfigured as error:
+        print(f"warre-blazar-api: {error.message}", file=sys.stderr)
+        return 1
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
     address = f"{cfg.CONF.host}:{cfg.CONF.port}"
@@ -58,7 +65,7 @@ def _stock() -> Any:
 
 
 class _Server(wsgi.Server):
-    """One whose complaints go where Blazar's do."""
+    """A server whose error messages go to Blazar's log."""
 
     def error_log(self, msg: str = "", level: int = 20, traceback: bool = False) -> None:
         LOG.log(level, "%s", msg, exc_info=traceback)
@@ -67,7 +74,8 @@ class _Server(wsgi.Server):
 def _server(application: Any) -> _Server:
     address = (cfg.CONF.host, cfg.CONF.port)
     server = _Server(address, application, numthreads=_THREADS, server_name="warre-blazar-api")
-    # The application refuses what is over its limit; this is for a chunk that has no end.
+    # The application itself refuses bodies that are too large. This higher limit is for an endless
+    # chunk: the server reads a chunk completely before the application gets it.
     server.max_request_body_size = 4 * cfg.CONF.warre.max_request_body
     return server
 

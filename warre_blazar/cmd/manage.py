@@ -1,4 +1,4 @@
-"""``warre-blazar-manage``: our part of Blazar's database, and the limits in Keystone."""
+"""``warre-blazar-manage``: tables, limits, audit, history, flavors, hosts and import."""
 
 import sys
 from typing import Any
@@ -8,38 +8,51 @@ from oslo_db import options as db_options
 
 from warre_blazar import exceptions
 from warre_blazar.clients import limits
-from warre_blazar.cmd import unusable
+from warre_blazar.cmd import (
+    audit_command,
+    flavor_command,
+    host_command,
+    import_command,
+    purge_command,
+    setup_errors,
+)
 from warre_blazar.db import migration
 from warre_blazar.domain import quota
 
 
 def _add_db_parsers(subparsers: Any) -> None:
-    db = subparsers.add_parser("db", help="Our tables in Blazar's database.")
+    db = subparsers.add_parser("db", help="Manage this package's tables in Blazar's database.")
     actions = db.add_subparsers(dest="action", required=True)
-    upgrade = actions.add_parser("upgrade", help="Bring the tables to a revision.")
+    upgrade = actions.add_parser("upgrade", help="Upgrade the tables to a revision.")
     upgrade.add_argument("revision", nargs="?", default="head", help="default: the newest")
     downgrade = actions.add_parser(
-        "downgrade", help="Go back to a revision, 'base' for none of our tables; loses their data."
+        "downgrade",
+        help="Downgrade the tables to a revision. This deletes all data for which the older "
+        "revision has no table or column.",
     )
-    downgrade.add_argument("revision")
-    actions.add_parser("current", help="Print the revision the database is at.")
+    downgrade.add_argument(
+        "revision", help="the revision; 'base' removes all tables of this package"
+    )
+    actions.add_parser("current", help="Print the revision of the database.")
     actions.add_parser("history", help="Print all revisions.")
 
 
 def _add_quota_parsers(subparsers: Any) -> None:
-    quota_parser = subparsers.add_parser("quota", help="Projects' limits in Keystone.")
+    quota_parser = subparsers.add_parser("quota", help="Manage the limits of quotas in Keystone.")
     actions = quota_parser.add_subparsers(dest="action", required=True)
     register = actions.add_parser(
         "register",
-        help="Register the limits that quotas need, by the login in [oslo_limit], which needs the "
-        "role admin on the system for it. What is registered stays unless a number is given.",
+        help="Register in Keystone the limits that quotas need. The command logs in as the user in "
+        "[oslo_limit]. This user needs the role admin on the system. A limit that is already "
+        "registered changes only if its option is given.",
     )
     for name in (quota.RESERVATIONS, quota.HOURS):
         register.add_argument(
             f"--{name}",
             type=_limit,
             metavar="N",
-            help="what a project may have that has no limit of its own; -1, the default: unlimited",
+            help="limit of each project that has no limit of its own; -1, the default, means "
+            "unlimited",
         )
 
 
@@ -52,51 +65,109 @@ def _limit(text: str) -> int:
 def _add_parsers(subparsers: Any) -> None:
     _add_db_parsers(subparsers)
     _add_quota_parsers(subparsers)
+    audit_command.add_parser(subparsers)
+    purge_command.add_parser(subparsers)
+    import_command.add_parser(subparsers)
+    host_command.add_parser(subparsers)
+    flavor_command.add_parser(subparsers)
 
 
 _COMMANDS = cfg.SubCommandOpt("command", title="commands", handler=_add_parsers)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """:returns: the exit status: 1 when what was asked can't be done."""
+    """Run a command.
+
+    :param argv: the command line without the program's name. Default: the command line of the
+        process.
+    :returns: the exit status: 1 if the command fails. The audit has exit statuses of its own
+        (``audit_command``).
+    """
     conf = cfg.ConfigOpts()
     conf.register_cli_opt(_COMMANDS)
-    given = sys.argv[1:] if argv is None else argv
+    arguments = sys.argv[1:] if argv is None else argv
     try:
-        conf(given, project="blazar", prog="warre-blazar-manage")
-        return _quota(conf) if conf.command.name == "quota" else _db(conf)
-    except unusable.CONFIGURATION as error:
-        return _fail(unusable.configuration(error))
+        conf(arguments, project="blazar", prog="warre-blazar-manage")
+        return _RUN[conf.command.name](conf)
+    except setup_errors.CONFIGURATION as error:
+        _fail(setup_errors.configuration(error))
+        # The audit's exit status 1 means that there are differences.
+        return audit_command.BLIND if "audit" in arguments else 1
 
 
 def _db(conf: cfg.ConfigOpts) -> int:
     db_options.set_defaults(conf)
     url = conf.database.connection
     if not url:
-        return _fail("[database] connection is not set; name Blazar's with --config-file")
+        return _fail(
+            "[database] connection is not set; name Blazar's configuration file with --config-file"
+        )
     command = getattr(migration, conf.command.action)
     revision = [conf.command.revision] if hasattr(conf.command, "revision") else []
     try:
         command(url, *revision)
     except migration.MigrationError as error:
         return _fail(str(error))
-    except unusable.DATABASE as error:
-        return _fail(unusable.database(error))
+    except setup_errors.DATABASE as error:
+        return _fail(setup_errors.database(error))
     return 0
 
 
 def _quota(conf: cfg.ConfigOpts) -> int:
-    # oslo.limit reads the global configuration.
-    cfg.CONF([], default_config_files=conf.config_file, default_config_dirs=conf.config_dir)
+    _read_globally(conf)
     names = (quota.RESERVATIONS, quota.HOURS)
     try:
         changes = limits.register({name: getattr(conf.command, name) for name in names})
     except exceptions.WarreError as error:
         return _fail(error.message)
     for name, (before, after) in changes.items():
-        was = "not registered" if before is None else before
-        print(f"{name}: {after}" + ("" if before == after else f" (was {was})"))
+        former = "not registered" if before is None else before
+        print(f"{name}: {after}" + ("" if before == after else f" (was {former})"))
     return 0
+
+
+def _audit(conf: cfg.ConfigOpts) -> int:
+    _read_globally(conf)
+    return audit_command.run(conf.command)
+
+
+def _purge(conf: cfg.ConfigOpts) -> int:
+    _read_globally(conf)
+    wrong = purge_command.run(conf.command)
+    return _fail(wrong) if wrong else 0
+
+
+def _import(conf: cfg.ConfigOpts) -> int:
+    _read_globally(conf)
+    wrong = import_command.run(conf.command)
+    return _fail(wrong) if wrong else 0
+
+
+def _host(conf: cfg.ConfigOpts) -> int:
+    _read_globally(conf)
+    return host_command.run(conf.command)
+
+
+def _flavor(conf: cfg.ConfigOpts) -> int:
+    _read_globally(conf)
+    status, wrong = flavor_command.run(conf.command)
+    return _fail(wrong) if wrong else status
+
+
+def _read_globally(conf: cfg.ConfigOpts) -> None:
+    """Read the configuration files also into oslo.config's global object, which libraries use."""
+    cfg.CONF([], default_config_files=conf.config_file, default_config_dirs=conf.config_dir)
+
+
+_RUN = {
+    "db": _db,
+    "quota": _quota,
+    "audit": _audit,
+    "purge": _purge,
+    "import-warre": _import,
+    "host": _host,
+    "flavor": _flavor,
+}
 
 
 def _fail(message: str) -> int:

@@ -1,4 +1,4 @@
-"""``warre-blazar-status upgrade check``: whether this Blazar is set up for us."""
+"""``warre-blazar-status upgrade check``: checks whether Blazar is set up for this package."""
 
 import functools
 import importlib.metadata
@@ -9,22 +9,23 @@ from oslo_config import cfg
 from oslo_db import options as db_options
 from oslo_upgradecheck import common_checks, upgradecheck
 
-from warre_blazar import compat, enforcement, exceptions
+from warre_blazar import compat, device_rules, enforcement, exceptions
 from warre_blazar.clients import limits, nova
-from warre_blazar.cmd import unusable
+from warre_blazar.cmd import setup_errors
 from warre_blazar.db import migration
 from warre_blazar.domain.flavor import Flavor
-from warre_blazar.services import capacity
+from warre_blazar.services.keeping import device_recount, host_refresh
+from warre_blazar.services.offering import capacity
 
-# Their modules register command line options too, so have to be there before these are parsed.
+# These modules also register command line options, so they must be imported before parsing.
 cfg.CONF.import_opt("plugins", "blazar.manager.service", group="manager")
 cfg.CONF.import_opt("api_v2_controllers", "blazar.api.v2.controllers", group="api")
 cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="enforcement")
 
 _PLUGIN = "flavor.slot.plugin"
 _CONTROLLERS = {"flavors", "flavorprojects", "reservations", "maintenancewindows", "limits"}
-#: Names in one message.
-_MOST = 5
+#: The largest number of names in one message.
+_MOST_NAMES = 5
 
 Result = upgradecheck.Result
 _SUCCESS = upgradecheck.Code.SUCCESS
@@ -32,8 +33,8 @@ _WARNING = upgradecheck.Code.WARNING
 _FAILURE = upgradecheck.Code.FAILURE
 
 
-def _looking(check: Callable[["Checks"], Result]) -> Callable[["Checks"], Result]:
-    """A check that looks at database or cloud: not to be able to is a failure, not a crash."""
+def _failing_safely(check: Callable[["Checks"], Result]) -> Callable[["Checks"], Result]:
+    """Decorate a check. If it can't read its data, it fails with a message, not a traceback."""
 
     @functools.wraps(check)
     def wrapper(self: "Checks") -> Result:
@@ -41,40 +42,65 @@ def _looking(check: Callable[["Checks"], Result]) -> Callable[["Checks"], Result
             return check(self)
         except exceptions.WarreError as error:
             return Result(_FAILURE, error.message)
-        except unusable.DATABASE as error:
-            return Result(_FAILURE, f"{unusable.database(error)}.")
+        except setup_errors.DATABASE as error:
+            return Result(_FAILURE, f"{setup_errors.database(error)}.")
         except cfg.Error as error:
-            return Result(_FAILURE, f"{unusable.configuration(error)}.")
+            return Result(_FAILURE, f"{setup_errors.configuration(error)}.")
 
     return wrapper
 
 
 class Checks(upgradecheck.UpgradeCommands):
-    """What an operator has to have done before the services start."""
+    """Checks of everything that an operator must set up before the services start."""
+
+    def check(self) -> upgradecheck.Code:
+        """Run all checks.
+
+        During the checks, a connection to the database that fails isn't tried again. A service may
+        wait for its database forever, but an operator who runs the checks wants an answer.
+
+        :returns: the exit status.
+        """
+        try:
+            has_retries = bool(cfg.CONF.database.max_retries)
+        except cfg.Error:
+            has_retries = False  # The checks report that the value is bad.
+        if not has_retries:
+            return super().check()
+        cfg.CONF.set_override("max_retries", 0, group="database")
+        try:
+            return super().check()
+        finally:
+            cfg.CONF.clear_override("max_retries", group="database")
 
     def _blazar(self) -> Result:
         if compat.version("blazar")[0] not in compat.TESTED:
-            found, tested = importlib.metadata.version("blazar"), ", ".join(map(str, compat.TESTED))
-            return Result(_WARNING, f"Blazar {found}; all tests are run with {tested} only.")
+            installed = importlib.metadata.version("blazar")
+            tested = ", ".join(map(str, compat.TESTED))
+            return Result(
+                _WARNING,
+                f"Blazar {installed} is installed; not all tests are run with it, only with "
+                f"{tested}.",
+            )
         return Result(_SUCCESS)
 
-    @_looking
+    @_failing_safely
     def _tables(self) -> Result:
         url = cfg.CONF.database.connection
         if not url:
             return Result(_FAILURE, "[database] connection is not set.")
-        found = migration.revision_of(url)
-        if found != migration.head():
+        revision = migration.revision_of(url)
+        if revision != migration.head():
             return Result(
                 _FAILURE,
-                f"The tables are at {found}, not {migration.head()}: run "
+                f"The tables are at revision {revision}, not {migration.head()}: run "
                 "warre-blazar-manage db upgrade.",
             )
         return Result(_SUCCESS)
 
-    @_looking
+    @_failing_safely
     def _plugin(self) -> Result:
-        """Plugin and filters, which belong together."""
+        """Whether the plugin and the filters are enabled. They need each other."""
         missing = [f for f in enforcement.FILTERS if f not in cfg.CONF.enforcement.enabled_filters]
         if _PLUGIN not in cfg.CONF.manager.plugins:
             unused = set(enforcement.FILTERS) - set(missing)
@@ -84,22 +110,22 @@ class Checks(upgradecheck.UpgradeCommands):
             return Result(_WARNING, f"[enforcement] enabled_filters lacks {', '.join(missing)}.")
         return Result(_SUCCESS)
 
-    @_looking
+    @_failing_safely
     def _controllers(self) -> Result:
         missing = _CONTROLLERS - set(cfg.CONF.api.api_v2_controllers)
         if missing:
             return Result(_FAILURE, f"[api] api_v2_controllers lacks {', '.join(sorted(missing))}.")
         return Result(_SUCCESS)
 
-    @_looking
+    @_failing_safely
     def _limits(self) -> Result:
-        """Any project's will do: what is registered counts for all."""
+        """Whether limits are registered in Keystone. The project's id makes no difference."""
         limits.of_project("upgrade-check")
         return Result(_SUCCESS)
 
-    @_looking
+    @_failing_safely
     def _hosts(self) -> Result:
-        """Blazar's hosts, each in the aggregate of free ones or lent out whole."""
+        """Whether each host in Blazar is in the freepool, or reserved by physical:host."""
         freepool = cfg.CONF.nova.aggregate_freepool_name
         aggregates = nova.aggregates()
         if not any(a.name == freepool for a in aggregates):
@@ -112,37 +138,87 @@ class Checks(upgradecheck.UpgradeCommands):
             return Result(
                 _WARNING, "Blazar has no reservable host: run openstack reservation host create."
             )
-        blazars = {
+        known_hosts = {
             host
             for a in aggregates
             if a.name == freepool or cfg.CONF.nova.blazar_owner in a.metadata
             for host in a.hosts
         }
-        strays = [h.name for h in hosts if h.properties["service_name"] not in blazars]
+        strays = [h.name for h in hosts if h.properties["service_name"] not in known_hosts]
         if strays:
             return Result(
                 _WARNING,
-                f"Hosts of Blazar's that are neither in the aggregate {freepool} nor reserved: "
-                f"{_some(strays)}.",
+                f"These hosts in Blazar are neither in the aggregate {freepool} nor reserved: "
+                f"{_joined(strays)}.",
             )
         return Result(_SUCCESS)
 
-    @_looking
+    @_failing_safely
     def _slots(self) -> Result:
-        beyond = capacity.survey().overpromised
-        if beyond:
-            named = [f"{_named(f)} has {f.slots}, its hosts hold {held}" for f, held in beyond]
-            return Result(_WARNING, f"More slots than room on empty hosts: {_some(named, '; ')}.")
-        return Result(_SUCCESS)
-
-    @_looking
-    def _properties(self) -> Result:
-        unmatched = capacity.survey().unmatched
-        if unmatched:
-            named = _some([_named(f) for f in unmatched])
+        """Whether the hosts of each flavor, when empty, can hold an instance for each slot."""
+        overpromised = capacity.survey().overpromised
+        if overpromised:
+            flavors = [
+                f"{_label(flavor)} has {flavor.slots}, its hosts hold {held}"
+                for flavor, held in overpromised
+            ]
             return Result(
                 _WARNING,
-                f"No host has the properties, zone and traits that these flavors ask for: {named}.",
+                "These flavors have more slots than their hosts hold when empty: "
+                f"{_joined(flavors, '; ')}.",
+            )
+        return Result(_SUCCESS)
+
+    @_failing_safely
+    def _properties(self) -> Result:
+        """Whether each flavor has at least one host that matches it."""
+        unmatched = capacity.survey().unmatched
+        if unmatched:
+            flavors = _joined([_label(flavor) for flavor in unmatched])
+            return Result(
+                _WARNING,
+                "No host has the properties, the zone and the traits that these flavors ask for: "
+                f"{flavors}.",
+            )
+        return Result(_SUCCESS)
+
+    @_failing_safely
+    def _room(self) -> Result:
+        """Whether every host has the resources that are booked on it."""
+        overbooked = host_refresh.all_overbooked()
+        if overbooked:
+            found = [
+                f"{o.host.name} has {o.capacity} of {o.resource_class}, {o.booked} are booked at "
+                f"{o.when}"
+                for o in overbooked
+            ]
+            return Result(
+                _WARNING,
+                f"More is booked on these hosts than they have: {_joined(found, '; ')}. Move or "
+                "delete reservations; warre-blazar-manage audit shows all such hosts.",
+            )
+        return Result(_SUCCESS)
+
+    @_failing_safely
+    def _devices(self) -> Result:
+        """Whether the devices of each flavor are counted, and counted as the options say now."""
+        findings = device_recount.find(device_rules.configured())
+        uncounted = [
+            f"{_label(f.flavor)}: {f.failure or f.uncounted[0].text}"
+            for f in findings
+            if f.failure or f.uncounted
+        ]
+        if uncounted:
+            return Result(
+                _WARNING,
+                f"The devices of these flavors aren't all counted: {_joined(uncounted, '; ')}.",
+            )
+        if findings:
+            flavors = _joined([_label(f.flavor) for f in findings])
+            return Result(
+                _WARNING,
+                "The devices of these flavors are counted otherwise than configured; run "
+                f"warre-blazar-manage flavor recount: {flavors}.",
             )
         return Result(_SUCCESS)
 
@@ -155,26 +231,32 @@ class Checks(upgradecheck.UpgradeCommands):
         ("Freepool and hosts", _hosts),
         ("Slots", _slots),
         ("Properties", _properties),
+        ("Room on hosts", _room),
+        ("Devices", _devices),
         ("Policy file", (common_checks.check_policy_json, {"conf": cfg.CONF})),
     )
 
 
-def _named(flavor: Flavor) -> str:
+def _label(flavor: Flavor) -> str:
     return f"{flavor.name} ({flavor.id})"
 
 
-def _some(things: list[str], between: str = ", ") -> str:
-    more = len(things) - _MOST
-    return between.join(things[:_MOST]) + (f" and {more} more" if more > 0 else "")
+def _joined(names: list[str], separator: str = ", ") -> str:
+    """A text with the first few names and the number of further names."""
+    more = len(names) - _MOST_NAMES
+    return separator.join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def main() -> int:
-    """:returns: the exit status of oslo.upgradecheck."""
+    """Run the checks.
+
+    :returns: the exit status of oslo.upgradecheck.
+    """
     db_options.set_defaults(cfg.CONF)
     try:
         return int(upgradecheck.main(cfg.CONF, "blazar", Checks()))
-    except unusable.CONFIGURATION as error:
-        print(f"warre-blazar-status: {unusable.configuration(error)}", file=sys.stderr)
+    except setup_errors.CONFIGURATION as error:
+        print(f"warre-blazar-status: {setup_errors.configuration(error)}", file=sys.stderr)
         return int(_FAILURE)
 
 

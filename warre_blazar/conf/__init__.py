@@ -1,4 +1,4 @@
-"""Options, one module a group."""
+"""This package's options in blazar.conf, with one module for each group."""
 
 from oslo_config import cfg
 
@@ -6,11 +6,11 @@ from warre_blazar.conf import enforcement, warre
 
 
 def register(conf: cfg.ConfigOpts) -> None:
-    """Register all our options."""
+    """Register all options of this package."""
     for group, opts in list_opts():
         conf.register_opts(opts, group=group)
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """For oslo-config-generator."""
+    """All options by group, for oslo-config-generator."""
     return [(warre.GROUP, warre.OPTS), (enforcement.GROUP, enforcement.OPTS)]

@@ -1,44 +1,51 @@
-"""Our options in the group ``[enforcement]`` of blazar.conf, beside those of Blazar's filters."""
+"""The options of this package's filters, in the group ``[enforcement]`` of blazar.conf.
+
+The options of Blazar's own filters are in the same group.
+"""
 
 from oslo_config import cfg, types
 
+from warre_blazar.domain.flavor import RESOURCE_TYPE
+
 GROUP = "enforcement"
 
-#: The resource types whose use can be counted.
+#: The resource types whose reservations can be counted against quotas.
 COUNTABLE = ("flavor:slot", "virtual:instance", "flavor:instance", "physical:host")
 
 MAX_LENGTH: list[cfg.Opt] = [
     cfg.ListOpt(
         "flavor_max_length_exempt_project_ids",
         default=[],
-        help="Projects that may book a flavor for longer than its max_length_hours. The limit is "
-        "kept for all others whether or not FlavorMaxLengthFilter is enabled.",
+        help="Ids of the projects that may book a flavor for longer than its max_length_hours. The "
+        "limit holds for all other projects, even if FlavorMaxLengthFilter isn't enabled.",
     ),
 ]
 
 QUOTA: list[cfg.Opt] = [
     cfg.ListOpt(
         "project_quota_resource_types",
-        default=["flavor:slot"],
+        default=[RESOURCE_TYPE],
         item_type=types.String(choices=COUNTABLE),
         help="Resource types whose reservations count against the quotas that ProjectQuotaFilter "
-        "enforces, each as one reservation and as its hours times its instances: for flavor:slot, "
-        "virtual:instance and flavor:instance the amount, for physical:host the hosts it is on. "
-        "For flavor:slot the quota is exact; of the others, reservations that are made at the "
-        "same moment may together exceed it.",
+        "enforces. A reservation counts as one reservation, and as its length in hours times its "
+        "number of instances. For flavor:slot, virtual:instance and flavor:instance the number of "
+        "instances is the amount; for physical:host it is the number of hosts. With flavor:slot "
+        "the quota is exact, even if several reservations are made at the same moment. With the "
+        "other types, reservations that are made at the same moment can together exceed the quota.",
     ),
     cfg.ListOpt(
         "project_quota_exempt_project_ids",
         default=[],
-        help="Projects whose reservations ProjectQuotaFilter never refuses.",
+        help="Ids of the projects whose reservations ProjectQuotaFilter never refuses.",
     ),
     cfg.IntOpt(
         "project_quota_cache_time",
         default=30,
         min=0,
-        help="Seconds that a project's limits in Keystone are remembered. So long a lowered limit "
-        "may not be noticed; a raised one is, since before a reservation is refused Keystone is "
-        "asked again. With 0 it is asked every time.",
+        help="Seconds for which a project's limits from Keystone are cached. A limit that is "
+        "lowered in Keystone may take this long to have an effect. A limit that is raised has an "
+        "effect at once, because the limits are read from Keystone again before a reservation is "
+        "refused. With 0 the limits are read from Keystone for every reservation.",
     ),
 ]
 

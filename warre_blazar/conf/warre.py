@@ -1,4 +1,4 @@
-"""The group ``[warre]`` of blazar.conf."""
+"""The options in the group ``[warre]`` of blazar.conf."""
 
 from oslo_config import cfg
 
@@ -9,34 +9,58 @@ OPTS: list[cfg.Opt] = [
         "request_timeout",
         default=60,
         min=1,
-        help="Seconds that one request to Keystone, Nova or Placement may take. Longer ones count "
-        "as the service being away: a booking is refused, a start or an end is tried again later.",
+        help="Seconds that one request to Keystone, Nova or Placement may take. A service that "
+        "takes longer counts as unavailable. Then a booking is refused, and the start or the end "
+        "of a reservation is tried again later.",
     ),
     cfg.IntOpt(
         "server_deletion_timeout",
         default=45,
         min=0,
-        help="Seconds that the end or deletion of a reservation waits for its servers to be gone. "
-        "When it has passed the reservation ends all the same, and the rest of the clean-up goes "
-        "on in the background. Keep it under [DEFAULT] rpc_response_timeout, or the user who "
-        "deletes a reservation is told that the deletion goes on instead of that it is done.",
+        help="Seconds that the end or the deletion of a reservation waits until Nova has deleted "
+        "its servers. After this time the reservation ends all the same, and the rest of the "
+        "cleanup continues in the background. Keep this below [DEFAULT] rpc_response_timeout. "
+        "Otherwise a user who deletes a reservation may get the answer 202 (the deletion is still "
+        "going on) instead of 204 (the reservation is deleted).",
     ),
     cfg.IntOpt(
         "reconcile_interval",
         default=20,
         min=1,
-        help="Seconds between two looks for what is left to do in Nova and Placement: to remove "
-        "what belongs to a reservation that is no more, and to open one to its project when that "
-        "failed at its start. A longer one means that leftovers stay longer, and that after Nova "
-        "was away a running reservation becomes usable later.",
+        help="Seconds between two runs of the reconciler. Each run removes from Nova and Placement "
+        "everything that belongs to ended or deleted reservations. It also opens running "
+        "reservations to their projects if that failed at the start. With a longer interval, "
+        "leftovers stay longer, and if Nova was unavailable when a reservation started, its "
+        "project has to wait longer before it can use the reservation.",
+    ),
+    cfg.IntOpt(
+        "history_days",
+        default=365,
+        min=0,
+        help="Number of days for which a reservation is listed after its end, and for which the "
+        "record of a deleted reservation is kept. Once an hour each manager removes older "
+        "reservations and records, including Blazar's own rows of these reservations. 0 keeps "
+        "everything. With a smaller number, the tables stay smaller, but accounting finds fewer "
+        "old reservations.",
+    ),
+    cfg.IntOpt(
+        "provider_poll_interval",
+        default=300,
+        min=0,
+        help="Each manager regularly reads the resource providers (from Placement) and the "
+        "availability zones (from Nova) of all reservable hosts. This is the number of seconds "
+        "between two readings. With a longer interval, it takes longer until bookings notice that "
+        "a host has lost or gained resources. 0 turns these readings off. Then a host is read when "
+        "it is added, and afterwards only when you run warre-blazar-manage host refresh. One "
+        "reading takes two requests for each host, and more for hosts that have changed.",
     ),
     cfg.IntOpt(
         "event_threads",
         default=16,
         min=1,
-        help="Leases that a manager starts and ends at the same time. With more threads more "
-        "leases are on time when many are due in the same minute, and Nova, Placement and the "
-        "database get as many more requests at once.",
+        help="Number of leases that one manager starts or ends at the same time. If many leases "
+        "are due in the same minute, more of them start and end on time with more threads, but "
+        "Nova, Placement and the database get more requests at the same time.",
     ),
     cfg.StrOpt(
         "host_choice",
@@ -44,32 +68,75 @@ OPTS: list[cfg.Opt] = [
         choices=[
             (
                 "pack",
-                "The fullest host that has room comes first, which leaves whole hosts to big "
-                "flavors and to physical:host reservations.",
+                "Instances go to the fullest hosts first. This leaves whole hosts empty for large "
+                "flavors and for physical:host reservations.",
             ),
             (
                 "spread",
-                "The emptiest host comes first and a booking's instances go one to each in "
-                "turn, so that fewer of them fail with a host; big flavors are refused earlier.",
+                "Instances go to the emptiest hosts first, and the instances of one booking go to "
+                "different hosts in turn. Fewer instances of a booking are lost when a host fails, "
+                "but bookings of large flavors are refused sooner.",
             ),
         ],
-        help="On which of the hosts that have room a booking's instances go. What is booked stays "
-        "where it is when this changes.",
+        help="How the hosts of a booking are chosen among the hosts that have room. A change of "
+        "this option doesn't move instances that are already booked.",
     ),
     cfg.IntOpt(
         "max_request_body",
         default=128 * 1024,
         min=1024,
-        help="Bytes that the body of one request may have where warre_blazar.wsgi.api serves the "
-        "API; longer ones are answered with 413 before anything reads them. The API of flavors "
-        "takes at most 131072 whatever this says.",
+        help="Maximum size of a request's body in bytes. The option has an effect if "
+        "warre_blazar.wsgi.api or warre-blazar-api serves the API. A request with a larger body is "
+        "answered with 413 before Blazar reads the body. The v2 API of this package accepts at "
+        "most 131072 bytes, even if this option is larger.",
     ),
     cfg.IntOpt(
         "max_lease_reservations",
         default=32,
         min=1,
-        help="Reservations that a lease may be made with over Blazar's v1 API where "
-        "warre_blazar.wsgi.api serves it; more are answered with 413. The manager needs several "
-        "requests to Nova and Placement for each, and does nothing else for that client meanwhile.",
+        help="Maximum number of reservations in one request that creates or changes a lease over "
+        "Blazar's v1 API. The option has an effect if warre_blazar.wsgi.api or warre-blazar-api "
+        "serves the API. A request with more reservations is answered with 413. The manager sends "
+        "several requests to Nova and Placement for each reservation, so a lease with many "
+        "reservations takes long to create.",
+    ),
+    cfg.MultiStrOpt(
+        "pci_alias",
+        default=[],
+        sample_default=[
+            '{"name": "a100", "vendor_id": "10de", "product_id": "20b0", "device_type": "type-PF"}'
+        ],
+        help="What an alias in the extra spec pci_passthrough:alias of a flavor stands for. Copy "
+        "the lines of Nova's own option [pci] alias; this option can be repeated too. It is used "
+        "only with pci_in_placement: an instance then takes, for each device, one unit of the "
+        "alias's resource_class, or of Nova's default class CUSTOM_PCI_vvvv_pppp, from a provider "
+        "with the alias's traits. A flavor that names another alias is refused. After a change, "
+        "run warre-blazar-manage flavor recount.",
+    ),
+    cfg.BoolOpt(
+        "pci_in_placement",
+        default=False,
+        help="Whether Nova counts PCI devices in Placement. Set this to the value of "
+        "[filter_scheduler] pci_in_placement in nova.conf. If false, the devices of an alias are "
+        "counted by the host capability pci_alias_NAME, whose value is the host's number of such "
+        "devices. After a change, run warre-blazar-manage flavor recount.",
+    ),
+    cfg.MultiStrOpt(
+        "device_profile",
+        default=[],
+        sample_default=[
+            '{"name": "fpga", "groups": [{"resources:FPGA": "1", "trait:CUSTOM_X": "required"}]}'
+        ],
+        help="A device profile, in the form of Cyborg's API. Flavors name it in their extra spec "
+        "accel:device_profile. This option can be repeated. It is used only if Keystone's catalog "
+        "has no service of the type accelerator. Otherwise Cyborg is asked for the profile.",
+    ),
+    cfg.BoolOpt(
+        "allow_uncounted_devices",
+        default=False,
+        help="Whether a flavor may name devices that can't be counted, because the alias or the "
+        "device profile isn't configured. If true, the flavor is made and shown with a warning, "
+        "and more of its instances can be booked than there are devices, so that servers fail to "
+        "boot.",
     ),
 ]

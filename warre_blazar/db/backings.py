@@ -1,77 +1,175 @@
-"""What Nova and Placement may hold for a reservation, kept until it is surely gone."""
+"""Notes of backings. A note is kept until everything in Nova and Placement is surely gone."""
 
 import dataclasses
 import datetime
+from collections.abc import Collection
 
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import models as blazar
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import models
-
-_B = models.backings
-_R = blazar.Reservation.__table__
+from warre_blazar.db.tables import backings, bookings, history, leases, reservations
+from warre_blazar.domain import backing_names
 
 
 @dataclasses.dataclass(frozen=True)
 class Backing:
-    """See ``models.backings``."""
+    """The note of a reservation's backing. ``models.backings`` explains the columns."""
 
     reservation_id: str
     project_id: str
     aggregate_id: int | None
     opened: bool
     open_done: bool
+    created_at: datetime.datetime
+    #: The id of the Nova flavor, if another service has made it. None: our id (``flavor_id``).
+    nova_flavor: str | None = None
+
+    @property
+    def flavor_id(self) -> str:
+        """The id of the reservation's Nova flavor."""
+        return self.nova_flavor or backing_names.nova_flavor(self.reservation_id)
+
+    def awaits_late(self, now: datetime.datetime) -> bool:
+        """Whether a service may still carry out a request that timed out (see ``await_late``)."""
+        return self.open_done and not self.opened and self.created_at > now
 
 
 def _backing(row: sa.RowMapping) -> Backing:
     return Backing(**{f.name: row[f.name] for f in dataclasses.fields(Backing)})
 
 
-def insert(db: Session, reservation_id: str, project_id: str, now: datetime.datetime) -> None:
-    """Note that something is about to be made for a reservation."""
+def insert(
+    db: Session,
+    reservation_id: str,
+    project_id: str,
+    now: datetime.datetime,
+    nova_flavor: str | None = None,
+) -> None:
+    """Add the note of a backing that is about to be made.
+
+    :param nova_flavor: the id of the Nova flavor, if another service has made it.
+    """
     db.execute(
-        _B.insert().values(
+        backings.insert().values(
             reservation_id=reservation_id,
             project_id=project_id,
             opened=False,
             open_done=False,
             created_at=now,
+            nova_flavor=nova_flavor,
         )
     )
 
 
 def get(db: Session, reservation_id: str) -> Backing | None:
-    """The backing of a reservation."""
-    row = db.execute(sa.select(_B).where(_B.c.reservation_id == reservation_id)).mappings().first()
+    """The note of a reservation's backing, or None if the reservation has no note."""
+    row = (
+        db.execute(sa.select(backings).where(backings.c.reservation_id == reservation_id))
+        .mappings()
+        .first()
+    )
     return _backing(row) if row else None
 
 
 def update(db: Session, reservation_id: str, **values: int | bool) -> None:
-    """Change columns of a backing."""
-    db.execute(_B.update().where(_B.c.reservation_id == reservation_id).values(**values))
+    """Change columns of a note."""
+    db.execute(
+        backings.update().where(backings.c.reservation_id == reservation_id).values(**values)
+    )
 
 
 def delete(db: Session, reservation_id: str) -> None:
-    """Forget a backing of which nothing is left."""
-    db.execute(_B.delete().where(_B.c.reservation_id == reservation_id))
+    """Delete the note of a backing of which nothing is left."""
+    db.execute(backings.delete().where(backings.c.reservation_id == reservation_id))
+
+
+def await_late(db: Session, reservation_id: str, until: datetime.datetime) -> None:
+    """Keep the note of a backing of which nothing is left.
+
+    The note must stay if a service may still carry out a request that has timed out.
+
+    :param until: the time until which the note stays.
+    """
+    # In all other notes, ``open_done`` is true only if ``opened`` is true. So the opposite pair of
+    # values can mark the notes that stay.
+    db.execute(
+        backings.update()
+        .where(backings.c.reservation_id == reservation_id)
+        .values(opened=False, open_done=True, created_at=until)
+    )
+
+
+def awaits_late(now: datetime.datetime) -> sa.ColumnElement[bool]:
+    """``Backing.awaits_late`` as an SQL condition."""
+    return sa.and_(sa.not_(backings.c.opened), backings.c.open_done, backings.c.created_at > now)
 
 
 def ended(db: Session) -> list[Backing]:
-    """Backings whose reservation is over or was deleted, by whomever."""
+    """The notes of backings whose reservation has ended or is deleted."""
     query = (
-        sa.select(_B)
-        .select_from(_B.outerjoin(_R, _R.c.id == _B.c.reservation_id))
-        .where(sa.or_(_R.c.id.is_(None), _R.c.status == "deleted"))
+        sa.select(backings)
+        .select_from(
+            backings.outerjoin(reservations, reservations.c.id == backings.c.reservation_id)
+        )
+        .where(sa.or_(reservations.c.id.is_(None), reservations.c.status == "deleted"))
     )
     return [_backing(row) for row in db.execute(query).mappings()]
+
+
+def over(db: Session, reservation_ids: Collection[str]) -> set[str]:
+    """The given ids, but only those of our reservations that have ended or were deleted."""
+    has_ended = (
+        sa.select(reservations.c.id)
+        .join(bookings, bookings.c.reservation_id == reservations.c.id)
+        .where(reservations.c.id.in_(reservation_ids), reservations.c.status == "deleted")
+    )
+    was_deleted = sa.select(history.c.reservation_id).where(
+        history.c.reservation_id.in_(reservation_ids), history.c.deleted_at.is_not(None)
+    )
+    return set(db.scalars(sa.union(has_ended, was_deleted)))
 
 
 def half_open(db: Session) -> list[Backing]:
-    """Backings of running reservations that aren't wholly opened to their project."""
+    """The notes of running reservations that aren't completely opened to their project.
+
+    Leases that are UPDATING are left out, because the update itself may have marked the note with
+    ``half_close``.
+    """
     query = (
-        sa.select(_B)
-        .select_from(_B.join(_R, _R.c.id == _B.c.reservation_id))
-        .where(_R.c.status == "active", sa.not_(_B.c.open_done))
+        sa.select(backings)
+        .select_from(
+            backings.join(reservations, reservations.c.id == backings.c.reservation_id).join(
+                leases, leases.c.id == reservations.c.lease_id
+            )
+        )
+        .where(
+            reservations.c.status == "active",
+            sa.not_(backings.c.open_done),
+            leases.c.status != "UPDATING",
+        )
     )
     return [_backing(row) for row in db.execute(query).mappings()]
+
+
+def reopen(db: Session, reservation_id: str) -> None:
+    """Mark an opened reservation as not completely open, because its hosts have changed."""
+    db.execute(
+        backings.update()
+        .where(backings.c.reservation_id == reservation_id, backings.c.opened)
+        .values(open_done=False)
+    )
+
+
+def half_close(db: Session, reservation_id: str) -> bool:
+    """Mark an open reservation as not completely open.
+
+    The mark is also a lock: only one caller can set it.
+
+    :returns: whether the reservation was completely open, so that this caller has set the mark.
+    """
+    marked = db.execute(
+        backings.update()
+        .where(backings.c.reservation_id == reservation_id, backings.c.open_done)
+        .values(open_done=False)
+    )
+    return marked.rowcount == 1  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Managers that execute starts and ends, and what each has claimed."""
+"""Managers that execute starts, ends and deletions of leases, and their lease claims."""
 
 import dataclasses
 from collections.abc import Collection
@@ -6,133 +6,181 @@ from collections.abc import Collection
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import functions, session
-from warre_blazar.db.tables import executions as TABLE
-from warre_blazar.db.tables import managers
+from warre_blazar.db import session, sql_functions
+from warre_blazar.db.tables import executions, managers
 from warre_blazar.domain.lease_states import Claim
 
-#: Seconds without a heartbeat, of which there is one a second, after which a manager is dead.
+#: The seconds without a heartbeat after which a manager counts as dead. A living manager writes a
+#: heartbeat once a second.
 DEAD_AFTER = 20
+
+#: The seconds without a heartbeat after which a manager's row is deleted.
+_FORGOTTEN_AFTER = 24 * 3600
 
 
 @dataclasses.dataclass(frozen=True)
 class Execution:
-    """A start, an end or a deletion that a manager has claimed, or that waits to be claimed."""
+    """A start, an end or a deletion of a lease that is claimed, or waits to be claimed."""
 
     lease_id: str
     action: str
-    #: None while it waits.
+    #: The manager that has the lease claim; None while the execution waits to be claimed.
     manager_id: str | None
+    #: The number of attempts that have failed.
     attempts: int
-    #: Whether the manager's heart beats.
+    #: Whether the manager's last heartbeat is at most ``DEAD_AFTER`` seconds old.
     alive: bool
+    #: The user who asked for a deletion.
+    requested_by: str | None = None
 
 
 class ClaimLost(Exception):
-    """What a manager had claimed is another's now, or its lease is gone."""
+    """The manager no longer has the lease claim. Another manager has it, or the lease is gone."""
 
 
 def state_of(execution: Execution | None) -> Claim:
-    """What a lease's execution is to those who look at the lease."""
+    """Whether a lease is claimed, and whether the manager that has the claim is alive.
+
+    :param execution: the lease's execution; None if it has none.
+    """
     if execution is None or execution.manager_id is None:
         return Claim.NONE
     return Claim.LIVE if execution.alive else Claim.DEAD
 
 
 def beat(db: Session, manager_id: str, host: str) -> None:
-    """Write a manager's heartbeat, and forget managers that have been dead for a day."""
-    values = {"heartbeat": functions.utc_now()}
+    """Write a manager's heartbeat, and delete managers that have been dead for a day.
+
+    :param host: the name of the manager's machine.
+    """
+    values = {"heartbeat": sql_functions.utc_now()}
     beaten = db.execute(managers.update().where(managers.c.id == manager_id).values(**values))
     if beaten.rowcount != 1:  # type: ignore[attr-defined]
         db.execute(managers.insert().values(id=manager_id, host=host, **values))
-    silent = functions.seconds_between(managers.c.heartbeat, functions.utc_now())
-    db.execute(managers.delete().where(managers.c.id != manager_id, silent > 24 * 3600))
+    # The ids of dead managers are read first. A DELETE that searches by heartbeat would lock the
+    # rows of all managers, and their heartbeats would run into deadlocks.
+    silent = sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())
+    dead = db.scalars(sa.select(managers.c.id).where(silent > _FORGOTTEN_AFTER)).all()
+    if dead:
+        db.execute(managers.delete().where(managers.c.id.in_(dead)))
 
 
 def of_leases(db: Session, lease_ids: Collection[str]) -> dict[str, Execution]:
-    """By lease, what is or waits to be executed for it."""
-    silent = functions.seconds_between(managers.c.heartbeat, functions.utc_now())
+    """The executions of leases, by lease id. Leases without an execution are left out."""
+    silent = sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())
     alive = sa.and_(managers.c.id.is_not(None), silent <= DEAD_AFTER)
     query = (
-        sa.select(TABLE.c.lease_id, TABLE.c.action, TABLE.c.manager_id, TABLE.c.attempts, alive)
-        .select_from(TABLE.outerjoin(managers, managers.c.id == TABLE.c.manager_id))
-        .where(TABLE.c.lease_id.in_(lease_ids))
+        sa.select(
+            executions.c.lease_id,
+            executions.c.action,
+            executions.c.manager_id,
+            executions.c.attempts,
+            alive,
+            executions.c.requested_by,
+        )
+        .select_from(executions.outerjoin(managers, managers.c.id == executions.c.manager_id))
+        .where(executions.c.lease_id.in_(lease_ids))
     )
     return {
-        lease_id: Execution(lease_id, action, manager_id, attempts, bool(is_alive))
-        for lease_id, action, manager_id, attempts, is_alive in db.execute(query)
+        lease_id: Execution(lease_id, action, manager_id, attempts, bool(is_alive), requested_by)
+        for lease_id, action, manager_id, attempts, is_alive, requested_by in db.execute(query)
     }
 
 
 def is_claimed(db: Session, lease_id: str) -> bool:
-    """Whether a living manager has claimed to execute something for a lease."""
+    """Whether a living manager has the lease claim."""
     return state_of(of_leases(db, [lease_id]).get(lease_id)) is Claim.LIVE
 
 
-def request(db: Session, lease_id: str, action: str) -> None:
-    """Ask for an action, which whichever manager claims first executes."""
-    db.execute(TABLE.delete().where(TABLE.c.lease_id == lease_id, TABLE.c.manager_id.is_(None)))
-    db.execute(TABLE.insert().values(lease_id=lease_id, action=action, attempts=0))
+def request(db: Session, lease_id: str, action: str, user_id: str | None = None) -> None:
+    """Request an action on a lease. The first manager that claims the action executes it.
+
+    :param action: ``execution_timing.START``, ``END`` or ``DELETE``.
+    :param user_id: the user who requests a deletion; None if no user does.
+    """
+    db.execute(
+        executions.delete().where(
+            executions.c.lease_id == lease_id, executions.c.manager_id.is_(None)
+        )
+    )
+    values = {"action": action, "attempts": 0, "requested_by": user_id}
+    db.execute(executions.insert().values(lease_id=lease_id, **values))
 
 
 def requested(db: Session, action: str) -> list[str]:
-    """Leases for which an action waits to be claimed."""
-    query = sa.select(TABLE.c.lease_id).where(
-        TABLE.c.action == action, TABLE.c.manager_id.is_(None)
+    """The ids of leases for which an action waits to be claimed."""
+    query = sa.select(executions.c.lease_id).where(
+        executions.c.action == action, executions.c.manager_id.is_(None)
     )
     return list(db.scalars(query))
 
 
-def claim(db: Session, lease_id: str, action: str, manager_id: str) -> int:
-    """Claim an action for a manager; how often it was tried before.
+def claim(db: Session, lease_ids: Collection[str], action: str, manager_id: str) -> dict[str, int]:
+    """Claim an action on leases for a manager.
 
-    :raises session.LostRace: when another manager has claimed something for the lease.
+    :returns: the number of failed attempts at the action, by lease id.
+    :raises session.LostRace: another manager has the claim of one of the leases.
     """
-    waiting = of_leases(db, [lease_id]).get(lease_id)
-    attempts = waiting.attempts if waiting is not None and waiting.action == action else 0
-    if waiting is None:
-        values = {"action": action, "manager_id": manager_id, "attempts": attempts}
-        session.insert_or_lose(db, TABLE.insert().values(lease_id=lease_id, **values))
-        return attempts
-    taken = db.execute(
-        TABLE.update()
-        .where(TABLE.c.lease_id == lease_id, TABLE.c.manager_id.is_(None))
-        .values(action=action, manager_id=manager_id, attempts=attempts)
-    )
-    session.require(taken)
-    return attempts
+    waiting = of_leases(db, lease_ids)
+    tried = {
+        i: execution.attempts for i, execution in waiting.items() if execution.action == action
+    }
+    rows = [
+        {
+            "lease_id": lease_id,
+            "action": action,
+            "manager_id": manager_id,
+            "attempts": tried.get(lease_id, 0),
+        }
+        for lease_id in lease_ids
+    ]
+    if new := [row for row in rows if row["lease_id"] not in waiting]:
+        session.insert_or_lose(db, executions.insert().values(new))
+    for row in rows:
+        if row["lease_id"] in waiting:
+            same_claim = (
+                executions.c.lease_id == row["lease_id"],
+                executions.c.manager_id.is_(None),
+            )
+            session.require(db.execute(executions.update().where(*same_claim).values(**row)))
+    return {lease_id: tried.get(lease_id, 0) for lease_id in lease_ids}
 
 
 def finish(db: Session, lease_id: str, manager_id: str) -> None:
-    """Give a claim up because what was claimed is done.
+    """Release a lease claim because the claimed action is done.
 
-    :raises ClaimLost: when the claim is the manager's no more.
+    :raises ClaimLost: the manager no longer has the claim.
     """
-    mine = (TABLE.c.lease_id == lease_id, TABLE.c.manager_id == manager_id)
-    if db.execute(TABLE.delete().where(*mine)).rowcount != 1:  # type: ignore[attr-defined]
+    same_claim = (executions.c.lease_id == lease_id, executions.c.manager_id == manager_id)
+    if db.execute(executions.delete().where(*same_claim)).rowcount != 1:  # type: ignore[attr-defined]
         raise ClaimLost
 
 
 def postpone(db: Session, lease_id: str, manager_id: str, attempts: int) -> None:
-    """Give a claim up because an attempt failed, and remember how many did.
+    """Release a lease claim because an attempt failed. The action waits to be claimed again.
 
-    :raises ClaimLost: when the claim is the manager's no more.
+    :param attempts: the number of attempts that have failed, this one included.
+    :raises ClaimLost: the manager no longer has the claim.
     """
-    mine = (TABLE.c.lease_id == lease_id, TABLE.c.manager_id == manager_id)
+    same_claim = (executions.c.lease_id == lease_id, executions.c.manager_id == manager_id)
     values = {"manager_id": None, "attempts": attempts}
-    if db.execute(TABLE.update().where(*mine).values(**values)).rowcount != 1:  # type: ignore[attr-defined]
+    if db.execute(executions.update().where(*same_claim).values(**values)).rowcount != 1:  # type: ignore[attr-defined]
         raise ClaimLost
 
 
 def of_manager(db: Session, manager_id: str) -> list[str]:
-    """The leases for which a manager has claimed something."""
-    return list(db.scalars(sa.select(TABLE.c.lease_id).where(TABLE.c.manager_id == manager_id)))
+    """The ids of the leases that a manager has claimed."""
+    return list(
+        db.scalars(sa.select(executions.c.lease_id).where(executions.c.manager_id == manager_id))
+    )
 
 
 def forget(db: Session, execution: Execution) -> None:
-    """Delete an execution, provided that it is as it was read.
+    """Delete an execution, provided that the same manager still has the lease claim.
 
-    :raises session.LostRace:
+    :raises session.LostRace: another manager has claimed the lease, or the execution is gone.
     """
-    same: sa.ColumnElement[bool] = TABLE.c.manager_id == execution.manager_id
-    session.require(db.execute(TABLE.delete().where(TABLE.c.lease_id == execution.lease_id, same)))
+    same: sa.ColumnElement[bool] = executions.c.manager_id == execution.manager_id
+    session.require(
+        db.execute(executions.delete().where(executions.c.lease_id == execution.lease_id, same))
+    )

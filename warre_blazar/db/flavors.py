@@ -1,20 +1,21 @@
-"""Queries on flavors and the projects that may use them. All take the caller's session."""
+"""Queries on flavors. All of them use the caller's session."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import models, session
+from warre_blazar import exceptions
+from warre_blazar.db import session
+from warre_blazar.db.tables import flavor_projects, flavors
+from warre_blazar.domain import devices
 from warre_blazar.domain.flavor import Flavor, Shape
-
-_F = models.flavors
-_P = models.flavor_projects
 
 
 def _flavor(row: sa.RowMapping) -> Flavor:
+    resolved = devices.of_column(row["device_groups"], row["extra_specs"])
     return Flavor(
         id=row["id"],
         name=row["name"],
@@ -27,6 +28,7 @@ def _flavor(row: sa.RowMapping) -> Flavor:
             extra_specs=row["extra_specs"],
             properties=row["properties"],
             availability_zone=row["availability_zone"],
+            device_groups=resolved.groups,
         ),
         slots=row["slots"],
         max_length_hours=row["max_length_hours"],
@@ -36,39 +38,84 @@ def _flavor(row: sa.RowMapping) -> Flavor:
         is_public=row["is_public"],
         active=row["active"],
         generation=row["generation"],
+        uncounted_devices=resolved.uncounted,
     )
 
 
 def _accessible_to(project_id: str | None) -> sa.ColumnElement[bool]:
-    granted = sa.select(_P.c.flavor_id).where(_P.c.project_id == project_id)
-    return sa.or_(_F.c.is_public, _F.c.id.in_(granted))
+    granted = sa.select(flavor_projects.c.flavor_id).where(
+        flavor_projects.c.project_id == project_id
+    )
+    return sa.or_(flavors.c.is_public, flavors.c.id.in_(granted))
 
 
 def insert(db: Session, values: Mapping[str, Any], now: datetime.datetime) -> None:
-    """Add a flavor; ``values`` are columns.
+    """Add a flavor.
 
-    :raises oslo_db.exception.DBDuplicateEntry: for a name that is taken.
+    :param values: values by column name.
     """
-    db.execute(_F.insert().values(generation=0, deleted="", created_at=now, **values))
+    db.execute(flavors.insert().values(generation=0, deleted="", created_at=now, **values))
 
 
-def find(db: Session, ref: str) -> Flavor | None:
-    """A living flavor by id, else by name."""
-    query = (
-        sa.select(_F)
-        .where(_F.c.deleted == "", sa.or_(_F.c.id == ref, _F.c.name == ref))
-        .order_by(sa.case((_F.c.id == ref, 0), else_=1))
-        .limit(1)
+def find(
+    db: Session, ref: str, *, project_id: str | None = None, everything: bool = True
+) -> list[Flavor]:
+    """The flavor with this id, or else all flavors with this name. Deleted flavors aren't found.
+
+    :param everything: whether to find also private flavors to which the project has no access.
+    """
+    conditions = [flavors.c.deleted == "", sa.or_(flavors.c.id == ref, flavors.c.name == ref)]
+    if not everything:
+        conditions.append(_accessible_to(project_id))
+    query = sa.select(flavors).where(*conditions).order_by(flavors.c.id)
+    candidates = [_flavor(row) for row in db.execute(query).mappings()]
+    return [flavor for flavor in candidates if flavor.id == ref] or candidates
+
+
+def require(
+    db: Session, ref: str, *, project_id: str | None = None, everything: bool = True
+) -> Flavor:
+    """The only flavor with this id or name.
+
+    :param everything: the same as for ``find``.
+    :raises FlavorNotFound, FlavorAmbiguous:
+    """
+    candidates = find(db, ref, project_id=project_id, everything=everything)
+    if not candidates:
+        raise exceptions.FlavorNotFound(ref)
+    return only(ref, candidates)
+
+
+def only(ref: str, candidates: Sequence[Flavor]) -> Flavor:
+    """The only flavor among candidates.
+
+    :param ref: the id or name that the candidates were found by.
+    :param candidates: the flavors that ``find`` returned, at least one.
+    :raises FlavorAmbiguous: there are several candidates.
+    """
+    if len(candidates) == 1:
+        return candidates[0]
+    raise exceptions.FlavorAmbiguous(
+        ref,
+        [
+            {
+                "id": flavor.id,
+                "vcpu": flavor.shape.vcpu,
+                "memory_mb": flavor.shape.memory_mb,
+                "disk_gb": flavor.shape.disk_gb,
+                "category": flavor.category,
+                "availability_zone": flavor.shape.availability_zone,
+            }
+            for flavor in candidates
+        ],
     )
-    row = db.execute(query).mappings().first()
-    return _flavor(row) if row else None
 
 
 def get_many(db: Session, ids: set[str]) -> dict[str, Flavor]:
-    """Flavors by id, the deleted ones too."""
+    """Flavors by id. Deleted flavors are included."""
     if not ids:
         return {}
-    rows = db.execute(sa.select(_F).where(_F.c.id.in_(ids))).mappings()
+    rows = db.execute(sa.select(flavors).where(flavors.c.id.in_(ids))).mappings()
     return {row["id"]: _flavor(row) for row in rows}
 
 
@@ -81,37 +128,43 @@ def listing(
     limit: int | None,
     offset: int,
 ) -> tuple[list[Flavor], int]:
-    """A page of living flavors, by name, and how many there are in all.
+    """A page of flavors that aren't deleted, sorted by name, and the number on all pages.
 
-    :param everything: private flavors of others and inactive ones too.
-    :param filters: column values that must be equal.
+    :param project_id: the project that must have access to the flavors.
+    :param everything: also include inactive flavors, and private flavors to which the project has
+        no access.
+    :param filters: values that columns must have, by column name.
     """
-    conditions = [_F.c.deleted == "", *(_F.c[k] == v for k, v in filters.items())]
+    conditions = [flavors.c.deleted == "", *(flavors.c[k] == v for k, v in filters.items())]
     if not everything:
-        conditions += [_accessible_to(project_id), _F.c.active]
-    total = db.execute(sa.select(sa.func.count()).select_from(_F).where(*conditions)).scalar_one()
-    query = sa.select(_F).where(*conditions).order_by(_F.c.name, _F.c.id)
+        conditions += [_accessible_to(project_id), flavors.c.active]
+    total = db.execute(
+        sa.select(sa.func.count()).select_from(flavors).where(*conditions)
+    ).scalar_one()
+    query = sa.select(flavors).where(*conditions).order_by(flavors.c.name, flavors.c.id)
     if limit is not None:
         query = query.limit(limit).offset(offset)
     return [_flavor(row) for row in db.execute(query).mappings()], total
 
 
 def is_accessible(db: Session, flavor: Flavor, project_id: str | None) -> bool:
-    """Whether the project may use the flavor."""
+    """Whether the flavor is public, or the project has access to it."""
     if flavor.is_public:
         return True
-    query = sa.select(_P.c.id).where(_P.c.flavor_id == flavor.id, _P.c.project_id == project_id)
+    query = sa.select(flavor_projects.c.id).where(
+        flavor_projects.c.flavor_id == flavor.id, flavor_projects.c.project_id == project_id
+    )
     return db.execute(query).first() is not None
 
 
 def update(db: Session, flavor: Flavor, values: Mapping[str, Any]) -> None:
-    """Change columns, provided that nobody claimed or changed the flavor since it was read.
+    """Change columns of a flavor, and increase its generation.
 
-    :raises session.LostRace: when somebody did.
+    :raises session.LostRace: the flavor was claimed or changed since it was read.
     """
     moved = db.execute(
-        _F.update()
-        .where(_F.c.id == flavor.id, _F.c.generation == flavor.generation)
+        flavors.update()
+        .where(flavors.c.id == flavor.id, flavors.c.generation == flavor.generation)
         .values(generation=flavor.generation + 1, **values)
     )
     if moved.rowcount != 1:  # type: ignore[attr-defined]
@@ -119,9 +172,11 @@ def update(db: Session, flavor: Flavor, values: Mapping[str, Any]) -> None:
 
 
 def delete(db: Session, flavor: Flavor) -> None:
-    """Take the flavor away from all but the history.
+    """Mark a flavor as deleted, and delete all projects' access to it.
 
-    :raises session.LostRace: when it was claimed or changed since it was read.
+    The row stays, for the reservations that were booked from the flavor.
+
+    :raises session.LostRace: the flavor was claimed or changed since it was read.
     """
     update(db, flavor, {"deleted": flavor.id})
-    db.execute(_P.delete().where(_P.c.flavor_id == flavor.id))
+    db.execute(flavor_projects.delete().where(flavor_projects.c.flavor_id == flavor.id))

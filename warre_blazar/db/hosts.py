@@ -1,4 +1,7 @@
-"""A snapshot of reservable hosts with all that they hold, in a constant number of queries."""
+"""Queries on the allocations of hosts to reservations, and claims on hosts.
+
+A snapshot of all reservable hosts takes a constant number of queries.
+"""
 
 import dataclasses
 import datetime
@@ -9,37 +12,36 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import models as blazar
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import models, session
-from warre_blazar.db.reservations import NO_TIME, Claims, claiming
-from warre_blazar.domain import timeline
-from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.hosts import Holding, Host, Inventory
-
-_H = blazar.ComputeHost.__table__
-_CAPABILITY = blazar.ComputeHostExtraCapability.__table__
-_PROPERTY = blazar.ResourceProperty.__table__
-_INVENTORY = blazar.ComputeHostResourceInventory.__table__
-_TRAIT = blazar.ComputeHostTrait.__table__
-_A = blazar.ComputeHostAllocation.__table__
-_I = blazar.InstanceReservations.__table__
-_R = blazar.Reservation.__table__
-_L = blazar.Lease.__table__
-_W = models.reservations
-_G = models.hosts
+from warre_blazar.db import reservable_hosts, session
+from warre_blazar.db.claims import NO_TIME, Claims, claiming
+from warre_blazar.db.tables import (
+    allocations,
+    bookings,
+    compute_hosts,
+    host_generations,
+    instance_reservations,
+    leases,
+    reservations,
+)
+from warre_blazar.domain import devices, timeline
+from warre_blazar.domain.devices import NO_DEVICES, Rules
+from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
+from warre_blazar.domain.holdings import Holding
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.request_groups import Request
 
 
 @dataclasses.dataclass(frozen=True)
 class Snapshot:
-    """What is held at some time of a window."""
+    """The hosts that match a shape, and the claims on a flavor's slots, over a span of time."""
 
     #: The reservable hosts that match a shape, with what they hold.
     hosts: list[Host]
-    #: Slots of a flavor, by the Blazar reservation that claims them.
+    #: The claims on the flavor's slots, by the id of the reservation in Blazar's table.
     claims: Mapping[str, list[timeline.Claim]]
 
 
@@ -49,183 +51,136 @@ def snapshot(
     shape: Shape,
     window: timeline.Span,
     cleaning: datetime.timedelta = NO_TIME,
+    device_rules: Rules = NO_DEVICES,
+    also: Collection[str] = (),
 ) -> Snapshot:
-    """The hosts that match a shape and a flavor's claimed slots, in one look.
+    """Read the hosts that match a shape, and the claims on a flavor's slots.
 
-    A reservation claims its slots as long as Blazar holds host allocations for it.
+    A reservation claims its slots as long as it has host allocations in Blazar's table.
 
-    :param cleaning: what each reservation holds after its end.
+    :param also: the ids of reservable hosts that are included even if they don't match.
+    :param cleaning: the time for which each reservation keeps its hosts and slots after its end.
+    :param device_rules: how devices of Blazar's own reservations (``flavor:instance``) are counted.
     """
-    every = empty(db)
-    some = [host for host in every if host.matches(shape)]
-    # A thousand ids in a query cost more than the few allocations they leave out.
-    ids = [host.id for host in some] if len(some) < len(every) / 2 else None
-    held, claims = _held(db, flavor_id, ids, window, cleaning)
-    return Snapshot([h.holding(held[h.id]) for h in some], claims)
-
-
-def empty(db: Session) -> list[Host]:
-    """Every reservable host, as if it held nothing."""
-    capabilities: dict[str, dict[str, Any]] = defaultdict(dict)
-    inventories: dict[str, dict[str, Inventory]] = defaultdict(dict)
-    traits: dict[str, set[str]] = defaultdict(set)
-    for kind, host_id, name, value, *amounts in db.execute(_facts()):
-        if kind == "inventory":
-            inventories[host_id][name] = Inventory(*amounts)
-        elif kind == "capability":
-            capabilities[host_id][name] = value
-        else:
-            traits[host_id].add(name)
-    hosts = (
-        sa.select(_H, sa.func.coalesce(_G.c.generation, 0).label("generation"))
-        .select_from(_H.outerjoin(_G, _G.c.host_id == _H.c.id))
-        .where(_H.c.reservable)
-    )
-    return [
-        Host(
-            id=row["id"],
-            name=row["hypervisor_hostname"] or row["id"],
-            availability_zone=row["availability_zone"],
-            properties={**{c.name: row[c] for c in _H.c}, **capabilities[row["id"]]},
-            inventories=inventories[row["id"]] or _hypervisor_inventories(row),
-            traits=frozenset(traits[row["id"]]),
-            holdings=(),
-            generation=row["generation"],
-        )
-        for row in db.execute(hosts).mappings()
-    ]
-
-
-#: In the order of ``domain.hosts.Inventory``.
-_AMOUNTS = (
-    _INVENTORY.c.total,
-    _INVENTORY.c.reserved,
-    _INVENTORY.c.min_unit,
-    _INVENTORY.c.max_unit,
-    _INVENTORY.c.step_size,
-    _INVENTORY.c.allocation_ratio,
-)
-
-
-def _facts() -> sa.CompoundSelect[Any]:
-    """Everything that is kept of hosts in other tables: (kind, host, name, value, *amounts)."""
-    no_amounts = [sa.null().label(column.name) for column in _AMOUNTS]
-    inventories = sa.select(
-        sa.literal_column("'inventory'"),
-        _INVENTORY.c.computehost_id,
-        _INVENTORY.c.resource_class,
-        sa.null(),
-        *_AMOUNTS,
-    )
-    capabilities = sa.select(
-        sa.literal_column("'capability'"),
-        _CAPABILITY.c.computehost_id,
-        _PROPERTY.c.property_name,
-        _CAPABILITY.c.capability_value,
-        *no_amounts,
-    ).join(_PROPERTY, _PROPERTY.c.id == _CAPABILITY.c.property_id)
-    traits = sa.select(
-        sa.literal_column("'trait'"),
-        _TRAIT.c.computehost_id,
-        _TRAIT.c.trait,
-        sa.null(),
-        *no_amounts,
-    )
-    return sa.union_all(inventories, capabilities, traits)
-
-
-def _hypervisor_inventories(row: sa.RowMapping) -> dict[str, Inventory]:
-    """For a host that was added to Blazar before Blazar kept Placement's inventories."""
-    return {
-        "VCPU": Inventory(row["vcpus"]),
-        "MEMORY_MB": Inventory(row["memory_mb"]),
-        "DISK_GB": Inventory(row["local_gb"]),
-    }
+    reservable = reservable_hosts.empty(db)
+    matching = [host for host in reservable if host.id in also or host.matches(shape)]
+    # If at least half of the reservable hosts match, the allocations of all hosts are read. A query
+    # with a thousand ids would cost more than reading some allocations that aren't needed.
+    ids = [host.id for host in matching] if len(matching) < len(reservable) / 2 else None
+    read = Claims(window, cleaning)
+    query = claiming(_allocations(flavor_id, ids, read), window, cleaning)
+    held, claims = _held(db.execute(query).all(), read, device_rules)
+    return Snapshot([h.holding(held[h.id]) for h in matching], claims)
 
 
 def _held(
-    db: Session,
-    flavor_id: str,
-    host_ids: list[str] | None,
-    window: timeline.Span,
-    cleaning: datetime.timedelta,
+    rows: Iterable[Any], read: Claims, device_rules: Rules
 ) -> tuple[dict[str, list[Holding]], dict[str, list[timeline.Claim]]]:
-    """By host, all if None, what it holds; and by reservation the flavor's slots it claims."""
-    read = Claims(window, cleaning)
+    """What is booked on hosts, and what is booked of a flavor.
+
+    :param rows: the rows of ``_allocations``.
+    :param read: the reader of the times in the rows.
+    :returns: the holdings by host id, and the claims on the flavor's slots by reservation id.
+    """
     held: dict[str, list[Holding]] = defaultdict(list)
     claims: dict[str, list[timeline.Claim]] = {}
     spans_of: dict[str, list[timeline.Span]] = {}
-    resources_of: dict[tuple[str, str | None], Mapping[str, int] | None] = {}
-    query = claiming(_allocations(flavor_id, host_ids, read), window, cleaning)
-    for host_id, reservation_id, slots, resource_type, taken, *when in db.execute(query).all():
+    requests_of: dict[tuple[str, str | None], Request | None] = {}
+    for host_id, reservation_id, slots, resource_type, taken, *when in rows:
         spans = spans_of.get(reservation_id)
         if spans is None:
             spans = spans_of[reservation_id] = read.spans(*when)
             if slots is not None:
                 claims[reservation_id] = [timeline.Claim(span, slots) for span in spans]
-        if (resource_type, taken) not in resources_of:
-            resources_of[resource_type, taken] = _resources(resource_type, taken)
-        resources = resources_of[resource_type, taken]
+        if (resource_type, taken) not in requests_of:
+            requests_of[resource_type, taken] = _request(resource_type, taken, device_rules)
+        request = requests_of[resource_type, taken]
         for span in spans:
-            held[host_id].append(Holding(reservation_id, span, resources))
+            held[host_id].append(Holding(reservation_id, span, request))
     return held, claims
 
 
 def _virtual_instance() -> sa.ColumnElement[str]:
-    """The amounts of Blazar's ``virtual:instance``; NULL if one is missing."""
+    """The amounts of a ``virtual:instance`` reservation as one text; NULL if one is missing."""
     vcpus, memory, disk = (
-        sa.cast(column, sa.String(20)) for column in (_I.c.vcpus, _I.c.memory_mb, _I.c.disk_gb)
+        sa.cast(column, sa.String(20))
+        for column in (
+            instance_reservations.c.vcpus,
+            instance_reservations.c.memory_mb,
+            instance_reservations.c.disk_gb,
+        )
     )
     return vcpus + " " + memory + " " + disk
 
 
-#: What one allocation takes, as ``_resources`` reads it: a driver in Python pays for each column.
+#: The resource type and what one allocation takes, in the form that ``_request`` reads. All
+#: resource types share one column for the amounts, because a database driver written in Python
+#: takes time for each further column.
 _TAKEN = (
-    _R.c.resource_type,
+    reservations.c.resource_type,
     sa.case(
-        (_W.c.id.is_not(None), _W.c.shape),
-        (_R.c.resource_type == "virtual:instance", _virtual_instance()),
-        (_R.c.resource_type == "flavor:instance", _I.c.resource_properties),
+        (bookings.c.id.is_not(None), bookings.c.shape),
+        (reservations.c.resource_type == "virtual:instance", _virtual_instance()),
+        (
+            reservations.c.resource_type == "flavor:instance",
+            instance_reservations.c.resource_properties,
+        ),
     ),
 )
 
 
 def _allocations(flavor_id: str, host_ids: list[str] | None, read: Claims) -> sa.Select[Any]:
-    """Allocations: (host, reservation, slots if it is of the flavor, what is taken, when)."""
-    of_flavor = _W.c.flavor_id == flavor_id
+    """A query of host allocations.
+
+    The columns are the host's id, the reservation's id, the number of slots if the reservation is
+    of the flavor, ``_TAKEN``, and the times that ``read`` selects.
+    """
+    of_flavor = bookings.c.flavor_id == flavor_id
     query = sa.select(
-        _A.c.compute_host_id,
-        _A.c.reservation_id,
-        sa.case((of_flavor, _W.c.instance_count)),
+        allocations.c.compute_host_id,
+        allocations.c.reservation_id,
+        sa.case((of_flavor, bookings.c.instance_count)),
         *_TAKEN,
         *read.columns,
     ).select_from(
-        _L.join(_R, _R.c.lease_id == _L.c.id)
-        .join(_A, _A.c.reservation_id == _R.c.id)
-        .outerjoin(_W, _W.c.reservation_id == _R.c.id)
-        # Ours have such a row too, but nothing in it that we don't know.
-        .outerjoin(_I, sa.and_(_I.c.reservation_id == _R.c.id, _W.c.id.is_(None)))
+        leases.join(reservations, reservations.c.lease_id == leases.c.id)
+        .join(allocations, allocations.c.reservation_id == reservations.c.id)
+        .outerjoin(bookings, bookings.c.reservation_id == reservations.c.id)
+        # flavor:slot reservations have a row in instance_reservations too, but it isn't joined:
+        # their row in ``bookings`` says what they take.
+        .outerjoin(
+            instance_reservations,
+            sa.and_(
+                instance_reservations.c.reservation_id == reservations.c.id, bookings.c.id.is_(None)
+            ),
+        )
     )
     if host_ids is not None:
-        # The flavor's slots are claimed also on hosts that match it no longer.
-        query = query.where(sa.or_(_A.c.compute_host_id.in_(host_ids), of_flavor))
+        # Reservations of the flavor claim its slots even on hosts that no longer match the shape.
+        query = query.where(sa.or_(allocations.c.compute_host_id.in_(host_ids), of_flavor))
     return query
 
 
-def _resources(resource_type: str, taken: str | None) -> Mapping[str, int] | None:
-    """What one allocation row takes; None for the whole host, as for types we don't know."""
+def _request(resource_type: str, taken: str | None, device_rules: Rules) -> Request | None:
+    """What one allocation takes.
+
+    None means the whole host, which is also assumed for unknown resource types.
+    """
     if taken is None:
         return None
-    if resource_type == "flavor:slot":
-        return Shape.from_json(taken).resources
+    if resource_type == RESOURCE_TYPE:
+        return Shape.from_json(taken).request
     if resource_type == "virtual:instance":
         vcpus, memory_mb, disk_gb = map(int, taken.split())
-        return {"VCPU": vcpus, "MEMORY_MB": memory_mb, "DISK_GB": disk_gb}
-    return _source_flavor_resources(taken)
+        return Request.plain({"VCPU": vcpus, "MEMORY_MB": memory_mb, "DISK_GB": disk_gb})
+    return _source_flavor_request(taken, device_rules)
 
 
-def _source_flavor_resources(text: str | None) -> dict[str, int] | None:
-    """What Blazar's flavor plugin keeps of the Nova flavor that was reserved, as resources."""
+def _source_flavor_request(text: str | None, device_rules: Rules) -> Request | None:
+    """What one instance takes from its host.
+
+    :param text: the instance's Nova flavor, which Blazar's flavor plugin has recorded as JSON.
+    """
     try:
         source = json.loads(text or "")
         return Shape(
@@ -236,23 +191,28 @@ def _source_flavor_resources(text: str | None) -> dict[str, int] | None:
             extra_specs=source["extra_specs"],
             properties=None,
             availability_zone=None,
-        ).resources
-    except (ValueError, KeyError, TypeError):
+            device_groups=devices.known_groups(source["extra_specs"], device_rules),
+        ).request
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def claim(db: Session, hosts: Iterable[Host]) -> None:
-    """Move the generation of each host, provided it is still the one that was read.
+    """Increase the generation of each host, provided that it hasn't changed since it was read.
 
-    In order of id, so that two that claim the same hosts don't wait for each other.
+    The hosts are written in the order of their ids, so that two transactions that claim the same
+    hosts can't deadlock.
 
-    :raises session.LostRace: when another claim came between, or the host is no longer reservable.
+    :raises session.LostRace: a host was claimed since it was read, or is no longer reservable.
     """
     for host in sorted(hosts, key=lambda h: h.id):
         _touch(db, host)
         moved = db.execute(
-            _G.update()
-            .where(_G.c.host_id == host.id, _G.c.generation == host.generation)
+            host_generations.update()
+            .where(
+                host_generations.c.host_id == host.id,
+                host_generations.c.generation == host.generation,
+            )
             .values(generation=host.generation + 1)
         )
         if moved.rowcount == 1:  # type: ignore[attr-defined]
@@ -263,53 +223,58 @@ def claim(db: Session, hosts: Iterable[Host]) -> None:
 
 
 def _touch(db: Session, host: Host) -> None:
-    """Write a host's row in Blazar's table, provided that it is still reservable.
+    """Write a host's row in Blazar's table, provided that the host is still reservable.
 
-    Blazar moves no generation when it takes a host that has failed, or deletes one. Both write the
-    same row: whichever comes first, the other waits for it or is refused when it commits.
+    Blazar doesn't change the generation when it takes a failed host out of use or deletes a host,
+    but it does write this row. Of two transactions that write the row, the second waits for the
+    first or is refused at its commit.
 
-    :raises session.LostRace:
+    :raises session.LostRace: the host is no longer reservable.
     """
     now = timeutils.utcnow().replace(microsecond=0)
-    # Galera certifies only rows that change, also when two bookings come within a second.
+    # Galera certifies only rows whose values change, so the time must differ even if the row was
+    # last written within the same second.
     later = now + datetime.timedelta(seconds=1)
     written = db.execute(
-        _H.update()
-        .where(_H.c.id == host.id, _H.c.reservable)
-        .values(updated_at=sa.case((_H.c.updated_at == now, later), else_=now))
+        compute_hosts.update()
+        .where(compute_hosts.c.id == host.id, compute_hosts.c.reservable)
+        .values(updated_at=sa.case((compute_hosts.c.updated_at == now, later), else_=now))
     )
     session.require(written)
 
 
 def _first_claim(db: Session, host: Host) -> None:
     try:
-        db.execute(_G.insert().values(host_id=host.id, generation=1))
+        db.execute(host_generations.insert().values(host_id=host.id, generation=1))
     except db_exc.DBDuplicateEntry:
         raise session.LostRace from None
 
 
 def allocate(db: Session, reservation_id: str, chosen: Mapping[str, int]) -> None:
-    """Write Blazar's host allocations of a reservation anew: one row an instance."""
+    """Replace a reservation's host allocations in Blazar's table, one row for each instance.
+
+    :param chosen: instances by host id.
+    """
     release(db, reservation_id)
     rows = [
         {"id": str(uuid.uuid4()), "compute_host_id": host_id, "reservation_id": reservation_id}
         for host_id, count in chosen.items()
         for _ in range(count)
     ]
-    db.execute(_A.insert(), rows)
+    db.execute(allocations.insert(), rows)
 
 
 def release(db: Session, reservation_id: str) -> None:
-    """Give up all that a reservation claims: its hosts and so its slots."""
-    db.execute(_A.delete().where(_A.c.reservation_id == reservation_id))
+    """Delete a reservation's host allocations, which releases its hosts and its slots."""
+    db.execute(allocations.delete().where(allocations.c.reservation_id == reservation_id))
 
 
 def allocated(db: Session, reservation_id: str) -> dict[str, int]:
-    """Instances by host id of a reservation."""
+    """A reservation's instances by host id."""
     query = (
-        sa.select(_A.c.compute_host_id, sa.func.count())
-        .where(_A.c.reservation_id == reservation_id)
-        .group_by(_A.c.compute_host_id)
+        sa.select(allocations.c.compute_host_id, sa.func.count())
+        .where(allocations.c.reservation_id == reservation_id)
+        .group_by(allocations.c.compute_host_id)
     )
     return {host_id: count for host_id, count in db.execute(query)}
 
@@ -320,36 +285,65 @@ def still_ending(
     since: datetime.datetime,
     now: datetime.datetime,
 ) -> set[str]:
-    """Those reservations on whose hosts another one is whose time is up and that isn't over.
+    """Which of the given reservations share a host with a reservation whose end isn't finished.
 
-    :param since: reservations whose time was up before that don't count.
+    That other reservation should have ended, but its status isn't "deleted" yet.
+
+    :param since: reservations whose end was before this time are ignored.
     """
-    other, host = _A.alias(), _A.c.compute_host_id
+    other, host = allocations.alias(), allocations.c.compute_host_id
     query = (
-        sa.select(_A.c.reservation_id)
+        sa.select(allocations.c.reservation_id)
         .distinct()
         .select_from(
-            _A.join(other, other.c.compute_host_id == host)
-            .join(_R, _R.c.id == other.c.reservation_id)
-            .join(_L, _L.c.id == _R.c.lease_id)
+            allocations.join(other, other.c.compute_host_id == host)
+            .join(reservations, reservations.c.id == other.c.reservation_id)
+            .join(leases, leases.c.id == reservations.c.lease_id)
         )
         .where(
-            _A.c.reservation_id.in_(reservation_ids),
-            other.c.reservation_id != _A.c.reservation_id,
-            _L.c.end_date <= now,
-            _L.c.end_date > since,
-            _R.c.status != "deleted",
+            allocations.c.reservation_id.in_(reservation_ids),
+            other.c.reservation_id != allocations.c.reservation_id,
+            leases.c.end_date <= now,
+            leases.c.end_date > since,
+            reservations.c.status != "deleted",
         )
     )
     return set(db.scalars(query))
 
 
-def nova_names(db: Session, reservation_id: str) -> list[tuple[str, str, int]]:
-    """(service host, hypervisor hostname, instances) of each host of a reservation."""
+def find_ids(db: Session, ref: str) -> frozenset[str]:
+    """The ids of the hosts that have this id or hypervisor hostname, reservable or not."""
+    named = sa.or_(compute_hosts.c.id == ref, compute_hosts.c.hypervisor_hostname == ref)
+    return frozenset(db.scalars(sa.select(compute_hosts.c.id).where(named)))
+
+
+def places(db: Session, reservation_id: str) -> dict[str, tuple[str, str]]:
+    """The compute service's host name and the hypervisor hostname of each host of a reservation.
+
+    :returns: pairs of names, by host id.
+    """
     query = (
-        sa.select(_H.c.service_name, _H.c.hypervisor_hostname, sa.func.count())
-        .join(_A, _A.c.compute_host_id == _H.c.id)
-        .where(_A.c.reservation_id == reservation_id)
-        .group_by(_H.c.service_name, _H.c.hypervisor_hostname)
+        sa.select(
+            compute_hosts.c.id, compute_hosts.c.service_name, compute_hosts.c.hypervisor_hostname
+        )
+        .distinct()
+        .join(allocations, allocations.c.compute_host_id == compute_hosts.c.id)
+        .where(allocations.c.reservation_id == reservation_id)
+    )
+    return {host_id: (service, hypervisor) for host_id, service, hypervisor in db.execute(query)}
+
+
+def nova_names(db: Session, reservation_id: str) -> list[tuple[str, str, int]]:
+    """The names and the number of instances of each host of a reservation.
+
+    :returns: the compute service's host name, the hypervisor hostname and the instances.
+    """
+    query = (
+        sa.select(
+            compute_hosts.c.service_name, compute_hosts.c.hypervisor_hostname, sa.func.count()
+        )
+        .join(allocations, allocations.c.compute_host_id == compute_hosts.c.id)
+        .where(allocations.c.reservation_id == reservation_id)
+        .group_by(compute_hosts.c.service_name, compute_hosts.c.hypervisor_hostname)
     )
     return [(service, hypervisor, count) for service, hypervisor, count in db.execute(query)]

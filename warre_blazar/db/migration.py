@@ -1,4 +1,4 @@
-"""Running our alembic migrations in Blazar's database, beside Blazar's own."""
+"""Alembic migrations of this package's tables, which are in Blazar's database."""
 
 import pathlib
 import sys
@@ -9,16 +9,16 @@ import alembic.script
 import sqlalchemy as sa
 from alembic import util as alembic_util
 
-#: Blazar's own alembic uses the default name.
+#: The table that stores this package's revision. Blazar's migrations use alembic's default name.
 VERSION_TABLE = "warre_alembic_version"
 
 
 class MigrationError(Exception):
-    """What was asked can't be done; the text says what to do."""
+    """A migration isn't possible. The text says why, and what to do."""
 
 
 def _config(url: str) -> alembic.config.Config:
-    # Alembic's own default is what sys.stdout was when it was imported.
+    # By default, alembic would print to the sys.stdout of the moment when it was imported.
     config = alembic.config.Config(stdout=sys.stdout)
     config.set_main_option("script_location", str(pathlib.Path(__file__).parent / "migrations"))
     config.attributes["url"] = url
@@ -33,17 +33,23 @@ def _run(url: str, command: str, *args: object, **kwargs: object) -> None:
 
 
 def upgrade(url: str, revision: str = "head") -> None:
-    """:raises MigrationError: for an unknown revision, or when Blazar's tables aren't there yet."""
+    """Upgrade the database to a revision.
+
+    :raises MigrationError: the revision is unknown, or Blazar's tables don't exist yet.
+    """
     _run(url, "upgrade", revision)
 
 
 def downgrade(url: str, revision: str) -> None:
-    """:raises MigrationError: for an unknown revision."""
+    """Downgrade the database to a revision.
+
+    :raises MigrationError: the revision is unknown.
+    """
     _run(url, "downgrade", revision)
 
 
 def current(url: str) -> None:
-    """Print the revision the database is at."""
+    """Print the revision of the database."""
     _run(url, "current", verbose=False)
 
 
@@ -53,14 +59,14 @@ def history(url: str) -> None:
 
 
 def head() -> str:
-    """The newest revision."""
-    found = alembic.script.ScriptDirectory.from_config(_config("")).get_current_head()
-    assert found is not None  # there are revisions in this package
-    return found
+    """The newest revision in this package."""
+    newest = alembic.script.ScriptDirectory.from_config(_config("")).get_current_head()
+    assert newest is not None  # there are revisions in this package
+    return newest
 
 
 def revision_of(url: str) -> str | None:
-    """The revision the database is at, None when it has none of our tables."""
+    """The revision of the database, or None if it doesn't have this package's tables."""
     engine = sa.create_engine(url)
     try:
         with engine.connect() as connection:

@@ -1,11 +1,12 @@
-"""Our tables, in Blazar's metadata because they refer to its tables.
+"""This package's tables. They are in Blazar's metadata, because they refer to Blazar's tables.
 
-Text that people choose is utf8mb4 and compares by its bytes on MariaDB whatever the database's
-default is, as on the others; columns that refer to Blazar's have to inherit that default.
+On MariaDB, columns with text that users choose are utf8mb4 and compare by bytes, whatever the
+database's default is. So they behave as on other databases. Columns that refer to Blazar's columns
+must have the database's default instead, as Blazar's columns do.
 """
 
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import models as _blazar  # its tables, in the metadata
+from blazar.db.sqlalchemy import models as _blazar  # puts Blazar's tables into the metadata
 from sqlalchemy.dialects import mysql
 
 metadata = _blazar.Lease.metadata
@@ -21,6 +22,11 @@ def _text() -> sa.types.TypeEngine[str]:
     return sa.Text().with_variant(exact, "mysql", "mariadb")
 
 
+def _long_text() -> sa.types.TypeEngine[str]:
+    exact = mysql.MEDIUMTEXT(charset="utf8mb4", collation="utf8mb4_bin")
+    return sa.Text().with_variant(exact, "mysql", "mariadb")
+
+
 flavors = sa.Table(
     "warre_flavors",
     metadata,
@@ -32,6 +38,9 @@ flavors = sa.Table(
     sa.Column("disk_gb", sa.Integer, nullable=False),
     sa.Column("ephemeral_gb", sa.Integer, nullable=False),
     sa.Column("extra_specs", sa.JSON, nullable=False),
+    # How the devices in the extra specs were resolved: domain.devices.Resolved as JSON. NULL if
+    # there are none, or if the flavor is older than this column.
+    sa.Column("device_groups", sa.JSON(none_as_null=True)),
     sa.Column("properties", _text()),
     sa.Column("availability_zone", _string(255)),
     sa.Column("slots", sa.Integer, nullable=False),
@@ -41,14 +50,16 @@ flavors = sa.Table(
     sa.Column("category", _string(64)),
     sa.Column("is_public", sa.Boolean, nullable=False),
     sa.Column("active", sa.Boolean, nullable=False),
-    # Moves with every claim on the flavor's slots and every change of its terms.
+    # Increases with every claim on the flavor's slots and with every change of the flavor.
     sa.Column("generation", sa.Integer, nullable=False),
-    # Empty while the flavor lives, else its id: names are unique among the living, and the
-    # history still names the dead.
+    # Empty for a flavor that exists, and the flavor's own id for a deleted flavor. A deleted flavor
+    # keeps its row, because old reservations may refer to it.
     sa.Column("deleted", _string(64), nullable=False),
     sa.Column("created_at", sa.DateTime, nullable=False),
-    sa.UniqueConstraint("name", "deleted", name="uniq_warre_flavors0name0deleted"),
 )
+
+# Names don't have to be unique.
+sa.Index("ix_warre_flavors_name", flavors.c.name)
 
 flavor_projects = sa.Table(
     "warre_flavor_projects",
@@ -70,7 +81,8 @@ reservations = sa.Table(
     "warre_reservations",
     metadata,
     sa.Column("id", _string(64), primary_key=True),
-    # Blazar's reservation, whose end is ours: whoever deletes it frees the slots.
+    # The reservation in Blazar's table. When Blazar's row is deleted, this row is deleted too,
+    # which frees the slots.
     sa.Column(
         "reservation_id",
         sa.String(36),
@@ -80,10 +92,14 @@ reservations = sa.Table(
     ),
     sa.Column("flavor_id", _string(64), sa.ForeignKey("warre_flavors.id"), nullable=False),
     sa.Column("instance_count", sa.Integer, nullable=False),
-    # The flavor's shape as it was booked: domain.flavor.Shape as JSON.
+    # The name that users give the reservation. It needn't be unique.
+    sa.Column("name", _string(255)),
+    sa.Column("note", _text()),
+    # The shape that was booked: domain.flavor.Shape as JSON.
     sa.Column("shape", _text(), nullable=False),
-    # The time that an update was promised, claimed beside the lease's own: Blazar writes a lease's
-    # new dates only after every plugin has agreed. Empty once the lease's own time says the same.
+    # The promise: a time that the plugin has agreed to for an update, and that is claimed in
+    # addition to the lease's own time. Blazar writes a lease's new dates only after every plugin
+    # has agreed. NULL if there is no promise.
     sa.Column("claim_start", sa.DateTime),
     sa.Column("claim_end", sa.DateTime),
     # When the promise was made, by the database's clock.
@@ -92,7 +108,8 @@ reservations = sa.Table(
     sa.Column("created_at", sa.DateTime, nullable=False),
 )
 
-# The few reservations with a promise beside their lease's own time.
+sa.Index("ix_warre_reservations_name", reservations.c.name)
+# For the few reservations that have a promise.
 sa.Index("ix_warre_reservations_claim", reservations.c.claim_end, reservations.c.claim_start)
 
 hosts = sa.Table(
@@ -104,19 +121,44 @@ hosts = sa.Table(
         sa.ForeignKey("computehosts.id", ondelete="CASCADE"),
         primary_key=True,
     ),
-    # Moves with every claim on the host.
+    # Increases with every claim on the host.
     sa.Column("generation", sa.Integer, nullable=False),
+    # Whether an operator drains the host, so that nothing of this package is booked on it.
+    sa.Column("draining", sa.Boolean, nullable=False, server_default=sa.false()),
+    # Whether a running reservation was moved off the host because it failed. Until the
+    # reservation's servers are surely gone from the host, nothing of this package is booked there.
+    sa.Column("abandoned", sa.Boolean, nullable=False, server_default=sa.false()),
+)
+
+# What was read of each host: its resource providers in Placement, and its zone in Nova.
+host_providers = sa.Table(
+    "warre_host_providers",
+    metadata,
+    sa.Column(
+        "host_id",
+        sa.String(36),
+        sa.ForeignKey("computehosts.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    # domain.provider_trees.digest of the tree. Processes cache trees by their digests.
+    sa.Column("digest", sa.String(64), nullable=False),
+    # The providers as JSON: domain.provider_trees.
+    sa.Column("tree", _long_text(), nullable=False),
+    # NULL as long as Nova hasn't told the zone.
+    sa.Column("zone", _string(255)),
+    # When this was read. A later reading that finds the same isn't written.
+    sa.Column("read_at", sa.DateTime, nullable=False),
 )
 
 projects = sa.Table(
     "warre_projects",
     metadata,
     sa.Column("project_id", _string(255), primary_key=True),
-    # Moves with every claim on the project's quota.
+    # Increases with every claim on the project's quota.
     sa.Column("generation", sa.Integer, nullable=False),
 )
 
-# What a quota check reads of Blazar's leases: without it it reads everybody's.
+# For quota checks. Without this index they would read the leases of all projects.
 _leases = _blazar.Lease.__table__.c
 sa.Index(
     "ix_warre_leases_usage",
@@ -126,16 +168,18 @@ sa.Index(
     _leases.end_date,
 )
 
-# What holds hosts or slots at some time of a window: without it that reads all leases ever made.
+# For queries of the claims in a window of time. Without this index they would read all leases.
 sa.Index("ix_warre_leases_time", _leases.end_date, _leases.start_date, _leases.status)
-# The few that are neither waiting for their start, running, nor over.
+# For the list of a user's reservations in all projects.
+sa.Index("ix_warre_leases_user", _leases.user_id, _leases.start_date)
+# For the few leases that are in none of the statuses PENDING, ACTIVE and TERMINATED.
 sa.Index("ix_warre_leases_status", _leases.status)
-# What is due, and what was claimed and not finished.
+# For events that are due or in progress.
 _events = _blazar.Event.__table__.c
 sa.Index("ix_warre_events_status", _events.status, _events.time)
 
-# Where reservations are and of what type. An index of the foreign key alone sends each row that it
-# finds to be looked up once more by its random id; one that holds all that is asked for doesn't.
+# Covering indexes for the resource type and the hosts of reservations. With an index of the foreign
+# key alone, the database would have to look up each row that it finds by the row's random id.
 _reservations = _blazar.Reservation.__table__.c
 sa.Index("ix_warre_reservations_lease", _reservations.lease_id, _reservations.resource_type)
 _allocations = _blazar.ComputeHostAllocation.__table__.c
@@ -146,29 +190,34 @@ sa.Index(
 backings = sa.Table(
     "warre_backings",
     metadata,
-    # What Nova and Placement may hold for a reservation. No foreign key: the row has to outlive
-    # the reservation until all of that is gone.
+    # The reservation whose backing this note is about. There is no foreign key, because the note
+    # has to outlive the reservation until everything in Nova and Placement is gone.
     sa.Column("reservation_id", sa.String(36), primary_key=True),
     sa.Column("project_id", _string(255), nullable=False),
     sa.Column("aggregate_id", sa.Integer),
-    # Whether the project may have been let in, so may have servers there.
+    # Whether opening the reservation has begun, so that the project may have access and servers.
     sa.Column("opened", sa.Boolean, nullable=False),
-    # Whether everything that opening does was done.
+    # Whether every step of opening has succeeded. If ``open_done`` is true and ``opened`` is false,
+    # nothing is left of the backing. But a service may still carry out a request that has timed
+    # out, so the note stays until the time in ``created_at``.
     sa.Column("open_done", sa.Boolean, nullable=False),
     sa.Column("created_at", sa.DateTime, nullable=False),
+    # The id of the Nova flavor, if another service has made it. NULL: the id is derived from the
+    # reservation's id (``domain.backing_names.nova_flavor``).
+    sa.Column("nova_flavor", sa.String(36)),
 )
 
-# Managers that execute starts and ends. One whose heartbeat is old has died.
+# The managers that execute starts and ends. A manager whose last heartbeat is old has died.
 managers = sa.Table(
     "warre_managers",
     metadata,
     sa.Column("id", sa.String(36), primary_key=True),
     sa.Column("host", _string(255), nullable=False),
-    # By the database's clock.
+    # The time of the last heartbeat, by the database's clock.
     sa.Column("heartbeat", sa.DateTime, nullable=False),
 )
 
-# Starts, ends and deletions of leases that a manager has claimed, or that are to be tried again.
+# The starts, ends and deletions of leases that a manager has claimed, or that wait for a manager.
 executions = sa.Table(
     "warre_executions",
     metadata,
@@ -178,12 +227,65 @@ executions = sa.Table(
         sa.ForeignKey("leases.id", ondelete="CASCADE"),
         primary_key=True,
     ),
-    # domain.executions.START, END or DELETE.
+    # domain.execution_timing.START, END or DELETE.
     sa.Column("action", sa.String(16), nullable=False),
-    # Empty between two tries. No foreign key: a claim outlives its manager until it is released.
+    # The manager that has the claim; NULL if the execution waits to be claimed. There is no foreign
+    # key, because a claim outlives its manager until another manager releases it.
     sa.Column("manager_id", sa.String(36)),
-    # How often it was tried and failed.
+    # How many attempts have failed.
     sa.Column("attempts", sa.Integer, nullable=False),
+    # The user who requested a deletion; NULL if no user did.
+    sa.Column("requested_by", sa.String(255)),
+)
+
+# Reservations that aren't in Blazar's tables: deleted reservations, and reservations that had ended
+# before they were imported from Warre.
+history = sa.Table(
+    "warre_history",
+    metadata,
+    sa.Column("id", _string(64), primary_key=True),
+    # The ids that Blazar's reservation and lease had.
+    sa.Column("reservation_id", sa.String(36)),
+    sa.Column("lease_id", sa.String(64)),
+    sa.Column("flavor_id", _string(64), sa.ForeignKey("warre_flavors.id"), nullable=False),
+    sa.Column("instance_count", sa.Integer, nullable=False),
+    sa.Column("affinity", sa.Boolean),
+    sa.Column("name", _string(255)),
+    sa.Column("note", _text()),
+    sa.Column("shape", _text(), nullable=False),
+    sa.Column("start_date", sa.DateTime, nullable=False),
+    sa.Column("end_date", sa.DateTime, nullable=False),
+    # The same type as in Blazar's leases, so that a listing can sort the rows of both tables
+    # together.
+    sa.Column("project_id", sa.String(255)),
+    sa.Column("user_id", sa.String(255)),
+    # The reservation's last state: the state that it had when it was deleted or imported.
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("status_reason", _text()),
+    sa.Column("compute_flavor", _string(64)),
+    sa.Column("created_at", sa.DateTime, nullable=False),
+    # NULL if the reservation has ended and nobody has deleted it.
+    sa.Column("deleted_at", sa.DateTime),
+    # NULL if no user requested the deletion.
+    sa.Column("deleted_by", sa.String(255)),
+)
+
+sa.Index("ix_warre_history_project", history.c.project_id, history.c.start_date)
+sa.Index("ix_warre_history_end", history.c.end_date)
+
+# What ``warre-blazar-manage import-warre`` has imported, so that the import can be undone.
+imported = sa.Table(
+    "warre_imported",
+    metadata,
+    # services.keeping.warre_import.writing has the kinds.
+    sa.Column("kind", sa.String(16), primary_key=True),
+    sa.Column("id", _string(64), primary_key=True),
+    # The values that Blazar's rows had before the import, as JSON. NULL if the import has added
+    # rows and changed none.
+    sa.Column("before", _text()),
+    # A digest of all rows as the import left them. NULL for things that aren't sealed
+    # (``db.import_seals.SEALED``).
+    sa.Column("after", sa.String(64)),
 )
 
 windows = sa.Table(

@@ -1,120 +1,140 @@
-"""How much projects hold, and the generation by which that is claimed."""
+"""Reads how much of their quotas projects use, and reads and writes generations of projects."""
 
 from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import models as blazar
 from oslo_db import exception as db_exc
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import functions, models, session
-from warre_blazar.domain import states
+from warre_blazar.db import session, sql_functions
+from warre_blazar.db.tables import (
+    allocations,
+    bookings,
+    instance_reservations,
+    leases,
+    project_generations,
+    reservations,
+)
+from warre_blazar.domain import reservation_states
+from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.quota import Amount
-
-_W = models.reservations
-_P = models.projects
-_R = blazar.Reservation.__table__
-_L = blazar.Lease.__table__
-_I = blazar.InstanceReservations.__table__
-_A = blazar.ComputeHostAllocation.__table__
 
 
 def usage(
-    db: Session, project_id: str, types: Collection[str], but: Collection[str] = ()
+    db: Session, project_id: str, types: Collection[str], excluded: Collection[str] = ()
 ) -> Amount:
-    """What a project holds of these resource types, in one query.
+    """How much of its quota a project uses for reservations of these resource types, in one query.
 
-    :param but: Blazar's reservations to leave out.
+    :param excluded: the ids of reservations in Blazar's table that aren't counted.
     """
-    query = _usage(types).where(_L.c.project_id == project_id)
-    if but:
-        query = query.where(_R.c.id.not_in(but))
+    query = _usage(types).where(leases.c.project_id == project_id)
+    if excluded:
+        query = query.where(reservations.c.id.not_in(excluded))
     return _amount(*db.execute(query).one())
 
 
 def usage_by_project(db: Session, types: Collection[str]) -> dict[str, Amount]:
-    """The same of every project that holds any, in one query."""
-    query = _usage(types).add_columns(_L.c.project_id).group_by(_L.c.project_id)
+    """How much of its quota each project uses for reservations of these types, in one query.
+
+    Projects that use nothing are left out.
+    """
+    query = _usage(types).add_columns(leases.c.project_id).group_by(leases.c.project_id)
     return {project: _amount(count, hours) for count, hours, project in db.execute(query)}
 
 
 def _amount(count: int, hours: Any) -> Amount:
-    # A sum is a Decimal on some databases, and of nothing NULL on all.
+    # A sum is a Decimal on some databases, and the sum of no rows is NULL on all of them.
     return Amount(count, int(hours or 0))
 
 
 def _usage(types: Collection[str]) -> sa.Select[Any]:
-    """Count and hours of the live reservations.
+    """A query of the number and the instance-hours of live reservations.
 
-    One that is being made counts from the moment that its instances are known.
+    A reservation that is being created counts as soon as its number of instances is known.
     """
-    tables = _R.join(_L, _L.c.id == _R.c.lease_id)
+    tables = reservations.join(leases, leases.c.id == reservations.c.lease_id)
     instances: dict[str, sa.ColumnElement[Any]] = {}
-    if "flavor:slot" in types:
-        tables = tables.outerjoin(_W, _W.c.reservation_id == _R.c.id)
-        instances["flavor:slot"] = _W.c.instance_count
+    if RESOURCE_TYPE in types:
+        tables = tables.outerjoin(bookings, bookings.c.reservation_id == reservations.c.id)
+        instances[RESOURCE_TYPE] = bookings.c.instance_count
     stock = {"virtual:instance", "flavor:instance"}.intersection(types)
     if stock:
-        tables = tables.outerjoin(_I, _I.c.reservation_id == _R.c.id)
-        instances |= dict.fromkeys(stock, _I.c.amount)
+        tables = tables.outerjoin(
+            instance_reservations, instance_reservations.c.reservation_id == reservations.c.id
+        )
+        instances |= dict.fromkeys(stock, instance_reservations.c.amount)
     if "physical:host" in types:
-        hosts = sa.select(sa.func.count()).where(_A.c.reservation_id == _R.c.id)
+        hosts = sa.select(sa.func.count()).where(allocations.c.reservation_id == reservations.c.id)
         instances["physical:host"] = sa.func.nullif(hosts.scalar_subquery(), 0)
-    count: Any = sa.case(*((_R.c.resource_type == t, i) for t, i in instances.items()))
+    count: Any = sa.case(*((reservations.c.resource_type == t, i) for t, i in instances.items()))
     return (
-        sa.select(sa.func.count(), sa.func.sum(_hours("flavor:slot" in types) * count))
+        sa.select(sa.func.count(), sa.func.sum(_hours(RESOURCE_TYPE in types) * count))
         .select_from(tables)
-        .where(_R.c.resource_type.in_(instances), count.is_not(None), _live())
+        .where(reservations.c.resource_type.in_(instances), count.is_not(None), _live())
     )
 
 
 def _hours(with_ours: bool) -> sa.ColumnElement[int]:
-    """A lease's length, or the length that an update was promised if that is more."""
-    own = functions.hours_between(_L.c.start_date, _L.c.end_date)
+    """A lease's length in hours, or the length of its promised time if that is longer.
+
+    :param with_ours: whether the query joins ``bookings``, which has the promises.
+    """
+    own = sql_functions.hours_between(leases.c.start_date, leases.c.end_date)
     if not with_ours:
         return own
-    promised = functions.hours_between(_W.c.claim_start, _W.c.claim_end)
+    promised = sql_functions.hours_between(bookings.c.claim_start, bookings.c.claim_end)
     return sa.case(
-        (sa.and_(_W.c.claim_end.is_not(None), promised > own), promised),
+        (sa.and_(bookings.c.claim_end.is_not(None), promised > own), promised),
         else_=own,
     )
 
 
 def _live() -> sa.ColumnElement[bool]:
-    """``states.derive(...) in states.LIVE``, of a reservation that isn't over."""
+    """The SQL condition that ``reservation_states.derive(...)`` is in ``LIVE``.
+
+    Reservations whose own status is "deleted" are left out.
+    """
     return sa.and_(
-        _R.c.status != "deleted",
+        reservations.c.status != "deleted",
         sa.or_(
-            _L.c.status.in_(states.LIVE_LEASES),
+            leases.c.status.in_(reservation_states.LIVE_LEASES),
             sa.and_(
-                _L.c.status.not_in(states.DECISIVE_LEASES),
-                _R.c.status.in_(states.LIVE_RESERVATIONS),
+                leases.c.status.not_in(reservation_states.DECISIVE_LEASES),
+                reservations.c.status.in_(reservation_states.LIVE_RESERVATIONS),
             ),
         ),
     )
 
 
 def generation(db: Session, project_id: str) -> int:
-    """How often a project's quota was claimed; to be read before what the project holds."""
-    query = sa.select(_P.c.generation).where(_P.c.project_id == project_id)
+    """The generation of a project, or 0 if its quota was never claimed.
+
+    The caller must read the generation before it reads the project's usage.
+    """
+    query = sa.select(project_generations.c.generation).where(
+        project_generations.c.project_id == project_id
+    )
     return db.execute(query).scalar_one_or_none() or 0
 
 
 def claim(db: Session, project_id: str, generation: int) -> None:
-    """Move the generation, provided it is still the one that was read.
+    """Increase a project's generation, provided that it hasn't changed since it was read.
 
-    :raises session.LostRace: when another claim came between.
+    :raises session.LostRace: the project's quota was claimed after the generation was read.
     """
     if not generation:
         try:
-            db.execute(_P.insert().values(project_id=project_id, generation=1))
+            db.execute(project_generations.insert().values(project_id=project_id, generation=1))
         except db_exc.DBDuplicateEntry:
             raise session.LostRace from None
         return
     moved = db.execute(
-        _P.update()
-        .where(_P.c.project_id == project_id, _P.c.generation == generation)
+        project_generations.update()
+        .where(
+            project_generations.c.project_id == project_id,
+            project_generations.c.generation == generation,
+        )
         .values(generation=generation + 1)
     )
     if moved.rowcount != 1:  # type: ignore[attr-defined]

@@ -1,35 +1,42 @@
-"""Queries on our reservations, with the Blazar lease and reservation each belongs to."""
+"""Queries on flavor:slot reservations, with their leases and reservations in Blazar's tables."""
 
 import dataclasses
 import datetime
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import models as blazar
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import models, session
-from warre_blazar.db.functions import seconds_between, utc_now
-from warre_blazar.domain import states, timeline
+from warre_blazar import exceptions
+from warre_blazar.db.reservation_filters import SORTED, Filter, order
+from warre_blazar.db.tables import (
+    allocations,
+    bookings,
+    bookings_in_leases,
+    instance_reservations,
+    leases,
+    reservations,
+)
+from warre_blazar.domain import backing_names, reservation_states, timeline
 from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.quota import Amount
 
-_W = models.reservations
-_R = blazar.Reservation.__table__
-_L = blazar.Lease.__table__
-_A = blazar.ComputeHostAllocation.__table__
-_I = blazar.InstanceReservations.__table__
-_JOINED = _W.join(_R, _R.c.id == _W.c.reservation_id).join(_L, _L.c.id == _R.c.lease_id)
-_WHOLE = _JOINED.outerjoin(_I, _I.c.reservation_id == _W.c.reservation_id)
+_WHOLE = bookings_in_leases.outerjoin(
+    instance_reservations, instance_reservations.c.reservation_id == bookings.c.reservation_id
+)
 
 
 @dataclasses.dataclass(frozen=True)
 class Reservation:
-    """A reservation with what Blazar knows of it. Times are naive UTC."""
+    """A reservation, read from this package's and Blazar's tables. Times are in naive UTC."""
 
+    #: The id that the API shows.
     id: str
+    #: The id of the reservation in Blazar's table.
     reservation_id: str
+    #: Empty if the reservation never had a lease, or the lease isn't known.
     lease_id: str
     lease_name: str
     flavor_id: str
@@ -41,33 +48,49 @@ class Reservation:
     state: str
     status_reason: str | None
     created_at: datetime.datetime
-    #: What updates were promised, until Blazar has written it or is known not to.
+    #: The new time that was promised to an update of the lease. None: there is no promise.
     promised: timeline.Span | None = None
-    #: True: all instances on one host; False: each on a host of its own; None: wherever.
+    #: True: all instances on one host; False: each instance on a host of its own; None: instances
+    #: on any hosts.
     affinity: bool | None = None
+    labels: Labels = NO_LABELS
+    #: The id of the Nova flavor. None: the reservation never had a Nova flavor.
+    nova_flavor: str | None = None
+    #: Blazar's flags: whether instances are on failed hosts, and whether instances were moved while
+    #: the reservation was running.
+    missing_resources: bool = False
+    resources_changed: bool = False
+    #: Whether only the history has the reservation, because it has ended or was deleted.
+    is_record: bool = False
+    deleted_at: datetime.datetime | None = None
+    #: The user who deleted the reservation, if a user did.
+    deleted_by: str | None = None
 
     @property
     def amount(self) -> Amount:
-        """What it takes of a quota."""
+        """What the reservation takes of its project's quota."""
         return Amount(1, self.span.hours() * self.instance_count)
 
 
 _COLUMNS = (
-    _W,
-    _R.c.lease_id,
-    _R.c.status.label("reservation_status"),
-    _L.c.name.label("lease_name"),
-    _L.c.status.label("lease_status"),
-    _L.c.start_date,
-    _L.c.end_date,
-    _L.c.project_id,
-    _L.c.user_id,
-    _I.c.affinity,
+    bookings,
+    reservations.c.lease_id,
+    reservations.c.status.label("reservation_status"),
+    reservations.c.missing_resources,
+    reservations.c.resources_changed,
+    leases.c.name.label("lease_name"),
+    leases.c.status.label("lease_status"),
+    leases.c.start_date,
+    leases.c.end_date,
+    leases.c.project_id,
+    leases.c.user_id,
+    instance_reservations.c.affinity,
+    instance_reservations.c.flavor_id.label("nova_flavor"),
 )
 
 
 def _reservation(row: sa.RowMapping) -> Reservation:
-    state = states.derive(row["lease_status"], row["reservation_status"])
+    state = reservation_states.derive(row["lease_status"], row["reservation_status"])
     return Reservation(
         id=row["id"],
         reservation_id=row["reservation_id"],
@@ -84,6 +107,10 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         created_at=row["created_at"],
         promised=_promised(row["claim_start"], row["claim_end"]),
         affinity=row["affinity"],
+        labels=Labels(row["name"], row["note"]),
+        nova_flavor=row["nova_flavor"] or backing_names.nova_flavor(row["reservation_id"]),
+        missing_resources=row["missing_resources"],
+        resources_changed=row["resources_changed"],
     )
 
 
@@ -93,243 +120,169 @@ def _promised(
     return timeline.Span(start, end) if start is not None and end is not None else None
 
 
-NO_TIME = datetime.timedelta(0)
+def holding_slots(
+    db: Session, flavor_ids: Collection[str], window: timeline.Span, limit: int
+) -> tuple[list[Reservation], int]:
+    """The first reservations, by start, that claim slots of these flavors in a window.
 
-
-def claiming(
-    query: sa.Select[Any], window: timeline.Span, cleaning: datetime.timedelta
-) -> sa.CompoundSelect[Any]:
-    """A query's rows of leases that claim any of the window: their own time, or one promised.
-
-    For a query from leases, which joins our reservations and, first, what it is about. Either part
-    reads what an index finds of leases and not everything that a flavor or host was ever booked
-    for; MariaDB has to be told to keep to the order that the joins are written in.
+    :param limit: the largest number of reservations to return.
+    :returns: the reservations, and the number of reservations that there would be without a limit.
     """
-    for dialect in ("mysql", "mariadb"):
-        query = query.prefix_with("STRAIGHT_JOIN", dialect=dialect)
-    since = window.start - cleaning
-    own = sa.and_(_L.c.start_date < window.end, _L.c.end_date > since)
-    promised = sa.and_(_W.c.claim_start < window.end, _W.c.claim_end > since)
-    return sa.union_all(query.where(own), query.where(promised, sa.not_(own)))
-
-
-class Claims:
-    """Reads what leases, and our claims, hold of a window, thousands of them.
-
-    Times come from the database as whole seconds from the window's start: a driver in Python takes
-    longer to read a DateTime than the server to find the row.
-    """
-
-    def __init__(self, window: timeline.Span, cleaning: datetime.timedelta) -> None:
-        self._origin = window.start.replace(microsecond=0)
-        self._cleaning = cleaning
-        self._known: dict[int, datetime.datetime] = {}
-        origin = sa.literal(self._origin, sa.DateTime())
-        #: What ``spans`` takes: a lease's own time, and what an update was promised.
-        self.columns = tuple(
-            seconds_between(origin, column)
-            for column in (_L.c.start_date, _L.c.end_date, _W.c.claim_start, _W.c.claim_end)
-        )
-
-    def spans(self, start: int, end: int, *claim: int | None) -> list[timeline.Span]:
-        """What a lease and our claim hold, cleaning time and all, as spans that don't meet.
-
-        A lease holds its own time and what an update was promised, counted once where the two
-        overlap, which for an extended or shortened lease they do.
-        """
-        own = self._span(start, end)
-        claim_start, claim_end = claim
-        if claim_start is None or claim_end is None:
-            return [own]
-        return timeline.union(own, self._span(claim_start, claim_end))
-
-    def _span(self, start: int, end: int) -> timeline.Span:
-        return timeline.Span(self._moment(start), self._moment(end)).padded(self._cleaning)
-
-    def _moment(self, seconds: int) -> datetime.datetime:
-        """The same object for the same time: comparing and hashing these is most of a sweep."""
-        found = self._known.get(seconds)
-        if found is None:
-            found = self._known[seconds] = self._origin + datetime.timedelta(seconds=seconds)
-        return found
-
-
-def slot_claims(
-    db: Session,
-    flavor_id: str,
-    window: timeline.Span,
-    cleaning: datetime.timedelta = NO_TIME,
-) -> list[timeline.Claim]:
-    """Slots of a flavor that are claimed at some time of the window.
-
-    A reservation claims its slots as long as Blazar holds host allocations for it.
-
-    :param cleaning: what each claims after its end.
-    """
-    held = sa.exists().where(_A.c.reservation_id == _R.c.id)
-    claims = Claims(window, cleaning)
-    query = (
-        sa.select(_W.c.instance_count, *claims.columns)
-        .select_from(_L.join(_R, _R.c.lease_id == _L.c.id).join(_W, _W.c.reservation_id == _R.c.id))
-        .where(_W.c.flavor_id == flavor_id, held)
+    own = sa.and_(leases.c.start_date < window.end, leases.c.end_date > window.start)
+    promised = sa.and_(bookings.c.claim_start < window.end, bookings.c.claim_end > window.start)
+    conditions = (
+        bookings.c.flavor_id.in_(flavor_ids),
+        sa.exists().where(allocations.c.reservation_id == reservations.c.id),
+        sa.or_(own, promised),
     )
-    return [
-        timeline.Claim(span, count)
-        for count, *claim in db.execute(claiming(query, window, cleaning)).all()
-        for span in claims.spans(*claim)
-    ]
+    count = sa.select(sa.func.count()).select_from(bookings_in_leases).where(*conditions)
+    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(*conditions)
+    page = query.order_by(*order("start", descending=False)).limit(limit)
+    first = [_reservation(row) for row in db.execute(page).mappings()]
+    return first, db.execute(count).scalar_one()
 
 
 def insert(db: Session, values: Mapping[str, Any], shape: Shape) -> None:
-    """Add a reservation; ``values`` are columns."""
-    db.execute(_W.insert().values(shape=shape.to_json(), **values))
+    """Add a reservation.
+
+    :param values: values by column name, without the shape.
+    """
+    db.execute(bookings.insert().values(shape=shape.to_json(), **values))
 
 
 def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | None:
-    """A reservation by its id or by Blazar's id of it.
+    """The reservation with this id in the API or in Blazar's table, or None if it doesn't exist.
 
-    :param project_id: only one of this project.
+    :param project_id: the project that the reservation must belong to. None: any project.
     """
     query = (
         sa.select(*_COLUMNS)
         .select_from(_WHOLE)
-        .where(sa.or_(_W.c.id == ref, _W.c.reservation_id == ref))
+        .where(sa.or_(bookings.c.id == ref, bookings.c.reservation_id == ref))
     )
     if project_id is not None:
-        query = query.where(_L.c.project_id == project_id)
+        query = query.where(leases.c.project_id == project_id)
     row = db.execute(query).mappings().first()
     return _reservation(row) if row else None
+
+
+def require(db: Session, ref: str, project_id: str | None = None) -> Reservation:
+    """The reservation that ``find`` finds.
+
+    :raises ReservationNotFound: the reservation doesn't exist.
+    """
+    reservation = find(db, ref, project_id)
+    if reservation is None:
+        raise exceptions.ReservationNotFound(ref)
+    return reservation
 
 
 def find_by_lease_name(db: Session, name: str) -> Reservation | None:
-    """The reservation of the lease of that name."""
-    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(_L.c.name == name)
+    """The reservation of the lease with this name, or None if it doesn't exist."""
+    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(leases.c.name == name)
     row = db.execute(query).mappings().first()
     return _reservation(row) if row else None
+
+
+def by_id(db: Session, ids: Collection[str]) -> dict[str, Reservation]:
+    """Reservations by their ids."""
+    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(bookings.c.id.in_(ids))
+    return {row["id"]: _reservation(row) for row in db.execute(query).mappings()}
+
+
+def keys(wanted: Filter) -> sa.Select[Any]:
+    """A query of the ids and sort keys of reservations, for a listing that includes the history."""
+    columns = [column.label(key) for key, column in SORTED.items()]
+    return (
+        sa.select(bookings.c.id, *columns)
+        .select_from(bookings_in_leases)
+        .where(*wanted.conditions())
+    )
 
 
 def listing(
     db: Session,
+    wanted: Filter,
     *,
-    project_id: str | None,
-    flavor_id: str | None,
-    limit: int | None,
-    offset: int,
+    sort: str = "start",
+    descending: bool = False,
+    limit: int | None = None,
+    offset: int = 0,
 ) -> tuple[list[Reservation], int]:
-    """A page of reservations by start, and how many there are in all.
-
-    :param project_id: None for those of all projects.
-    """
-    conditions = []
-    if project_id is not None:
-        conditions.append(_L.c.project_id == project_id)
-    if flavor_id is not None:
-        conditions.append(_W.c.flavor_id == flavor_id)
-    count = sa.select(sa.func.count()).select_from(_JOINED).where(*conditions)
+    """A page of reservations, and the number of reservations on all pages."""
     query = (
         sa.select(*_COLUMNS)
         .select_from(_WHOLE)
-        .where(*conditions)
-        .order_by(_L.c.start_date, _W.c.id)
+        .where(*wanted.conditions())
+        .order_by(*order(sort, descending=descending))
     )
     if limit is not None:
         query = query.limit(limit).offset(offset)
-    found = [_reservation(row) for row in db.execute(query).mappings()]
-    return found, db.execute(count).scalar_one()
+    page_items = [_reservation(row) for row in db.execute(query).mappings()]
+    return page_items, count(db, wanted)
+
+
+def count(db: Session, wanted: Filter) -> int:
+    """The number of reservations that pass a filter."""
+    query = sa.select(sa.func.count()).select_from(bookings_in_leases).where(*wanted.conditions())
+    return db.execute(query).scalar_one()
 
 
 def live_count(db: Session, flavor_id: str) -> int:
-    """How many reservations of a flavor are still to be used, or in error and not cleared."""
+    """The number of a flavor's reservations that haven't ended. Reservations in ERROR count too."""
     query = (
-        sa.select(_L.c.status, _R.c.status, sa.func.count())
-        .select_from(_JOINED)
-        .where(_W.c.flavor_id == flavor_id)
-        .group_by(_L.c.status, _R.c.status)
+        sa.select(leases.c.status, reservations.c.status, sa.func.count())
+        .select_from(bookings_in_leases)
+        .where(bookings.c.flavor_id == flavor_id)
+        .group_by(leases.c.status, reservations.c.status)
     )
     return sum(
         count
         for lease, reservation, count in db.execute(query)
-        if states.derive(lease, reservation) != states.COMPLETE
+        if reservation_states.derive(lease, reservation) != reservation_states.COMPLETE
     )
 
 
 def lease_size(db: Session, lease_id: str) -> int:
-    """How many reservations, of any type, a lease holds."""
-    query = sa.select(sa.func.count()).select_from(_R).where(_R.c.lease_id == lease_id)
+    """The number of a lease's reservations of all resource types."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(reservations)
+        .where(reservations.c.lease_id == lease_id)
+    )
     return db.execute(query).scalar_one()
 
 
-def promise(db: Session, reservation: Reservation, span: timeline.Span) -> None:
-    """Claim a span beside the lease's own, in place of what was promised before.
-
-    :raises session.LostRace: when another update was promised something meanwhile.
-    """
-    before = reservation.promised
-    start, end = (before.start, before.end) if before else (None, None)
-    promised = db.execute(
-        _W.update()
-        .where(
-            _W.c.reservation_id == reservation.reservation_id,
-            _W.c.claim_start.is_(None) if start is None else _W.c.claim_start == start,
-            _W.c.claim_end.is_(None) if end is None else _W.c.claim_end == end,
-        )
-        .values(claim_start=span.start, claim_end=span.end, promised_at=utc_now())
-    )
-    session.require(promised)
-
-
-@dataclasses.dataclass(frozen=True)
-class Promise:
-    """What an update was promised, of a lease that is not UPDATING."""
-
-    reservation_id: str
-    span: timeline.Span
-    #: Whether the lease's own time says the same.
-    is_kept: bool
-    #: Seconds since it was made.
-    age: int
-    #: How many reservations the lease holds.
-    lease_size: int
-
-
-def promises(db: Session) -> list[Promise]:
-    """What updates were promised that aren't under way as far as Blazar says."""
-    others = _R.alias()
-    size = sa.select(sa.func.count()).where(others.c.lease_id == _L.c.id).scalar_subquery()
-    kept = sa.and_(_W.c.claim_start == _L.c.start_date, _W.c.claim_end == _L.c.end_date)
-    query = (
-        sa.select(
-            _W.c.reservation_id,
-            _W.c.claim_start,
-            _W.c.claim_end,
-            kept,
-            seconds_between(_W.c.promised_at, utc_now()),
-            size,
-        )
-        .select_from(_JOINED)
-        .where(_W.c.claim_end.is_not(None), _L.c.status != "UPDATING")
-    )
-    return [
-        Promise(reservation_id, timeline.Span(start, end), bool(is_kept), age or 0, lease_size)
-        for reservation_id, start, end, is_kept, age, lease_size in db.execute(query)
-    ]
-
-
-def drop_promise(db: Session, promise: Promise) -> None:
-    """Forget a promise, unless it has changed since it was read."""
+def set_count(db: Session, reservation_id: str, count: int) -> None:
+    """Write the number of a reservation's instances."""
     db.execute(
-        _W.update()
-        .where(
-            _W.c.reservation_id == promise.reservation_id,
-            _W.c.claim_start == promise.span.start,
-            _W.c.claim_end == promise.span.end,
-        )
-        .values(claim_start=None, claim_end=None, promised_at=None)
+        bookings.update()
+        .where(bookings.c.reservation_id == reservation_id)
+        .values(instance_count=count)
     )
+
+
+def set_labels(db: Session, reservation_id: str, labels: Labels) -> None:
+    """Write a reservation's name and note."""
+    same_reservation = bookings.c.reservation_id == reservation_id
+    db.execute(bookings.update().where(same_reservation).values(**dataclasses.asdict(labels)))
+
+
+def compare_labels(db: Session, labels: Labels) -> None:
+    """Raise an error if the database can't store the labels.
+
+    To find out, this sends the labels in a query that matches no rows. The query fails if the
+    connection's encoding lacks a character of the labels.
+    """
+    texts = dataclasses.asdict(labels)
+    conditions = [bookings.c[name] == text for name, text in texts.items() if text is not None]
+    db.execute(sa.select(bookings.c.id).where(bookings.c.id == "", *conditions)).all()
 
 
 def set_reason(db: Session, reservation_id: str, reason: str | None) -> None:
-    """Keep why a reservation is in error."""
+    """Write the reason why a reservation is in ERROR. None removes the reason."""
     db.execute(
-        _W.update().where(_W.c.reservation_id == reservation_id).values(status_reason=reason)
+        bookings.update()
+        .where(bookings.c.reservation_id == reservation_id)
+        .values(status_reason=reason)
     )

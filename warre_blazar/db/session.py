@@ -1,7 +1,7 @@
 """Transactions on Blazar's own database connection.
 
-The outermost ``with`` owns the transaction: an inner one, ours or Blazar's, joins it (the facade
-keeps the session per thread).
+The outermost ``with`` statement owns the transaction. An inner ``with`` statement, in this package
+or in Blazar, joins the same transaction, because Blazar's facade keeps one session per thread.
 """
 
 import functools
@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 from blazar.db.sqlalchemy import facade_wrapper
@@ -29,7 +29,7 @@ _LONGEST_WAIT = 0.5
 # MariaDB's errors: illegal mix of collations, invalid character string, incorrect string value.
 _UNCARRIED = {1267, 1300, 1366}
 
-#: What a database that fails raises; not all of it is oslo.db's.
+#: The exceptions that a failing database raises. Some of them aren't translated by oslo.db.
 FAILURES = (db_exc.DBError, sa_exc.SQLAlchemyError)
 
 P = ParamSpec("P")
@@ -37,11 +37,14 @@ R = TypeVar("R")
 
 
 class LostRace(Exception):
-    """A generation moved between its read and its write: read again and retry."""
+    """A row has changed between a read and a write. The caller must read again and retry."""
 
 
 def require(result: sa.CursorResult[Any] | sa.Result[Any], rows: int = 1) -> None:
-    """:raises LostRace: when a statement changed another number of rows than it should."""
+    """Check the number of rows that a statement has changed.
+
+    :raises LostRace: the number isn't ``rows``.
+    """
     if result.rowcount != rows:  # type: ignore[union-attr]
         raise LostRace
 
@@ -49,7 +52,7 @@ def require(result: sa.CursorResult[Any] | sa.Result[Any], rows: int = 1) -> Non
 def insert_or_lose(db: Session, statement: sa.Insert) -> None:
     """Add a row.
 
-    :raises LostRace: when one with its key is there already, or what it refers to is gone.
+    :raises LostRace: a row with the same key exists, or a row that the new row refers to is gone.
     """
     try:
         db.execute(statement)
@@ -59,25 +62,22 @@ def insert_or_lose(db: Session, statement: sa.Insert) -> None:
 
 def writer() -> AbstractContextManager[Session]:
     """A session that commits at the end of the outermost ``with``, or rolls back on an error."""
-    # SQLite enforces foreign keys, so cascades, only when asked to.
+    # SQLite enforces foreign keys and their cascades only if that is enabled.
     return facade_wrapper.session_for_write(sqlite_fk=True)
 
 
 def reader() -> AbstractContextManager[Session]:
     """A session for reading only."""
-    facade_wrapper.session_for_write(sqlite_fk=True)  # the first facade made decides that setting
+    facade_wrapper.session_for_write(sqlite_fk=True)  # the facade keeps its first settings
     return facade_wrapper.session_for_read()
 
 
-def has_many_writers(db: Session) -> bool:
-    """Whether others can write while Blazar does, which doesn't try again on a locked database."""
-    return db.get_bind().dialect.name != "sqlite"
-
-
 def retried(function: Callable[P, R]) -> Callable[P, R]:
-    """Run a function that owns a transaction again when it lost a race or met a deadlock.
+    """A decorator that calls a function again if it lost a race or met a deadlock.
 
-    :raises TryAgain: when it lost every time.
+    The function must own its transaction. It is called up to ``ATTEMPTS`` times.
+
+    :raises TryAgain: all attempts have lost a race or met a deadlock.
     """
 
     @functools.wraps(function)
@@ -97,10 +97,23 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
     return wrapper
 
 
-def is_uncarried(error: Exception) -> bool:
-    """Whether a database error comes of a character that the connection has no room for.
+@retried
+def change(write: Callable[Concatenate[Session, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a function that writes, in a transaction of its own, with retries as in ``retried``.
 
-    Blazar's installation guide connects with MariaDB's utf8, whose characters have three bytes.
+    The retries are needed even for a single write: on Galera any transaction can fail at its
+    commit because it conflicts with a transaction on another node.
+
+    :raises TryAgain: all attempts have lost a race or met a deadlock.
+    """
+    with writer() as db:
+        return write(db, *args, **kwargs)
+
+
+def is_uncarried(error: Exception) -> bool:
+    """Whether a database error is about a character that the connection's encoding lacks.
+
+    Blazar's installation guide configures MariaDB's utf8, which has no characters of four bytes.
     """
     cause = getattr(error, "inner_exception", None) or error
     original = getattr(cause, "orig", None) or cause
@@ -110,5 +123,5 @@ def is_uncarried(error: Exception) -> bool:
 def _worth_retrying(error: Exception) -> bool:
     if isinstance(error, LostRace | db_exc.DBDeadlock):
         return True
-    # SQLite has one writer at a time and tells the others so; oslo.db lets that out untranslated.
+    # SQLite allows one writer at a time. Other writers get an error that oslo.db doesn't translate.
     return isinstance(error, sa_exc.OperationalError) and "database is locked" in str(error)

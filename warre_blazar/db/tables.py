@@ -1,7 +1,9 @@
-"""The tables that queries are about, Blazar's and ours, under full names.
+"""The table objects of Blazar and of this package, under the names that all queries use.
 
-Both have reservations: ``reservations`` is Blazar's, which a lease holds; ``bookings`` is ours,
-which says what of a flavor a reservation of Blazar's takes.
+There are two tables of reservations. ``reservations`` is Blazar's table of the reservations of all
+leases. ``bookings`` is this package's table. For each flavor:slot reservation in Blazar's
+table, it has the flavor and the number of instances. The columns of this package's tables are
+defined in ``models``.
 """
 
 from blazar.db.sqlalchemy import models as blazar
@@ -14,8 +16,27 @@ events = blazar.Event.__table__
 allocations = blazar.ComputeHostAllocation.__table__
 instance_reservations = blazar.InstanceReservations.__table__
 compute_hosts = blazar.ComputeHost.__table__
+extra_capabilities = blazar.ComputeHostExtraCapability.__table__
+resource_properties = blazar.ResourceProperty.__table__
+host_inventories = blazar.ComputeHostResourceInventory.__table__
+host_traits = blazar.ComputeHostTrait.__table__
 
+flavors = models.flavors
+flavor_projects = models.flavor_projects
 bookings = models.reservations
 backings = models.backings
 executions = models.executions
+history = models.history
+host_providers = models.host_providers
+imported = models.imported
 managers = models.managers
+maintenance_windows = models.windows
+window_flavors = models.window_flavors
+#: The generation of each host and of each project that was ever claimed.
+host_generations = models.hosts
+project_generations = models.projects
+
+#: Each booking, joined with its reservation and its lease in Blazar's tables.
+bookings_in_leases = bookings.join(
+    reservations, reservations.c.id == bookings.c.reservation_id
+).join(leases, leases.c.id == reservations.c.lease_id)

@@ -1,74 +1,199 @@
-"""What hosts can hold in all, and how much of a flavor is booked: arithmetic for operators."""
+"""The capacity of hosts for a flavor, and how much of the flavor is booked, for operators."""
 
 import dataclasses
 import datetime
-from collections.abc import Iterable, Sequence
+import enum
+from collections.abc import Iterable, Iterator, Sequence
 
-from warre_blazar.domain import timeline
+from warre_blazar.domain import host_properties, timeline
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.providers import Provider
+from warre_blazar.domain.request_groups import Group, Request
 
 _MINUTE = datetime.timedelta(minutes=1)
-# A host with nothing on it is the same at any time.
-_ANY_TIME = timeline.Span(datetime.datetime(2000, 1, 1), datetime.datetime(2000, 1, 1) + _MINUTE)
 
 
 @dataclasses.dataclass(frozen=True)
 class Room:
-    """How many instances of a shape a host holds when nothing else is on it; at least one."""
+    """A host, and how many instances of a shape it holds when it is empty (at least one)."""
 
     host: Host
     instances: int
 
 
 def when_empty(hosts: Iterable[Host], shape: Shape) -> list[Room]:
-    """The hosts that match a shape and have room for it when empty, by name."""
+    """The hosts that match a shape and hold at least one instance when empty, sorted by name."""
+    rooms = [Room(host, host.when_empty(shape.request)) for host in hosts if host.matches(shape)]
+    return sorted((r for r in rooms if r.instances), key=lambda r: (r.host.name, r.host.id))
+
+
+def bookable_hosts(hosts: Iterable[Host], shape: Shape) -> int:
+    """The number of hosts that match a shape and hold at least one instance of it when empty."""
+    return len(when_empty(hosts, shape))
+
+
+class LimitKind(enum.Enum):
+    """What can limit the number of instances of a shape that an empty host holds."""
+
+    #: The host is in another zone.
+    ZONE = "zone"
+    #: The host doesn't satisfy a comparison of the properties.
+    PROPERTY = "property"
+    #: A required trait is missing on every provider from which the instance would take something.
+    REQUIRED_TRAIT = "required trait"
+    #: All providers from which the instance could take something have a forbidden trait.
+    FORBIDDEN_TRAIT = "forbidden trait"
+    #: How much the host has of a resource class.
+    RESOURCE_CLASS = "resource class"
+    #: Each resource class suffices, but no provider has everything that a group asks for.
+    GROUPS = "groups"
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    """Something that limits the number of instances of a shape that a host holds when empty."""
+
+    kind: LimitKind
+    #: The zone, the comparison, the trait, or the resource class. For GROUPS, the resource classes
+    #: of the groups with a suffix.
+    name: str
+    #: How many instances the limit permits.
+    instances: int
+    #: The providers that have the resource class.
+    providers: tuple[str, ...] = ()
+    #: How much of the resource class one instance takes.
+    asked: int | None = None
+    #: How much of the resource class these providers have together.
+    capacity: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """How many instances of a shape a host holds when it is empty, and what limits the number."""
+
+    host: Host
+    instances: int
+    #: The limits that permit the fewest instances come first.
+    limits: tuple[Limit, ...]
+
+    @property
+    def tightest(self) -> tuple[Limit, ...]:
+        """The limits that permit no more instances than any other."""
+        return tuple(x for x in self.limits if x.instances == self.limits[0].instances)
+
+
+def limits(host: Host, shape: Shape) -> Limits:
+    """How many instances of a shape a host holds when it is empty, and all limits on the number."""
     found = [
-        Room(host, dataclasses.replace(host, holdings=()).room(shape.resources, _ANY_TIME))
-        for host in hosts
-        if host.matches(shape)
+        *_zone(host, shape),
+        *_properties(host, shape),
+        *_traits(host, shape.request),
+        *_classes(host, shape.request),
     ]
-    return sorted((r for r in found if r.instances), key=lambda r: (r.host.name, r.host.id))
+    alone = host.when_empty(shape.request)
+    if alone < min((limit.instances for limit in found), default=alone + 1):
+        groups = shape.request.suffixed or shape.request.groups
+        classes = sorted({cls for group in groups for cls, _ in group.resources})
+        found.append(Limit(LimitKind.GROUPS, ", ".join(classes), alone))
+    instances = alone if host.matches(shape) else 0
+    return Limits(host, instances, tuple(sorted(found, key=lambda limit: limit.instances)))
+
+
+def _zone(host: Host, shape: Shape) -> Iterator[Limit]:
+    if shape.availability_zone and shape.availability_zone != host.availability_zone:
+        yield Limit(LimitKind.ZONE, shape.availability_zone, 0)
+
+
+def _properties(host: Host, shape: Shape) -> Iterator[Limit]:
+    for comparison in shape.comparisons:
+        if not host_properties.satisfied([comparison], host.properties):
+            name, operator, value = comparison
+            yield Limit(LimitKind.PROPERTY, f"{name} {operator} {value}", 0)
+
+
+def _traits(host: Host, request: Request) -> Iterator[Limit]:
+    if host.has_traits(request):
+        return
+    root = host.providers_in_use[0]
+    for trait in sorted(request.root_required - root.traits):
+        yield Limit(LimitKind.REQUIRED_TRAIT, trait, 0, (root.name,))
+    for group in request.groups:
+        givers = _givers(host, group)
+        names = tuple(provider.name for provider in givers)
+        for trait in sorted(group.required.difference(*(p.traits for p in givers))):
+            yield Limit(LimitKind.REQUIRED_TRAIT, trait, 0, names)
+        for trait in sorted(group.forbidden.intersection(*(p.traits for p in givers))):
+            yield Limit(LimitKind.FORBIDDEN_TRAIT, trait, 0, names)
+
+
+def _givers(host: Host, group: Group) -> list[Provider]:
+    """The providers that have a class of a group, or the root if no provider has one."""
+    classes = {cls for cls, _ in group.resources}
+    own = host.providers_in_use
+    return [p for p in own if classes & p.inventories.keys()] or [own[0]]
+
+
+def _classes(host: Host, request: Request) -> Iterator[Limit]:
+    for cls, amount in request.amounts.items():
+        givers = [p for p in host.providers_in_use if cls in p.inventories]
+        yield Limit(
+            LimitKind.RESOURCE_CLASS,
+            cls,
+            host.when_empty(request.only(cls)),
+            tuple(provider.name for provider in givers),
+            amount,
+            host.tree.capacity(cls),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class Sharing:
-    """Another flavor that takes of the same hosts, and the names of these."""
+    """Another flavor whose instances can be on the same hosts, and the names of those hosts."""
 
     flavor: Flavor
     hosts: list[str]
 
 
 def sharing(rooms: Iterable[Room], others: Iterable[Flavor]) -> list[Sharing]:
-    """Which of the other flavors can be on the same hosts, in their order."""
+    """The other flavors whose instances can be on at least one of the hosts of ``rooms``.
+
+    The flavors keep the order in which they are given.
+    """
     hosts = [room.host for room in rooms]
-    found = [
+    sharings = [
         Sharing(flavor, [r.host.name for r in when_empty(hosts, flavor.shape)]) for flavor in others
     ]
-    return [s for s in found if s.hosts]
+    return [s for s in sharings if s.hosts]
 
 
 @dataclasses.dataclass(frozen=True)
 class Use:
-    """Instances booked at a moment, at most at any moment of a window, and in all of it.
+    """How many instances of a flavor are booked, at one moment and over a window of time."""
 
-    ``time``: instances times the time each is booked within the window.
-    """
-
+    #: Instances that are booked at the present moment.
     now: int
+    #: The largest number of instances that is booked at any moment of the window.
     peak: int
+    #: Instance-time within the window: for how long instances are booked, summed over instances.
     time: datetime.timedelta
 
     def utilisation(self, instances: int, window: timeline.Span) -> float | None:
-        """The part of what could be booked that is, 0.0 to 1.0; above where slots were taken away.
+        """The booked share of the instance-time that can be booked in the window, 0.0 to 1.0.
 
-        None where nothing can be booked.
+        It is above 1.0 if the flavor has lost slots since the bookings were made.
+
+        :param instances: the number of instances that can be booked at a time.
+        :returns: None if ``instances`` is 0.
         """
         return self.time / (instances * (window.end - window.start)) if instances else None
 
 
 def use(claims: Sequence[timeline.Claim], window: timeline.Span, now: datetime.datetime) -> Use:
-    """How much of a flavor the claims take."""
+    """How many instances the claims book now and in the window.
+
+    :param claims: the claims on the flavor's slots.
+    """
     time = sum(
         (
             claim.amount * (min(claim.span.end, window.end) - max(claim.span.start, window.start))

@@ -1,23 +1,31 @@
-"""A flavor, and what one instance of it takes from a host."""
+"""Flavors and shapes: what an operator offers, and what one instance takes from a host."""
 
 import dataclasses
 import datetime
 import functools
 import json
-import re
 from collections.abc import Mapping
 from typing import Self
 
-#: ``resources:VCPU``, or ``resources1:VCPU`` in a group of its own (Nova's granular requests).
-_RESOURCE_KEY = re.compile(r"^resources(?P<group>[A-Za-z0-9_-]{0,64}):(?P<cls>[A-Z0-9_]+)\Z")
-_TRAIT_KEY = re.compile(r"^trait[A-Za-z0-9_-]{0,64}:(?P<trait>[A-Z0-9_]+)\Z")
+from warre_blazar.domain import (
+    devices,
+    extra_specs_check,
+    host_properties,
+    nova_requests,
+    request_groups,
+)
+
+#: The name of this package's resource type in Blazar: a slot of a flavor.
+RESOURCE_TYPE = "flavor:slot"
 
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """What a booking is of: it stays as booked when the flavor changes later.
+    """The size of one instance and what its host must have.
 
-    vcpu counts, memory_mb is in MiB, disk_gb and ephemeral_gb are in GiB.
+    A reservation keeps the shape that it was booked with, even if the flavor changes later.
+    ``vcpu`` is a number of virtual CPUs, ``memory_mb`` is in MiB, ``disk_gb`` and ``ephemeral_gb``
+    are in GiB.
     """
 
     vcpu: int
@@ -27,51 +35,51 @@ class Shape:
     extra_specs: Mapping[str, str]
     properties: str | None
     availability_zone: str | None
+    #: The request groups of the devices that the extra specs name, one group for each device. The
+    #: devices were resolved when the flavor was made or changed.
+    device_groups: tuple[request_groups.Group, ...] = ()
 
     @classmethod
     @functools.lru_cache(maxsize=4096)
     def from_json(cls, text: str) -> Self:
-        """The shape that ``to_json`` wrote. Thousands of bookings share a few shapes."""
-        return cls(**json.loads(text))
+        """The shape that ``to_json`` wrote as ``text``.
+
+        The result is cached, because thousands of reservations share a few shapes.
+        """
+        values = json.loads(text)
+        groups = values.pop("device_groups", ())
+        return cls(**values, device_groups=tuple(map(request_groups.Group.from_dict, groups)))
 
     def to_json(self) -> str:
-        """All of the shape as text, the same for the same shape."""
-        return json.dumps(dataclasses.asdict(self), sort_keys=True)
+        """The whole shape as JSON. Equal shapes give equal texts."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        groups = [group.to_dict() for group in values.pop("device_groups")]
+        # If there are no devices, their key is left out, so that such shapes keep the text that
+        # they always had.
+        return json.dumps(values | ({"device_groups": groups} if groups else {}), sort_keys=True)
 
     @functools.cached_property
-    def resources(self) -> dict[str, int]:
-        """What one instance takes from a host, by Placement resource class, as Nova asks for it."""
-        asked = {
+    def request(self) -> request_groups.Request:
+        """What one instance needs from a host, in the form of Nova's request to Placement."""
+        sizes = {
             "VCPU": self.vcpu,
             "MEMORY_MB": self.memory_mb,
             "DISK_GB": self.disk_gb + self.ephemeral_gb,
         }
-        if self.extra_specs.get("hw:cpu_policy") == "dedicated":
-            asked["PCPU"] = asked.pop("VCPU")
-        grouped: dict[str, int] = {}
-        for key, value in self.extra_specs.items():
-            match = _RESOURCE_KEY.match(key)
-            if match and match["group"]:
-                grouped[match["cls"]] = grouped.get(match["cls"], 0) + int(value)
-            elif match:
-                asked[match["cls"]] = int(value)
-        for cls, amount in grouped.items():
-            asked[cls] = asked.get(cls, 0) + amount
-        return {cls: amount for cls, amount in asked.items() if amount}
+        return nova_requests.request(sizes, self.extra_specs, self.device_groups)
 
-    def traits(self) -> tuple[frozenset[str], frozenset[str]]:
-        """The traits a host must have, and those it must not have."""
-        found: dict[str, set[str]] = {"required": set(), "forbidden": set()}
-        for key, value in self.extra_specs.items():
-            match = _TRAIT_KEY.match(key)
-            if match and value in found:
-                found[value].add(match["trait"])
-        return frozenset(found["required"]), frozenset(found["forbidden"])
+    @functools.cached_property
+    def comparisons(self) -> list[host_properties.Comparison]:
+        """The comparisons that a host's properties must satisfy."""
+        return host_properties.parse(self.properties)
 
 
 @dataclasses.dataclass(frozen=True)
 class Flavor:
-    """What an operator offers. Times are naive UTC; None means without bound."""
+    """What an operator offers for booking.
+
+    ``start`` and ``end`` are naive datetimes in UTC; None means that there is no bound.
+    """
 
     id: str
     name: str
@@ -85,19 +93,16 @@ class Flavor:
     is_public: bool
     active: bool
     generation: int = 0
+    #: Devices that the extra specs name and that aren't counted.
+    uncounted_devices: tuple[devices.Uncounted, ...] = ()
 
 
-def check_extra_specs(extra_specs: Mapping[str, str]) -> None:
-    """Refuse specs that would only fail once the booking is made.
+def check_extra_specs(extra_specs: Mapping[str, str], vcpu: int | None = None) -> None:
+    """Refuse extra specs that Nova or Placement would refuse only when a booking uses them.
 
-    :raises ValueError: with what was expected.
+    :param vcpu: the flavor's virtual CPUs. None: what the extra specs say about them isn't checked.
+    :raises ValueError: the text says what was expected.
     """
-    for key, value in extra_specs.items():
-        if key.startswith("resources") and ":" in key:
-            if not _RESOURCE_KEY.match(key) or not re.fullmatch(r"[0-9]{1,9}", value):
-                raise ValueError(f"{key}: expected resources:CLASS=N with N a whole number")
-        elif key.startswith("trait") and ":" in key:
-            if not _TRAIT_KEY.match(key) or value not in ("required", "forbidden"):
-                raise ValueError(f"{key}: expected trait:NAME with required or forbidden")
-        elif not re.fullmatch(r"[A-Za-z0-9_.: -]{1,255}", key):
-            raise ValueError(f"{key[:64]!r}: expected letters, digits, spaces and _ - : . in a key")
+    extra_specs_check.check(extra_specs)
+    if vcpu is not None:
+        extra_specs_check.check_cpus(vcpu, extra_specs)

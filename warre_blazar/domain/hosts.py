@@ -1,48 +1,26 @@
-"""Which hosts hold a booking: arithmetic over a snapshot of hosts and what they hold already."""
+"""Room on hosts, and the choice of hosts for a booking.
+
+All functions work on a snapshot of the hosts and of what is already booked on them.
+"""
 
 import dataclasses
-import datetime
-import itertools
-import operator
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from warre_blazar.domain import requirements, timeline
+from warre_blazar.domain import backing_names, counting, demands, host_properties, timeline
 from warre_blazar.domain.flavor import Shape
-
-
-@dataclasses.dataclass(frozen=True)
-class Inventory:
-    """What a host has of one resource class, as Placement told Blazar."""
-
-    total: int
-    reserved: int = 0
-    min_unit: int = 1
-    max_unit: int = 2**31 - 1
-    step_size: int = 1
-    allocation_ratio: float = 1.0
-
-    @property
-    def capacity(self) -> int:
-        """How much can be taken at one time."""
-        return int((self.total - self.reserved) * self.allocation_ratio)
-
-    def takes(self, amount: int) -> bool:
-        """Whether one instance may ask for this much, whatever else is there."""
-        return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
-
-
-class Holding(NamedTuple):
-    """One instance's share of a host, of any resource type; ``resources`` None: the whole host."""
-
-    reservation_id: str
-    span: timeline.Span
-    resources: Mapping[str, int] | None
+from warre_blazar.domain.holdings import Asked, Holding, Swept
+from warre_blazar.domain.providers import Inventory, Provider, Tree
+from warre_blazar.domain.request_groups import Request
 
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-    """A reservable host. ``properties`` are Blazar's columns and extra capabilities by name."""
+    """A reservable host.
+
+    ``properties`` are Blazar's columns and extra capabilities of the host, by name.
+    """
 
     id: str
     name: str
@@ -52,141 +30,123 @@ class Host:
     traits: frozenset[str]
     holdings: Sequence[Holding]
     generation: int = 0
-    _known: dict[Any, "_Swept"] = dataclasses.field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    #: The host's providers in Placement, the root first; empty as long as they haven't been read.
+    providers: tuple[Provider, ...] = ()
 
     def matches(self, shape: Shape) -> bool:
-        """Whether an instance of the shape may ever be on this host."""
+        """Whether the host has the zone, traits and properties that the shape requires."""
         if shape.availability_zone and shape.availability_zone != self.availability_zone:
             return False
-        required, forbidden = shape.traits()
-        if required - self.traits or forbidden & self.traits:
-            return False
-        return requirements.satisfied(requirements.parse(shape.properties), self.properties)
+        return host_properties.satisfied(shape.comparisons, self.properties) and self.has_traits(
+            shape.request
+        )
 
-    def room(self, asked: Mapping[str, int], window: timeline.Span) -> int:
-        """How many more instances that take ``asked`` fit throughout ``window``."""
-        return self._swept(asked, window).room(asked)
+    def has_traits(self, request: Request) -> bool:
+        """Whether the host's providers have the required and no forbidden traits of a request.
 
-    def levels(self, asked: Mapping[str, int], window: timeline.Span) -> timeline.Levels:
-        """How many more instances that take ``asked`` fit at each moment of ``window``."""
-        swept = self._swept(asked, window)
-        return timeline.Levels(list(zip(swept.moments, swept.fitting(asked), strict=True)))
-
-    def fullness(self, asked: Iterable[str], window: timeline.Span) -> float:
-        """The largest share of any of the classes that is held at some moment, 0.0 to 1.0."""
-        return self._swept(asked, window).fullness()
-
-    def _swept(self, asked: Iterable[str], window: timeline.Span) -> "_Swept":
-        """What of the classes is held over the window.
-
-        Kept for the same question asked again: both the room and the fullness come of it.
+        Only providers that have a class of a group count for the traits of that group.
         """
-        classes = tuple(asked)
-        key = (classes, window)
-        if key not in self._known:
-            self._known[key] = _Swept(self, classes, window)
-        return self._known[key]
+        return request.is_plain or demands.has_traits(self.tree, request)
+
+    @functools.cached_property
+    def providers_in_use(self) -> tuple[Provider, ...]:
+        """The providers whose inventories instances can use, the root first.
+
+        Blazar's own provider, which it makes below the root, is left out. As long as the providers
+        haven't been read, the root is what Blazar has recorded of the host.
+        """
+        if not self.providers:
+            return (Provider(self.id, self.name, None, self.inventories, self.traits),)
+        own = backing_names.PROVIDER_PREFIX + self.providers[0].name
+        return tuple(p for p in self.providers if p.name != own)
+
+    @functools.cached_property
+    def tree(self) -> Tree:
+        """The providers, as far as they matter to what fits on the host."""
+        return Tree.of(self.providers_in_use)
+
+    def when_empty(self, request: Request) -> int:
+        """How many instances of a request fit on the host when it is empty."""
+        return self._asked(request, ()).alone()
+
+    def room(self, request: Request, window: timeline.Span) -> int:
+        """How many more instances of a request fit throughout ``window``."""
+        return self.swept(request, window).room()
+
+    def levels(self, request: Request, window: timeline.Span) -> timeline.Levels:
+        """How many more instances of a request fit at each moment of ``window``."""
+        swept = self.swept(request, window)
+        return timeline.Levels(list(zip(swept.moments, swept.fitting(), strict=True)))
+
+    def fullness(self, request: Request, window: timeline.Span) -> float:
+        """The largest share of any class of a request that is held at some moment, 0.0 to 1.0."""
+        return self.swept(request, window).fullness()
+
+    def swept(self, request: Request, window: timeline.Span) -> Swept:
+        """What is held over the window, and the room that it leaves for a request.
+
+        Computing this is expensive. Callers that need several of its answers keep the result.
+        """
+        asked = self._asked(request, _requests(self.holdings, window))
+        return Swept(asked, self.holdings, window)
+
+    def _asked(self, request: Request, held: Iterable[Request]) -> Asked:
+        """The request as it is counted on this host, beside the requests that are held there."""
+        # The usual case comes first, for speed: everything comes from the root, whatever is held.
+        if request.is_plain and not self.providers:
+            return _of_root(request, self.inventories)
+        if request.is_plain and len(self.providers_in_use) == 1:
+            return _of_root(request, self.providers_in_use[0].inventories)
+        tree = self.tree
+        capacities = [tree.capacity(cls) for cls in request.amounts]
+        return Asked(request, capacities, counting.plan(tree, request, held))
 
     def holding(self, holdings: Sequence[Holding]) -> "Host":
-        """The host, with these holdings instead."""
-        return dataclasses.replace(self, holdings=holdings)
+        """A copy of the host with other holdings."""
+        copy = dataclasses.replace(self, holdings=holdings)
+        # The copy keeps what has been computed for this host, because it is the same.
+        for name in _COMPUTED & self.__dict__.keys():
+            copy.__dict__[name] = self.__dict__[name]
+        return copy
 
     def without(self, reservation_id: str) -> "Host":
-        """The host as if one reservation weren't on it."""
+        """A copy of the host without the holdings of one reservation."""
         return self.holding([h for h in self.holdings if h.reservation_id != reservation_id])
 
 
-class _Swept:
-    """What of some classes is held at each of the ``moments`` of a window from which on it changes.
-
-    By class and, last, how many hold the whole host, a list with an amount for each moment. By
-    columns, for these are long and the work on one is done by the interpreter's own loops.
-    """
-
-    def __init__(self, host: Host, classes: Sequence[str], window: timeline.Span) -> None:
-        self._inventories = [host.inventories.get(cls) for cls in classes]
-        changes = _changes(host.holdings, classes, window)
-        self.moments = sorted(changes)
-        rows = [changes[moment] for moment in self.moments]
-        self._held = [list(itertools.accumulate(column)) for column in zip(*rows, strict=True)]
-        self._peaks = [max(column) for column in self._held]
-
-    def fitting(self, asked: Mapping[str, int]) -> list[int]:
-        """How many instances fit beside what is held, at each moment."""
-        return self._fitting(asked, self._held)
-
-    def room(self, asked: Mapping[str, int]) -> int:
-        """How many fit throughout: as many as where each class is at its fullest."""
-        return self._fitting(asked, [[peak] for peak in self._peaks])[0]
-
-    def _fitting(self, asked: Mapping[str, int], held: Sequence[Sequence[int]]) -> list[int]:
-        *columns, wholes = held
-        fits = []
-        for inventory, amount, taken in zip(
-            self._inventories, asked.values(), columns, strict=True
-        ):
-            if inventory is None or not inventory.takes(amount):
-                return [0] * len(wholes)
-            capacity = inventory.capacity
-            fits.append([(capacity - n) // amount for n in taken])
-        # What takes nothing fits nowhere: Placement refuses to be asked for nothing.
-        least = map(min, *fits) if len(fits) > 1 else fits[0] if fits else [0] * len(wholes)
-        return [0 if whole or n < 0 else n for n, whole in zip(least, wholes, strict=True)]
-
-    def fullness(self) -> float:
-        """The largest share of a class that is held at some moment."""
-        return max(
-            (
-                peak / inventory.capacity
-                for inventory, peak in zip(self._inventories, self._peaks[:-1], strict=True)
-                if inventory is not None and inventory.capacity > 0
-            ),
-            default=0.0,
-        )
+def _requests(holdings: Iterable[Holding], window: timeline.Span) -> Iterator[Request]:
+    """The different requests of the instances that are held at some time of the window."""
+    seen = set()
+    for _, span, request in holdings:
+        if request is not None and id(request) not in seen and span.overlaps(window):
+            seen.add(id(request))
+            yield request
 
 
-def _changes(
-    holdings: Iterable[Holding], classes: Sequence[str], window: timeline.Span
-) -> dict[datetime.datetime, Sequence[int]]:
-    """At each moment of the window, by how much more is held of each class, and of whole hosts."""
-    first, last = window.start, window.end
-    nothing = (0,) * (len(classes) + 1)
-    changes: dict[datetime.datetime, Sequence[int]] = {first: nothing}
-    # Thousands of holdings share a few mappings.
-    known: dict[int, tuple[list[int], list[int]]] = {}
-    for _, span, resources in holdings:
-        start, end = span.start, span.end
-        if start >= last or end <= first:
-            continue
-        amounts = known.get(id(resources))
-        if amounts is None:
-            more = _amounts(resources, classes)
-            amounts = known[id(resources)] = (more, [-n for n in more])
-        more, less = amounts
-        start = max(start, first)
-        before = changes.get(start)
-        changes[start] = more if before is None else list(map(operator.add, before, more))
-        if end < last:
-            before = changes.get(end)
-            changes[end] = less if before is None else list(map(operator.add, before, less))
-    return changes
+_COMPUTED = {"providers_in_use", "tree"}
 
 
-def _amounts(resources: Mapping[str, int] | None, classes: Sequence[str]) -> list[int]:
-    if resources is None:
-        return [0] * len(classes) + [1]
-    return [resources.get(cls, 0) for cls in classes] + [0]
+def _of_root(request: Request, inventories: Mapping[str, Inventory]) -> Asked:
+    """A plain request, as it is counted on a host that has a single provider."""
+    capacities = []
+    plan = counting.POSSIBLE if request.amounts else counting.IMPOSSIBLE
+    for cls, amount in request.amounts.items():
+        inventory = inventories.get(cls)
+        capacities.append(inventory.capacity if inventory else 0)
+        if inventory is None or not inventory.takes(amount):
+            plan = counting.IMPOSSIBLE
+    return Asked(request, capacities, plan)
 
 
 @dataclasses.dataclass(frozen=True)
 class Packing:
-    """How instances are put on hosts."""
+    """How a booking's instances are distributed over hosts."""
 
-    #: The emptiest host first, not the fullest, and one instance on each in turn.
+    #: Whether instances go to the emptiest hosts, one to each host in turn. Otherwise the fullest
+    #: hosts are filled first.
     spread: bool = False
-    #: True: all on one host; False: each on a host of its own; None: wherever.
+    #: True: all instances on one host; False: each instance on a host of its own; None: on any
+    #: hosts.
     affinity: bool | None = None
 
 
@@ -199,38 +159,65 @@ def choose(
     also: timeline.Span | None = None,
     packing: Packing = Packing(),
 ) -> tuple[dict[str, int], int]:
-    """Instances per host id, as many as were asked for or as there is room for.
+    """Choose hosts for ``count`` instances, or for as many of them as there is room for.
 
-    Hosts that already hold the booking (``preferred``: instances by host id) keep theirs where
-    there is room; then the fullest host comes first, to leave whole hosts to others; a tie goes
-    by name, so that the choice is repeatable.
+    Hosts that already hold the booking keep their instances where there is room. The other
+    instances go where ``packing`` says: by default to the fullest hosts first, so that whole hosts
+    stay free for other bookings. Hosts that are equally full are taken by name, so that the choice
+    is repeatable.
 
-    :param also: another span throughout which they have to fit.
-    :returns: instances by host id; and how many there is room for in all, at most ``count``.
+    :param preferred: instances by host id, of a booking that is already on hosts.
+    :param also: another span throughout which the instances must fit.
+    :returns: instances by host id, and their sum, which is at most ``count``.
     """
-    asked = shape.resources
     preferred = preferred or {}
-    windows = [window, also] if also else [window]
-    rooms = {h.id: min(h.room(asked, w) for w in windows) for h in hosts}
+    # The room and the fullness of a host both come from one sweep over its holdings.
+    swept = {host.id: host.swept(shape.request, window) for host in hosts}
+    rooms = {host_id: held.room() for host_id, held in swept.items()}
+    if also and also != window:
+        rooms = {host.id: min(rooms[host.id], host.room(shape.request, also)) for host in hosts}
     first = 1 if packing.spread else -1
-    order = sorted(hosts, key=lambda h: (first * h.fullness(asked, window), h.name, h.id))
+    order = sorted(hosts, key=lambda h: (first * swept[h.id].fullness(), h.name, h.id))
     if packing.affinity is False:
         rooms = {host_id: min(room, 1) for host_id, room in rooms.items()}
     elif packing.affinity and order:
-        # Of those that hold as much the booking's own host, then the first in order.
+        # The host with the most room, up to ``count``. Among equals, the booking's own host comes
+        # first, and then the first host in order.
         sole = max(order, key=lambda h: (min(rooms[h.id], count), h.id in preferred))
         order = [sole]
     ids = [host.id for host in order]
     kept = {i: min(preferred[i], rooms[i]) for i in ids if i in preferred}
     chosen: dict[str, int] = {}
     _fill(chosen, kept, count, at_once=count)
-    # As many as fit on each host in turn, or one on each, round after round.
+    # Packing fills each host before it goes on to the next; spreading puts one instance on each
+    # host, round after round.
     _fill(chosen, {i: rooms[i] for i in ids}, count, at_once=1 if packing.spread else count)
     return chosen, sum(chosen.values())
 
 
+def kept(held: Mapping[str, int], used: Mapping[str, int], count: int) -> dict[str, int]:
+    """Choose the instances that a booking keeps when it gives up some of them.
+
+    Hosts with the most servers, and then hosts with the most instances, keep their instances
+    first, so that whole hosts become free. All mappings are instances by host id.
+
+    :param held: the instances that the booking has.
+    :param used: how many of these instances have servers. Instances with servers stay.
+    :param count: how many instances the booking is to keep.
+    :returns: the instances to keep: ``count``, or more if more have servers.
+    """
+    chosen = {i: min(used[i], n) for i, n in held.items() if used.get(i)}
+    order = sorted(held, key=lambda i: (-chosen.get(i, 0), -held[i], i))
+    _fill(chosen, {i: held[i] for i in order}, max(count, sum(chosen.values())), at_once=count)
+    return chosen
+
+
 def _fill(chosen: dict[str, int], rooms: Mapping[str, int], count: int, at_once: int) -> None:
-    """Add instances, host by host as in ``rooms``, until there are so many or no room is left."""
+    """Add instances to ``chosen``, until it has ``count`` or the hosts have no room left.
+
+    :param rooms: how many instances each host may have in all, in the order of preference.
+    :param at_once: how many instances a host gets before it is the next host's turn.
+    """
     left = count - sum(chosen.values())
     before = None
     while left and left != before:
@@ -245,16 +232,19 @@ def _fill(chosen: dict[str, int], rooms: Mapping[str, int], count: int, at_once:
 
 def free_spans(
     hosts: Sequence[Host],
-    asked: Mapping[str, int],
+    request: Request,
     count: int,
     window: timeline.Span,
     affinity: bool | None = None,
 ) -> list[timeline.Span]:
-    """The longest spans of the window throughout which so many instances fit; they may overlap.
+    """The longest spans of the window throughout which ``count`` more instances fit on the hosts.
 
+    The spans may overlap.
+
+    :param request: what one instance asks for.
     :param affinity: as in ``Packing``.
     """
-    levels = [host.levels(asked, window) for host in hosts]
+    levels = [host.levels(request, window) for host in hosts]
     if affinity:
         alone = [timeline.maximal_spans([level], count, window) for level in levels]
         return timeline.widest(span for spans in alone for span in spans)

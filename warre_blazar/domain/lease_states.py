@@ -1,9 +1,10 @@
-"""What each state of a lease means, and what has to be done about it: one table.
+"""The table of states: what each state of a lease means, and what must be done about it.
 
 Blazar keeps a lease's state in four places: the lease, its start event, its end event and its
-reservations. A killed manager, a service that is away, or two managers that meet leave them
-contradicting each other. ``decide`` looks a state up in ``TABLE``; the first row that matches
-holds. ``services.repair`` reads the states and acts; the documentation prints the table.
+reservations. The states in these places can contradict each other after a manager was killed, while
+a service is unreachable, or when two managers work on the same lease. ``decide`` finds the first
+row of ``TABLE`` that matches a state. ``services.running.repair`` reads the states of leases and
+acts on the decisions. The documentation prints the table.
 """
 
 import dataclasses
@@ -23,7 +24,7 @@ MISSING = "missing"
 
 
 class Reservations(enum.StrEnum):
-    """What the reservations of a lease are, all together."""
+    """A summary of the statuses of a lease's reservations."""
 
     NONE = "none"
     PENDING = "all pending"
@@ -35,17 +36,17 @@ class Reservations(enum.StrEnum):
 
 
 class Age(enum.IntEnum):
-    """For how long a repairing manager has seen a lease unchanged."""
+    """For how long the repairing manager has seen a lease unchanged."""
 
     FRESH = 0
-    #: Longer than Blazar takes between two writes of a lease that nobody works on.
+    #: Longer than Blazar pauses between two writes to a lease in a stable status.
     QUIET = 1
-    #: Longer than anything that works on the lease can take, by the configured timeouts.
+    #: Longer than any work on the lease can take, according to the configured timeouts.
     STUCK = 2
 
 
 class Phase(enum.StrEnum):
-    """Where the present is in a lease's own time."""
+    """Whether the present time is before a lease's start, before its end, or after its end."""
 
     BEFORE = "before"
     DURING = "during"
@@ -53,21 +54,21 @@ class Phase(enum.StrEnum):
 
 
 class Claim(enum.StrEnum):
-    """Whether a manager has claimed to execute something for the lease."""
+    """Whether a manager has the lease claim, and whether that manager is alive."""
 
     NONE = "none"
     LIVE = "live"
-    #: Its manager's heartbeat has stopped.
+    #: The heartbeat of the manager that has the claim has stopped.
     DEAD = "dead"
 
 
 class Action(enum.StrEnum):
-    """What to do about a state."""
+    """What to do about a lease in some state."""
 
     LEAVE = "leave it"
-    #: Write the statuses that the reservations tell; times of events come from the lease.
+    #: Write the statuses that follow from the reservations, and set events to the lease's times.
     SETTLE = "settle"
-    #: Give up hosts and slots, and let the lease be over.
+    #: End the lease: release its hosts and slots and set it to TERMINATED.
     CLOSE = "close"
     #: Delete the lease.
     REMOVE = "remove"
@@ -75,7 +76,7 @@ class Action(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Statuses:
-    """Of a lease, its start event and its end event."""
+    """The statuses of a lease, its start event and its end event."""
 
     lease: str
     start: str
@@ -84,36 +85,40 @@ class Statuses:
 
 @dataclasses.dataclass(frozen=True)
 class State:
-    """All that decides about a lease."""
+    """All facts about a lease that the rows of the table test."""
 
     statuses: Statuses
     reservations: Reservations
     phase: Phase
-    #: Whether there is exactly one start and one end event, at the lease's times or, where an
-    #: attempt failed, later, and no event that Blazar itself wouldn't make.
+    #: Whether the lease has exactly one start event and one end event, at the lease's start and end
+    #: (or later, if an attempt has failed), and no event of a type that Blazar doesn't make.
     events_exact: bool = True
-    #: Whether all reservations but the deleted ones hold hosts, and no deleted one does.
+    #: Whether every reservation that isn't deleted holds hosts, and no deleted reservation holds
+    #: hosts.
     holds: bool = True
-    #: Whether every reservation that isn't deleted has a note of what Nova holds for it.
+    #: Whether every reservation that isn't deleted has a note of its backing in Nova and Placement.
     backed: bool = True
-    #: Whether the lease holds reservations of other types too.
+    #: Whether the lease has reservations of other resource types too.
     mixed: bool = False
     claim: Claim = Claim.NONE
     age: Age = Age.STUCK
 
 
 def summary(statuses: Iterable[str]) -> Reservations:
-    """What the statuses of a lease's reservations come to."""
-    found = set(statuses)
-    if not found:
+    """Summarize the statuses of a lease's reservations.
+
+    :param statuses: ``reservations.status`` in Blazar's table, of all reservations of the lease.
+    """
+    distinct = set(statuses)
+    if not distinct:
         return Reservations.NONE
-    if found == {"deleted"}:
+    if distinct == {"deleted"}:
         return Reservations.DELETED
-    if "deleted" in found:
+    if "deleted" in distinct:
         return Reservations.CLOSING
-    if found <= {"pending", "active"}:
+    if distinct <= {"pending", "active"}:
         only = {"pending": Reservations.PENDING, "active": Reservations.ACTIVE}
-        return only[found.pop()] if len(found) == 1 else Reservations.PARTLY
+        return only[distinct.pop()] if len(distinct) == 1 else Reservations.PARTLY
     return Reservations.ERRONEOUS
 
 
@@ -121,11 +126,12 @@ _WAITING = Statuses(PENDING, UNDONE, UNDONE)
 _RUNNING = Statuses(ACTIVE, DONE, UNDONE)
 _OVER = Statuses(TERMINATED, DONE, DONE)
 _FAILED = Statuses(ERROR, ERROR, UNDONE)
-#: A state that nothing takes for a start that is to be tried again.
+#: Statuses with which neither Blazar nor this package tries to start the lease again.
 _ABANDONED = Statuses(ERROR, DONE, UNDONE)
 
-#: What the lease's statuses should be, by what its reservations are. A lease of which some
-#: reservations have started is started again: that does nothing to those.
+#: The statuses that a lease should have, by the summary of its reservations. If only some
+#: reservations of a lease have started, the lease is started again. This changes nothing for the
+#: reservations that have started.
 TARGETS = {
     Reservations.PENDING: _WAITING,
     Reservations.PARTLY: _WAITING,
@@ -137,7 +143,10 @@ TARGETS = {
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A row of the table: which states, what these mean, what to do. None means any."""
+    """A row of the table: conditions on a state, the meaning of the state, and the action.
+
+    A condition that is None matches every state.
+    """
 
     meaning: str
     action: Action
@@ -148,15 +157,16 @@ class Row:
     reservations: Sequence[Reservations] | None = None
     claims: Sequence[Claim] | None = None
     mixed: bool | None = None
-    #: Only states in which the hosts held or the notes of Nova contradict the reservations.
+    #: Whether the hosts that are held, or the notes of backings, contradict the reservations.
     torn: bool | None = None
-    #: Only states whose statuses and events are what the reservations tell.
+    #: Whether the statuses and events are those that follow from the reservations.
     settled: bool | None = None
     ages: Sequence[Age] | None = None
+    #: For SETTLE, the statuses to write if they aren't those of ``TARGETS``.
     target: Statuses | None = None
 
     def matches(self, state: State) -> bool:
-        """Whether the row is about a state."""
+        """Whether a state meets all conditions of the row."""
         facts = (
             (self.leases, state.statuses.lease),
             (self.starts, state.statuses.start),
@@ -177,12 +187,12 @@ class Row:
 
 
 def is_settled(state: State) -> bool:
-    """Whether lease and events say what the reservations say."""
+    """Whether the statuses and events of a lease are those that follow from its reservations."""
     return state.events_exact and state.statuses == TARGETS.get(state.reservations)
 
 
 def is_at_rest(state: State) -> bool:
-    """Whether nothing has to be done about a state until something happens to the lease."""
+    """Whether nothing has to be done about a lease until its state changes."""
     return is_settled(state) and state.holds and state.backed and state.claim is Claim.NONE
 
 
@@ -190,44 +200,47 @@ _NOT_STUCK = (Age.FRESH, Age.QUIET)
 
 TABLE = (
     Row(
-        "A manager executes the lease's start, end or deletion.",
+        "A manager is executing the lease's start, end or deletion.",
         Action.LEAVE,
         claims=[Claim.LIVE],
     ),
     Row(
-        "Blazar works on the lease, or did until just now.",
+        "Blazar is working on the lease, or was until a moment ago.",
         Action.LEAVE,
         leases=TRANSITIONAL,
         ages=_NOT_STUCK,
     ),
     Row(
-        "A manager died while it made or deleted the lease. Nobody was told that it is booked, or "
-        "somebody asked for it to be gone.",
+        "A manager died while it created or deleted the lease. Either nobody was told that the "
+        "lease exists, or somebody has asked for its deletion.",
         Action.REMOVE,
         leases=[CREATING, DELETING],
         mixed=False,
     ),
     Row(
-        "A lease without reservations is not ours.",
+        "The lease has no reservations, so it is not a lease of this package.",
         Action.LEAVE,
         reservations=[Reservations.NONE],
     ),
-    # Leases that hold other types too: Blazar executes these, and stock plugins can't repeat what
-    # they did. Only what did nothing is given back; the rest becomes a lease that can be deleted.
+    # Leases that have reservations of other resource types too. Blazar executes these leases, and
+    # stock plugins can't repeat a start or an end. If nothing would be repeated, a lease goes back
+    # to a state from which it continues. Otherwise it goes to a state in which it can be deleted.
     Row(
-        "Statuses, events and reservations agree; Blazar executes a lease with other types.",
+        "Statuses, events and reservations agree. Blazar itself executes leases that have "
+        "reservations of other types.",
         Action.LEAVE,
         mixed=True,
         settled=True,
     ),
     Row(
-        "Blazar may come back to a lease with other types, which takes as long as all of it.",
+        "Blazar may still be working on the lease, which has reservations of other types. That "
+        "can take as long as the work on all of its reservations.",
         Action.LEAVE,
         mixed=True,
         ages=_NOT_STUCK,
     ),
     Row(
-        "Nothing of the lease was started. It waits for its start again.",
+        "None of the lease's reservations has started. The lease waits for its start again.",
         Action.SETTLE,
         mixed=True,
         leases=[PENDING, UPDATING, ERROR],
@@ -235,21 +248,21 @@ TABLE = (
         reservations=[Reservations.PENDING],
     ),
     Row(
-        "All of the lease runs. An update or a deletion failed.",
+        "All reservations of the lease are running. An update or a deletion of the lease failed.",
         Action.SETTLE,
         mixed=True,
         leases=[PENDING, ACTIVE, UPDATING, ERROR],
         reservations=[Reservations.ACTIVE],
     ),
     Row(
-        "All of the lease is over.",
+        "All reservations of the lease have ended.",
         Action.SETTLE,
         mixed=True,
         reservations=[Reservations.DELETED],
     ),
     Row(
-        "Blazar could not end a lease with other types whose making was given up. It has to be "
-        "deleted.",
+        "The creation of the lease was abandoned, and Blazar could not end the lease. Somebody "
+        "has to delete it.",
         Action.SETTLE,
         mixed=True,
         leases=[ERROR],
@@ -260,8 +273,8 @@ TABLE = (
         target=Statuses(ERROR, DONE, ERROR),
     ),
     Row(
-        "Blazar could not end a lease with other types, of which some never started or had ended "
-        "already. It has to be deleted.",
+        "Some reservations of the lease never started or had already ended, and Blazar could not "
+        "end the lease. Somebody has to delete it.",
         Action.SETTLE,
         mixed=True,
         leases=[ERROR],
@@ -270,15 +283,14 @@ TABLE = (
         target=Statuses(ERROR, ERROR, ERROR),
     ),
     Row(
-        "A manager died while it made a lease with other types. The lease is in ERROR and can be "
-        "deleted.",
+        "A manager died while it created the lease. The lease goes to ERROR and can be deleted.",
         Action.SETTLE,
         mixed=True,
         leases=[CREATING],
         target=_ABANDONED,
     ),
     Row(
-        "A lease with other types whose making was given up.",
+        "The creation of the lease was abandoned.",
         Action.SETTLE,
         mixed=True,
         leases=[ERROR],
@@ -287,37 +299,38 @@ TABLE = (
         target=_ABANDONED,
     ),
     Row(
-        "Blazar was interrupted in a lease with other types. The lease is in ERROR and can be "
-        "deleted; Blazar ends it if all of it has started.",
+        "Blazar was interrupted while it worked on the lease. The lease goes to ERROR and can be "
+        "deleted. If all of its reservations have started, Blazar still ends it.",
         Action.SETTLE,
         mixed=True,
         target=_FAILED,
     ),
-    # Leases of ours alone.
+    # Leases whose reservations are all of this package's type.
     Row(
-        "Hosts, notes, statuses, events and reservations agree. What is due a manager claims.",
+        "Hosts, notes, statuses, events and reservations agree. A manager claims the lease when "
+        "its start or end is due.",
         Action.LEAVE,
         torn=False,
         settled=True,
     ),
     Row(
-        "Blazar may be between two writes.",
+        "Blazar may be between two writes to the lease.",
         Action.LEAVE,
         ages=[Age.FRESH],
     ),
     Row(
-        "An end or a deletion stopped half way: hosts or Nova's part were given up already.",
+        "An end or a deletion stopped halfway, after hosts or backings had been given up.",
         Action.CLOSE,
         torn=True,
     ),
     Row(
-        "An end or a deletion stopped after some of the reservations.",
+        "An end or a deletion stopped halfway, after some of the reservations had been deleted.",
         Action.CLOSE,
         reservations=[Reservations.CLOSING],
     ),
     Row(
-        "Statuses or events contradict the reservations: something failed, was tried by two, or "
-        "was written by a client.",
+        "Statuses or events contradict the reservations. Either an operation failed, or two "
+        "managers attempted it at once, or a client wrote the statuses.",
         Action.SETTLE,
     ),
 )
@@ -325,18 +338,21 @@ TABLE = (
 
 @dataclasses.dataclass(frozen=True)
 class Decision:
-    """What to do about a state, and why."""
+    """What to do about a lease, and why."""
 
     action: Action
     meaning: str
-    #: The statuses to write, for SETTLE and CLOSE.
+    #: The statuses that the lease shall have, for SETTLE and CLOSE.
     target: Statuses | None = None
 
 
 def decide(state: State) -> Decision:
-    """The decision of the first row that matches; there is always one."""
+    """Decide what to do about a lease in a state, by the first row that matches the state.
+
+    The last row matches every state.
+    """
     if state.claim is Claim.DEAD:
-        # Nobody works on it any more, however short it was ago.
+        # Even if the lease changed a moment ago, nobody works on it any more.
         state = dataclasses.replace(state, claim=Claim.NONE, age=Age.STUCK)
     row = next(row for row in TABLE if row.matches(state))
     if row.action is Action.SETTLE:

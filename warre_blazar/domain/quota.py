@@ -1,37 +1,61 @@
-"""Quotas: what a project may hold of reservations and hours (design, decision 4)."""
+"""Quotas: how many reservations and hours a project may hold at a time."""
 
 import dataclasses
 
 from warre_blazar import exceptions
 
-#: The names of the resources in Keystone.
+#: The resource names of the limits in Keystone.
 RESERVATIONS, HOURS = "reservation", "hours"
-#: A limit that isn't one, as Keystone has it.
+#: The value by which Keystone expresses that there is no limit.
 UNLIMITED = -1
 
 
 @dataclasses.dataclass(frozen=True)
 class Amount:
-    """Reservations, and hours: the length, a started hour counted whole, times the instances."""
+    """An amount of the resources that quotas limit."""
 
+    #: A number of reservations.
     reservations: int = 0
+    #: Instance-hours: the length of each reservation, rounded up to whole hours, times its number
+    #: of instances.
     hours: int = 0
 
     def __add__(self, other: "Amount") -> "Amount":
         return Amount(self.reservations + other.reservations, self.hours + other.hours)
 
     def by_name(self) -> dict[str, int]:
-        """By the resource's name in Keystone."""
+        """The amount of each resource, by the name of the resource in Keystone."""
         return {RESERVATIONS: self.reservations, HOURS: self.hours}
 
 
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """Which reservations are counted against quotas, and for which projects quotas are enforced."""
+
+    #: The resource types whose reservations are counted.
+    types: frozenset[str]
+    #: Whether quotas are enforced at all.
+    enforced: bool = True
+    #: The ids of projects to which no quota applies.
+    exempt: frozenset[str] = frozenset()
+    #: How long limits from Keystone are cached, in seconds.
+    cache_time: float = 0
+
+    def holds_for(self, project_id: str) -> bool:
+        """Whether quotas are enforced for a project."""
+        return self.enforced and project_id not in self.exempt
+
+
 def check(limits: Amount, used: Amount, asked: Amount) -> None:
-    """Refuse what would exceed a limit.
+    """Refuse a request that would exceed a limit.
 
-    What isn't asked for isn't looked at: an extension asks for hours alone, so it passes when the
-    limit of reservations was lowered below what is held.
+    Only resources that the request asks for are checked. An extension asks only for hours. So it
+    passes even if the limit of reservations was lowered below the project's number of reservations.
 
-    :raises QuotaExceeded: it names every limit that is exceeded.
+    :param limits: the project's limits. ``UNLIMITED`` means no limit.
+    :param used: the amount that the project already uses.
+    :param asked: the amount that the request would add.
+    :raises QuotaExceeded: the error names every limit that would be exceeded.
     """
     allowed, held = limits.by_name(), used.by_name()
     exceeded = [

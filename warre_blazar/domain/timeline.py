@@ -1,7 +1,7 @@
-"""Interval arithmetic over claims on something that is limited.
+"""Interval arithmetic over claims on a limited resource.
 
-All intervals are half-open, [start, end): a claim that ends at a minute and one that starts at it
-don't meet. Times are naive datetimes in UTC.
+All intervals are half-open, [start, end): a claim that ends at a moment doesn't overlap a claim
+that starts at that moment. Times are naive datetimes in UTC.
 """
 
 import collections
@@ -13,17 +13,17 @@ from typing import NamedTuple, Self
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """The time [start, end)."""
+    """The time from ``start``, inclusive, to ``end``, exclusive."""
 
     start: datetime.datetime
     end: datetime.datetime
 
     def overlaps(self, other: "Span") -> bool:
-        """Whether the two have any time in common."""
+        """Whether the two spans have any time in common."""
         return self.start < other.end and other.start < self.end
 
     def contains(self, other: "Span") -> bool:
-        """Whether all of the other lies within this one."""
+        """Whether the other span lies wholly within this one."""
         return self.start <= other.start and other.end <= self.end
 
     def hull(self, other: "Span") -> "Span":
@@ -31,55 +31,47 @@ class Span:
         return Span(min(self.start, other.start), max(self.end, other.end))
 
     def padded(self, tail: datetime.timedelta) -> Self:
-        """The same span with ``tail`` added after its end, for cleaning."""
+        """The span with its end moved by ``tail``, for cleaning time.
+
+        The end is never later than ``datetime.max``.
+        """
         if not tail:
             return self
         end = self.end + min(tail, datetime.datetime.max - self.end)
         return dataclasses.replace(self, end=end)
 
     def hours(self) -> int:
-        """The length in hours, a started hour counted whole."""
+        """The length in hours, rounded up."""
         return -((self.start - self.end) // datetime.timedelta(hours=1))
 
 
 class Claim(NamedTuple):
-    """``amount`` taken during ``span``."""
+    """An ``amount`` of a resource that is taken during ``span``."""
 
     span: Span
     amount: int
 
 
 def peak(claims: Iterable[Claim], window: Span) -> int:
-    """The most that is taken at any one moment of ``window``."""
-    changes: list[tuple[datetime.datetime, int]] = []
-    for claim in claims:
-        if claim.span.overlaps(window):
-            changes.append((claim.span.start, claim.amount))
-            changes.append((claim.span.end, -claim.amount))
-    # At one moment what ends comes before what starts: the negative amount sorts first.
-    changes.sort()
-    most = taken = 0
-    for _, change in changes:
-        taken += change
-        most = max(most, taken)
-    return most
+    """The largest amount that the claims take together at any moment of ``window``."""
+    return -min(level for _, level in Levels.left(0, claims, window).steps)
 
 
 def union(one: Span, other: Span) -> list[Span]:
-    """The time of either, as one span where they overlap or touch, else as two."""
+    """The time that is in either span: one span if the two overlap or touch, otherwise both."""
     if one.start <= other.end and other.start <= one.end:
         return [one.hull(other)]
     return [one, other]
 
 
 def free_runs(claims: Iterable[Claim], capacity: int, count: int, window: Span) -> list[Span]:
-    """The spans of the window throughout which ``count`` more fit, each as long as it can be."""
+    """The longest spans of the window during all of which ``count`` of the capacity is free."""
     levels = Levels.left(capacity, claims, window)
     return maximal_spans([levels], count, window)
 
 
 def intersect(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
-    """The times that a span of the one and a span of the other have in common."""
+    """The times that a span of ``spans`` and a span of ``others`` have in common."""
     others = sorted(others, key=lambda s: s.start)
     common = []
     first = 0
@@ -96,7 +88,7 @@ def intersect(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
 
 
 def outside(taken: Iterable[Span], window: Span) -> list[Span]:
-    """What of the window none of the spans takes."""
+    """The parts of the window that none of the spans ``taken`` covers, by start."""
     free = []
     start = window.start
     for span in sorted(taken, key=lambda s: s.start):
@@ -111,7 +103,7 @@ def outside(taken: Iterable[Span], window: Span) -> list[Span]:
 
 
 def widest(spans: Iterable[Span]) -> list[Span]:
-    """The spans that aren't within another one, by start."""
+    """The spans that don't lie within another of the spans, by start."""
     kept: list[Span] = []
     by_end = sorted(spans, key=lambda s: s.end, reverse=True)
     for span in sorted(by_end, key=lambda s: s.start):
@@ -122,16 +114,17 @@ def widest(spans: Iterable[Span]) -> list[Span]:
 
 @dataclasses.dataclass(frozen=True)
 class Levels:
-    """How much there is of something over a window: ``steps`` of (from when on, how much).
+    """How much of a resource is available over a window of time.
 
-    The first step is at the window's start; a step holds until the next one.
+    Each of the ``steps`` is a moment and the amount that is available from that moment until the
+    next step. The first step is at the window's start.
     """
 
     steps: list[tuple[datetime.datetime, int]]
 
     @classmethod
     def left(cls, capacity: int, claims: Iterable[Claim], window: Span) -> Self:
-        """What the claims leave of a capacity."""
+        """The part of a capacity that claims leave during a window. It may be negative."""
         changes: dict[datetime.datetime, int] = {window.start: 0}
         for claim in claims:
             if claim.span.overlaps(window):
@@ -146,7 +139,7 @@ class Levels:
         return cls(steps)
 
     def at_most(self, limit: int) -> "Levels":
-        """The same, no higher than the limit; a step for each change that is left."""
+        """These levels, limited to ``limit``. Steps that don't change the level are left out."""
         steps: list[tuple[datetime.datetime, int]] = []
         before = None
         for moment, level in self.steps:
@@ -158,20 +151,23 @@ class Levels:
 
 
 def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[Span]:
-    """The longest spans for which the supplies' lowest levels within the span add up to ``count``.
+    """The longest spans in which the lowest levels of all supplies add up to at least ``count``.
 
-    What is booked stays where it is, so a supply gives a booking no more than it has throughout.
-    Spans may overlap; every part of a span fits too, and whatever fits lies within one of them.
+    A supply is, for instance, a host. Instances stay on their host for the whole time of a booking,
+    so a supply can give a booking only its lowest level during the span. The spans may overlap.
+    ``count`` is available in every part of a returned span. Every span in which ``count`` is
+    available lies within a returned span.
 
-    Two ends sweep over the moments at which a level changes: the right one takes in a moment, the
-    left one lets go of moments until it fits again. Each supply keeps its lowest level in a queue
-    of the levels that can still become the lowest; so all takes time in proportion to the changes.
+    The algorithm is a sliding window over the moments at which a level changes. The right end of
+    the window moves to the next moment. Then the left end moves on until ``count`` is available
+    again. Each supply keeps a queue of the levels that can still become its lowest level. The
+    running time is proportional to the number of changes.
     """
-    # More than all that is asked for is as good: what only changes above that needn't be swept.
+    # Levels above ``count`` are as good as ``count``, so changes above it need no step.
     supplies = [supply.at_most(count) for supply in supplies]
     moments = sorted({moment for supply in supplies for moment, _ in supply.steps})
     sweep = _Sweep(supplies, moments)
-    found: list[Span] = []
+    spans: list[Span] = []
     left = 0
     for right, moment in enumerate(moments):
         fitted_since = left
@@ -180,48 +176,53 @@ def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[
             left += 1
             sweep.let_go(left)
         if fitted_since < right and fitted_since < left:
-            found.append(Span(moments[fitted_since], moment))
+            spans.append(Span(moments[fitted_since], moment))
     if left < len(moments):
-        found.append(Span(moments[left], window.end))
-    return found
+        spans.append(Span(moments[left], window.end))
+    return spans
 
 
 class _Sweep:
-    """``total``: the sum of the supplies' lowest levels between two ends that only move on."""
+    """A sliding window over moments, whose two ends only move forward.
+
+    ``total`` is the sum of all supplies' lowest levels within the window.
+    """
 
     def __init__(self, supplies: Sequence[Levels], moments: Sequence[datetime.datetime]) -> None:
         self.total = 0
         self._lows = [_Lowest() for _ in supplies]
         index = {moment: number for number, moment in enumerate(moments)}
-        # By moment, which supply changes to what; one more, where the left end may come to stand.
+        # For each moment, the supplies that change and their new levels. The list has one more
+        # entry, because the left end can move past the last moment.
         self._changes: list[list[tuple[int, int]]] = [[] for _ in range(len(moments) + 1)]
         for number, supply in enumerate(supplies):
             for moment, level in supply.steps:
                 self._changes[index[moment]].append((number, max(level, 0)))
 
     def take_in(self, right: int, left: int) -> None:
-        """Move the right end to a moment; the left one is where it was."""
+        """Move the right end to a moment. The left end stays at ``left``."""
         for number, level in self._changes[right]:
             self.total += self._lows[number].push(right, level, left)
 
     def let_go(self, left: int) -> None:
-        """Move the left end to the next moment."""
+        """Move the left end to the moment ``left``."""
         for number, _ in self._changes[left]:
             self.total += self._lows[number].drop_before(left)
 
 
 class _Lowest:
-    """The lowest of a supply's levels between two moments that both only move on."""
+    """The lowest level of one supply in a window of moments whose ends only move forward."""
 
     def __init__(self) -> None:
-        # (from which moment on, level), levels rising: a level that is followed by a lower one can
-        # never be the lowest again, so the lower one stands in its place.
+        # Pairs of a moment and the level from that moment on, in the order of rising levels. If a
+        # level is followed by a lower level, it can never be the lowest level again. So the lower
+        # level takes its place in the queue.
         self._queue: collections.deque[tuple[int, int]] = collections.deque()
 
     def push(self, moment: int, level: int, left: int) -> int:
-        """Take in the level from a moment on, and let go of those that end by the left one.
+        """Add the level from ``moment`` on, and drop levels that end at ``left`` or before.
 
-        :returns: how much the lowest changes by it.
+        :returns: by how much the lowest level changes.
         """
         queue = self._queue
         before = queue[0][1] if queue else 0
@@ -232,7 +233,10 @@ class _Lowest:
         return queue[0][1] - before
 
     def drop_before(self, moment: int) -> int:
-        """Let go of levels that end by a moment; how much the lowest changes by it."""
+        """Drop levels that end at ``moment`` or before.
+
+        :returns: by how much the lowest level changes.
+        """
         queue = self._queue
         before = queue[0][1]
         while len(queue) > 1 and queue[1][0] <= moment:

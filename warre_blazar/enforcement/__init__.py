@@ -1,5 +1,8 @@
-"""Usage enforcement filters. Blazar has no entry point for them: it looks them up by name in its
-own module, so they are put there when the plugin is imported (``register``)."""
+"""Usage enforcement filters.
+
+Blazar has no entry point for filters. It looks filters up by name in its own module, so
+``register`` adds this package's filters to that module when the plugin is imported.
+"""
 
 from blazar.enforcement import filters
 
@@ -9,12 +12,12 @@ from warre_blazar.enforcement.strict_lease import StrictLeaseFilter
 
 _CLASSES = (StrictLeaseFilter, FlavorMaxLengthFilter, ProjectQuotaFilter)
 
-#: Names for ``[enforcement] enabled_filters``.
+#: The names of this package's filters in ``[enforcement] enabled_filters``.
 FILTERS = [cls.__name__ for cls in _CLASSES]
 
 
 def register() -> None:
-    """Let Blazar find our filters by name."""
+    """Add this package's filters to Blazar's module of filters, so that Blazar finds them."""
     for cls in _CLASSES:
         setattr(filters, cls.__name__, cls)
         if cls.__name__ not in filters.all_filters:

@@ -1,7 +1,7 @@
-"""Refuse a lease that is longer than a flavor in it allows, before Blazar writes anything.
+"""Refuses a lease that is longer than one of its flavors allows, before Blazar writes anything.
 
-The plugin itself enforces the same rule; with the filter enabled a refused extension doesn't even
-reach it, and a lease of several reservations is refused before the first of them is made.
+The plugin enforces the same rule. But the filter refuses an extension before the plugin is called,
+and it refuses a lease with several reservations before the first reservation is made.
 """
 
 from collections.abc import Mapping
@@ -9,26 +9,25 @@ from typing import Any
 
 from blazar.enforcement.filters import base_filter
 
-from warre_blazar import conf
+from warre_blazar import blazar_errors, conf, exemptions
+from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
-from warre_blazar.plugins import errors
-from warre_blazar.services import lengths
+from warre_blazar.services.booking import max_length
 
 
 class FlavorMaxLengthFilter(base_filter.BaseFilter):
-    """``max_length_hours`` of every flavor in a lease."""
+    """Enforces ``max_length_hours`` of every flavor in a lease."""
 
     enforcement_opts = conf.enforcement.MAX_LENGTH
 
-    def _is_exempt(self, lease: Mapping[str, Any]) -> bool:
-        return lease["project_id"] in self.conf.enforcement.flavor_max_length_exempt_project_ids
-
     def check_create(self, context: Any, lease_values: Mapping[str, Any]) -> None:
-        if self._is_exempt(lease_values):
+        if lease_values["project_id"] in exemptions.projects_of_any_length():
             return
-        wanted = [r.get("flavor_id") for r in _ours(lease_values)]
-        with errors.translated():
-            lengths.check_flavors([w for w in wanted if isinstance(w, str)], _span(lease_values))
+        flavor_refs = [r.get("flavor_id") for r in _ours(lease_values)]
+        # The plugin refuses a flavor_id that isn't a string.
+        refs = [ref for ref in flavor_refs if isinstance(ref, str)]
+        with blazar_errors.translated():
+            max_length.check_flavors(refs, _span(lease_values), lease_values["project_id"])
 
     def check_update(
         self,
@@ -36,18 +35,18 @@ class FlavorMaxLengthFilter(base_filter.BaseFilter):
         current_lease_values: Mapping[str, Any],
         new_lease_values: Mapping[str, Any],
     ) -> None:
-        if self._is_exempt(current_lease_values):
+        if current_lease_values["project_id"] in exemptions.projects_of_any_length():
             return
-        booked = [r["id"] for r in _ours(current_lease_values)]
-        with errors.translated(updating=True):
-            lengths.check_reservations(booked, _span(new_lease_values))
+        reservation_ids = [r["id"] for r in _ours(current_lease_values)]
+        with blazar_errors.translated(updating=True):
+            max_length.check_reservations(reservation_ids, _span(new_lease_values))
 
     def on_end(self, context: Any, lease_values: Mapping[str, Any]) -> None:
         pass
 
 
 def _ours(lease: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [r for r in lease["reservations"] if r["resource_type"] == "flavor:slot"]
+    return [r for r in lease["reservations"] if r["resource_type"] == RESOURCE_TYPE]
 
 
 def _span(lease: Mapping[str, Any]) -> Span:

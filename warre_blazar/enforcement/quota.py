@@ -1,7 +1,8 @@
-"""Refuse a lease that would take its project over its quota, before Blazar writes anything.
+"""Refuses a lease that would make its project exceed its quota, before Blazar writes anything.
 
-For ``flavor:slot`` the plugin decides again, exactly, in the transaction that books. For Blazar's
-own types this look is all there is.
+For ``flavor:slot`` the plugin checks the quota again in the transaction that books, so two
+simultaneous bookings can't exceed the quota together. For Blazar's own resource types this filter
+is the only check.
 """
 
 from collections.abc import Mapping
@@ -10,27 +11,26 @@ from typing import Any
 from blazar.db import api as db_api
 from blazar.enforcement.filters import base_filter
 
-from warre_blazar import conf, terms
-from warre_blazar.domain.quota import Amount
+from warre_blazar import blazar_errors, booking_conditions, conf
+from warre_blazar.domain.quota import Amount, Rule
 from warre_blazar.domain.timeline import Span
-from warre_blazar.plugins import errors
-from warre_blazar.services import quotas
+from warre_blazar.services.booking import quotas
 
 _Reservation = Mapping[str, Any]
 
 
 class ProjectQuotaFilter(base_filter.BaseFilter):
-    """``reservation`` and ``hours`` of a lease's project in Keystone."""
+    """Enforces the limits ``reservation`` and ``hours`` that a lease's project has in Keystone."""
 
     enforcement_opts = conf.enforcement.QUOTA
 
     def check_create(self, context: Any, lease_values: Mapping[str, Any]) -> None:
-        rule, hours = terms.quota_rule(), _hours(lease_values)
-        asked = Amount()
+        rule, hours = booking_conditions.quota_rule(), _hours(lease_values)
+        requested = Amount()
         for reservation in _counted(rule, lease_values):
-            asked += Amount(1, hours * _asked_instances(reservation))
-        with errors.translated():
-            quotas.check(rule, lease_values["project_id"], asked)
+            requested += Amount(1, hours * _requested_instances(reservation))
+        with blazar_errors.translated():
+            quotas.check(rule, lease_values["project_id"], requested)
 
     def check_update(
         self,
@@ -38,24 +38,26 @@ class ProjectQuotaFilter(base_filter.BaseFilter):
         current_lease_values: Mapping[str, Any],
         new_lease_values: Mapping[str, Any],
     ) -> None:
-        rule = terms.quota_rule()
-        before, after = _hours(current_lease_values), _hours(new_lease_values)
+        rule = booking_conditions.quota_rule()
+        hours_before, hours_after = _hours(current_lease_values), _hours(new_lease_values)
         changes = {r["id"]: r for r in new_lease_values["reservations"]}
-        growing, wanted = {}, 0
-        with errors.translated(updating=True):
+        amounts_before, hours_wanted = {}, 0
+        with blazar_errors.translated(updating=True):
             for reservation in _counted(rule, current_lease_values):
                 held = _held_instances(reservation)
-                growing[reservation["id"]] = Amount(1, before * held)
-                wanted += after * _changed_instances(changes.get(reservation["id"], {}), held)
-            more = wanted - sum(each.hours for each in growing.values())
+                amounts_before[reservation["id"]] = Amount(1, hours_before * held)
+                instances_after = _changed_instances(changes.get(reservation["id"], {}), held)
+                hours_wanted += hours_after * instances_after
+            more_hours = hours_wanted - sum(amount.hours for amount in amounts_before.values())
             project_id = current_lease_values["project_id"]
-            quotas.check(rule, project_id, Amount(hours=max(more, 0)), growing)
+            quotas.check(rule, project_id, Amount(hours=max(more_hours, 0)), amounts_before)
 
     def on_end(self, context: Any, lease_values: Mapping[str, Any]) -> None:
-        """Nothing to give back: what is over isn't counted."""
+        """Do nothing: usage is read from the database, which counts no lease that has ended."""
 
 
-def _counted(rule: quotas.Rule, lease: Mapping[str, Any]) -> list[_Reservation]:
+def _counted(rule: Rule, lease: Mapping[str, Any]) -> list[_Reservation]:
+    """The lease's reservations whose resource types count against the quota."""
     return [r for r in lease["reservations"] if r["resource_type"] in rule.types]
 
 
@@ -63,25 +65,26 @@ def _hours(lease: Mapping[str, Any]) -> int:
     return Span(lease["start_date"], lease["end_date"]).hours()
 
 
-def _asked_instances(reservation: _Reservation) -> int:
-    """The instances of a new reservation, whose values its plugin has found to be fine."""
+def _requested_instances(reservation: _Reservation) -> int:
+    """The number of instances of a new reservation. Its plugin has already accepted the values."""
     if reservation["resource_type"] == "physical:host":
         return len(reservation["allocations"])
     return int(reservation["amount"])
 
 
 def _held_instances(reservation: _Reservation) -> int:
-    """The instances of a reservation that Blazar has."""
+    """The number of instances of an existing reservation."""
     if reservation["resource_type"] == "physical:host":
         return len(db_api.host_allocation_get_all_by_values(reservation_id=reservation["id"]))
-    found = db_api.instance_reservation_get(reservation["resource_id"])
-    return int(found["amount"]) if found else 0
+    row = db_api.instance_reservation_get(reservation["resource_id"])
+    return int(row["amount"]) if row else 0
 
 
 def _changed_instances(change: _Reservation, held: int) -> int:
-    """The instances of a reservation after an update, as far as its values tell.
+    """The number of instances of a reservation after an update.
 
-    What isn't a number is for its plugin to refuse.
+    If the new value isn't a number, this is the present number of instances. The reservation's
+    plugin will refuse the value.
     """
     try:
         return int(change["amount"]) if "amount" in change else max(held, int(change.get("min", 0)))

@@ -1,10 +1,10 @@
-"""Refuse values of a lease that no client has a reason to send, whatever the lease holds.
+"""Refuses lease values that no client has a reason to send, for leases of every resource type.
 
-Blazar's v1 API hands every key of a request's body to the manager, and the manager writes them: a
-client could give its lease to another project, or take a lease's trust away. Blazar shows filters
-the values of a creation and of an update as they were sent, with two exceptions: it takes
-``events`` out before, and an update of the name alone asks no filter. ``warre_blazar.wsgi`` checks
-those.
+Blazar's v1 API passes every key of a request's body to the manager, and the manager writes all of
+them. So a client could give its lease to another project, or remove a lease's trust. The filters
+get the values of a creation or an update as the client sent them, with two exceptions: Blazar
+removes ``events`` before it calls the filters, and it calls no filter if an update changes only the
+name. ``warre_blazar.wsgi`` checks ``events`` and names.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,25 +12,25 @@ from typing import Any
 
 from blazar.enforcement.filters import base_filter
 
-from warre_blazar import exceptions, terms
-from warre_blazar.plugins import errors
+from warre_blazar import blazar_errors, booking_conditions, exceptions
 
-_SENT = {"name", "start_date", "end_date", "before_end_date", "reservations"}
-#: What Blazar's API and manager put beside these when a lease is created.
+#: The fields that a client may send.
+_CLIENT_FIELDS = {"name", "start_date", "end_date", "before_end_date", "reservations"}
+#: The fields that Blazar's API and manager add when a lease is created.
 _BLAZARS_OWN = {"status", "user_id", "project_id"}
 
-#: As long as Blazar's column.
+#: The length of the column ``name`` in Blazar's table of leases.
 _LONGEST_NAME = 80
 
 
 class StrictLeaseFilter(base_filter.BaseFilter):
-    """Only what a client may say of a lease, each of the right type."""
+    """Allows only the fields of a lease that a client may send, each with the right type."""
 
     enforcement_opts: list[Any] = []  # noqa: RUF012
 
     def check_create(self, context: Any, lease_values: Mapping[str, Any]) -> None:
-        with errors.translated():
-            _check(lease_values, _SENT | _BLAZARS_OWN)
+        with blazar_errors.translated():
+            _check(lease_values, _CLIENT_FIELDS | _BLAZARS_OWN)
             _check_user(lease_values.get("user_id"))
 
     def check_update(
@@ -39,19 +39,20 @@ class StrictLeaseFilter(base_filter.BaseFilter):
         current_lease_values: Mapping[str, Any],
         new_lease_values: Mapping[str, Any],
     ) -> None:
-        # An error of another type would set the lease to ERROR.
-        with errors.translated(updating=True):
-            _check(new_lease_values, _SENT)
+        # If a filter raises during an update, Blazar sets the lease to ERROR, except for a few
+        # exception types. ``updating`` makes sure that one of these types is raised.
+        with blazar_errors.translated(updating=True):
+            _check(new_lease_values, _CLIENT_FIELDS)
 
     def on_end(self, context: Any, lease_values: Mapping[str, Any]) -> None:
-        """Nothing was noted."""
+        """Do nothing: this filter keeps nothing about a lease."""
 
 
 def _check(values: Mapping[str, Any], allowed: Collection[str]) -> None:
     unknown = sorted(str(key) for key in set(values) - set(allowed))
     if unknown:
         raise exceptions.InvalidField(
-            unknown[0], f"Unknown field, expected none but {', '.join(sorted(_SENT))}"
+            unknown[0], f"Unknown field, expected only {', '.join(sorted(_CLIENT_FIELDS))}"
         )
     name = values.get("name", "a name")
     if not isinstance(name, str) or not 1 <= len(name) <= _LONGEST_NAME:
@@ -64,7 +65,9 @@ def _check(values: Mapping[str, Any], allowed: Collection[str]) -> None:
 
 
 def _check_user(user_id: str | None) -> None:
-    """A lease is the caller's own, who is known by the context of the request."""
-    caller = terms.caller().user_id
+    """Check that the lease is created for the caller, who is known from the request's context."""
+    caller = booking_conditions.caller().user_id
     if caller is not None and user_id != caller:
-        raise exceptions.InvalidField("user_id", "expected none: a lease is its maker's")
+        raise exceptions.InvalidField(
+            "user_id", "expected no value: a lease belongs to the user who creates it"
+        )

@@ -1,6 +1,10 @@
-"""Blazar's resource plugin ``flavor.slot.plugin``: translation between Blazar and our services."""
+"""The Blazar resource plugin ``flavor.slot.plugin``.
+
+It translates between Blazar's interface for plugins and the functions of ``services``.
+"""
 
 import datetime
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,39 +15,53 @@ from blazar.plugins import base
 from oslo_config import cfg
 from oslo_utils import strutils, timeutils
 
-from warre_blazar import conf, enforcement, exceptions, terms
+from warre_blazar import blazar_errors, booking_conditions, conf, enforcement, exceptions
+from warre_blazar.booking_conditions import BookingConditions
 from warre_blazar.db import hosts, leases, session
-from warre_blazar.domain import lease_states
+from warre_blazar.domain import labels, lease_states
+from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
-from warre_blazar.plugins import errors, monitor
-from warre_blazar.services import backing, reservations
+from warre_blazar.plugins import deletion_records, monitor
+from warre_blazar.plugins.host_failures import HostFailures
+from warre_blazar.services.booking import admission, changing, lookup
+from warre_blazar.services.running import blazar_start_end
 
-# Blazar looks filters up by name once its plugins are loaded; v1 looks exceptions up likewise.
+# When Blazar has loaded its plugins, it looks up filters by name, and its v1 API looks up
+# exceptions by name. Before that it calls no function of a plugin. So the import of this module
+# registers the options, the filters, the recording of deletions and the exceptions.
 conf.register(cfg.CONF)
 enforcement.register()
-errors.expose_to_v1()
+deletion_records.register()
+blazar_errors.expose_to_v1()
 
 _FAR = datetime.datetime(9999, 12, 31)
 _MAX_AMOUNT = 2**31 - 1
-# What Blazar itself puts beside what the client sent.
+# The fields of a reservation that Blazar adds to the fields that the client sent.
 _BLAZARS_OWN = {"resource_type", "lease_id", "start_date", "end_date"}
-_ASKED = {"flavor_id", "amount", "affinity"}
+# The fields that a client may send in an update. Only the amount may differ from the present value.
+_UPDATE_FIELDS = {"flavor_id", "amount", "affinity"}
+# The fields that a client may send in a creation.
+_CREATION_FIELDS = _UPDATE_FIELDS | {"name", "note"}
 
 
 class FlavorSlotPlugin(base.BasePlugin):
-    """Reserves instances of our flavors, slot by slot and host by host."""
+    """Reserves instances of a flavor. Each instance takes a slot, and room on a host."""
 
-    resource_type = reservations.RESOURCE_TYPE
+    resource_type = RESOURCE_TYPE
     title = "Flavor slots"
     description = "Reserves instances of a flavor with a number of slots on hosts that match it."
     query_options = {"allocation": ["lease_id", "reservation_id"]}  # noqa: RUF012
 
     def __init__(self) -> None:
-        self.monitor = monitor.SlotMonitor(self._hosts_of)
+        #: A lock by which the bookings and changes of this process wait for each other. The threads
+        #: of the process share the plugin.
+        self._turn = threading.Lock()
+        self._failures = HostFailures(self._turn)
+        self.monitor = monitor.SlotMonitor(self._hosts_of, self._failures.look_again)
 
     def get(self, resource_id: str) -> dict[str, Any] | None:
-        """A host of Blazar's, its extra capabilities among its values."""
-        with errors.translated(updating=True):  # asked on updates too
+        """The values of a host in Blazar, including its extra capabilities."""
+        with blazar_errors.translated(updating=True):  # Blazar calls this method for updates too.
             host = db_api.host_get(resource_id)
             if host is None:
                 return None
@@ -56,60 +74,68 @@ class FlavorSlotPlugin(base.BasePlugin):
         return [host for host_id in host_ids if (host := self.get(host_id))]
 
     def allocation_candidates(self, lease_values: Mapping[str, Any]) -> list[str]:
-        """The hosts that a new reservation would be on, or that an existing one is on."""
-        # When a lease is updated Blazar asks for its reservations as they are.
+        """The ids of the hosts of a reservation, or of hosts that could take a new reservation."""
+        # If a lease is updated, Blazar passes each existing reservation of the lease with its id.
         if reservation_id := lease_values.get("id"):
-            with errors.translated(updating=True), session.reader() as db:
+            with blazar_errors.translated(updating=True), session.reader() as db:
                 return list(hosts.allocated(db, str(reservation_id)))
-        with errors.translated():
-            return reservations.check(_request(lease_values, context.current().project_id))
+        with blazar_errors.translated():
+            return admission.check(_request(lease_values, context.current().project_id))
 
     def reserve_resource(self, reservation_id: str, values: Mapping[str, Any]) -> str:
-        """Book, exactly; the id returned is that of the ``instance_reservations`` row."""
-        with errors.translated():
+        """Check the request again and book it in one transaction.
+
+        :returns: the id of the reservation's row in ``instance_reservations``.
+        """
+        with blazar_errors.translated():
             project_id = db_api.lease_get(values["lease_id"])["project_id"]
-            return reservations.book(reservation_id, _request(values, project_id))
+            return admission.book(reservation_id, _request(values, project_id), self._turn)
 
     def update_reservation(self, reservation_id: str, values: Mapping[str, Any]) -> None:
-        """Promise the lease's new time; flavor and amount stay as they are."""
-        with errors.translated(updating=True):
-            _check_unchanged(reservation_id, values)
+        """Promise the lease's new time and write a new amount. The flavor can't change."""
+        with blazar_errors.translated(updating=True):
+            count = _changed_count(reservation_id, values)
             span = Span(values["start_date"], values["end_date"])
-            reservations.move(reservation_id, span, _terms(), timeutils.utcnow())
+            now = timeutils.utcnow()
+            changing.move(reservation_id, span, _conditions(), now, count, self._turn)
 
     def on_start(self, resource_id: str) -> None:
-        """Let the project boot on its reservation.
+        """Let the project boot servers on its reservation.
 
-        :raises errors.TooEarly: before the lease's start.
+        :raises blazar_errors.TooEarly: before the lease's start.
         """
-        with errors.translated():
-            asked = _asked(resource_id)
-            errors.check_time(asked.span.start, f"reservation {asked.reservation_id} starts")
-            reservations.start(asked.reservation_id)
+        with blazar_errors.translated():
+            timing = _timing(resource_id)
+            blazar_errors.check_time(
+                timing.span.start, f"reservation {timing.reservation_id} starts"
+            )
+            blazar_start_end.start(timing.reservation_id)
 
     def before_end(self, resource_id: str) -> None:
-        """Nothing has to be done ahead of an end."""
+        """Do nothing: an end needs no preparation."""
 
     def on_end(self, resource_id: str) -> None:
-        """Remove servers and all else, and give up the slots.
+        """Remove the servers and the rest of the backing, and release the slots and hosts.
 
-        :raises errors.TooEarly: before the lease's end, unless it is being deleted.
+        :raises blazar_errors.TooEarly: before the lease's end, unless the lease is being deleted.
         """
-        with errors.translated():
-            asked = _asked(resource_id)
-            if asked.lease_status != lease_states.DELETING:
-                errors.check_time(asked.span.end, f"reservation {asked.reservation_id} ends")
+        with blazar_errors.translated():
+            timing = _timing(resource_id)
+            if timing.lease_status != lease_states.DELETING:
+                blazar_errors.check_time(
+                    timing.span.end, f"reservation {timing.reservation_id} ends"
+                )
             patience = cfg.CONF.warre.server_deletion_timeout
-            reservations.end(asked.reservation_id, patience)
+            blazar_start_end.end(timing.reservation_id, patience)
 
     def list_allocations(
         self, query: Mapping[str, Any] | None, detail: bool = False
     ) -> list[dict[str, Any]]:
         """Every host with the reservations on it: ``[{"resource_id", "reservations"}]``."""
         options = self.get_query_options(query or {}, "allocation")
-        with errors.translated(updating=True):  # asked on updates too
-            found = self.query_allocations([h["id"] for h in db_api.host_list()], **options)
-        return [{"resource_id": h, "reservations": found[h]} for h in found]
+        with blazar_errors.translated(updating=True):  # Blazar calls this method for updates too.
+            allocations = self.query_allocations([h["id"] for h in db_api.host_list()], **options)
+        return [{"resource_id": h, "reservations": allocations[h]} for h in allocations]
 
     def query_allocations(
         self,
@@ -117,48 +143,56 @@ class FlavorSlotPlugin(base.BasePlugin):
         lease_id: str | None = None,
         reservation_id: str | None = None,
     ) -> dict[str, list[dict[str, Any]]]:
-        """By host, its reservations from now on: id, lease_id, start_date, end_date."""
-        found = db_utils.get_reservation_allocations_by_host_ids(
+        """The present and future reservations on each host, by the host's id.
+
+        Each reservation has the keys ``id``, ``lease_id``, ``start_date`` and ``end_date``.
+        """
+        reservations = db_utils.get_reservation_allocations_by_host_ids(
             resource_id_list, timeutils.utcnow(), _FAR, lease_id, reservation_id
         )
         allocations: dict[str, list[dict[str, Any]]] = {h: [] for h in resource_id_list}
-        for reservation in found:
+        for reservation in reservations:
             shown = {k: reservation[k] for k in ("id", "lease_id", "start_date", "end_date")}
             for host_id in reservation["host_ids"]:
                 allocations[host_id].append(shown)
         return allocations
 
 
-def _terms() -> reservations.Terms:
-    return terms.of(terms.caller())
+def _conditions() -> BookingConditions:
+    return booking_conditions.of(booking_conditions.caller())
 
 
-def _asked(resource_id: str) -> leases.Asked:
+def _timing(resource_id: str) -> leases.Asked:
     with session.reader() as db:
-        found = leases.find_by_resource(db, resource_id)
-    if found is None:
+        timing = leases.find_by_resource(db, resource_id)
+    if timing is None:
         raise exceptions.ReservationNotFound(resource_id)
-    return found
+    return timing
 
 
-def _request(values: Mapping[str, Any], project_id: str) -> reservations.Request:
-    """What a client asked for in a lease, checked."""
-    unknown = set(values) - _BLAZARS_OWN - _ASKED
+def _request(values: Mapping[str, Any], project_id: str) -> admission.Request:
+    """Check the values of a reservation of a lease, and make a booking request from them.
+
+    :raises InvalidField:
+    """
+    unknown = set(values) - _BLAZARS_OWN - _CREATION_FIELDS
     if unknown:
         raise exceptions.InvalidField(
-            min(unknown), "Unknown field, expected flavor_id, amount and perhaps affinity"
+            min(unknown),
+            "Unknown field, expected flavor_id and amount, and optionally affinity, name and note",
         )
     flavor = values.get("flavor_id")
     if not isinstance(flavor, str) or not 1 <= len(flavor) <= 64:
         raise exceptions.InvalidField("flavor_id", "expected the id or name of a flavor")
-    return reservations.Request(
+    return admission.Request(
         project_id=project_id,
         flavor=flavor,
         count=_amount(values.get("amount")),
         span=Span(values["start_date"], values["end_date"]),
         now=timeutils.utcnow(),
-        terms=_terms(),
+        conditions=_conditions(),
         affinity=_affinity(values.get("affinity")),
+        labels=labels.checked(values.get("name"), values.get("note")),
     )
 
 
@@ -171,7 +205,10 @@ def _amount(value: Any) -> int:
 
 
 def _affinity(value: Any) -> bool | None:
-    """As Blazar's instance plugin takes it: a boolean, or a word for one, or none."""
+    """Parse an affinity in any form that Blazar's instance plugin accepts.
+
+    The forms are a boolean, a text such as "true", None and the text "none".
+    """
     if value in ("None", "none", None):
         return None
     if isinstance(value, bool):
@@ -181,16 +218,28 @@ def _affinity(value: Any) -> bool | None:
     return strutils.bool_from_string(value)
 
 
-def _check_unchanged(reservation_id: str, values: Mapping[str, Any]) -> None:
-    """An update may name flavor and amount as they are, so that what was shown can be sent."""
-    unknown = set(values) - _BLAZARS_OWN - _ASKED - {"id"}
+def _changed_count(reservation_id: str, values: Mapping[str, Any]) -> int | None:
+    """The new amount that an update asks for, or None if the amount stays as it is.
+
+    An update may contain the present flavor and affinity, so that a client can send a reservation
+    back as the API has shown it. The amount can change only if the lease has no other reservation.
+    The new amount is written at once. If the update of another reservation were refused afterwards,
+    Blazar wouldn't tell this plugin to restore the old amount.
+
+    :raises InvalidField, FixedValue, LeaseShared:
+    """
+    unknown = set(values) - _BLAZARS_OWN - _UPDATE_FIELDS - {"id"}
     if unknown:
         raise exceptions.InvalidField(min(unknown), "Unknown field")
-    found, flavor = reservations.get(reservation_id, None)
-    nova_flavor = backing.nova_flavor(reservation_id)
-    if values.get("flavor_id") not in (None, flavor.id, flavor.name, nova_flavor):
+    reservation, flavor = lookup.get(reservation_id, None)
+    if values.get("flavor_id") not in (None, flavor.id, flavor.name, reservation.nova_flavor):
         raise exceptions.FixedValue("flavor_id")
-    if values.get("amount") not in (None, found.instance_count, str(found.instance_count)):
-        raise exceptions.FixedValue("amount")
-    if "affinity" in values and _affinity(values["affinity"]) != found.affinity:
+    if "affinity" in values and _affinity(values["affinity"]) != reservation.affinity:
         raise exceptions.FixedValue("affinity")
+    if values.get("amount") is None:
+        return None
+    count = _amount(values["amount"])
+    if count == reservation.instance_count:
+        return None
+    lookup.check_sole(reservation, changing="amount")
+    return count

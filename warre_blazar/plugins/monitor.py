@@ -1,8 +1,9 @@
-"""Blazar's hook for periodic work, and our own threads in the manager."""
+"""Our monitor plugin, which Blazar polls, and our own threads in the manager."""
 
 import datetime
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
 from typing import Any
@@ -14,30 +15,36 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
-from warre_blazar.plugins.outside import BlazarsOutside
-from warre_blazar.services import backing
-from warre_blazar.services.executor import Executor, Pools
-from warre_blazar.services.repair import Repairer
+from warre_blazar.plugins import notifications
+from warre_blazar.plugins.notifications import BlazarsOutside
+from warre_blazar.services.keeping import history, host_refresh
+from warre_blazar.services.running import backing, late_servers
+from warre_blazar.services.running.executor import Executor, Pools
+from warre_blazar.services.running.repair import Repairer
 
 LOG = logging.getLogger(__name__)
 
-#: Between two looks at all leases of ours.
+#: How often the repairer looks at all leases of ours, and not only at those with an unusual status.
 _THOROUGH_PAUSE = datetime.timedelta(minutes=1)
 
-#: Requests to Nova, Placement and Keystone that making or removing one reservation takes at most.
+#: The most requests to Nova, Placement and Keystone that it takes to make or remove the backing of
+#: one reservation.
 _REQUESTS = 10
 
 _HostsOf = Callable[[str], Sequence[Mapping[str, Any]]]
 
 
 class SlotMonitor(base.BaseMonitorPlugin):
-    """Polls nothing but our own notes of what is left to do."""
+    """Polls the notes of backings, for work that is left to do in Nova and Placement."""
 
-    def __init__(self, hosts_of: _HostsOf) -> None:
+    def __init__(self, hosts_of: _HostsOf, heal: Callable[[], None] = lambda: None) -> None:
         """
-        :param hosts_of: the hosts that a reservation is on, for Blazar's filters.
+        :param hosts_of: returns the hosts that a reservation is on, for Blazar's filters.
+        :param heal: a function that is called at each poll, and moves reservations off failed
+            hosts.
         """
         self._hosts_of = hosts_of
+        self._heal = heal
         self._threads: Threads | None = None
 
     def is_notification_enabled(self) -> bool:
@@ -56,13 +63,22 @@ class SlotMonitor(base.BaseMonitorPlugin):
         return True
 
     def get_polling_interval(self) -> int:
-        """Blazar asks for it once, in the process that polls: our threads begin there."""
+        """The seconds between two polls.
+
+        Blazar calls this once, in the process that polls, so our threads are started here.
+        """
         self._threads = Threads(self._hosts_of)
         self._threads.start()
         return int(cfg.CONF.warre.reconcile_interval)
 
     def poll(self) -> dict[str, Any]:
-        """Do what is left to do in Nova and Placement; no reservation's flags change by it."""
+        """Do what is left to do for hosts that have failed, and in Nova and Placement.
+
+        :returns: an empty dictionary: Blazar has no flags of reservations to change.
+        """
+        # Healing comes first, because it doesn't wait for Nova and Placement as long as there are
+        # only reservations that haven't begun.
+        self._heal()
         backing.reconcile()
         return {}
 
@@ -74,14 +90,17 @@ class SlotMonitor(base.BaseMonitorPlugin):
 
 
 def patience(reservations: int) -> float:
-    """Seconds that anything which works on a lease of so many reservations takes at most."""
+    """The seconds that any work on a lease takes at most, by the configured timeouts.
+
+    :param reservations: how many reservations the lease has.
+    """
     options = cfg.CONF.warre
-    each = options.server_deletion_timeout + _REQUESTS * options.request_timeout
-    return float(max(reservations, 1) * each)
+    per_reservation = options.server_deletion_timeout + _REQUESTS * options.request_timeout
+    return float(max(reservations, 1) * per_reservation)
 
 
 class Threads:
-    """The threads of a manager that execute starts and ends, and repair leases."""
+    """A manager's threads: starts, ends and deletions, repairs of leases, and reading of hosts."""
 
     def __init__(self, hosts_of: _HostsOf) -> None:
         options = cfg.CONF.warre
@@ -97,37 +116,62 @@ class Threads:
         )
         self._repairer = Repairer(patience)
         self._thorough_at: datetime.datetime | None = None
+        self._refreshed_at: float | None = None
 
     def start(self) -> None:
-        """Work until the process ends. What it had claimed then goes to another manager."""
+        """Start the threads, which run until the process ends.
+
+        After that, the repairer of another manager gives back what this process had claimed.
+        """
         worker = periodics.PeriodicWorker.create(
             [self],
-            executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=3),
+            executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=6),
             on_failure=_log_failure,
         )
         threading.Thread(target=worker.start, name="warre-periodic", daemon=True).start()
 
     @periodics.periodic(1, run_immediately=True)
     def claim(self) -> None:
-        """Claim what is due."""
+        """Write a heartbeat, and claim the leases that have something due."""
         self._executor.beat()
         self._executor.claim(timeutils.utcnow())
 
     @periodics.periodic(0.25, run_immediately=True)
     def begin_due(self) -> None:
-        """Begin with what was claimed and whose time has come."""
+        """Begin with the claimed starts and ends whose time has come."""
         self._executor.begin_due(timeutils.utcnow())
 
     @periodics.periodic(5, run_immediately=True)
     def repair(self) -> None:
-        """Look at the leases in question, and now and then at all."""
+        """Repair leases with unusual statuses. Once a minute, look at all leases of ours."""
         now = timeutils.utcnow()
         thorough = self._thorough_at is None or now - self._thorough_at >= _THOROUGH_PAUSE
         if thorough:
             self._thorough_at = now
         self._repairer.look(now, thorough)
 
+    @periodics.periodic(60)
+    def delete_late_servers(self) -> None:
+        """Delete servers that Nova listed only after the end of their reservation."""
+        late_servers.delete(timeutils.utcnow())
+
+    @periodics.periodic(3600, run_immediately=True)
+    def forget(self) -> None:
+        """Remove leases and records that are older than the option ``history_days`` allows."""
+        days = cfg.CONF.warre.history_days
+        if days:
+            history.purge(timeutils.utcnow(), days)
+
+    @periodics.periodic(1, run_immediately=True)
+    def refresh_hosts(self) -> None:
+        """Read the resource providers and zones of all hosts, as often as the option says."""
+        pause, now = cfg.CONF.warre.provider_poll_interval, time.monotonic()
+        if not pause or (self._refreshed_at is not None and now - self._refreshed_at < pause):
+            return
+        self._refreshed_at = now
+        host_refresh.refresh(tell=notifications.tell_overbooked)
+
 
 def _log_failure(call: Any, kind: str, spacing: float, failure: Any, traceback: Any = None) -> None:
-    """A look that failed, because the database is away for instance, comes again."""
-    LOG.error("%s failed, and comes again: %s", call.__name__, failure[1])
+    """Log that a periodic call has failed, for instance because the database is unavailable."""
+    LOG.error("The periodic call %s failed, and will run again: %s", call.__name__, failure[1])

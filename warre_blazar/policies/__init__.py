@@ -1,14 +1,17 @@
-"""Policies, one module a noun. They are read from Blazar's policy file."""
+"""The policy rules of the v2 API, with one module for each resource.
+
+Operators override their defaults in Blazar's policy file.
+"""
 
 import itertools
 
 from oslo_policy import policy
 
-from warre_blazar.policies import access, flavors, limits, reservations, windows
+from warre_blazar.policies import flavor_access, flavors, limits, maintenance_windows, reservations
 
-_MODULES = (flavors, access, reservations, windows, limits)
+_MODULES = (flavors, flavor_access, reservations, maintenance_windows, limits)
 
 
 def list_rules() -> list[policy.RuleDefault]:
-    """For oslopolicy-sample-generator and our enforcer."""
+    """All rules, for oslopolicy-sample-generator and for the enforcer in ``policy``."""
     return list(itertools.chain.from_iterable(module.RULES for module in _MODULES))

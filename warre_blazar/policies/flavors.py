@@ -1,4 +1,4 @@
-"""Who may do what with flavors."""
+"""Policies on flavors."""
 
 from blazar.policies import base
 from oslo_policy import policy
@@ -23,13 +23,14 @@ RULES = [
     policy.DocumentedRuleDefault(
         LIST,
         base.PROJECT_READER_OR_ADMIN,
-        "List the flavors that the project may book.",
+        "List the flavors that the caller's project may book.",
         [{"path": _ALL, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         LIST_ALL,
         "rule:admin",
-        "List and show inactive flavors, and private ones whose projects one doesn't belong to.",
+        "List and show all flavors, including inactive ones and private ones to which the caller's "
+        "project has no access.",
         [
             {"path": _ALL, "method": "GET"},
             {"path": _ONE, "method": "GET"},
@@ -39,21 +40,28 @@ RULES = [
     policy.DocumentedRuleDefault(
         GET,
         base.PROJECT_READER_OR_ADMIN,
-        "Show a flavor that the project may book.",
+        "Show a flavor that the caller's project may book.",
         [{"path": _ONE, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         FREE,
         base.PROJECT_READER_OR_ADMIN,
-        "See when a flavor is free.",
+        "List the times at which a flavor can be booked.",
         [{"path": _FREE, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         CAPACITY,
         "rule:admin",
-        "See a flavor's hosts, how much they hold and how much of it is booked by whomever, and "
-        "the names of other flavors on them, inactive and private ones too.",
-        [{"path": _ONE, "method": "GET"}],
+        "See the capacity of a flavor: how many hosts can hold it, the names of all hosts, how "
+        "many instances they hold and what limits that, how many instances all projects have "
+        "booked, and the names of other flavors on the same hosts, including inactive and private "
+        "ones.",
+        [
+            {"path": _ALL, "method": "GET"},
+            {"path": _ALL, "method": "POST"},
+            {"path": _ONE, "method": "GET"},
+            {"path": _ONE, "method": "PATCH"},
+        ],
     ),
     policy.DocumentedRuleDefault(
         UPDATE, "rule:admin", "Change a flavor.", [{"path": _ONE, "method": "PATCH"}]

@@ -1,4 +1,4 @@
-"""Who may see whose limits."""
+"""Policies on projects' limits."""
 
 from blazar.policies import base
 from oslo_policy import policy
@@ -12,13 +12,13 @@ RULES = [
     policy.DocumentedRuleDefault(
         GET,
         base.PROJECT_READER_OR_ADMIN,
-        "See the project's limits and what it uses of them.",
+        "Show the limits of the caller's own project, and how much of them the project uses.",
         [{"path": _ALL, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         GET_OTHER,
         "rule:admin",
-        "See another project's limits and what it uses of them.",
+        "Show the limits of another project or of all projects, and how much of them they use.",
         [{"path": _ALL, "method": "GET"}],
     ),
 ]

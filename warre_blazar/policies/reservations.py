@@ -1,4 +1,4 @@
-"""Who may do what with reservations."""
+"""Policies on reservations."""
 
 from blazar.policies import base
 from oslo_policy import policy
@@ -18,14 +18,15 @@ RULES = [
     policy.DocumentedRuleDefault(
         CREATE,
         base.PROJECT_MEMBER_OR_ADMIN,
-        "Book a flavor for one's own project.",
+        "Book a flavor for the caller's own project.",
         [{"path": _ALL, "method": "POST"}],
     ),
     policy.DocumentedRuleDefault(
         IN_WINDOW,
         "rule:admin",
-        "Book, or extend a reservation, inside a maintenance window. blazar-manager asks this of "
-        "the roles of whoever sent the request, so its policy file counts.",
+        "Book inside a maintenance window, or extend a reservation into a maintenance window. "
+        "blazar-manager checks this rule against the roles of the user who sent the request, so "
+        "the rule must be set in the policy file that blazar-manager reads.",
         [
             {"path": _ALL, "method": "POST"},
             {"path": "/v2/reservations/{reservation_id}", "method": "PATCH"},
@@ -36,31 +37,34 @@ RULES = [
     policy.DocumentedRuleDefault(
         LIST,
         base.PROJECT_READER_OR_ADMIN,
-        "List the project's reservations.",
+        "List the reservations of the caller's own project.",
         [{"path": _ALL, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         LIST_ALL,
         "rule:admin",
-        "List the reservations of all projects or another one.",
+        "List the reservations of another project, of all projects, or on a given host.",
         [{"path": _ALL, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         GET,
         base.PROJECT_READER_OR_ADMIN,
-        "Show a reservation; others' don't exist for who may not.",
+        "Show a reservation. A caller who may not see it gets 404, as if the reservation didn't "
+        "exist.",
         [{"path": _ONE, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         UPDATE,
         base.PROJECT_MEMBER_OR_ADMIN,
-        "Extend or shorten a reservation; others' don't exist for who may not.",
+        "Change a reservation: its start and end, its number of instances, its name and its note. "
+        "A caller who may not change it gets 404, as if the reservation didn't exist.",
         [{"path": _ONE, "method": "PATCH"}],
     ),
     policy.DocumentedRuleDefault(
         DELETE,
         base.PROJECT_MEMBER_OR_ADMIN,
-        "Delete a reservation, or end it; others' don't exist for who may not.",
+        "Delete a reservation, or end it early. A caller who may not delete it gets 404, as if the "
+        "reservation didn't exist.",
         [{"path": _ONE, "method": "DELETE"}],
     ),
 ]

@@ -1,4 +1,4 @@
-"""Waiting a little for what comes soon, so that users needn't ask again."""
+"""Waits a few seconds for a result that is expected soon, so that users needn't ask again."""
 
 import time
 from collections.abc import Callable
@@ -6,29 +6,31 @@ from typing import TypeVar
 
 R = TypeVar("R")
 
+#: Seconds between two probes.
 _PAUSE = 0.5
 
 
 class Clock:
-    """The time that passes here."""
+    """The clock of this machine: says what time it is, and sleeps."""
 
     def now(self) -> float:
-        """Seconds since any fixed moment."""
+        """The seconds since some fixed moment."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Sleep for a number of seconds."""
         time.sleep(seconds)
 
 
-#: The clock by which everything in ``services`` waits. Tests put in one of their own.
+#: The clock by which the functions in ``services`` wait. Tests replace it with a clock of their
+#: own.
 clock = Clock()
 
 
 def until(probe: Callable[[], R], seconds: float) -> R:
-    """Ask at least once, and again until the answer is true or the time is up.
+    """Call ``probe`` at least once, and repeatedly until it returns a true value or time is up.
 
-    :returns: the last answer.
+    :returns: what the last call returned.
     """
     deadline = clock.now() + seconds
     while not (answer := probe()) and clock.now() < deadline:

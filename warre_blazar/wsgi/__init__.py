@@ -1,4 +1,4 @@
-"""Blazar's API as this package serves it: Blazar's application, with requests checked first."""
+"""Blazar's API as this package serves it: Blazar's application, with checks of every request."""
 
 from warre_blazar import compat
 

@@ -1,11 +1,11 @@
-"""What a WSGI server serves: ``warre_blazar.wsgi.api:application``.
+"""The WSGI application that a server such as uWSGI serves: ``warre_blazar.wsgi.api:application``.
 
-It is configured as Blazar's own, by ``blazar.conf`` in the directory that ``OS_BLAZAR_CONFIG_DIR``
-names.
+Like Blazar's own application, it reads ``blazar.conf`` in the directory that the environment
+variable ``OS_BLAZAR_CONFIG_DIR`` names.
 """
 
 from blazar.api import wsgi_app
 
-from warre_blazar.wsgi import building
+from warre_blazar.wsgi import checked_application
 
-application = building.build(wsgi_app.init_app())
+application = checked_application.build(wsgi_app.init_app())

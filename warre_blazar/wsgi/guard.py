@@ -1,4 +1,4 @@
-"""What every request passes before Blazar sees it, and before anybody asks Keystone about it."""
+"""Checks every request before its token is checked with Keystone and before Blazar gets it."""
 
 import json
 import sys
@@ -11,25 +11,25 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from warre_blazar import exceptions
-from warre_blazar.wsgi import answers, bodies, leases
+from warre_blazar.wsgi import error_answers, lease_bodies, request_bodies
 
 LOG = logging.getLogger(__name__)
 
 Application = Callable[..., Iterable[bytes]]
 
 _READING = {"GET", "HEAD", "OPTIONS"}
-#: What /v2/leases may be asked for.
+#: The methods that /v2/leases allows.
 _V2_LEASES = ("GET", "HEAD", "DELETE")
 
 
 class Guard:
-    """WSGI middleware around Blazar's application."""
+    """WSGI middleware that checks requests before Blazar's application gets them."""
 
     def __init__(self, application: Application) -> None:
         self.application = application
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Answer a request: refuse it, or let Blazar answer."""
+        """Refuse a request, or pass it to Blazar's application."""
         begun = False
 
         def begin(status: str, headers: list[tuple[str, str]], *failure: Any) -> Any:
@@ -45,15 +45,18 @@ class Guard:
         except exceptions.WarreError as error:
             return _refuse(error, environ, start_response)
         except Exception:
-            # A WSGI server would drop the connection.
-            LOG.exception("%s failed", _line(environ))
-            answer = answers.refusal(exceptions.Refused("internal", "Internal Server Error"))
+            # If the exception were raised, the server would close the connection without an answer.
+            LOG.exception("%s failed", _request_line(environ))
+            answer = error_answers.refusal(exceptions.Refused("internal", "Internal Server Error"))
             failure = [sys.exc_info()] if begun else []
             start_response(answer.status, answer.headerlist, *failure)
             return [answer.body]
 
     def _head(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Answer as to GET, without the body: Blazar's v2 fails on an error that has none."""
+        """Answer a HEAD like a GET, but without the body.
+
+        Blazar's application gets a GET, because its v2 API fails on error answers without a body.
+        """
         environ["REQUEST_METHOD"] = "GET"
         answer = webob.Request(environ).get_response(self.application)
         answer.content_length = len(answer.body)
@@ -62,25 +65,32 @@ class Guard:
 
 
 def _prepare(environ: dict[str, Any]) -> None:
-    """Read the body; refuse what Blazar must not see, and replace what it has to see otherwise."""
-    _complete(environ)
+    """Check a request, and change it so that Blazar can neither fail on it nor misread it.
+
+    :raises WarreError: the request is refused.
+    """
+    _add_missing_headers(environ)
     _check_path(environ["PATH_INFO"])
-    body = bodies.read(environ, cfg.CONF.warre.max_request_body)
+    body = request_bodies.read(environ, cfg.CONF.warre.max_request_body)
     method = environ["REQUEST_METHOD"]
     match _segments(environ["PATH_INFO"]):
         case ["v1", "leases" | "leases.json", *_] if method not in {*_READING, "DELETE"}:
             _check_type(environ.get("CONTENT_TYPE") or "")
-            document = leases.checked(method, body, cfg.CONF.warre.max_lease_reservations)
-            # What was checked is what Blazar reads, however it would have read what was sent.
-            bodies.put(environ, json.dumps(document).encode())
-            environ[leases.CHECKED] = document
+            document = lease_bodies.checked(method, body, cfg.CONF.warre.max_lease_reservations)
+            # Blazar gets the document that was checked. It might read other values from the
+            # original body, for instance if a key occurs twice.
+            request_bodies.put(environ, json.dumps(document).encode())
+            environ[lease_bodies.CHECKED] = document
         case ["v2", "leases", *_]:
-            _only_read(method, environ)
+            _check_v2_lease_method(method, environ)
 
 
-def _complete(environ: dict[str, Any]) -> None:
-    """Add what Blazar's v1 fails without, some of it after it has done what was asked."""
-    # Behind a Unix socket a request has no address.
+def _add_missing_headers(environ: dict[str, Any]) -> None:
+    """Add the headers that Blazar's v1 needs.
+
+    Without them v1 raises an exception, in some cases after it has made a change.
+    """
+    # A request that comes through a Unix socket has no address.
     environ.setdefault("REMOTE_ADDR", "-")
     if not environ.get("HTTP_ACCEPT"):
         environ["HTTP_ACCEPT"] = "application/json"
@@ -94,7 +104,7 @@ def _check_path(path: str) -> None:
 
 
 def _segments(path: str) -> list[str]:
-    """The parts of a path between slashes, however many slashes; Blazar routes by no more."""
+    """The parts of a path between its slashes. Blazar ignores repeated slashes in the same way."""
     return [part for part in path.split("/") if part]
 
 
@@ -103,28 +113,32 @@ def _check_type(content_type: str) -> None:
         raise exceptions.InvalidField("Content-Type", "expected application/json")
 
 
-def _only_read(method: str, environ: dict[str, Any]) -> None:
-    """Leases are made and changed over v1 and by bookings: v2 has no check of what it passes on."""
-    # By this, Pecan lets a query or a form choose the method.
-    chosen = "_method" in urllib.parse.unquote(environ.get("QUERY_STRING", ""))
-    if method not in _V2_LEASES or chosen:
+def _check_v2_lease_method(method: str, environ: dict[str, Any]) -> None:
+    """Refuse to create and change leases over v2.
+
+    Blazar's v2 passes a lease on to the manager without a check. Leases are created and changed
+    over v1 and through /v2/reservations, where they are checked.
+    """
+    # A query or a form with a field "_method" makes Pecan use the method that the field names.
+    chooses_method = "_method" in urllib.parse.unquote(environ.get("QUERY_STRING", ""))
+    if method not in _V2_LEASES or chooses_method:
         raise exceptions.Refused(
             "method_not_allowed",
-            "Leases are made and changed at /v1/leases, bookings at /v2/reservations; "
-            f"/v2/leases takes {', '.join(_V2_LEASES)}",
+            f"/v2/leases allows only {', '.join(_V2_LEASES)}; use /v1/leases to create or change "
+            "leases, and /v2/reservations to book flavors",
         )
-    bodies.put(environ, b"")
+    request_bodies.put(environ, b"")
 
 
 def _refuse(
     error: exceptions.WarreError, environ: dict[str, Any], start_response: Any
 ) -> Iterable[bytes]:
-    LOG.info("%s refused: %s", _line(environ), error.message)
-    answer = answers.refusal(error)
+    LOG.info("%s refused: %s", _request_line(environ), error.message)
+    answer = error_answers.refusal(error)
     if answer.status_int == 405:
         answer.allow = _V2_LEASES
     return answer(environ, start_response)
 
 
-def _line(environ: dict[str, Any]) -> str:
+def _request_line(environ: dict[str, Any]) -> str:
     return f"{environ['REQUEST_METHOD']} {environ['PATH_INFO']!a}"

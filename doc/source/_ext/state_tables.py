@@ -1,4 +1,4 @@
-"""Directives that print the tables of ``warre_blazar.domain.lease_states`` from the code."""
+"""Directives that print tables of the code: the states of leases, and what an audit finds."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
@@ -8,10 +8,12 @@ from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 
 from warre_blazar.domain import lease_states
+from warre_blazar.domain.audit.differences import RULES
 from warre_blazar.domain.lease_states import Action, Row, Statuses
 
 ANY = "any"
 STATE_HEADER = ("Lease", "Reservations", "Further conditions", "What it means", "What is done")
+DIFFERENCE_HEADER = ("Name", "What it means", "What is done", "Needs")
 TARGET_HEADER = ("Reservations", "Lease", "Start event", "End event")
 
 _MIXED = {True: "with other types too", False: "``flavor:slot`` only"}
@@ -20,8 +22,8 @@ _TORN = {
     False: "hosts and notes agree with the reservations",
 }
 _SETTLED = {
-    True: "statuses and events are what the reservations tell",
-    False: "statuses or events aren't what the reservations tell",
+    True: "statuses and events agree with the reservations",
+    False: "statuses or events contradict the reservations",
 }
 
 
@@ -41,6 +43,16 @@ def target_cells() -> list[tuple[str, ...]]:
     return [
         (str(reservations), target.lease, target.start, target.end)
         for reservations, target in lease_states.TARGETS.items()
+    ]
+
+
+def difference_cells() -> list[tuple[str, ...]]:
+    """What an audit can find; columns as in ``DIFFERENCE_HEADER``."""
+    return [
+        (f"``{kind.value}``", rule.meaning, rule.remedy, f"``{rule.needs}``")
+        if rule.needs.startswith("--")
+        else (f"``{kind.value}``", rule.meaning, rule.remedy, str(rule.needs))
+        for kind, rule in RULES.items()
     ]
 
 
@@ -107,8 +119,15 @@ class TargetTable(_Table):
     lines: ClassVar[list[str]] = _list_table(TARGET_HEADER, target_cells(), "25 25 25 25")
 
 
+class DifferenceTable(_Table):
+    """``.. difference-table::``"""
+
+    lines: ClassVar[list[str]] = _list_table(DIFFERENCE_HEADER, difference_cells(), "18 36 32 14")
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Sphinx calls it."""
     app.add_directive("state-table", StateTable)
     app.add_directive("target-table", TargetTable)
+    app.add_directive("difference-table", DifferenceTable)
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""Fixtures of the tests on the dev cloud, which has to be up: ``tools/test cloud`` sees to it."""
+"""Fixtures of the tests on the dev cloud, which ``tools/test cloud`` starts."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -8,6 +8,7 @@ import pytest
 
 from tests.functional.cloud import nova_side, world
 from tests.functional.cloud.people import Person
+from tests.functional.cloud.placement_side import Placement
 from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import at_once, until
 
@@ -15,14 +16,14 @@ Offer = Callable[..., dict[str, Any]]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave out what openstacksdk has to say about its future; know our marker."""
+    """Register the marker ``slow``, and ignore openstacksdk's deprecation warnings."""
     config.addinivalue_line("markers", "slow: waits a minute for an RPC call that nobody answers")
     config.addinivalue_line("filterwarnings", "ignore::DeprecationWarning:openstack")
 
 
 @pytest.fixture(scope="session")
 def people() -> dict[str, Person]:
-    """Everybody, by name."""
+    """All users of the cloud, by name."""
     if "WARRE_DEVCLOUD_HOME" not in os.environ:
         pytest.fail("no dev cloud: run these tests by 'tools/test cloud'", pytrace=False)
     return {name: Person(name) for name in ("admin", "alpha", "beta")}
@@ -47,6 +48,12 @@ def beta(people: dict[str, Person]) -> Person:
 
 
 @pytest.fixture(scope="session")
+def placement(admin: Person) -> Placement:
+    """Placement, as the operator sees it."""
+    return Placement(admin)
+
+
+@pytest.fixture(scope="session")
 def records(people: dict[str, Person]) -> Records:
     """Blazar's database."""
     return Records()
@@ -54,7 +61,7 @@ def records(people: dict[str, Person]) -> Records:
 
 @pytest.fixture(scope="session", autouse=True)
 def hosts(admin: Person) -> None:
-    """Three hosts, two with a property."""
+    """Register three hosts in Blazar. Two of them have a property."""
     known = {h["hypervisor_hostname"]: h for h in admin.asks("GET", "/v1/os-hosts")["hosts"]}
     for name in world.HOSTS:
         if name not in known:
@@ -77,11 +84,11 @@ def _offering(admin: Person, alpha: Person) -> Iterator[Offer]:
 
 
 def _withdraw(admin: Person, flavor: dict[str, Any]) -> None:
-    """Delete a flavor with all that is booked of it, in leases of whatever else."""
+    """Delete a flavor, after the leases that have reservations of it."""
     query = f"/v2/reservations/?all_projects=true&flavor_id={flavor['id']}"
     leases = {r["lease_id"] for r in admin.asks("GET", query)["results"]}
     for lease in leases:
-        admin.ask("DELETE", f"/v1/leases/{lease}")
+        _delete_lease(admin, lease)
     path = f"/v2/flavors/{flavor['id']}/"
     until(
         f"flavor {flavor['name']} to be deleted",
@@ -89,21 +96,33 @@ def _withdraw(admin: Person, flavor: dict[str, Any]) -> None:
     )
 
 
+def _delete_lease(admin: Person, lease_id: str) -> None:
+    """Delete a lease, if it exists, as soon as nothing else is working on it.
+
+    A lease that stayed would make other tests fail, without a hint at the cause.
+    """
+    path = f"/v1/leases/{lease_id}"
+    until(
+        f"lease {lease_id} to be deleted",
+        lambda: admin.ask("DELETE", path).status_code in (204, 404),
+    )
+
+
 @pytest.fixture
 def offer(admin: Person, alpha: Person) -> Iterator[Offer]:
-    """Makes flavors; they and what is booked of them go after the test."""
+    """A function that makes flavors. They and their reservations are deleted after the test."""
     yield from _offering(admin, alpha)
 
 
 @pytest.fixture(scope="module")
 def shared_offer(admin: Person, alpha: Person) -> Iterator[Offer]:
-    """The same for a whole module."""
+    """The same as ``offer``, but flavors are deleted after the last test of the module."""
     yield from _offering(admin, alpha)
 
 
 @pytest.fixture
 def lease(admin: Person) -> Iterator[Callable[..., Any]]:
-    """Asks for leases over v1; those that come to be go after the test."""
+    """A function that requests leases over v1. The leases are deleted after the test."""
     made: list[str] = []
 
     def create(who: Person, body: dict[str, Any]) -> Any:
@@ -113,12 +132,15 @@ def lease(admin: Person) -> Iterator[Callable[..., Any]]:
         return answer
 
     yield create
-    at_once([lambda i=i: admin.ask("DELETE", f"/v1/leases/{i}") for i in made], 4)
+    at_once([lambda i=i: _delete_lease(admin, i) for i in made], 4)
 
 
 @pytest.fixture
 def clean(admin: Person, records: Records) -> Iterator[Callable[[], None]]:
-    """Sees to it that Nova and Placement get rid of what belongs to no reservation any more."""
+    """A check that nothing new is left in Nova and Placement without a reservation.
+
+    The check also runs after the test.
+    """
     before = nova_side.orphans(admin, records)
 
     def check() -> None:

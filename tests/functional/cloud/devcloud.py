@@ -1,4 +1,4 @@
-"""The dev cloud from the outside: its services, programs and configuration."""
+"""Control of the dev cloud: its services, programs and configuration."""
 
 import configparser
 import contextlib
@@ -19,7 +19,7 @@ def home() -> pathlib.Path:
 
 
 def database_url() -> str:
-    """Blazar's database."""
+    """The URL of Blazar's database."""
     parser = configparser.RawConfigParser(strict=False)
     parser.read(home() / "etc" / "blazar" / "blazar.conf")
     return parser["database"]["connection"]
@@ -31,18 +31,18 @@ def _tool(*words: str) -> None:
 
 
 def stop(service: str, *, kill: bool = False) -> None:
-    """End a service, or those that a pattern names."""
+    """Stop a service, or all services whose names match a pattern."""
     _tool("stop", service, *(["--kill9"] if kill else []))
 
 
 def start(service: str) -> None:
-    """Start what of them doesn't run, and wait until it answers."""
+    """Start those of the services that don't run, and wait until they answer."""
     _tool("start", service)
 
 
 @contextlib.contextmanager
 def away(service: str) -> Iterator[None]:
-    """A service that is away for a while, and back afterwards whatever happened."""
+    """Stop a service while the block runs, and start it again afterwards."""
     stop(service)
     try:
         yield
@@ -52,7 +52,7 @@ def away(service: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def two_managers() -> Iterator[None]:
-    """A second manager for a while."""
+    """Run a second manager while the block runs."""
     _tool("up", "--managers", "2")
     try:
         yield
@@ -62,12 +62,19 @@ def two_managers() -> Iterator[None]:
 
 @contextlib.contextmanager
 def enforcing(options: dict[str, str]) -> Iterator[None]:
-    """Other options of usage enforcement for the one manager."""
+    """Run the manager with other options of usage enforcement while the block runs."""
+    with manager_options("enforcement", options):
+        yield
+
+
+@contextlib.contextmanager
+def manager_options(group: str, options: dict[str, str]) -> Iterator[None]:
+    """Run the manager with other options of a group while the block runs."""
     path = home() / "etc" / "blazar" / "manager1.conf"
     usual = path.read_text()
     lines = [f"{name} = {value}" for name, value in options.items()]
     try:
-        path.write_text("\n".join([usual, "[enforcement]", *lines, ""]))
+        path.write_text("\n".join([usual, f"[{group}]", *lines, ""]))
         _tool("restart", MANAGERS)
         yield
     finally:
@@ -77,18 +84,21 @@ def enforcing(options: dict[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def nova_refusing(rule: str) -> Iterator[None]:
-    """Let Nova's policy allow something to nobody; Nova reads that file again when it changes."""
+    """Let Nova's policy deny a rule to everybody while the block runs.
+
+    Nova reads its policy file again when the file changes.
+    """
     path = home() / "etc" / "nova" / "policy.yaml"
     path.write_text(f'"{rule}": "!"\n')
     try:
         yield
     finally:
-        # Nova would fail, were the file away again.
+        # Nova would fail if the file were deleted.
         path.write_text("{}\n")
 
 
 def environment(directory: pathlib.Path, *packages: str) -> pathlib.Path:
-    """Make a virtual environment with released packages, as the tools make theirs; its ``bin``."""
+    """Make a virtual environment with released packages, and return its ``bin`` directory."""
     sys.path.insert(0, str(_TOOLS))
     try:
         from devcloud_lib.installer import Installer  # noqa: PLC0415
@@ -100,8 +110,17 @@ def environment(directory: pathlib.Path, *packages: str) -> pathlib.Path:
     return directory / "venv" / "bin"
 
 
+def manage_host(verb: str, host: str, *options: str) -> tuple[int, str]:
+    """Run ``warre-blazar-manage host VERB``. Return its exit status and what it prints."""
+    config = home() / "etc" / "blazar" / "blazar.conf"
+    program = home() / "venv" / "bin" / "warre-blazar-manage"
+    words = [program, "--config-file", config, "host", verb, host, *options]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
 def run(program: str, *words: str, user: str) -> str:
-    """What a client program of the cloud's environment prints."""
+    """Run a client program of the cloud's environment as a user, and return what it prints."""
     env = {
         **os.environ,
         "OS_USERNAME": user,

@@ -11,28 +11,28 @@ _FLAVOR, _CLASS = "reservation:", "CUSTOM_RESERVATION_"
 
 
 def _held(admin: Person) -> set[tuple[str, str]]:
-    """(kind, reservation id) of each flavor, aggregate and resource class of a reservation."""
+    """The kind and the reservation id of all flavors, aggregates and classes of reservations."""
     compute, placement = admin.cloud.compute, admin.cloud.placement
-    found = {
+    held = {
         ("flavor", f.name.removeprefix(_FLAVOR))
         for f in compute.flavors(is_public=None)
         if f.name.startswith(_FLAVOR)
     }
-    found |= {("aggregate", a.name) for a in compute.aggregates() if _ID.match(a.name)}
+    held |= {("aggregate", a.name) for a in compute.aggregates() if _ID.match(a.name)}
     for cls in placement.resource_classes():
         if cls.name.startswith(_CLASS):
-            found.add(("class", cls.name.removeprefix(_CLASS).lower().replace("_", "-")))
-    return found
+            held.add(("class", cls.name.removeprefix(_CLASS).lower().replace("_", "-")))
+    return held
 
 
 def leftovers(admin: Person, reservation_id: str, servers: Iterable[str] = ()) -> list[str]:
-    """What is there of a reservation and of these servers."""
-    here = {s.id for s in admin.cloud.compute.servers(details=False, all_projects=True)}
+    """What Nova and Placement still hold for a reservation, and those of the servers that exist."""
+    existing = {s.id for s in admin.cloud.compute.servers(details=False, all_projects=True)}
     held = [kind for kind, owner in _held(admin) if owner == reservation_id]
-    return sorted(held + [f"server {server}" for server in servers if server in here])
+    return sorted(held + [f"server {server}" for server in servers if server in existing])
 
 
 def orphans(admin: Person, records: Records) -> set[tuple[str, str]]:
-    """What is there of reservations that Blazar doesn't have, or that are over."""
+    """What Nova and Placement hold for reservations that are over or don't exist in Blazar."""
     held = _held(admin)
     return {(kind, owner) for kind, owner in held if owner not in records.live()}

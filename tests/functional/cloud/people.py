@@ -1,4 +1,4 @@
-"""The users of the cloud and what they can ask of it."""
+"""The users of the cloud, and the requests that they can send."""
 
 import os
 from typing import Any
@@ -14,7 +14,7 @@ class Person:
 
     def __init__(self, name: str, project: str | None = None) -> None:
         """
-        :param project: its name, if that isn't the user's own.
+        :param project: the name of the user's project, if it isn't the user's own name.
         """
         self.name = name
         self.cloud = openstack.connect(
@@ -34,25 +34,25 @@ class Person:
         self._keystone = os.environ["OS_AUTH_URL"]
 
     def ask(self, method: str, path: str, body: Any = None, **options: Any) -> requests.Response:
-        """A request to Blazar's API; every answer is one."""
+        """Send a request to Blazar's API. Error responses are returned too, and don't raise."""
         return self.cloud.session.request(
             self._root + path, method, json=body, raise_exc=False, timeout=_TIMEOUT, **options
         )
 
     def asks(self, method: str, path: str, body: Any = None, want: int = 200) -> Any:
-        """A request that has to be answered with a status; the answer's document."""
+        """Send a request that must be answered with status ``want``. Return the response's JSON."""
         answer = self.ask(method, path, body)
         assert answer.status_code == want, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json() if answer.content else None
 
     def trusts(self) -> set[str]:
-        """The ids of the trusts that this user gave."""
+        """The ids of the trusts whose trustor is this user."""
         query = f"/OS-TRUST/trusts?trustor_user_id={self.cloud.current_user_id}"
         found = self.cloud.session.get(self._keystone + query).json()["trusts"]
         return {trust["id"] for trust in found}
 
     def boots(self, flavor: str, name: str, **hints: str) -> Any:
-        """Ask Nova for a server; it may yet fail."""
+        """Request a server from Nova. It may still fail afterwards."""
         return self.cloud.compute.create_server(
             scheduler_hints=hints,
             name=name,
@@ -62,6 +62,6 @@ class Person:
         )
 
     def server_settles(self, server: Any) -> Any:
-        """The server once it is ACTIVE or ERROR; None before."""
-        found = self.cloud.compute.get_server(server.id)
-        return found if found.status in ("ACTIVE", "ERROR") else None
+        """The server if its status is ACTIVE or ERROR, else None."""
+        shown = self.cloud.compute.get_server(server.id)
+        return shown if shown.status in ("ACTIVE", "ERROR") else None

@@ -1,4 +1,4 @@
-"""Blazar's database, ours in it, read directly."""
+"""Direct access to Blazar's database, with this package's tables in it."""
 
 import datetime
 import uuid
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from tests.functional.cloud import devcloud
 
-#: Where a reservation leaves its traces: table and the column that names it.
+#: The tables that have rows of a reservation, with the column that has the reservation's id.
 _TRACES = {
     "reservations": "id",
     "instance_reservations": "reservation_id",
@@ -17,35 +17,36 @@ _TRACES = {
     "warre_reservations": "reservation_id",
     "warre_backings": "reservation_id",
 }
-#: Tables of generations or heartbeats, and nothing else.
+#: The tables that have only generations or heartbeats.
 _COUNTERS = ("warre_hosts", "warre_projects", "warre_managers")
-#: What changes in the background, whatever is asked.
+#: Columns that change in the background, in all tables.
 _BACKGROUND = ("generation", "claim_start", "claim_end", "promised_at")
-#: Columns that a claim of a flavor or a host moves, by table; the generations do so everywhere.
+#: Further columns that change with every claim, by table.
 _MOVED = {"computehosts": ("updated_at",)}
 _NOTES = "warre_backings"
 
 
 class Records:
-    """All tables."""
+    """All tables of the database."""
 
     def __init__(self) -> None:
-        # Connections don't outlive a database that a test stops.
+        # No connections are kept, because tests stop the database.
         self._engine = sa.create_engine(devcloud.database_url(), poolclass=sa.NullPool)
         self._metadata = sa.MetaData()
         self._metadata.reflect(self._engine)
 
-    def dump(self, *but: str) -> dict[str, list[str]]:
-        """Every row of every table, as text, without what claims move: generations and the like.
+    def dump(self, *excluded: str) -> dict[str, list[str]]:
+        """Every row of every table as text, by table, without columns that claims change.
 
-        Nor the notes of reservations that are over: those go in the background at any time.
+        The notes of reservations that are over are left out, because they are deleted in the
+        background at any time.
 
-        :param but: tables to leave out.
+        :param excluded: further tables to leave out.
         """
-        found = {}
+        dumped = {}
         with self._engine.connect() as db:
             for table in self._metadata.sorted_tables:
-                if table.name not in (*_COUNTERS, *but):
+                if table.name not in (*_COUNTERS, *excluded):
                     moved = (*_BACKGROUND, *_MOVED.get(table.name, ()))
                     columns = [c for c in table.c if c.name not in moved]
                     query = sa.select(*columns)
@@ -53,49 +54,65 @@ class Records:
                         alive = self._metadata.tables["reservations"]
                         query = query.join(alive, alive.c.id == table.c.reservation_id)
                         query = query.where(alive.c.status != "deleted")
-                    found[table.name] = sorted(repr(tuple(row)) for row in db.execute(query))
-        return found
+                    dumped[table.name] = sorted(repr(tuple(row)) for row in db.execute(query))
+        return dumped
 
     def rows(self, table: str, **values: Any) -> list[dict[str, Any]]:
-        """Rows of a table that have these values."""
-        found = self._metadata.tables[table]
-        conditions = [found.c[name] == value for name, value in values.items()]
+        """The rows of a table that have these values."""
+        columns = self._metadata.tables[table].c
+        conditions = [columns[name] == value for name, value in values.items()]
+        query = self._metadata.tables[table].select().where(*conditions)
         with self._engine.connect() as db:
-            return [dict(row) for row in db.execute(found.select().where(*conditions)).mappings()]
+            return [dict(row) for row in db.execute(query).mappings()]
 
     def traces(self, reservation_id: str) -> list[str]:
-        """The tables that know a reservation."""
+        """The tables that have rows of a reservation."""
         return [t for t, column in _TRACES.items() if self.rows(t, **{column: reservation_id})]
 
     def stale_notes(self) -> set[str]:
-        """The reservations that are noted to have something in Nova, and aren't any more."""
+        """The ids of reservations that have a note of a backing, but are over or deleted."""
         return {note["reservation_id"] for note in self.rows(_NOTES)} - self.live()
 
-    def start_now(self, ids: Iterable[str]) -> None:
-        """Let leases that are yet to come be due."""
-        self._set_time(ids, "start_date", "start_lease")
+    def start_now(self, ids: Iterable[str], ahead: float = 0) -> None:
+        """Move the start of leases to the present minute, so that they are due to start.
 
-    def end_now(self, ids: Iterable[str]) -> None:
-        """Let leases that run be over."""
-        self._set_time(ids, "end_date", "end_lease")
+        :param ahead: move it to so many seconds from now instead. Our executor then claims the
+            start before it is due, as it does with all but those that are due when they are booked.
+        """
+        self._set_time(ids, "start_date", "start_lease", ahead)
 
-    def _set_time(self, ids: Iterable[str], column: str, event_type: str) -> None:
-        """Let the start or the end of leases be in this minute."""
-        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None, second=0, microsecond=0)
+    def end_now(self, ids: Iterable[str], ahead: float = 0) -> None:
+        """Move the end of leases to the present minute, so that they are due to end.
+
+        :param ahead: as in ``start_now``.
+        """
+        self._set_time(ids, "end_date", "end_lease", ahead)
+
+    def _set_time(self, ids: Iterable[str], column: str, event_type: str, ahead: float) -> None:
+        """Move the start or the end of leases, with its event."""
+        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None, microsecond=0)
+        when = now + datetime.timedelta(seconds=ahead) if ahead else now.replace(second=0)
         leases, events = (self._metadata.tables[t] for t in ("leases", "events"))
         event = events.c.lease_id.in_(list(ids)) & (events.c.event_type == event_type)
         with self._engine.begin() as db:
-            db.execute(leases.update().where(leases.c.id.in_(list(ids))).values({column: now}))
-            db.execute(events.update().where(event).values(time=now))
+            db.execute(leases.update().where(leases.c.id.in_(list(ids))).values({column: when}))
+            db.execute(events.update().where(event).values(time=when))
 
     def add_orphan_event(self) -> None:
-        """A start that is due and belongs to no lease."""
+        """Add a start event that is due and belongs to no lease."""
         now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
         event = {"event_type": "start_lease", "time": now, "status": "UNDONE"}
         events = self._metadata.tables["events"]
         with self._engine.begin() as db:
             db.execute(events.insert().values(id=str(uuid.uuid4()), lease_id=None, **event))
 
+    def delete(self, table: str, **values: Any) -> None:
+        """Delete the rows of a table that have these values."""
+        columns = self._metadata.tables[table].c
+        conditions = [columns[name] == value for name, value in values.items()]
+        with self._engine.begin() as db:
+            db.execute(self._metadata.tables[table].delete().where(*conditions))
+
     def live(self) -> set[str]:
-        """The ids of Blazar's reservations, of whatever type, that aren't over."""
+        """The ids of the reservations in Blazar's table, of all types, that aren't over."""
         return {r["id"] for r in self.rows("reservations") if r["status"] != "deleted"}

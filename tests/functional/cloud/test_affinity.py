@@ -1,4 +1,4 @@
-"""Instances asked for together or apart: where Nova puts the servers."""
+"""Affinity: on which hosts Nova puts the servers of a reservation."""
 
 import json
 
@@ -28,7 +28,7 @@ def test_servers_are_where_they_were_asked_to_be(
     assert len(hosts) == (1 if affinity else 2)
 
 
-def test_more_apart_than_there_are_hosts(alpha: Person, offer: Offer) -> None:
+def test_more_instances_apart_than_hosts_is_refused(alpha: Person, offer: Offer) -> None:
     flavor = offer(properties=json.dumps(["==", f"${world.PROPERTY}", "pair"]))
     refused = world.book(alpha, flavor, world.far(), 3, affinity=False)
     assert (refused.status_code, refused.json()["code"]) == (400, "hosts_exhausted")

@@ -1,4 +1,4 @@
-"""Bad input over HTTP, at v2 and where Warre's clients look: refused by name, nothing written."""
+"""Bad input over HTTP, at v2 and at Warre's paths: errors name the field, nothing is written."""
 
 from typing import Any
 
@@ -31,13 +31,13 @@ def target(shared_offer: Offer) -> dict[str, Any]:
 
 @pytest.fixture(params=ROOTS)
 def root(request: pytest.FixtureRequest) -> str:
-    """Where the API is."""
+    """The path of the API."""
     return request.param
 
 
 @pytest.fixture
 def unwritten(records: Records) -> Any:
-    """Sees to it that nothing was written."""
+    """Check after the test that nothing was written."""
     before = records.dump()
     yield
     assert records.dump() == before
@@ -59,14 +59,14 @@ BODIES = {
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("noun", ["flavors", "reservations"])
 @pytest.mark.usefixtures("unwritten")
-def test_malformed_bodies(admin: Person, root: str, noun: str, body: str) -> None:
+def test_malformed_body_is_refused(admin: Person, root: str, noun: str, body: str) -> None:
     data, words = BODIES[body]
     headers = {"Content-Type": "application/json"}
     answer = admin.ask("POST", f"{root}/{noun}/", data=data, headers=headers)
     _check(answer, words)
 
 
-#: Field, a bad value of it.
+#: A field and a bad value of it, by case.
 FLAVORS: dict[str, tuple[str, Any]] = {
     "unknown field": ("shoe_size", 44),
     "name empty": ("name", ""),
@@ -114,7 +114,7 @@ FLAVORS: dict[str, tuple[str, Any]] = {
 
 @pytest.mark.parametrize("case", FLAVORS)
 @pytest.mark.usefixtures("unwritten")
-def test_flavor_created(admin: Person, root: str, case: str) -> None:
+def test_creating_a_flavor_with_a_bad_field_is_refused(admin: Person, root: str, case: str) -> None:
     field, value = FLAVORS[case]
     body = {k: v for k, v in (world.flavor_body() | {field: value}).items() if v is not _DROPPED}
     _check(admin.ask("POST", f"{root}/flavors/", body), field)
@@ -122,22 +122,27 @@ def test_flavor_created(admin: Person, root: str, case: str) -> None:
 
 @pytest.mark.parametrize("case", [c for c in FLAVORS if FLAVORS[c][1] is not _DROPPED])
 @pytest.mark.usefixtures("unwritten")
-def test_flavor_changed(admin: Person, target: dict[str, Any], case: str) -> None:
+def test_changing_a_flavor_to_a_bad_field_is_refused(
+    admin: Person, target: dict[str, Any], case: str
+) -> None:
     field, value = FLAVORS[case]
     _check(admin.ask("PATCH", f"/v2/flavors/{target['id']}/", {field: value}), field)
 
 
 @pytest.mark.usefixtures("unwritten")
-def test_flavor_that_ends_before_it_starts(admin: Person, root: str) -> None:
+def test_flavor_that_ends_before_it_starts_is_refused(admin: Person, root: str) -> None:
     period = {"start": "2040-01-02T00:00:00Z", "end": "2040-01-01T00:00:00Z"}
     _check(admin.ask("POST", f"{root}/flavors/", world.flavor_body(**period)), "end")
 
 
-@pytest.mark.usefixtures("unwritten")
-def test_flavor_of_a_name_that_is_taken(admin: Person, root: str, target: dict[str, Any]) -> None:
-    answer = admin.ask("POST", f"{root}/flavors/", world.flavor_body(name=target["name"]))
-    assert answer.status_code == 409
-    _check(answer, target["name"])
+def test_name_of_two_flavors_is_refused_where_one_is_meant(admin: Person, offer: Offer) -> None:
+    first = offer()
+    second = offer(name=first["name"])
+    answer = admin.ask("GET", f"/v2/flavors/{first['name']}/")
+    assert (answer.status_code, answer.json()["code"]) == (409, "flavor_ambiguous"), answer.text
+    told = {flavor["id"] for flavor in answer.json()["detail"]["flavors"]}
+    assert told == {first["id"], second["id"]}
+    _check(answer, first["name"])
 
 
 RESERVATIONS: dict[str, tuple[str, Any]] = {
@@ -163,13 +168,15 @@ RESERVATIONS: dict[str, tuple[str, Any]] = {
     "end of no calendar": ("end", "2040-02-30T00:00:00"),
     "end beyond all calendars": ("end", "99999-01-01T00:00:00"),
 }
-#: What the message says where it isn't the field's name.
+#: What the message says instead of the field's name.
 _WORDS = {"unknown flavor": "Flavor does not exist"}
 
 
 @pytest.mark.parametrize("case", RESERVATIONS)
 @pytest.mark.usefixtures("unwritten")
-def test_reservation(alpha: Person, root: str, target: dict[str, Any], case: str) -> None:
+def test_booking_with_a_bad_field_is_refused(
+    alpha: Person, root: str, target: dict[str, Any], case: str
+) -> None:
     field, value = RESERVATIONS[case]
     good = {"flavor_id": target["id"], **world.far().v2, "instance_count": 1}
     body = {k: v for k, v in (good | {field: value}).items() if v is not _DROPPED}
@@ -185,7 +192,9 @@ PERIODS = {
 
 @pytest.mark.parametrize("case", PERIODS)
 @pytest.mark.usefixtures("unwritten")
-def test_period(alpha: Person, root: str, target: dict[str, Any], case: str) -> None:
+def test_booking_a_bad_period_is_refused(
+    alpha: Person, root: str, target: dict[str, Any], case: str
+) -> None:
     start, end, words = PERIODS[case]
     period = world.from_now().moved(start=start, end=end - 1)
     body = {"flavor_id": target["id"], **period.v2}
@@ -205,7 +214,9 @@ def test_period(alpha: Person, root: str, target: dict[str, Any], case: str) -> 
     ],
 )
 @pytest.mark.usefixtures("unwritten")
-def test_things_that_are_not_there(admin: Person, root: str, method: str, path: str) -> None:
+def test_unknown_flavor_or_reservation_is_not_found(
+    admin: Person, root: str, method: str, path: str
+) -> None:
     body = {"slots": 2} if method == "PATCH" else None
     answer = admin.ask(method, root + path, body)
     assert answer.status_code == 404
@@ -222,13 +233,15 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_queries(admin: Person, root: str, query: str) -> None:
+def test_bad_query_is_refused(admin: Person, root: str, query: str) -> None:
     for noun in ("flavors", "reservations"):
         _check(admin.ask("GET", f"{root}/{noun}/?{query}"), QUERIES[query])
 
 
 @pytest.mark.usefixtures("unwritten")
-def test_what_a_normal_user_may_not(alpha: Person, root: str, target: dict[str, Any]) -> None:
+def test_normal_user_cannot_create_change_or_delete_flavors(
+    alpha: Person, root: str, target: dict[str, Any]
+) -> None:
     path = f"{root}/flavors/"
     made = alpha.ask("POST", path, world.flavor_body())
     assert made.status_code == 403
@@ -240,10 +253,10 @@ def test_what_a_normal_user_may_not(alpha: Person, root: str, target: dict[str, 
 
 
 @pytest.mark.usefixtures("unwritten")
-def test_what_the_connection_does_not_carry(
+def test_emoji_with_a_three_byte_connection_names_the_field(
     admin: Person, root: str, target: dict[str, Any]
 ) -> None:
-    """Blazar's guide connects to MariaDB with three bytes a character."""
+    """Blazar's installation guide configures MariaDB's utf8, with up to 3 bytes a character."""
     emoji = "gpu \N{GRINNING FACE}"
     _check(admin.ask("POST", f"{root}/flavors/", world.flavor_body(name=emoji)), "name")
     _check(admin.ask("GET", f"{root}/flavors/?category={emoji}"), "category")
@@ -254,12 +267,12 @@ def test_what_the_connection_does_not_carry(
     assert "flavor_id" in refused.json()["error_message"]
 
 
-def test_a_noun_that_is_not_there(admin: Person) -> None:
+def test_unknown_collection_is_not_found(admin: Person) -> None:
     answer = admin.ask("GET", "/v2/warre/v1/no-such-noun/")
     assert answer.status_code == 404
     _check(answer, "")
 
 
-def test_without_a_token(admin: Person, root: str) -> None:
+def test_request_without_a_token_is_unauthorized(admin: Person, root: str) -> None:
     answer = admin.ask("GET", f"{root}/flavors/", authenticated=False)
     assert answer.status_code == 401

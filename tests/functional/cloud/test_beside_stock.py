@@ -1,7 +1,7 @@
-"""Beside Blazar's own virtual:instance leases on the same host.
+"""Bookings beside Blazar's own virtual:instance leases on the same host.
 
-One after the other neither sells what the other holds. At the same time that can't be exact: the
-stock plugin looks and writes without any guard, and doesn't see leases that are still being made.
+Requests one after the other are never oversold. Requests at the same time can be, because the
+stock plugin reads and writes without a lock, and doesn't see leases that are still being created.
 """
 
 import collections
@@ -13,14 +13,17 @@ from tests.functional.cloud.people import Person
 from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import at_once
 
-#: The stock plugin doesn't know of the memory that a host keeps for itself: less than a share.
+#: A fifth of a host's bookable memory. The stock plugin doesn't know how much memory a host
+#: reserves for itself, which is less than that.
 SHARE_MB, SHARES = world.HOST_MEMORY_MB // 5, 5
 HOST = "cmp3"
-#: How many of each kind are asked for at once: more than fit.
+#: How many reservations of each kind are requested at once. They don't all fit.
 EACH = 6
 
 
-def test_ours_first(alpha: Person, beta: Person, offer: Offer, lease: Callable) -> None:
+def test_stock_gets_only_what_our_bookings_leave(
+    alpha: Person, beta: Person, offer: Offer, lease: Callable
+) -> None:
     flavor = offer(slots=100, memory_mb=SHARE_MB, properties=world.on_host(HOST))
     period = world.far()
     world.booked(alpha, flavor, period, SHARES - 1)
@@ -41,7 +44,9 @@ def test_a_host_full_of_ours_refuses_stock(
     assert "Not enough hosts" in refused.json()["error_message"]
 
 
-def test_stock_first(alpha: Person, beta: Person, offer: Offer, lease: Callable) -> None:
+def test_our_bookings_get_only_what_stock_leaves(
+    alpha: Person, beta: Person, offer: Offer, lease: Callable
+) -> None:
     flavor = offer(slots=100, memory_mb=SHARE_MB, properties=world.on_host(HOST))
     period = world.far()
     stock = lease(beta, world.lease_body(period, world.instance(HOST, SHARE_MB, SHARES - 1)))
@@ -52,7 +57,7 @@ def test_stock_first(alpha: Person, beta: Person, offer: Offer, lease: Callable)
     assert world.book(alpha, flavor, period, 1).json()["code"] == "hosts_exhausted"
 
 
-def test_both_at_once(
+def test_stock_and_our_bookings_at_once_never_oversell(
     alpha: Person, beta: Person, offer: Offer, lease: Callable, records: Records
 ) -> None:
     flavor = offer(slots=100, memory_mb=SHARE_MB, properties=world.on_host(HOST))
@@ -72,10 +77,10 @@ def test_both_at_once(
         f"oversold by {max(held + stock_held - SHARES, 0)} (ours {dict(our_codes)}, "
         f"stock {dict(stock_codes)})"
     )
-    # Whatever stock does, ours alone fit, and are refused for no other reason.
+    # Whatever stock does, our own bookings fit on the host, and are refused only if it is full.
     assert held <= SHARES
     assert set(our_codes) <= {(200, None), (400, "hosts_exhausted")}
     assert len(records.rows("warre_reservations", flavor_id=flavor["id"])) == held
-    # Once all is written, ours take no more than what stock left.
+    # Once everything is written, our bookings take no more than stock has left.
     if held + stock_held >= SHARES:
         assert world.book(alpha, flavor, period).json()["code"] == "hosts_exhausted"

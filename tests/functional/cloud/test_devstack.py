@@ -1,8 +1,8 @@
 """devstack/plugin.sh against a real Keystone, Nova and MariaDB, with the real programs.
 
-In a region of its own, whose user and endpoint are made as Blazar's plugin makes them, and with a
-database of its own: what the other tests use isn't touched. The client is python-openstackclient
-10.2.1, which devstack's constraints name.
+The tests have a region and a database of their own, so that they don't touch what other tests use.
+They make the region's user and endpoint as Blazar's devstack plugin does. The client is
+python-openstackclient 10.2.1, which is in devstack's constraints.
 """
 
 import configparser
@@ -36,14 +36,14 @@ _OURS = {
 
 @pytest.fixture(scope="module")
 def login() -> dict[str, Any]:
-    """The operator's, for the whole system."""
+    """The operator's login, with system scope."""
     names = ("auth_url", "username", "password", "user_domain_id")
     return {**{n: os.environ[f"OS_{n.upper()}"] for n in names}, "system_scope": "all"}
 
 
 @pytest.fixture(scope="module")
 def keystone(login: dict[str, Any]) -> Iterator[Connection]:
-    """A real one, with what Blazar's plugin has put there before."""
+    """The real Keystone, with what Blazar's devstack plugin puts there before ours runs."""
     cloud = openstack.connect(
         auth=login,
         region_name=os.environ["OS_REGION_NAME"],
@@ -66,7 +66,7 @@ def keystone(login: dict[str, Any]) -> Iterator[Connection]:
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[str]:
-    """Blazar's tables, in a database of their own."""
+    """The URL of an empty database for Blazar's tables."""
     theirs = sa.make_url(devcloud.database_url())
     engine = sa.create_engine(theirs)
     with engine.begin() as db:
@@ -80,7 +80,7 @@ def database() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """The directory of the program ``openstack`` of that release."""
+    """The directory of the program ``openstack`` of ``CLIENT``."""
     return devcloud.environment(tmp_path_factory.mktemp("client"), CLIENT)
 
 
@@ -113,7 +113,7 @@ def stack(
 
 
 def _stock_conf(database: str) -> str:
-    """The dev cloud's blazar.conf without what is ours in it."""
+    """The dev cloud's blazar.conf, without what this package adds to it."""
     theirs = devcloud.home() / "etc" / "blazar" / "blazar.conf"
     parser = configparser.RawConfigParser(default_section="")
     parser.read(theirs)
@@ -137,8 +137,8 @@ def ran(stack: Devstack, script: str) -> str:
     return done.stdout
 
 
-def there(keystone: Connection) -> dict[str, Any]:
-    """What of ours is in Keystone for this region."""
+def entries(keystone: Connection) -> dict[str, Any]:
+    """What the plugin has put into Keystone for this region."""
     identity = keystone.identity
     limits = [r for r in identity.registered_limits() if r.region_id == REGION]
     user = identity.find_user(USER, domain_id="default")
@@ -164,35 +164,33 @@ def limit_alpha(keystone: Connection) -> None:
     )
 
 
-def test_stacked_twice_and_undone_twice(stack: Devstack, keystone: Connection, database: str):
-    before = there(keystone)
-    # Ends with our own upgrade check, on these very limits, Nova and tables.
+def test_stack_and_clean_can_each_run_twice(stack: Devstack, keystone: Connection, database: str):
+    before = entries(keystone)
+    # The script ends with this package's upgrade check on these limits, Nova and tables.
     said = ran(stack, "stack")
     assert "Upgrade Check Results" in said
-    made, text = there(keystone), stack.conf.read_text()
+    made, text = entries(keystone), stack.conf.read_text()
     assert [limit[:2] for limit in made["limits"]] == [("hours", 1000), ("reservation", 10)]
     assert "http://127.0.0.1/reservation/v2/warre" in [url for url, _ in made["endpoints"]]
     assert len(made["roles"]) == 1
     assert migration.revision_of(database) == migration.head()
     ran(stack, "stack")
-    assert there(keystone) == made
+    assert entries(keystone) == made
     assert stack.conf.read_text() == text
     limit_alpha(keystone)
     stack.calls()
     for _ in range(2):
         # unstack.sh with openrc's credentials, then clean.sh without Keystone and database.
         ran(stack, "clean")
-        assert there(keystone) == before
+        assert entries(keystone) == before
         assert _OURS.isdisjoint(stack.conf.read_text().replace(",", " ").split())
         uninstalled = [call for call in stack.calls() if "uninstall" in call]
         assert uninstalled == [f"{stack.venv}/bin/pip uninstall -y warre-blazar"]
-    # The tables go with Blazar's database, which Blazar's plugin or clean.sh removes.
+    # The tables stay. Blazar's plugin or clean.sh deletes Blazar's whole database.
     assert migration.revision_of(database) == migration.head()
 
 
-def test_the_client_is_the_one_that_cannot_list_a_services_limits(
-    stack: Devstack, client: pathlib.Path
-):
+def test_this_client_fails_to_list_the_limits_of_a_service(stack: Devstack, client: pathlib.Path):
     command = [client / "openstack", "--os-cloud", "devstack-system-admin"]
     env = {**stack.variables, "HOME": str(client)}
     done = subprocess.run(

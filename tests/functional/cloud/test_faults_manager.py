@@ -14,14 +14,16 @@ from tests.functional.cloud.people import Person
 from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import LONG, begun, until
 
+#: The slots of the flavor, and how many bookings are requested at once.
 SLOTS, ASKED = 5, 10
-#: Going on, done, and not known: the manager was killed before it took it.
+#: The statuses that a second deletion may get, by the status of the first one. 202: the deletion
+#: was under way; 204: it was done; 503: the manager was killed before it took the request.
 _ON_DELETING_AGAIN = {202: {404, 409}, 204: {404}, 503: {204}}
 
 
 @dataclasses.dataclass
 class Killed:
-    """What was under way, and what it was answered."""
+    """The requests that were under way when the managers were killed, and their responses."""
 
     flavor: dict[str, Any]
     period: world.Period
@@ -33,15 +35,15 @@ class Killed:
 
 @pytest.fixture(scope="module")
 def killed(admin: Person, alpha: Person, shared_offer: Offer, records: Records) -> Killed:
-    """The managers, in the middle of deletions and then in the middle of bookings.
+    """Kill the managers in the middle of deletions, and then in the middle of bookings.
 
-    Who waits for an answer that doesn't come does so for a minute: all wait at the same time.
+    A request that gets no answer waits for a minute, so all requests wait at the same time.
     """
     flavor, period = shared_offer(slots=SLOTS), world.far()
     other = shared_offer(slots=SLOTS)
     deleted = [world.booked(alpha, other, world.far()) for _ in range(2)]
     orphans = nova_side.orphans(admin, records)
-    # The API has four processes: deletions, which are two, leave some free for bookings.
+    # The API has four processes. The two deletions leave two of them free for bookings.
     delete = [lambda r=r: alpha.ask("DELETE", _path(r)) for r in deleted]
     deletions = _kill_in(delete, lambda: _leases(records, "DELETING"))
     book = [lambda: world.book(alpha, flavor, period)] * ASKED
@@ -53,11 +55,11 @@ def killed(admin: Person, alpha: Person, shared_offer: Offer, records: Records) 
 def _kill_in(
     jobs: Sequence[Callable[[], requests.Response]], leases: Callable[[], set[str]]
 ) -> list[futures.Future[requests.Response]]:
-    """Begin jobs, and kill the managers as soon as there is another such lease."""
+    """Start jobs, and kill the managers as soon as ``leases`` returns a new lease."""
     before = leases()
     under_way = [begun(job) for job in jobs]
     try:
-        until("one to be in the middle", lambda: leases() - before, pause=0.02)
+        until("a lease to be half made or deleted", lambda: leases() - before, pause=0.02)
         devcloud.stop(devcloud.MANAGERS, kill=True)
     finally:
         devcloud.start(devcloud.MANAGERS)
@@ -73,7 +75,9 @@ def _path(reservation: dict[str, Any]) -> str:
 
 
 @pytest.mark.slow
-def test_bookings(admin: Person, alpha: Person, records: Records, killed: Killed) -> None:
+def test_bookings_under_a_killed_manager_are_kept_or_removed(
+    admin: Person, alpha: Person, records: Records, killed: Killed
+) -> None:
     answers, flavor, period = killed.bookings, killed.flavor, killed.period
     assert {a.status_code for a in answers} <= {200, 400, 503}, [a.text for a in answers]
 
@@ -82,7 +86,7 @@ def test_bookings(admin: Person, alpha: Person, records: Records, killed: Killed
     assert set(held.values()) <= {"ALLOCATED", "PENDING_CREATE"}
     told = {a.json()["id"] for a in answers if a.status_code == 200}
     assert told <= set(held)
-    # One slot more than there are isn't sold, one that is left is.
+    # All free slots can be booked, and not one more.
     free = SLOTS - len(held)
     assert world.book(alpha, flavor, period, free + 1).json()["code"] == "slots_exhausted"
     if free:
@@ -92,30 +96,35 @@ def test_bookings(admin: Person, alpha: Person, records: Records, killed: Killed
     for reservation_id in half:
         early = alpha.ask("DELETE", f"/v2/reservations/{reservation_id}/")
         assert (early.status_code, early.json()["code"]) == (409, "invalid_state")
-    # Nobody makes these any more, nor those that have no reservation yet; once they have been like
-    # this for longer than anything takes, they and all of theirs go.
-    until("the half made to go", lambda: not _leases(records, "CREATING"))
-    assert not set(half) & {r["id"] for r in _held(alpha, flavor)}
+    # No manager finishes these leases, nor those that have no reservation yet. When they have been
+    # unchanged for longer than any work takes, they are removed with everything that they have.
+    until("the half made leases to go", lambda: not _leases(records, "CREATING"))
+    until(
+        "their reservations to go", lambda: not set(half) & {r["id"] for r in _held(alpha, flavor)}
+    )
     until("leftovers to go", lambda: nova_side.orphans(admin, records) <= killed.orphans_before)
     for reservation_id in half:
         until("its traces to go", lambda i=reservation_id: not records.traces(i))
 
 
 @pytest.mark.slow
-def test_deletions(admin: Person, alpha: Person, records: Records, killed: Killed) -> None:
+def test_deletions_under_a_killed_manager_are_finished(
+    admin: Person, alpha: Person, records: Records, killed: Killed
+) -> None:
     answers = killed.deletions
     assert {a.status_code for a in answers} <= set(_ON_DELETING_AGAIN), [a.text for a in answers]
     again = [alpha.ask("DELETE", _path(r)) for r in killed.deleted]
     for first, second in zip(answers, again, strict=True):
         assert second.status_code in _ON_DELETING_AGAIN[first.status_code], second.text
-    # Nobody deletes these any more; after a while they and all of theirs go.
+    # No manager finishes these deletions at first. After a while another one does.
     for reservation_id in (r["id"] for r in killed.deleted):
         until("its traces to go", lambda i=reservation_id: not records.traces(i))
         until("the rest to go", lambda i=reservation_id: not nova_side.leftovers(admin, i))
 
 
-def test_starts(alpha: Person, offer: Offer, records: Records) -> None:
-    """What a killed manager had claimed, another one executes."""
+def test_starts_that_a_killed_manager_had_claimed_are_executed(
+    alpha: Person, offer: Offer, records: Records
+) -> None:
     flavor, period = offer(slots=SLOTS), world.far()
     booked = [world.booked(alpha, flavor, period) for _ in range(SLOTS)]
     leases = {r["lease_id"] for r in booked}

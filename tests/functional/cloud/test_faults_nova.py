@@ -1,6 +1,6 @@
-"""Nova away, for everything that needs it, and Nova refusing.
+"""Requests while Nova is down, and while Nova refuses requests.
 
-The outage happens once; what was tried during it is looked at afterwards.
+There is one outage. The tests check what was tried during it.
 """
 
 import dataclasses
@@ -17,21 +17,21 @@ from tests.functional.cloud.people import Person
 from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import at_once, until
 
-#: What has to outlive a failed booking while Nova is away: a note of what may be there.
+#: The table of notes. The note of a booking that fails while Nova is down has to stay.
 NOTES = "warre_backings"
 
 
 @dataclasses.dataclass
 class Outage:
-    """What was done before and while Nova was away."""
+    """What was done before the outage and during it."""
 
     flavor: dict[str, Any]
     deleted: dict[str, Any]
     ended: dict[str, Any]
     starting: dict[str, Any]
-    #: What belonged to no reservation before.
+    #: What belonged to no reservation before the outage.
     orphans: set[tuple[str, str]]
-    #: The server of a reservation, by its id.
+    #: The ids of servers, by the id of their reservation.
     servers: dict[str, str]
     tables: list[Any] = dataclasses.field(default_factory=list)
     classes: list[set[str]] = dataclasses.field(default_factory=list)
@@ -49,14 +49,14 @@ def _boot(alpha: Person, reservation: dict[str, Any]) -> str:
 
 
 def _next_start() -> world.Period:
-    """A start that is near, but most likely not before Nova is away."""
+    """A period that starts soon, but most likely after Nova was stopped."""
     soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=75)
     start = soon.replace(second=0, microsecond=0)
     return world.Period(start, start + datetime.timedelta(hours=1))
 
 
 def _prepared(admin: Person, alpha: Person, offer: Offer, records: Records) -> Outage:
-    """One reservation to delete, one to end, both with a server, and one to start."""
+    """Book one reservation to delete, one to end, both with a server, and one to start."""
     orphans = nova_side.orphans(admin, records)
     deleted, ended = (
         world.booked_now(alpha, offer(slots=1, properties=world.on_host(host)))
@@ -81,7 +81,7 @@ def _classes(admin: Person) -> set[str]:
 
 @pytest.fixture(scope="module")
 def outage(admin: Person, alpha: Person, shared_offer: Offer, records: Records) -> Iterator[Outage]:
-    """Take Nova's API away, try everything, and bring it back."""
+    """Stop Nova's API, try everything, and start it again."""
     found = _prepared(admin, alpha, shared_offer, records)
     with devcloud.away("nova-api"):
         period = world.far()
@@ -125,7 +125,7 @@ def test_a_deleted_reservation_is_gone_for_its_user(outage: Outage) -> None:
 
 def test_an_ended_reservation_is_over(outage: Outage) -> None:
     assert outage.shown["ended"]["status"] == "COMPLETE"
-    # Its slot is another's: what that is refused for is Nova.
+    # Its slot is free: another booking is refused only because Nova is down.
     _named(outage.rebooked, "Nova", 503)
 
 
@@ -151,7 +151,7 @@ def test_what_started_is_usable_once_nova_is_back(
     assert world.show(alpha, starting)["status"] == "ACTIVE"
 
 
-def test_nothing_belongs_to_nobody(admin: Person, outage: Outage, records: Records) -> None:
+def test_outage_leaves_no_orphans_in_nova(admin: Person, outage: Outage, records: Records) -> None:
     until("leftovers to go", lambda: nova_side.orphans(admin, records) <= outage.orphans)
     until("notes to go", lambda: not records.stale_notes())
 
@@ -161,7 +161,7 @@ def test_nothing_belongs_to_nobody(admin: Person, outage: Outage, records: Recor
     ["os_compute_api:os-flavor-manage:create", "os_compute_api:os-aggregates:create"],
     ids=["flavor", "aggregate"],
 )
-def test_nova_refuses(
+def test_booking_that_nova_refuses_leaves_nothing(
     admin: Person, alpha: Person, offer: Offer, records: Records, rule: str
 ) -> None:
     flavor, period = offer(), world.far()
@@ -171,7 +171,7 @@ def test_nova_refuses(
         _named(world.book(alpha, flavor, period), "Nova refused", 502)
         body = world.lease_body(period, world.slot(flavor))
         _named(alpha.ask("POST", "/v1/leases", body), "Nova refused", 502)
-    # This time Nova was there to clean up at once.
+    # Nova is up this time, so the failed booking is cleaned up at once.
     assert records.dump() == before
     assert records.stale_notes() <= notes
     assert nova_side.orphans(admin, records) <= orphans

@@ -1,4 +1,4 @@
-"""Placement, Keystone, the bus or the database away: an error that says so, and recovery."""
+"""Outages of Placement, Keystone, the message bus and the database: errors, and recovery."""
 
 import datetime
 from collections.abc import Callable
@@ -17,16 +17,16 @@ NOTES = "warre_backings"
 
 
 def _refused(answer: requests.Response) -> bool:
-    """Whether it is an error, and none that nobody expected."""
+    """Whether a response is an error, but not an unexpected one (500)."""
     return answer.status_code >= 400 and answer.status_code != 500
 
 
 def _works_again(who: Person, flavor: dict[str, Any]) -> None:
-    """Wait until a booking succeeds, with what it needs of Nova, and give it back."""
+    """Wait until a booking succeeds, and delete its reservation."""
 
     def probe() -> dict[str, Any] | None:
         answer = world.book(who, flavor, world.far())
-        # Services that lost their database say so for a moment; none may fail unawares.
+        # Services that have lost their database may answer with errors for a moment.
         return answer.json() if answer.status_code == 200 else None
 
     made = until("a booking to succeed", probe, 2 * LONG)
@@ -35,13 +35,16 @@ def _works_again(who: Person, flavor: dict[str, Any]) -> None:
 
 
 def _have_reported(admin: Person, since: datetime.datetime) -> bool:
-    """Whether all computes have; before, Nova may take one for dead and boot nothing there."""
-    found = [s for s in admin.cloud.compute.services() if s.host in world.HOSTS]
-    reports = [datetime.datetime.fromisoformat(s.updated_at) for s in found]
-    return len(found) == len(world.HOSTS) and min(reports) > since
+    """Whether all compute services have reported to Nova since a time.
+
+    Until then Nova may take one of them for dead and boot no server there.
+    """
+    services = [s for s in admin.cloud.compute.services() if s.host in world.HOSTS]
+    reports = [datetime.datetime.fromisoformat(s.updated_at) for s in services]
+    return len(services) == len(world.HOSTS) and min(reports) > since
 
 
-def test_placement_away(
+def test_booking_without_placement_is_refused_and_deleting_works(
     alpha: Person, offer: Offer, records: Records, clean: Callable[[], None]
 ) -> None:
     flavor, period = offer(), world.far()
@@ -62,7 +65,7 @@ def test_placement_away(
     assert records.rows("warre_reservations", flavor_id=flavor["id"]) == []
 
 
-def test_keystone_away(alpha: Person, offer: Offer, records: Records) -> None:
+def test_booking_without_keystone_is_refused(alpha: Person, offer: Offer, records: Records) -> None:
     flavor, period = offer(), world.far()
     before = records.dump()
     with devcloud.away("keystone"):
@@ -72,7 +75,7 @@ def test_keystone_away(alpha: Person, offer: Offer, records: Records) -> None:
 
 
 @pytest.mark.parametrize("service", [pytest.param("rabbitmq", marks=pytest.mark.slow), "mariadb"])
-def test_away_in_the_middle(
+def test_outage_during_bookings_loses_and_oversells_nothing(
     admin: Person, alpha: Person, offer: Offer, records: Records, service: str
 ) -> None:
     flavor, period = offer(slots=3), world.far()
@@ -85,15 +88,15 @@ def test_away_in_the_middle(
     until("the computes to report again", lambda: _have_reported(admin, back))
 
     def settled() -> list[dict[str, Any]] | None:
-        """What is held, once nothing is being made any more."""
-        found = alpha.asks("GET", f"/v2/reservations/?flavor_id={flavor['id']}")["results"]
-        return found if all(r["status"] == "ALLOCATED" for r in found) else None
+        """The flavor's reservations, if none of them is being created any more."""
+        shown = alpha.asks("GET", f"/v2/reservations/?flavor_id={flavor['id']}")["results"]
+        return shown if all(r["status"] == "ALLOCATED" for r in shown) else None
 
     until("nothing to be half made", lambda: settled() is not None)
     held = settled()
     assert sum(r["instance_count"] for r in held) <= 3
     for answer in answers:
         assert answer.status_code == 200 or _refused(answer), answer.text
-    # Who was told that it is booked has it.
+    # Every reservation that was reported as booked exists.
     told = {a.json()["id"] for a in answers if a.status_code == 200}
     assert told <= {r["id"] for r in held}

@@ -1,7 +1,7 @@
-"""What a member could do to everybody over v1, asked as an ordinary user of one project.
+"""Attacks on other projects over v1, tried as an ordinary member of one project.
 
-Each of these worked with stock Blazar's v1. The layers that stop them are listed in the security
-page; ``tests/unit/wsgi`` tries them one by one.
+Each of these attacks works with stock Blazar's v1. The security page lists the layers that stop
+them; ``tests/unit/wsgi`` tests each layer.
 """
 
 import datetime
@@ -31,14 +31,14 @@ def in_minutes(minutes: float) -> str:
 
 
 def refused(answer: requests.Response) -> None:
-    """A clear refusal: not a failure, and it says why."""
+    """Check that a response is a clear refusal: a client error with a message."""
     assert 400 <= answer.status_code < 500, answer.text
     assert answer.json()["error_message"]
 
 
 @pytest.fixture
 def control(beta: Person, offer: Offer) -> Callable[[], None]:
-    """Another project's booking that has to start, whatever is asked meanwhile."""
+    """A check that another project's booking starts, whatever was requested in the meantime."""
     booked = world.booked_now(beta, offer(slots=1))
     return lambda: world.becomes(beta, booked, "ACTIVE") and None
 
@@ -50,13 +50,13 @@ def active(alpha: Person, offer: Offer) -> dict[str, Any]:
 
 
 def whole(records: Records, lease_id: str) -> None:
-    """A lease has one start and one end event, and no event is without its lease."""
+    """Check that a lease has one start and one end event, and that no event has no lease."""
     kinds = sorted(e["event_type"] for e in records.rows("events", lease_id=lease_id))
     assert kinds == ["end_lease", "start_lease"]
     assert records.rows("events", lease_id=None) == []
 
 
-def test_empty_events_of_an_update(
+def test_update_with_empty_events_is_refused(
     alpha: Person, active: dict[str, Any], records: Records, control: Callable[[], None]
 ) -> None:
     before = world.show(alpha, active)
@@ -67,10 +67,10 @@ def test_empty_events_of_an_update(
 
 
 @pytest.mark.parametrize("suffix", ["", ".json"])
-def test_start_event_of_a_clients_own(
+def test_creation_with_a_clients_own_start_event_is_refused(
     alpha: Person, offer: Offer, lease: Callable, records: Records, suffix: str
 ) -> None:
-    """A lease for later isn't ACTIVE now."""
+    """A client can't make a future lease ACTIVE now."""
     period = world.far()
     event = {"event_type": "start_lease", "time": in_minutes(0), "status": "UNDONE"}
     body = world.lease_body(period, world.slot(offer()), events=[event])
@@ -81,7 +81,7 @@ def test_start_event_of_a_clients_own(
 
 @pytest.mark.parametrize("field", ["project_id", "user_id"])
 @pytest.mark.parametrize("suffix", ["", ".json"])
-def test_lease_given_away(
+def test_update_cannot_give_a_lease_away(
     alpha: Person, beta: Person, offer: Offer, records: Records, field: str, suffix: str
 ) -> None:
     booked = world.booked(alpha, offer(), world.far())
@@ -89,7 +89,7 @@ def test_lease_given_away(
     for value in ("nobody", beta.cloud.current_project_id):
         path = f"/v1/leases/{booked['lease_id']}{suffix}"
         refused(alpha.ask("PUT", path, {"name": "mine", field: value}))
-        # A body of one value is written by Blazar without asking a filter.
+        # Stock Blazar writes an update of a single value without asking any filter.
         refused(alpha.ask("PUT", path, {field: value}))
     (after,) = records.rows("leases", id=booked["lease_id"])
     assert (after[field], after["status"]) == (before[field], "PENDING")
@@ -110,7 +110,7 @@ BODIES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("case", BODIES)
-def test_update_that_wedged_the_lease(
+def test_update_that_would_wedge_the_lease_is_refused(
     alpha: Person, offer: Offer, records: Records, case: str
 ) -> None:
     booked = world.booked(alpha, offer(), world.far())
@@ -125,15 +125,19 @@ def test_update_that_wedged_the_lease(
     [[1], [{}], [{"event_type": "end_lease", "time": "2100-01-01 00:00", "status": "DONE"}], {}, 1],
     ids=["number", "empty", "decoy", "object", "no list"],
 )
-def test_creation_with_events(alpha: Person, offer: Offer, records: Records, events: Any) -> None:
+def test_creation_with_bad_events_is_refused(
+    alpha: Person, offer: Offer, records: Records, events: Any
+) -> None:
     body = world.lease_body(world.far(), world.slot(offer()), events=events)
     refused(alpha.ask("POST", "/v1/leases", body))
     assert not records.rows("leases", name=body["name"])
 
 
 @pytest.mark.parametrize("many", ["reservations", "events"])
-def test_expensive_creation(alpha: Person, offer: Offer, records: Records, many: str) -> None:
-    """Refused before a manager hears of it."""
+def test_creation_with_too_many_parts_is_refused(
+    alpha: Person, offer: Offer, records: Records, many: str
+) -> None:
+    """The API refuses the request before a manager gets it."""
     flavor = offer()
     body = world.lease_body(world.far(), world.slot(flavor))
     body[many] = [world.slot(flavor)] * 3000
@@ -156,7 +160,7 @@ def unscoped(alpha: Person) -> str:
 @pytest.mark.parametrize(
     "path", ["flavors/", "reservations/", "limits/", "maintenancewindows/", "warre/v1/flavors/"]
 )
-def test_token_without_a_project(alpha: Person, unscoped: str, path: str) -> None:
+def test_token_without_a_project_is_forbidden(alpha: Person, unscoped: str, path: str) -> None:
     answer = requests.get(
         f"{alpha._root}/v2/{path}", headers={"X-Auth-Token": unscoped}, timeout=60
     )
@@ -165,7 +169,7 @@ def test_token_without_a_project(alpha: Person, unscoped: str, path: str) -> Non
 
 
 def raw(who: Person, request: str) -> str:
-    """What comes back for a request as it is written."""
+    """Send a request exactly as it is written, and return the response as text."""
     url = urllib.parse.urlsplit(who._root)
     token = who.cloud.session.get_token()
     text = request.replace("TOKEN", token).replace("HOST", url.netloc)
@@ -175,7 +179,7 @@ def raw(who: Person, request: str) -> str:
         return b"".join(iter(lambda: connection.recv(65536), b"")).decode("latin-1")
 
 
-def test_path_that_is_no_utf8(alpha: Person) -> None:
+def test_path_that_is_not_utf8_is_refused(alpha: Person) -> None:
     answer = raw(alpha, "HEAD /v2/flavors/%ff%fe HTTP/1.0\nHost: HOST\nX-Auth-Token: TOKEN\n\n")
     assert answer.split()[1] in ("400", "404", "422"), answer
 
@@ -194,7 +198,7 @@ def test_lease_of_beta_is_untouched_by_alpha(
 def test_orphan_event_stops_nobody(
     alpha: Person, beta: Person, offer: Offer, records: Records
 ) -> None:
-    """Left by what was before: due, without a lease. Blazar's executor stumbles over it."""
+    """An event that is due and has no lease would stop Blazar's own executor."""
     records.add_orphan_event()
     until("the orphan to go", lambda: not records.rows("events", lease_id=None))
     world.becomes(beta, world.booked_now(beta, offer(slots=1)), "ACTIVE")

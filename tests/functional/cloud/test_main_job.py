@@ -1,4 +1,4 @@
-"""The main job: offered, booked, started, used and returned."""
+"""The life of a reservation: offered, booked, started, used and deleted."""
 
 import json
 

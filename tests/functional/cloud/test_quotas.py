@@ -1,4 +1,4 @@
-"""Quotas from Keystone's own limits: booking up to them, extending past them, getting back."""
+"""Quotas by the limits in Keystone: booking up to a limit, extending past it, and releasing."""
 
 import json
 import os
@@ -17,12 +17,12 @@ from tests.functional.cloud.people import Person
 from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import until
 
-#: Seconds that the dev cloud remembers limits, and a little.
+#: The seconds for which the dev cloud caches limits, and a little more.
 _REMEMBERED = 2.5
 
 
 class Limits:
-    """A project's limits, set as an operator does."""
+    """A project's limits, which are set as an operator sets them."""
 
     def __init__(self, project: str) -> None:
         self.project = project
@@ -31,7 +31,7 @@ class Limits:
     def set(self, **limits: int) -> None:
         for name, value in limits.items():
             if name in self._ids:
-                # Made anew, since "limit set --resource-limit 0" changes nothing.
+                # The limit is made again, because "limit set --resource-limit 0" changes nothing.
                 _openstack("limit", "delete", self._ids[name])
             where = ("--project", self.project, "--service", "reservation", "--region", "RegionOne")
             words = ("limit", "create", *where, "--resource-limit", str(value), name)
@@ -50,7 +50,7 @@ def _openstack(*words: str) -> str:
 
 @pytest.fixture
 def limits(admin: Person) -> Iterator[Limits]:
-    """Beta's, until the test is over."""
+    """The limits of project beta, which are removed after the test."""
     made = Limits("beta")
     made.remove(admin)
     yield made
@@ -58,19 +58,19 @@ def limits(admin: Person) -> Iterator[Limits]:
 
 
 def _standing(who: Person, query: str = "") -> tuple[int, int]:
-    """Reservations and hours used."""
+    """The reservations and the hours that a project uses."""
     found = who.asks("GET", f"/v2/limits/{query}")["absolute"]
     return found["totalReservationsUsed"], found["totalHoursUsed"]
 
 
 def _exceeded(answer: requests.Response) -> list[str]:
-    """The limits by which v2 refused."""
+    """The names of the limits that a refused request to v2 would exceed."""
     assert answer.status_code == 413, answer.text
     assert answer.json()["code"] == "quota_exceeded"
     return [each["resource"] for each in answer.json()["detail"]["exceeded"]]
 
 
-def test_up_to_the_limit_and_back(
+def test_bookings_and_extensions_past_a_limit_are_refused_until_something_is_deleted(
     admin: Person, beta: Person, offer: Offer, records: Records, limits: Limits
 ) -> None:
     flavor = offer(slots=9)
@@ -118,17 +118,19 @@ def test_up_to_the_limit_and_back(
 
 
 def _rows(records: Records, reservation: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """What is kept of a reservation but its lease: Blazar notes when it last looked at that."""
-    mine = {"reservation_id": reservation["id"]}
+    """A reservation's rows in all tables but leases, where Blazar writes the time of each look."""
+    of_reservation = {"reservation_id": reservation["id"]}
     tables = ("instance_reservations", "computehost_allocations", "warre_reservations")
     return {
         "reservations": records.rows("reservations", id=reservation["id"]),
         "events": records.rows("events", lease_id=reservation["lease_id"]),
-        **{table: records.rows(table, **mine) for table in tables},
+        **{table: records.rows(table, **of_reservation) for table in tables},
     }
 
 
-def test_none_and_unlimited(beta: Person, offer: Offer, limits: Limits) -> None:
+def test_limit_zero_refuses_and_limit_minus_one_allows(
+    beta: Person, offer: Offer, limits: Limits
+) -> None:
     flavor = offer()
     limits.set(reservation=0, hours=-1)
     assert _exceeded(world.book(beta, flavor, world.far())) == ["reservation"]
@@ -138,15 +140,17 @@ def test_none_and_unlimited(beta: Person, offer: Offer, limits: Limits) -> None:
     world.booked(beta, flavor, world.far(20))
 
 
-def test_what_the_operator_did_not_register(admin: Person, beta: Person, offer: Offer) -> None:
+def test_unregistered_limit_is_named_to_the_operator(
+    admin: Person, beta: Person, offer: Offer
+) -> None:
     flavor = offer()
     identity = admin.cloud.identity
     registered = next(r for r in identity.registered_limits() if r.resource_name == "hours")
     identity.delete_registered_limit(registered)
     try:
-        # Until what is remembered has been forgotten.
+        # The cached limits have to expire first.
         refused = until(
-            "it to be noticed",
+            "the missing limit to be noticed",
             lambda: [a for a in [world.book(beta, flavor, world.far())] if a.status_code != 200],
         )[0]
         assert (refused.status_code, refused.json()["code"]) == (503, "limits_not_registered")
@@ -160,7 +164,9 @@ def test_what_the_operator_did_not_register(admin: Person, beta: Person, offer: 
     world.booked(beta, flavor, world.far())
 
 
-def test_a_project_that_is_gone(admin: Person, offer: Offer, records: Records) -> None:
+def test_reservation_of_a_deleted_project_stays_until_it_is_deleted(
+    admin: Person, offer: Offer, records: Records
+) -> None:
     name, identity = world.unique("functional"), admin.cloud.identity
     project = identity.create_project(name=name, domain_id="default")
     user = identity.create_user(
@@ -181,7 +187,7 @@ def test_a_project_that_is_gone(admin: Person, offer: Offer, records: Records) -
     assert (refused.status_code, refused.json()["code"]) == (409, "owner_gone"), refused.text
     identity.delete_user(user)
     identity.delete_project(project)
-    # What was booked is charged as before, and isn't lost by the extension that couldn't be.
+    # The refused extension has changed nothing: the reservation and its usage are as before.
     assert _standing(admin, f"?project_id={project.id}") in [(1, 2), (0, 0)]
     [lease_id] = {r["lease_id"] for r in records.rows("reservations", id=booked["id"])}
     assert records.rows("leases", id=lease_id)[0]["end_date"] == world.Period.of(
@@ -194,7 +200,7 @@ def test_a_project_that_is_gone(admin: Person, offer: Offer, records: Records) -
 
 
 class _Bouncer(Service):
-    """An external service that turns some leases away."""
+    """An external enforcement service that refuses some leases."""
 
     routes = (("POST", "/(check-create|check-update|on-end)", "check"),)
 
@@ -204,7 +210,7 @@ class _Bouncer(Service):
         return Answer(204)
 
 
-def test_beside_blazars_own_filters(beta: Person, offer: Offer, limits: Limits) -> None:
+def test_quotas_hold_beside_blazars_own_filters(beta: Person, offer: Offer, limits: Limits) -> None:
     long, short = offer(max_length_hours=100), offer(max_length_hours=1)
     limits.set(hours=_standing(beta)[1] + 10)
     bouncer = _Bouncer()
@@ -217,7 +223,7 @@ def test_beside_blazars_own_filters(beta: Person, offer: Offer, limits: Limits) 
     }
 
     def refusal(hours: int, flavor: dict[str, Any], amount: int = 1, **changes: Any) -> str:
-        """What v1 says, which leaves everything to the manager."""
+        """The error of a booking over v1, where all checks are the manager's."""
         body = world.lease_body(world.far(hours), world.slot(flavor, amount), **changes)
         answer = beta.ask("POST", "/v1/leases", body)
         assert 400 <= answer.status_code < 500, answer.text

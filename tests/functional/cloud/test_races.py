@@ -1,4 +1,4 @@
-"""Many bookings at once over HTTP: never more than there is, never less."""
+"""Many bookings at the same time over HTTP: exactly as many succeed as there is room for."""
 
 import collections
 from collections.abc import Callable, Iterator
@@ -12,6 +12,7 @@ from tests.functional.cloud.people import Person
 from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import at_once
 
+#: How many instances there is room for, and how many bookings are requested.
 HELD, ASKED = 5, 40
 CASES: dict[str, tuple[dict[str, Any], str]] = {
     "slots run out": ({"slots": HELD}, "slots_exhausted"),
@@ -33,7 +34,7 @@ def _two_managers() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_exactly_what_there_is(
+def test_bookings_at_once_get_exactly_what_there_is(
     alpha: Person,
     offer: Offer,
     records: Records,

@@ -1,4 +1,4 @@
-"""Leases that hold several reservations."""
+"""Leases with several reservations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +12,9 @@ from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import until
 
 IMPOSSIBLE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    # Each is found impossible only once the first has been made. Ours would fit without it; the
-    # stock plugin doesn't see reservations of the same lease, but reads "affinity" only then.
+    # Each of these is refused only after the first reservation was made. "ours" would fit without
+    # the first one. "stock" has a bad affinity, which the stock plugin reads only then; it doesn't
+    # see other reservations of the same lease.
     "ours": lambda flavor: world.slot(flavor, 2),
     "stock": lambda _: world.instance("cmp3") | {"affinity": "perhaps"},
 }
@@ -21,7 +22,7 @@ IMPOSSIBLE: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def mixed(alpha: Person, shared_offer: Offer) -> dict[str, Any]:
-    """A lease with one of ours and a stock one on the same host, started."""
+    """A running lease with a flavor:slot and a virtual:instance reservation on the same host."""
     flavor = shared_offer(properties=world.on_host("cmp3"))
     made = world.lease_now(
         lambda body: alpha.ask("POST", "/v1/leases", body),
@@ -40,13 +41,13 @@ def _lease(who: Person, made: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def orphans_before(admin: Person, records: Records) -> set[tuple[str, str]]:
-    """What belonged to nothing before these tests."""
+    """What Nova and Placement held without a reservation before these tests."""
     return nova_side.orphans(admin, records)
 
 
 @pytest.mark.parametrize("second", IMPOSSIBLE)
 @pytest.mark.usefixtures("orphans_before")
-def test_a_second_that_cannot_be_made(
+def test_lease_with_an_impossible_second_reservation_is_refused(
     alpha: Person, offer: Offer, records: Records, lease: Callable, second: str
 ) -> None:
     flavor = offer(slots=3, memory_mb=1024, properties=world.on_host("cmp3"))
@@ -55,11 +56,11 @@ def test_a_second_that_cannot_be_made(
     refused = lease(alpha, body)
     assert 400 <= refused.status_code < 500, refused.text
     assert refused.json()["error_message"]
-    # At once nothing claims anything any more.
+    # The first reservation's claims are gone at once.
     assert records.dump("warre_backings") == before
 
 
-def test_one_that_cannot_be_made_at_all(
+def test_lease_with_one_impossible_reservation_leaves_nothing(
     alpha: Person, offer: Offer, records: Records, lease: Callable
 ) -> None:
     flavor = offer()
@@ -72,7 +73,7 @@ def test_one_that_cannot_be_made_at_all(
     assert records.dump() == before
 
 
-def test_nothing_is_left_of_refused_ones(
+def test_refused_lease_leaves_nothing(
     admin: Person, records: Records, orphans_before: set[tuple[str, str]]
 ) -> None:
     until("leftovers to go", lambda: nova_side.orphans(admin, records) <= orphans_before, 90)

@@ -1,4 +1,4 @@
-"""Blazar's own kinds of lease through their lives, while one of our reservations is in use."""
+"""The lives of leases of Blazar's own types, beside a flavor:slot reservation in use."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,21 +10,21 @@ from tests.functional.cloud.conftest import Offer
 from tests.functional.cloud.people import Person
 from tests.functional.cloud.waiting import until
 
-#: Where ours is, and where nothing of ours is: a physical:host reservation takes a host whole, into
-#: an availability zone of its own, so one that is in none.
+#: The host of the flavor:slot reservation, and a host for the others. A physical:host reservation
+#: takes the whole host and moves it to an availability zone, so the host must not be in one.
 OUR_HOST, FREE_HOST = "cmp3", "cmp2"
 
 
 @pytest.fixture(scope="module")
 def in_use(alpha: Person, shared_offer: Offer) -> dict[str, Any]:
-    """A reservation of ours that is ACTIVE, on another host."""
+    """An ACTIVE flavor:slot reservation on another host."""
     mine = world.booked_now(alpha, shared_offer(properties=world.on_host(OUR_HOST)))
     return world.becomes(alpha, mine, "ACTIVE")
 
 
 @pytest.fixture
 def plain(admin: Person) -> Iterator[Any]:
-    """A Nova flavor that everybody may use."""
+    """A public Nova flavor."""
     made = admin.cloud.compute.create_flavor(
         name=world.unique("plain"), vcpus=1, ram=128, disk=1, is_public=True
     )
@@ -38,13 +38,13 @@ def _wanted(kind: str, flavor: str) -> dict[str, Any]:
     if kind == "flavor:instance":
         return {"resource_type": kind, "flavor_id": flavor, "amount": 1, "affinity": None}
     host = world.on_host(FREE_HOST)
-    # Blazar wants both.
+    # Blazar requires both fields.
     properties = {"hypervisor_properties": host, "resource_properties": ""}
     return {"resource_type": kind, "min": 1, "max": 1, **properties}
 
 
 @pytest.mark.parametrize("kinds", [("virtual:instance", "flavor:instance"), ("physical:host",)])
-def test_booked_used_and_returned(
+def test_stock_leases_are_booked_used_and_deleted_beside_ours(
     admin: Person,
     alpha: Person,
     beta: Person,
@@ -61,7 +61,7 @@ def test_booked_used_and_returned(
     theirs = {}
     for reservation in made["reservations"]:
         kind, reservation_id = reservation["resource_type"], reservation["id"]
-        # The whole host is found by a hint, the others by a flavor of their own.
+        # A scheduler hint leads to the whole host, and a Nova flavor to the other reservations.
         hint = {"reservation": reservation_id} if kind == "physical:host" else {}
         server = beta.boots(plain.id if hint else reservation_id, "functional-stock", **hint)
         theirs[reservation_id] = (kind, server.id)
@@ -80,7 +80,7 @@ def test_booked_used_and_returned(
             lambda r=reservation_id, s=server_id: not nova_side.leftovers(admin, r, [s]),
         )
 
-    # Ours took no notice.
+    # The flavor:slot reservation isn't affected.
     assert world.show(alpha, in_use)["status"] == "ACTIVE"
     assert alpha.cloud.compute.get_server(ours.id).status == "ACTIVE"
     alpha.cloud.compute.delete_server(ours.id)

@@ -1,6 +1,7 @@
-"""The tutorials: every command in them is run, and what it prints compared.
+"""The tutorials: every command in them is run, and its output is compared with the tutorial's.
 
-``python -m tests.functional.cloud.test_tutorials`` on a dev cloud writes what is printed into them.
+``python -m tests.functional.cloud.test_tutorials`` on a dev cloud writes the output of the commands
+into the tutorials.
 """
 
 import dataclasses
@@ -19,7 +20,7 @@ from tests.functional.cloud.people import Person
 from tests.functional.cloud.waiting import at_once
 
 DOCS = pathlib.Path(__file__).resolve().parents[3] / "doc" / "source" / "cli"
-#: Whose they are.
+#: The user who runs each tutorial.
 TUTORIALS = {"researcher": "alpha", "operator": "admin"}
 GPU = {
     "name": "tutorial.gpu",
@@ -29,6 +30,7 @@ GPU = {
     "disk_gb": 1,
     "slots": 3,
     "max_length_hours": 168,
+    "extra_specs": {"pci_passthrough:alias": "a100:1"},
 }
 
 _MARK = "--- the tutorial goes on ---"
@@ -38,13 +40,13 @@ _VARYING = (
     (r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}|\b[0-9a-f]{32}\b", "ID"),
     (r"\d{4}-\d\d-\d\d", "DATE"),
     (r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", "DAY"),
-    # Which days are of one week depends on today.
+    # The days that a week of the calendar shows depend on today.
     (r"\n(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d\d(?= )", ""),
     (r"(DAY DATE|booted until DATE) \d\d:\d\d", r"\1 TIME"),
-    # Blazar may be quick; what a project uses and may use depends on who else tests.
+    # Blazar may be quick, and what a project uses and may use depends on other tests.
     (r"(?m)^(PENDING_CREATE|ALLOCATED): .*\n", ""),
     (r"(?m)^\| (reservations|hours) .*$", r"| \1 NUMBERS"),
-    # Tables are as wide as what is in them.
+    # The width of a table depends on its contents.
     (r"-{3,}", "---"),
     (r"[ ]+", " "),
 )
@@ -59,7 +61,7 @@ class Step:
 
 
 def steps(name: str) -> list[Step]:
-    """Those of a tutorial."""
+    """The steps of a tutorial."""
     found: list[Step] = []
     inside = False
     for line in (DOCS / f"{name}.rst").read_text().splitlines():
@@ -76,7 +78,7 @@ def steps(name: str) -> list[Step]:
 
 
 def printed(name: str) -> list[str]:
-    """What each of its commands prints, in one shell."""
+    """Run a tutorial's commands in one shell, and return what each of them prints."""
     user = TUTORIALS[name]
     lines = [line for step in steps(name) for line in (f"echo '{_MARK}'", step.command)]
     environment = {
@@ -106,7 +108,7 @@ def printed(name: str) -> list[str]:
 
 
 def alike(want: str, got: str) -> bool:
-    """Whether it is the same but for what varies; ``...`` stands for anything."""
+    """Whether two outputs are the same, apart from what varies. ``...`` stands for anything."""
     return doctest.OutputChecker().check_output(_steady(want), _steady(got), doctest.ELLIPSIS)
 
 
@@ -117,7 +119,7 @@ def _steady(text: str) -> str:
 
 
 def _withdraw(admin: Person) -> None:
-    """What tutorials that failed have left."""
+    """Delete what failed tutorials have left."""
     for flavor in admin.asks("GET", "/v2/flavors/?all_projects=true")["results"]:
         if not flavor["name"].startswith("tutorial."):
             continue
@@ -131,7 +133,7 @@ def _withdraw(admin: Person) -> None:
 
 
 def run_all(admin: Person) -> dict[str, list[str]]:
-    """What the commands of each print, both at once."""
+    """Run all tutorials at the same time, and return the outputs of each one's commands."""
     _withdraw(admin)
     admin.asks("POST", "/v2/flavors/", GPU, want=202)
     try:
@@ -143,12 +145,12 @@ def run_all(admin: Person) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def outputs(admin: Person) -> dict[str, list[str]]:
-    """Of each tutorial."""
+    """The outputs of each tutorial's commands."""
     return run_all(admin)
 
 
 @pytest.mark.parametrize("name", TUTORIALS)
-def test_it_prints_what_it_says(outputs: dict[str, list[str]], name: str) -> None:
+def test_commands_print_what_the_tutorial_shows(outputs: dict[str, list[str]], name: str) -> None:
     wanted = steps(name)
     assert len(outputs[name]) == len(wanted) > 5
     wrong = [
@@ -159,14 +161,14 @@ def test_it_prints_what_it_says(outputs: dict[str, list[str]], name: str) -> Non
     assert not wrong, "\n".join(wrong)
 
 
-def test_what_differs_is_found() -> None:
+def test_different_output_is_not_alike() -> None:
     assert alike("| a 2026-12-01 |\n", "|  a  2027-12-01 |\n")
     assert not alike("a 1\n", "a 2\n")
     assert not alike("", "Traceback\n")
 
 
 def _record() -> None:
-    """Write what is printed into the tutorials."""
+    """Write the outputs of the commands into the tutorials."""
     for name, found in run_all(Person("admin")).items():
         path = DOCS / f"{name}.rst"
         text = path.read_text()

@@ -1,4 +1,4 @@
-"""Moving a reservation by an update of its lease over v1."""
+"""Changes of a reservation's time by an update of its lease over v1."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ def _lease(who: Person, made: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("started", [False, True], ids=["pending", "active"])
-def test_extended_refused_and_shortened(
+def test_lease_can_be_extended_and_shortened_within_the_terms(
     alpha: Person, beta: Person, offer: Offer, started: bool
 ) -> None:
     flavor = offer(slots=1)
@@ -49,18 +49,18 @@ def test_extended_refused_and_shortened(
     shortened = _update(alpha, mine, period.moved(end=-1))
     assert shortened.status_code == 200, shortened.text
     assert _lease(alpha, mine)["status"] == status
-    # What was given up is free, what is kept isn't.
+    # The time that was given up can be booked, and the time that was kept can't.
     world.booked(beta, flavor, period.moved(start=1, end=1))
     kept = world.book(beta, flavor, period.moved(start=0.5, end=-1))
     assert kept.json()["code"] == "slots_exhausted"
 
 
-def test_what_is_fixed(alpha: Person, offer: Offer) -> None:
+def test_change_of_affinity_flavor_or_unknown_field_is_refused(alpha: Person, offer: Offer) -> None:
     flavor, other = offer(), offer()
     mine = world.booked(alpha, flavor, world.far())
     path = f"/v1/leases/{mine['lease_id']}"
     before = _lease(alpha, mine)
-    for change in ({"amount": 2}, {"flavor_id": other["id"]}, {"shoe_size": 44}):
+    for change in ({"affinity": True}, {"flavor_id": other["id"]}, {"shoe_size": 44}):
         body = {"reservations": [{"id": mine["id"], **change}]}
         refused = alpha.ask("PUT", path, body)
         assert 400 <= refused.status_code < 500, refused.text
@@ -69,7 +69,9 @@ def test_what_is_fixed(alpha: Person, offer: Offer) -> None:
     assert world.show(alpha, mine)["instance_count"] == 1
 
 
-def test_start_moved(alpha: Person, beta: Person, offer: Offer, lease: Callable) -> None:
+def test_start_of_a_waiting_lease_can_be_moved(
+    alpha: Person, beta: Person, offer: Offer, lease: Callable
+) -> None:
     flavor, period = offer(slots=1), world.far()
     mine = world.booked(alpha, flavor, period)
     moved = _update(alpha, mine, period.moved(start=1, end=1))

@@ -31,7 +31,7 @@ def test_a_lease_books(alpha: Person, beta: Person, offer: Offer, lease: Callabl
     listed = [{x["id"] for x in p.asks("GET", "/v1/leases")["leases"]} for p in (alpha, beta)]
     assert made["id"] in listed[0] - listed[1]
 
-    # Beside it there is one slot, on whatever way in.
+    # One slot is left, by v1 and by v2.
     assert world.book(beta, flavor, period, 2).json()["code"] == "slots_exhausted"
     world.booked(beta, flavor, period, 1)
 
@@ -42,7 +42,7 @@ def test_a_lease_books(alpha: Person, beta: Person, offer: Offer, lease: Callabl
 
 
 def test_flavor_by_name_and_amount_as_text(alpha: Person, offer: Offer, lease: Callable) -> None:
-    # What the blazar CLI would send.
+    # The blazar CLI sends amounts as text.
     flavor = offer()
     named = {"resource_type": "flavor:slot", "flavor_id": flavor["name"], "amount": "2"}
     answer = lease(alpha, world.lease_body(world.far(), named))
@@ -51,7 +51,7 @@ def test_flavor_by_name_and_amount_as_text(alpha: Person, offer: Offer, lease: C
 
 
 class Refusal:
-    """What is asked for, as changes to what would be booked, and what has to be answered."""
+    """A request that must be refused, as changes of a good one, and the expected error."""
 
     def __init__(
         self,
@@ -75,10 +75,10 @@ REFUSALS = {
     "unknown flavor": Refusal("Flavor does not exist", 404, flavor_id="no-such-flavor"),
     "slots exhausted": Refusal("at most 3 of 3 slots", amount=4),
     "hosts exhausted": Refusal("matching hosts have room for", flavor="huge", amount=4),
-    "no host matches": Refusal("0 matching hosts", flavor="nowhere"),
+    "no host matches": Refusal("No host matches this flavor", 409, flavor="nowhere"),
     "too long": Refusal("max allowed is 24 hours", hours=25),
     "inactive": Refusal("not available", flavor="inactive"),
-    "private": Refusal("not accessible", flavor="private"),
+    "private": Refusal("Flavor does not exist", 404, flavor="private"),
     "before the flavor's start": Refusal("before flavor start", flavor="later"),
     "after the flavor's end": Refusal("after flavor end", flavor="earlier"),
     "end before start": Refusal("End date must be later", hours=-1),
@@ -97,13 +97,13 @@ REFUSALS = {
     "flavor_id empty": Refusal("flavor_id", flavor_id=""),
 }
 
-#: Answers by name, and the database before and after all of them.
-Asked = tuple[dict[str, requests.Response], Any, Any]
+#: The responses by name, and the database before and after all requests.
+Refused = tuple[dict[str, requests.Response], Any, Any]
 
 
 @pytest.fixture(scope="module")
-def asked(alpha: Person, records: Records, shared_offer: Offer) -> Asked:
-    """Ask for all of them, some at once: each takes Blazar a second of logging in."""
+def refused(alpha: Person, records: Records, shared_offer: Offer) -> Refused:
+    """Send all requests, four at a time, because Blazar's logins take a second each."""
     period = world.far()
     day = datetime.timedelta(days=1)
     flavors = {
@@ -122,13 +122,13 @@ def asked(alpha: Person, records: Records, shared_offer: Offer) -> Asked:
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_refused_with_a_reason(asked: Asked, name: str) -> None:
-    refusal, answer = REFUSALS[name], asked[0][name]
+def test_bad_lease_is_refused_with_a_reason(refused: Refused, name: str) -> None:
+    refusal, answer = REFUSALS[name], refused[0][name]
     assert answer.status_code == refusal.status, answer.text
     document = answer.json()
     assert document["error_code"] == refusal.status
     assert refusal.words in document["error_message"]
 
 
-def test_refusals_write_nothing(asked: Asked) -> None:
-    assert asked[1] == asked[2]
+def test_refusals_write_nothing(refused: Refused) -> None:
+    assert refused[1] == refused[2]

@@ -1,4 +1,4 @@
-"""Waiting for what takes its time, and doing things at the same time."""
+"""Waiting for conditions, and running jobs at the same time."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -7,30 +7,31 @@ from typing import Any, TypeVar
 
 R = TypeVar("R")
 
-#: Seconds after which something that has to happen hasn't. Nothing here is a measurement.
+#: The seconds after which a test gives up waiting. This isn't a measure of how fast things are.
 LONG = 300
 
 
 def until(what: str, probe: Callable[[], R], seconds: float = LONG, pause: float = 0.5) -> R:
-    """Poll until the probe answers something true.
+    """Poll until the probe returns a true value, and return that value.
 
-    :raises AssertionError: when it doesn't in time, with its last answer.
+    :param what: what is awaited, for the error.
+    :raises AssertionError: the time is over; the error has the last value.
     """
     deadline = time.monotonic() + seconds
-    while not (found := probe()):
-        assert time.monotonic() < deadline, f"waited {seconds} s for {what}; last: {found!r}"
+    while not (value := probe()):
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}; last: {value!r}"
         time.sleep(pause)
-    return found
+    return value
 
 
 def at_once(jobs: Sequence[Callable[[], R]], threads: int | None = None) -> list[R]:
-    """Do jobs at the same time, each in a thread; their results in order."""
+    """Run jobs at the same time, each in a thread, and return their results in order."""
     with futures.ThreadPoolExecutor(threads or len(jobs)) as pool:
         return [done.result() for done in [pool.submit(job) for job in jobs]]
 
 
 def begun(job: Callable[..., R], *args: Any) -> "futures.Future[R]":
-    """Begin a job in a thread of its own."""
+    """Start a job in a thread of its own."""
     pool = futures.ThreadPoolExecutor(1)
     future = pool.submit(job, *args)
     pool.shutdown(wait=False)

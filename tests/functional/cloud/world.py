@@ -1,4 +1,4 @@
-"""What tests book: flavors, periods, reservations, leases."""
+"""Makers of what tests book: flavors, periods, reservations and leases."""
 
 import dataclasses
 import datetime
@@ -15,8 +15,9 @@ from tests.functional.cloud.people import Person
 from tests.functional.cloud.waiting import until
 
 HOSTS = ("cmp1", "cmp2", "cmp3")
-#: A property that two of the hosts have, and what a host has to give of memory.
+#: A property, and the two hosts that have it.
 PROPERTY, PAIR = "functional_group", ("cmp1", "cmp2")
+#: The memory of a host that can be booked.
 HOST_MEMORY_MB = 8192 - 512
 
 _numbers = itertools.count(1)
@@ -31,14 +32,14 @@ def now() -> datetime.datetime:
 
 @dataclasses.dataclass(frozen=True)
 class Period:
-    """A period to book; as v1 and v2 write it."""
+    """A period to book, which can be written as v1 and v2 write times."""
 
     start: datetime.datetime
     end: datetime.datetime
 
     @classmethod
     def of(cls, reservation: dict[str, Any]) -> "Period":
-        """A reservation's, as v2 shows it."""
+        """The period of a reservation, as v2 shows it."""
         parse = datetime.datetime.fromisoformat
         return cls(parse(reservation["start"]), parse(reservation["end"]))
 
@@ -54,14 +55,14 @@ class Period:
         return {"start": self.start.strftime(_V2_TIME), "end": self.end.strftime(_V2_TIME)}
 
     def moved(self, start: float = 0, end: float = 0) -> "Period":
-        """With start and end later by hours."""
+        """The period with its start and its end moved by some hours."""
         return Period(
             self.start + datetime.timedelta(hours=start), self.end + datetime.timedelta(hours=end)
         )
 
 
 def far(hours: float = 1) -> Period:
-    """A period in the future that nobody else has: tests may run beside other use."""
+    """A period in the far future, at random, so that tests don't collide with other bookings."""
     start = now() + datetime.timedelta(
         days=random.randint(30, 3000), minutes=random.randint(0, 1440)
     )
@@ -84,7 +85,7 @@ def unique(name: str) -> str:
 
 
 def flavor_body(**changes: Any) -> dict[str, Any]:
-    """A small flavor of 3 slots, a day at most."""
+    """The body for a small flavor with 3 slots and at most a day."""
     return {
         "name": unique("functional"),
         "vcpu": 1,
@@ -97,12 +98,12 @@ def flavor_body(**changes: Any) -> dict[str, Any]:
 
 
 def slot(flavor: dict[str, Any], amount: Any = 1) -> dict[str, Any]:
-    """One of our reservations in a v1 lease."""
+    """A flavor:slot reservation in the body of a v1 lease."""
     return {"resource_type": "flavor:slot", "flavor_id": flavor["id"], "amount": amount}
 
 
 def instance(host: str, memory_mb: int = 128, amount: int = 1) -> dict[str, Any]:
-    """One of Blazar's own virtual:instance reservations on a host in a v1 lease."""
+    """A reservation of Blazar's type virtual:instance in the body of a v1 lease."""
     return {
         "resource_type": "virtual:instance",
         "vcpus": 1,
@@ -115,7 +116,7 @@ def instance(host: str, memory_mb: int = 128, amount: int = 1) -> dict[str, Any]
 
 
 def lease_body(period: Period, *reservations: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """A v1 lease."""
+    """The body of a v1 lease."""
     return {
         "name": unique("functional"),
         **period.v1,
@@ -128,13 +129,13 @@ def lease_body(period: Period, *reservations: dict[str, Any], **changes: Any) ->
 def book(
     who: Person, flavor: dict[str, Any], period: Period, count: int = 1, **more: Any
 ) -> requests.Response:
-    """A booking over v2."""
+    """Book over v2, and return the response."""
     body = {"flavor_id": flavor["id"], **period.v2, "instance_count": count, **more}
     return who.ask("POST", "/v2/reservations/", body)
 
 
 def booked(who: Person, flavor: dict[str, Any], period: Period, count: int = 1) -> dict[str, Any]:
-    """A booking over v2 that has to succeed."""
+    """Book over v2, which must succeed, and return the reservation."""
     answer = book(who, flavor, period, count)
     assert answer.status_code == 200, answer.text
     assert answer.json()["status"] == "ALLOCATED"
@@ -144,7 +145,7 @@ def booked(who: Person, flavor: dict[str, Any], period: Period, count: int = 1) 
 def booked_now(
     who: Person, flavor: dict[str, Any], count: int = 1, hours: float = 1, **more: Any
 ) -> dict[str, Any]:
-    """A booking that starts at once; another try when the minute passes meanwhile."""
+    """Book from the present minute on. If the minute passes in the meantime, try once more."""
     answer = book(who, flavor, from_now(hours), count, **more)
     if _too_late(answer):
         answer = book(who, flavor, from_now(hours), count, **more)
@@ -155,7 +156,7 @@ def booked_now(
 def lease_now(
     create: Callable[[dict[str, Any]], requests.Response], *reservations: dict[str, Any]
 ) -> dict[str, Any]:
-    """A lease that starts at once; another try when the minute passes meanwhile."""
+    """Make a lease from the present minute on. If the minute passes meanwhile, try once more."""
     answer = create(lease_body(from_now(), *reservations))
     if _too_late(answer):
         answer = create(lease_body(from_now(), *reservations))
@@ -164,7 +165,7 @@ def lease_now(
 
 
 def _too_late(answer: requests.Response) -> bool:
-    """Whether the minute passed on the way: to our API, or from it to Blazar's manager."""
+    """Whether the minute has passed before the API, or Blazar's manager, checked the request."""
     words = ("is in the past", "later than current")
     return answer.status_code == 400 and any(w in answer.json()["error_message"] for w in words)
 
@@ -175,18 +176,18 @@ def show(who: Person, reservation: dict[str, Any]) -> dict[str, Any]:
 
 
 def becomes(who: Person, reservation: dict[str, Any], status: str) -> dict[str, Any]:
-    """Wait for a reservation's status."""
+    """Wait until a reservation has a status, and return the reservation."""
 
     def probe() -> dict[str, Any] | None:
-        found = show(who, reservation)
-        assert found["status"] != "ERROR" or status == "ERROR", found
-        return found if found["status"] == status else None
+        shown = show(who, reservation)
+        assert shown["status"] != "ERROR" or status == "ERROR", shown
+        return shown if shown["status"] == status else None
 
     return until(f"{reservation['id']} to be {status}", probe)
 
 
 def end_now(who: Person, reservation: dict[str, Any]) -> None:
-    """Let a started reservation end, by an update of its lease; not in the minute of its start."""
+    """End a running reservation by an update of its lease, in a later minute than its start."""
     path = f"/v1/leases/{reservation['lease_id']}"
     started = datetime.datetime.fromisoformat(reservation["start"])
     until("the minute after the start", lambda: now() > started)

@@ -1,6 +1,6 @@
-"""Every test here runs on every kind of database.
+"""Runs every test in this directory on every kind of database.
 
-A module gets a database of its own, whose tables are emptied after each test.
+Each test module has a database of its own, whose tables are emptied after each test.
 """
 
 import pathlib
@@ -11,8 +11,10 @@ import sqlalchemy as sa
 from blazar.db.sqlalchemy import facade_wrapper
 from oslo_config import cfg
 
-from tests.functional.db import databases
+from tests.functional.db import databases, nodes
 from warre_blazar.db import session
+
+nodes.use()
 
 
 @pytest.fixture(scope="module", params=databases.KINDS)
@@ -45,7 +47,7 @@ def _engine() -> sa.Engine:
 
 @pytest.fixture(autouse=True)
 def tables(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Empty the tables after a test that has them."""
+    """Empty the tables after each test that uses the database."""
     yield
     if "database" in request.fixturenames:
         databases.empty(request.getfixturevalue("database"))

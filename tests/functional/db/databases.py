@@ -1,4 +1,4 @@
-"""Databases for tests: made, filled with tables, emptied, dumped."""
+"""Creates, fills, empties and dumps databases for tests."""
 
 import contextlib
 import os
@@ -17,19 +17,19 @@ from warre_blazar.db import migration, models
 KINDS = ("sqlite", "mariadb", "postgresql")
 
 _SERVER = {"mariadb": "WARRE_TEST_MARIADB_URL", "postgresql": "WARRE_TEST_POSTGRESQL_URL"}
-# What "blazar-db-manage" is, without a need for its script on the path.
+# The command "blazar-db-manage", for environments without its script on the path.
 _BLAZAR_DB_MANAGE = "from blazar.db.migration.cli import main; main()"
 
 
 class NoServer(Exception):
-    """There is no server for these tests."""
+    """No database server is configured for these tests."""
 
 
 @contextlib.contextmanager
 def made(kind: str, directory: pathlib.Path, charset: str = "utf8mb3") -> Iterator[str]:
     """The URL of a new database without tables.
 
-    :param charset: on MariaDB, where that of Blazar's installation guide is the default here.
+    :param charset: for MariaDB. The default is the character set of Blazar's installation guide.
     """
     if kind == "sqlite":
         yield f"sqlite:///{directory / uuid.uuid4().hex}.sqlite"
@@ -61,7 +61,7 @@ def _run(url: sa.URL, statement: str) -> None:
 
 
 def fill(kind: str, url: str, directory: pathlib.Path) -> None:
-    """Make all tables, Blazar's and ours: by the migrations where Blazar's run."""
+    """Create all tables, Blazar's and ours; by the migrations if Blazar's run on this database."""
     if kind == "mariadb":
         blazar_upgrade(url, directory)
         migration.upgrade(url)
@@ -72,7 +72,7 @@ def fill(kind: str, url: str, directory: pathlib.Path) -> None:
 
 
 def blazar_upgrade(url: str, directory: pathlib.Path) -> None:
-    """What ``blazar-db-manage upgrade head`` does."""
+    """Run ``blazar-db-manage upgrade head``."""
     config = write_config(url, directory)
     subprocess.run(
         [sys.executable, "-c", _BLAZAR_DB_MANAGE, "--config-file", config, "upgrade", "head"],
@@ -82,27 +82,27 @@ def blazar_upgrade(url: str, directory: pathlib.Path) -> None:
 
 
 def write_config(url: str, directory: pathlib.Path) -> str:
-    """A configuration file that names a database."""
+    """Write a configuration file that names the database."""
     path = directory / f"{uuid.uuid4().hex}.conf"
     path.write_text(f"[database]\nconnection = {url.replace('%', '%%')}\n")
     return str(path)
 
 
 def empty(engine: sa.Engine) -> None:
-    """Delete every row."""
+    """Delete all rows of all tables."""
     with engine.begin() as connection:
         for table in reversed(models.metadata.sorted_tables):
             connection.execute(table.delete())
 
 
 def delete_leases() -> None:
-    """Delete all leases, as Blazar does."""
+    """Delete all leases in the way in which Blazar deletes them."""
     for lease in db_api.lease_list():
         db_api.lease_destroy(lease["id"])
 
 
 def dump(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
-    """All rows, by table, in an order that doesn't depend on the database; no empty tables."""
+    """All rows by table, in an order that doesn't depend on the database, without empty tables."""
     with engine.connect() as connection:
         rows = {
             table.name: sorted(

@@ -1,4 +1,4 @@
-"""A manager in a process of its own: our threads, beside Blazar's executor as it is."""
+"""A manager in a process of its own: our threads beside Blazar's unchanged executor."""
 
 import threading
 import time
@@ -7,20 +7,23 @@ from typing import Any
 from blazar.enforcement import UsageEnforcement
 from blazar.manager import service
 from blazar.notification import notifier
+from blazar.plugins.oshosts.host_plugin import PhysicalHostMonitorPlugin
 from oslo_config import cfg
 
+from tests.functional.db import nodes
 from warre_blazar.db import session
 from warre_blazar.plugins import flavor_slot, monitor
-from warre_blazar.services import backing
+from warre_blazar.services.running import backing
 
 BLAZARS_PAUSE = 10
 
 
 def run(config: str) -> None:
-    """Work until killed, by a configuration file."""
+    """Run until the process is killed, with the options of a configuration file."""
+    nodes.use()
     cfg.CONF(["--config-file", config], project="blazar")
     with session.writer():
-        pass  # the facade is made once, before there are threads
+        pass  # The facade must be created once, before there are threads.
     notifier.init()
     monitor.Threads(lambda _: []).start()
     threading.Thread(target=_reconcile, daemon=True).start()
@@ -33,10 +36,18 @@ def _reconcile() -> None:
         backing.reconcile()
 
 
+def _heal() -> None:
+    """Do what Blazar's host monitor does at each healing interval."""
+    while True:
+        time.sleep(1)
+        PhysicalHostMonitorPlugin().heal()
+
+
 def _blazars_executor() -> None:
-    """What Blazar's timer does. It would be built with an RPC server, which isn't needed here."""
+    """Do what Blazar's timer does, without the RPC server that Blazar's service has."""
     manager: Any = object.__new__(service.ManagerService)
     plugin = flavor_slot.FlavorSlotPlugin()
+    threading.Thread(target=_heal, daemon=True).start()
     manager.plugins = {plugin.resource_type: plugin}
     manager.resource_actions = manager._setup_actions()
     manager.enforcement = UsageEnforcement()

@@ -1,4 +1,4 @@
-"""Managers of a test: our executor, without the threads that Blazar's process has."""
+"""Managers for tests: our executor without threads."""
 
 import datetime
 from concurrent import futures
@@ -8,11 +8,11 @@ from blazar.db import api as db_api
 from oslo_utils import timeutils
 
 from tests.functional.db import world
-from warre_blazar.services.executor import Executor, Pools
+from warre_blazar.services.running.executor import Executor, Pools
 
 
 class Outside:
-    """Who is told what happens to leases."""
+    """Records what the executor tells about leases."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str]] = []
@@ -25,7 +25,7 @@ class Outside:
 
 
 class Inline(futures.Executor):
-    """Does at once what is submitted."""
+    """A pool that runs every job at once, in the caller's thread."""
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> futures.Future[Any]:
         done: futures.Future[Any] = futures.Future()
@@ -44,7 +44,7 @@ class Manager:
         )
 
     def run(self, now: datetime.datetime) -> None:
-        """What the periodic threads do in a second."""
+        """Do what the periodic threads do within a second."""
         timeutils.set_time_override(now)
         try:
             self.executor.beat()
@@ -55,7 +55,7 @@ class Manager:
 
 
 def state(lease: world.Lease) -> tuple[str, str, str, str] | None:
-    """Lease, start event, end event, reservation."""
+    """The statuses of a lease, its start event, its end event and its reservation."""
     row = db_api.lease_get(lease.id)
     if row is None:
         return None

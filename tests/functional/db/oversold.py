@@ -1,6 +1,6 @@
-"""Brute force over the tables: is anything sold twice at any time?
+"""Checks by brute force over the tables whether anything is oversold at any time.
 
-Shares no code with the package, which is what it judges.
+It shares no code with the package, because it checks the package.
 """
 
 import collections
@@ -35,28 +35,28 @@ FROM computehost_resource_inventory
 
 
 def find(engine: sa.Engine) -> list[str]:
-    """What is oversold, as sentences; empty when nothing is."""
+    """Sentences that say what is oversold; none if nothing is."""
     with engine.connect() as connection:
         allocations = connection.execute(sa.text(_ALLOCATIONS)).mappings().all()
         slots = connection.execute(sa.text(_SLOTS)).mappings().all()
         capacities = {(h, c): n for h, c, n in connection.execute(sa.text(_CAPACITIES))}
         limits = dict(connection.execute(sa.text("SELECT id, slots FROM warre_flavors")).all())
-    found = [
+    sentences = [
         f"flavor {flavor} at {moment}: {taken} of {limits[flavor]}"
         for (flavor, moment), taken in _sums(slots, lambda row: [row["flavor_id"]], _count).items()
         if taken > limits[flavor]
     ]
     held = _sums(allocations, _classes, _amount)
-    found += [
+    sentences += [
         f"host {host} at {moment}: {taken} {cls} of {capacities[host, cls]}"
         for ((host, cls), moment), taken in held.items()
         if taken > capacities[host, cls]
     ]
-    return found
+    return sentences
 
 
 def _sums(rows: Any, keys: Any, amount: Any) -> dict[Any, int]:
-    """What is taken by (key, moment), at every moment at which something starts."""
+    """The sum of what is taken by (key, moment), for each moment at which something starts."""
     moments = {_stamp(start) for row in rows for start, _ in _spans(row)}
     sums: dict[Any, int] = collections.Counter()
     for row in rows:
@@ -75,7 +75,7 @@ def _spans(row: Any) -> list[tuple[Any, Any]]:
 
 
 def _stamp(time: Any) -> str:
-    """SQLite gives text where the others give datetimes."""
+    """A time as a datetime: SQLite returns text where other databases return datetimes."""
     return str(time)[:19]
 
 

@@ -1,4 +1,4 @@
-"""Doing things at the same time: in threads, and in processes of threads."""
+"""Runs jobs at the same time: in threads, and in processes of threads."""
 
 import collections
 import dataclasses
@@ -11,17 +11,17 @@ from typing import Any
 from oslo_config import cfg
 
 from tests.fakes.cloud import LOGIN_OPTIONS
-from tests.functional.db import world
+from tests.functional.db import nodes, world
 from warre_blazar import conf, exceptions
 from warre_blazar.db import session
-from warre_blazar.services import reservations
+from warre_blazar.services.booking import admission
 
 _PATIENCE = 120
 
 
 @dataclasses.dataclass
 class Result:
-    """How a race went: how often each outcome came, and how often something was tried again."""
+    """The result of a race: how often each outcome occurred, and how many retries there were."""
 
     outcomes: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     retries: int = 0
@@ -32,25 +32,31 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A booking for a lease that is there already.
+    """A booking for an existing lease.
 
-    With or without what Blazar itself writes: on SQLite two of Blazar's own transactions at once
-    fail, since they read before they write and nothing tries them again.
+    Blazar's own transactions aren't retried. Two of them at once fail on SQLite, because they read
+    before they write, and sometimes on a Galera cluster.
     """
 
     lease: world.Lease
-    request: reservations.Request
+    request: admission.Request
+    #: Whether to write what Blazar itself writes, too.
     whole: bool
 
     def __call__(self) -> None:
         if self.whole:
             world.book(self.request, self.lease)
         else:
-            reservations.book(self.lease.reservation_id, self.request)
+            admission.book(self.lease.reservation_id, self.request, world.TURN)
+
+
+def is_whole(kind: str) -> bool:
+    """Whether Blazar's own transactions can run at the same time on this kind of database."""
+    return kind != "sqlite" and not nodes.SEVERAL
 
 
 class _Retries(logging.Handler):
-    """Counts what ``session.retried`` says."""
+    """Counts the retries that ``session.retried`` logs."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -61,9 +67,9 @@ class _Retries(logging.Handler):
 
 
 def in_threads(jobs: list[Callable[[], None]], start: Callable[[], Any] | None = None) -> Result:
-    """Do each job in a thread of its own, all at once.
+    """Run all jobs at once, each in a thread of its own.
 
-    :param start: what to wait for before the threads are let go.
+    :param start: called before the threads are released.
     """
     retries = _Retries()
     logger = logging.getLogger(session.__name__)
@@ -95,7 +101,7 @@ def _do(job: Callable[[], None], barrier: threading.Barrier, outcomes: list[str]
 
 
 def in_processes(shares: list[list[Job]], url: str, options: dict[str, str]) -> Result:
-    """Do each share of jobs in a process of its own, each job in a thread, all at once.
+    """Run each share of jobs in a process of its own, each job in a thread, all at once.
 
     :param options: the cloud's.
     """
@@ -115,9 +121,12 @@ def in_processes(shares: list[list[Job]], url: str, options: dict[str, str]) -> 
             process.join(_PATIENCE)
 
 
-def _process(
-    jobs: list[Job], url: str, options: dict[str, str], barrier: Any, results: Any
-) -> None:
+def configure_process(url: str, options: dict[str, str]) -> None:
+    """Give a new process the configuration of its parent's database and cloud.
+
+    :param options: the cloud's.
+    """
+    nodes.use()
     cfg.CONF([], default_config_files=[])
     conf.register(cfg.CONF)
     cfg.CONF.register_opts(LOGIN_OPTIONS, group="oslo_limit")
@@ -126,5 +135,11 @@ def _process(
         group, _, option = name.rpartition(".")
         cfg.CONF.set_override(option, value, group or None)
     with session.writer():
-        pass  # the facade is made once, before there are threads
+        pass  # The facade must be created once, before there are threads.
+
+
+def _process(
+    jobs: list[Job], url: str, options: dict[str, str], barrier: Any, results: Any
+) -> None:
+    configure_process(url, options)
     results.put(in_threads(list(jobs), lambda: barrier.wait(_PATIENCE)))

@@ -1,18 +1,23 @@
-"""A booking's life: what is written, what Nova and Placement hold, and what goes again."""
+"""The life of a booking: the rows it writes, and what Nova and Placement hold."""
 
 import datetime
 import json
+import uuid
 
 import pytest
 import sqlalchemy as sa
 from blazar.db import api as db_api
+from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, races, world
 from warre_blazar import exceptions
 from warre_blazar.clients import placement
-from warre_blazar.db import models, session
-from warre_blazar.services import backing, flavors, reservations
+from warre_blazar.db import history, session, tables
+from warre_blazar.domain import backing_names
+from warre_blazar.services.booking import admission, lookup
+from warre_blazar.services.offering import flavors
+from warre_blazar.services.running import backing, late_servers
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -21,7 +26,7 @@ SPAN = world.hours(1, 3)
 
 @pytest.fixture
 def flavor(cloud: Cloud):
-    """A flavor with everything set, of which two instances fit on host a and one on host b."""
+    """A flavor with all attributes set. Two instances fit on host a, and one fits on host b."""
     world.add_host(cloud, "a", vcpus=4, properties={"gpu": "a100"}, zone="z1")
     world.add_host(cloud, "b", vcpus=2, properties={"gpu": "a100"}, zone="z1")
     return world.add_flavor(
@@ -34,7 +39,7 @@ def flavor(cloud: Cloud):
     )
 
 
-def test_rows(database: sa.Engine, flavor):
+def test_booking_writes_its_rows(database: sa.Engine, flavor):
     lease = world.book(world.request(flavor, SPAN, 3))
     rows = {name: len(found) for name, found in databases.dump(database).items()}
     assert {
@@ -43,28 +48,43 @@ def test_rows(database: sa.Engine, flavor):
         "warre_flavors": 1,
         "warre_reservations": 1,
         "warre_hosts": 2,
+        "warre_host_providers": 2,
         "warre_backings": 1,
         "instance_reservations": 1,
         "computehost_allocations": 3,
     }
-    found, of = reservations.get(lease.reservation_id, world.PROJECT)
+    found, of = lookup.get(lease.reservation_id, world.PROJECT)
     assert (found.id, found.reservation_id) == (lease.reservation_id, lease.reservation_id)
     assert (found.lease_id, found.instance_count, found.state) == (lease.id, 3, "ALLOCATED")
     assert (found.span, found.shape, of.id) == (SPAN, flavor.shape, flavor.id)
 
 
-def test_the_row_stock_plugins_read(flavor, cloud: Cloud):
+def test_booking_writes_the_row_that_stock_plugins_read(flavor, cloud: Cloud):
     lease = world.book(world.request(flavor, SPAN, 3))
     resource_id = db_api.reservation_get(lease.reservation_id)["resource_id"]
     row = db_api.instance_reservation_get(resource_id)
-    # Once per host is how the instance plugin counts it: the fullest holds two.
+    # The instance plugin counts the amount once per host, and the fullest host holds two.
     assert (row["vcpus"], row["memory_mb"], row["disk_gb"]) == (4, 4096, 50)
     assert (row["amount"], row["flavor_id"]) == (3, backing.nova_flavor(lease.reservation_id))
     assert row["aggregate_id"] in cloud.nova.aggregates
     assert json.loads(row["resource_properties"])["OS-FLV-EXT-DATA:ephemeral"] == 5
 
 
-def test_what_the_cloud_holds_once_booked(flavor, cloud: Cloud):
+def test_class_that_placement_only_claims_to_have_is_made_again(flavor, cloud: Cloud):
+    cloud.placement.colliding_ids = 2
+    lease = world.book(world.request(flavor, SPAN))
+    assert cloud.placement.classes == {backing_names.resource_class(lease.reservation_id)}
+
+
+def test_booking_is_refused_while_placement_never_makes_the_class(flavor, cloud: Cloud):
+    cloud.placement.colliding_ids = 1000
+    with pytest.raises(exceptions.ServiceUnavailable, match="isn't made"):
+        world.book(world.request(flavor, SPAN))
+    backing.reconcile()
+    assert cloud.is_clean()
+
+
+def test_booking_makes_the_backing_without_access(flavor, cloud: Cloud):
     lease = world.book(world.request(flavor, SPAN, 3))
     ours = lease.reservation_id
     cls = backing.resource_class(ours)
@@ -82,12 +102,12 @@ def test_what_the_cloud_holds_once_booked(flavor, cloud: Cloud):
     assert (aggregate["name"], aggregate["hosts"]) == (ours, [])
     assert aggregate["metadata"]["reservation"] == ours
     assert aggregate["metadata"]["filter_tenant_id"] == world.PROJECT
-    # Nobody is let in before the start.
+    # No project has access before the start.
     assert made["access"] == set()
     assert (cloud.placement.classes, cloud.placement.offered()) == ({cls}, {})
 
 
-def test_start_and_end(database: sa.Engine, flavor, cloud: Cloud):
+def test_start_opens_the_backing_and_end_removes_it(database: sa.Engine, flavor, cloud: Cloud):
     lease = world.book(world.request(flavor, SPAN, 3))
     world.begin(lease)
     cls = backing.resource_class(lease.reservation_id)
@@ -100,26 +120,26 @@ def test_start_and_end(database: sa.Engine, flavor, cloud: Cloud):
     left = databases.dump(database)
     assert "computehost_allocations" not in left
     assert "warre_backings" not in left
-    assert reservations.get(lease.reservation_id, None)[0].state == "COMPLETE"
+    assert lookup.get(lease.reservation_id, None)[0].state == "COMPLETE"
 
 
-def test_one_login_for_all(flavor, cloud: Cloud):
+def test_several_bookings_use_one_login(flavor, cloud: Cloud):
     lease = world.book(world.request(flavor, SPAN, 3))
     world.begin(lease)
     world.finish(lease)
     assert cloud.keystone.logins == 1
 
 
-def test_a_token_that_is_refused_is_replaced(flavor, cloud: Cloud):
+def test_refused_token_is_replaced(flavor, cloud: Cloud):
     lease = world.book(world.request(flavor, SPAN))
     world.begin(lease)
     cloud.keystone.forget_tokens()
-    world.finish(lease)  # one request after the other
+    world.finish(lease)  # One request is sent after the other.
     assert cloud.keystone.logins == 2
 
 
-def test_threads_whose_token_is_refused_at_once(cloud: Cloud):
-    """Whoever comes second finds the token dropped already, and gets a new one all the same."""
+def test_threads_with_the_same_refused_token_each_get_a_new_one(cloud: Cloud):
+    """A thread that finds the refused token already dropped gets a new one all the same."""
     for number in range(5):
         placement.make_class(f"CUSTOM_BEFORE_{number}")
         cloud.keystone.forget_tokens()
@@ -128,10 +148,10 @@ def test_threads_whose_token_is_refused_at_once(cloud: Cloud):
         assert result.outcomes == {"held": len(names)}
 
 
-def test_deleting_the_lease_frees_the_slots_at_once(database: sa.Engine, flavor, cloud: Cloud):
+def test_deleted_lease_frees_its_slots_at_once(database: sa.Engine, flavor, cloud: Cloud):
     lease = world.book(world.request(flavor, SPAN, 3))
     with pytest.raises(exceptions.SlotsExhausted):
-        reservations.check(world.request(flavor, SPAN))
+        admission.check(world.request(flavor, SPAN))
     db_api.lease_destroy(lease.id)
     left = databases.dump(database)
     assert not {"warre_reservations", "instance_reservations", "computehost_allocations"} & set(
@@ -143,24 +163,26 @@ def test_deleting_the_lease_frees_the_slots_at_once(database: sa.Engine, flavor,
     assert len(cloud.nova.flavors) == 1
 
 
-def test_a_lease_of_several(flavor, cloud: Cloud):
-    """Each reservation has its own things; the lease's end frees them all."""
+def test_lease_with_several_reservations_has_a_backing_for_each(flavor, cloud: Cloud):
+    """Each reservation has a backing of its own, and the lease's end removes all of them."""
     one = world.add_lease(SPAN)
     second = db_api.reservation_create(
         {"lease_id": one.id, "resource_type": "flavor:slot", "status": "pending"}
     )
     for reservation_id, count in ((one.reservation_id, 1), (second["id"], 2)):
-        reservations.book(reservation_id, world.request(flavor, SPAN, count))
+        admission.book(reservation_id, world.request(flavor, SPAN, count))
     ids = (one.reservation_id, second["id"])
     assert set(cloud.nova.flavors) == {backing.nova_flavor(i) for i in ids}
     with pytest.raises(exceptions.LeaseShared):
-        reservations.check_sole(reservations.get(second["id"], None)[0])
+        lookup.check_sole(lookup.get(second["id"], None)[0])
     db_api.lease_destroy(one.id)
     backing.reconcile()
     assert cloud.leftovers() == {}
 
 
-def test_reconcile_leaves_the_living_alone(database: sa.Engine, flavor, cloud: Cloud):
+def test_reconciler_keeps_the_backing_of_live_reservation(
+    database: sa.Engine, flavor, cloud: Cloud
+):
     world.begin(world.book(world.request(flavor, SPAN)))
     world.book(world.request(flavor, SPAN))
     before = (databases.dump(database), cloud.leftovers())
@@ -168,7 +190,7 @@ def test_reconcile_leaves_the_living_alone(database: sa.Engine, flavor, cloud: C
     assert (databases.dump(database), cloud.leftovers()) == before
 
 
-def test_servers_that_stay_do_not_keep_the_slots(flavor, cloud: Cloud):
+def test_end_frees_the_slots_even_if_servers_stay(flavor, cloud: Cloud):
     lease = world.book(world.request(flavor, SPAN, 3))
     world.begin(lease)
     cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
@@ -182,14 +204,84 @@ def test_servers_that_stay_do_not_keep_the_slots(flavor, cloud: Cloud):
     assert len(cloud.nova.flavors) == 1
 
 
-def test_names_differ_by_case_and_accent(cloud: Cloud):
+def test_deletion_that_nova_has_given_up_is_requested_anew(flavor, cloud: Cloud):
+    lease = world.book(world.request(flavor, SPAN))
+    world.begin(lease)
+    server = cloud.nova.servers[
+        cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    ]
+    cloud.nova.deletions_fail = True
+    world.finish(lease, patience=0)
+    cloud.nova.deletions_fail = False
+    backing.reconcile()
+    assert server["deleting"], "a deletion that may be slow was given up"
+    (action,) = server["actions"]
+    began = datetime.datetime.fromisoformat(action["start_time"])
+    action["start_time"] = (began - datetime.timedelta(minutes=3)).isoformat()
+    backing.reconcile()
+    backing.reconcile()
+    assert cloud.leftovers() == {}
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_server_that_appears_after_the_end_is_deleted(flavor, cloud: Cloud, deleted: bool):
+    lease, other = (world.book(world.request(flavor, SPAN)) for _ in range(2))
+    for each in (lease, other):
+        world.begin(each)
+    servers = cloud.nova.servers
+    late, running = (
+        cloud.nova.boot(backing.nova_flavor(each.reservation_id), world.PROJECT)
+        for each in (lease, other)
+    )
+    # Nova lists it only when the reservation has ended. The other one isn't ours.
+    unlisted = servers.pop(late)
+    world.finish(lease)
+    if deleted:
+        with session.writer() as db:
+            history.record_deletion(db.connection(), lease.id, world.NOW, "user")
+        db_api.lease_destroy(lease.id)
+    foreign = {**unlisted, "flavor_name": f"reservation:{uuid.uuid4()}"}
+    servers.update({late: unlisted, "foreign": foreign})
+    late_servers.delete(timeutils.utcnow())
+    assert set(servers) == {running, "foreign"}
+
+
+def test_slow_deletion_of_a_server_is_requested_once(flavor, cloud: Cloud):
+    lease = world.book(world.request(flavor, SPAN))
+    world.begin(lease)
+    cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    cloud.nova.servers_stay = True
+    cloud.nova.requests.clear()
+    world.finish(lease, patience=0.6)
+    on_servers = [line for line in cloud.nova.requests if "/servers" in line]
+    deletions = [line for line in on_servers if line.endswith("/action")]
+    assert len(deletions) == 1, on_servers
+    assert len(on_servers) > 2, on_servers
+
+
+def test_flavor_names_differ_by_case_and_accent(cloud: Cloud):
     for name in ("gpu", "GPU", "gpü"):
         world.add_flavor(name=name)
-    with pytest.raises(exceptions.FlavorExists):
-        world.add_flavor(name="gpu")
+    for name in ("gpu", "GPU", "gpü"):
+        assert flavors.get(name, project_id=None, everything=False).name == name
 
 
-# One rule each: how the flavor differs, how the request does, the code.
+def test_a_name_of_two_flavors_stands_for_the_one_that_may_be_booked(cloud: Cloud):
+    world.add_host(cloud, "a")
+    public = world.add_flavor(name="twin")
+    private = world.add_flavor(name="twin", is_public=False)
+    lease = world.book(world.request("twin", SPAN))
+    assert lookup.get(lease.reservation_id, None)[1].id == public.id
+    with session.writer() as db:
+        values = {"id": "access", "flavor_id": private.id, "project_id": world.PROJECT}
+        db.execute(tables.flavor_projects.insert().values(**values))
+    with pytest.raises(exceptions.FlavorAmbiguous) as raised:
+        world.book(world.request("twin", SPAN))
+    ids = [flavor["id"] for flavor in raised.value.detail["flavors"]]
+    assert ids == sorted([public.id, private.id])
+
+
+# For each rule: the flavor's attributes, the request's attributes, and the error's code.
 LONG_AGO = world.NOW - datetime.timedelta(days=1)
 REFUSALS = {
     "inactive": ({"active": False}, {}, "flavor_inactive"),
@@ -202,22 +294,22 @@ REFUSALS = {
     "empty": ({}, {"span": world.hours(3, 3)}, "invalid_period"),
     "past": ({}, {"span": world.hours(-1, 1)}, "invalid_period"),
     "slots": ({"slots": 1}, {"count": 2}, "slots_exhausted"),
-    "no such property": ({"properties": '["==", "$gpu", "v100"]'}, {}, "hosts_exhausted"),
-    "no such zone": ({"availability_zone": "z2"}, {}, "hosts_exhausted"),
-    "no such trait": ({"extra_specs": {"trait:CUSTOM_X": "required"}}, {}, "hosts_exhausted"),
-    "a trait too many": ({"extra_specs": {"trait:CUSTOM_T": "forbidden"}}, {}, "hosts_exhausted"),
-    "no such class": ({"extra_specs": {"resources:VGPU": "1"}}, {}, "hosts_exhausted"),
-    "vcpus": ({"vcpu": 17}, {}, "hosts_exhausted"),
-    "memory": ({"memory_mb": 65537}, {}, "hosts_exhausted"),
-    "disk with ephemeral": ({"disk_gb": 999, "ephemeral_gb": 2}, {}, "hosts_exhausted"),
-    "more than max_unit": ({"extra_specs": {"resources:PCI": "3"}}, {}, "hosts_exhausted"),
-    "not a step": ({"extra_specs": {"resources:STEP": "3"}}, {}, "hosts_exhausted"),
+    "no such property": ({"properties": '["==", "$gpu", "v100"]'}, {}, "no_host_matches"),
+    "no such zone": ({"availability_zone": "z2"}, {}, "no_host_matches"),
+    "no such trait": ({"extra_specs": {"trait:CUSTOM_X": "required"}}, {}, "no_host_matches"),
+    "a trait too many": ({"extra_specs": {"trait:CUSTOM_T": "forbidden"}}, {}, "no_host_matches"),
+    "no such class": ({"extra_specs": {"resources:VGPU": "1"}}, {}, "no_host_matches"),
+    "vcpus": ({"vcpu": 17}, {}, "no_host_matches"),
+    "memory": ({"memory_mb": 65537}, {}, "no_host_matches"),
+    "disk with ephemeral": ({"disk_gb": 999, "ephemeral_gb": 2}, {}, "no_host_matches"),
+    "more than max_unit": ({"extra_specs": {"resources:PCI": "3"}}, {}, "no_host_matches"),
+    "not a step": ({"extra_specs": {"resources:STEP": "3"}}, {}, "no_host_matches"),
     "count": ({}, {"count": 9}, "hosts_exhausted"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSALS, ids=[name.replace(" ", "-") for name in REFUSALS])
-def test_a_refusal_writes_nothing(database: sa.Engine, cloud: Cloud, case):
+def test_refused_booking_writes_nothing(database: sa.Engine, cloud: Cloud, case):
     terms, wish, code = REFUSALS[case]
     more = {"PCI": {"total": 8, "max_unit": 2}, "STEP": {"total": 8, "step_size": 2}}
     world.add_host(cloud, "a", properties={"gpu": "a100"}, traits=("CUSTOM_T",), more=more)
@@ -228,7 +320,7 @@ def test_a_refusal_writes_nothing(database: sa.Engine, cloud: Cloud, case):
         wish.get("flavor", flavor), wish.get("span", SPAN), wish.get("count", 1)
     )
     with pytest.raises(exceptions.WarreError) as checked:
-        reservations.check(request)
+        admission.check(request)
     with pytest.raises(exceptions.WarreError) as booked:
         world.book(request)
     assert (checked.value.code, booked.value.code) == (code, code)
@@ -236,40 +328,63 @@ def test_a_refusal_writes_nothing(database: sa.Engine, cloud: Cloud, case):
     assert (cloud.leftovers(), cloud.nova.requests, cloud.placement.requests) == ({}, [], [])
 
 
-def test_access_to_a_private_flavor(cloud: Cloud):
+def test_private_flavor_is_booked_only_with_access(cloud: Cloud):
     world.add_host(cloud, "a")
     flavor = world.add_flavor(is_public=False)
     with session.writer() as db:
         values = {"id": "access", "flavor_id": flavor.id, "project_id": world.PROJECT}
-        db.execute(models.flavor_projects.insert().values(**values))
-    with pytest.raises(exceptions.FlavorNotBookable):
+        db.execute(tables.flavor_projects.insert().values(**values))
+    with pytest.raises(exceptions.FlavorNotAccessible):
         world.book(world.request(flavor, SPAN, project_id="project-beta"))
     world.book(world.request(flavor, SPAN))
 
 
-def test_the_present_minute_may_be_booked(cloud: Cloud):
+def test_booking_from_the_present_minute_is_accepted(cloud: Cloud):
     world.add_host(cloud, "a")
     now = world.NOW + datetime.timedelta(seconds=59)
     world.book(world.request(world.add_flavor(), world.hours(0, 1), now=now))
 
 
-def test_a_flavor_by_name(cloud: Cloud):
+def test_flavor_is_booked_by_name(cloud: Cloud):
     world.add_host(cloud, "a")
     flavor = world.add_flavor(name="by-name")
     lease = world.book(world.request("by-name", SPAN))
-    assert reservations.get(lease.reservation_id, None)[1].id == flavor.id
+    assert lookup.get(lease.reservation_id, None)[1].id == flavor.id
 
 
-def test_a_reservation_keeps_the_shape_it_was_booked_with(flavor, cloud: Cloud):
+def test_changed_flavor_leaves_the_shape_of_its_reservations(flavor, cloud: Cloud):
     lease = world.book(world.request(flavor, SPAN))
     flavors.update(flavor.id, {"vcpu": 1, "properties": None, "slots": 1})
-    assert reservations.get(lease.reservation_id, None)[0].shape == flavor.shape
-    # Fewer slots than are booked: nothing is cancelled, nothing new is taken.
+    assert lookup.get(lease.reservation_id, None)[0].shape == flavor.shape
+    # With fewer slots than are booked, nothing is canceled and nothing new is accepted.
     with pytest.raises(exceptions.SlotsExhausted):
-        reservations.check(world.request(flavor, SPAN))
+        admission.check(world.request(flavor, SPAN))
     with pytest.raises(exceptions.FlavorInUse):
         flavors.delete(flavor.id)
     world.begin(lease)
     world.finish(lease)
     flavors.delete(flavor.id)
-    assert reservations.get(lease.reservation_id, None)[1].name == flavor.name
+    assert lookup.get(lease.reservation_id, None)[1].name == flavor.name
+
+
+def test_end_deletes_servers_of_a_nova_flavor_that_was_made_again(flavor, cloud: Cloud):
+    """Nova doesn't find these servers by the new flavor."""
+    lease = world.book(world.request(flavor, SPAN))
+    world.begin(lease)
+    flavor_id = backing.nova_flavor(lease.reservation_id)
+    server = cloud.nova.boot(flavor_id, world.PROJECT)
+    cloud.nova.flavors[flavor_id] |= {"number": -1}
+    in_use(cloud, lease, 1)
+    world.finish(lease)
+    assert server not in cloud.nova.servers
+    in_use(cloud, lease, 0)
+    backing.reconcile()
+    assert cloud.leftovers() == {}
+
+
+def in_use(cloud: Cloud, lease: world.Lease, servers: int) -> None:
+    """Let servers use the inventories of the reservation's resource class."""
+    cls = backing.resource_class(lease.reservation_id)
+    for provider_id, provider in cloud.placement.providers.items():
+        if cls in provider["inventories"]:
+            cloud.placement.used[provider_id, cls] = servers

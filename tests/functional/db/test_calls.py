@@ -1,4 +1,4 @@
-"""How many requests a reservation costs Nova and Placement, by the hosts that it is on."""
+"""The number of requests to Nova and Placement for a reservation, by its number of hosts."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def calls(cloud: Cloud, what) -> int:
 
 
 def life(cloud: Cloud, flavor, count: int) -> tuple[int, int, int]:
-    """Requests to book, start and end a reservation that takes ``count`` hosts."""
+    """The numbers of requests to book, start and end a reservation that takes ``count`` hosts."""
     made = []
     booking = calls(
         cloud,
@@ -31,22 +31,23 @@ def life(cloud: Cloud, flavor, count: int) -> tuple[int, int, int]:
     return booking, start, calls(cloud, lambda: world.finish(made[0]))
 
 
-def test_requests_grow_by_a_few_per_host(cloud: Cloud):
+def test_number_of_requests_grows_by_a_constant_per_host(cloud: Cloud):
     for number in range(HOSTS):
         world.add_host(cloud, f"host-{number}", vcpus=2)
     flavor = world.add_flavor(slots=HOSTS)
-    life(cloud, flavor, HOSTS)  # makes Blazar's providers below the hosts' own
+    # The first life makes Blazar's providers below the hosts' own providers.
+    life(cloud, flavor, HOSTS)
     one, many = life(cloud, flavor, 1), life(cloud, flavor, HOSTS)
-    assert one[0] == many[0] <= 6  # a booking's don't depend on the hosts
-    # Beside one access: host into aggregate, provider, inventories read, inventories written.
-    assert one[1] == 1 + 4
-    assert many[1] == 1 + 4 * HOSTS
-    # Beside the reservation's own: host out of aggregate, inventory.
+    assert one[0] == many[0] <= 6  # The requests of a booking don't depend on the hosts.
+    # One request gives access. For each host: host into aggregate, provider, inventory.
+    assert one[1] == 1 + 3
+    assert many[1] == 1 + 3 * HOSTS
+    # For each host beyond those of the reservation: host out of aggregate, inventory.
     assert many[2] - one[2] == 2 * (HOSTS - 1)
     assert one[2] <= 10
 
 
-def test_a_start_done_again_changes_nothing(cloud: Cloud):
+def test_repeated_start_changes_nothing(cloud: Cloud):
     for number in range(HOSTS):
         world.add_host(cloud, f"host-{number}", vcpus=2)
     lease = world.book(world.request(world.add_flavor(slots=HOSTS), world.hours(1, 3), HOSTS))

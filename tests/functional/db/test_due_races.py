@@ -1,7 +1,7 @@
-"""Updates that come while starts and ends are due: nothing that was extended loses its servers.
+"""Updates that arrive while starts and ends are due: no extended lease loses its servers.
 
-Blazar's own update and its own executor, which works through an outdated list, beside our executor,
-in threads. ``WARRE_RACES=500`` makes the run long.
+Blazar's own update, Blazar's own executor with its outdated list of events, and our executor run in
+threads beside each other. ``WARRE_RACES=500`` makes the run long.
 """
 
 import collections
@@ -26,12 +26,12 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import Manager, state
 from warre_blazar.plugins import flavor_slot
-from warre_blazar.services import backing
-from warre_blazar.services.repair import Repairer
+from warre_blazar.services.running import backing
+from warre_blazar.services.running.repair import Repairer
 
 pytestmark = [
     pytest.mark.usefixtures("database"),
-    # On SQLite Blazar's own writes fail where two come at once.
+    # On SQLite, Blazar's own writes fail if two run at the same time.
     pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="module"),
 ]
 
@@ -43,7 +43,7 @@ V1_TIME = "%Y-%m-%d %H:%M"
 
 
 class Running:
-    """A manager: Blazar's executor and update, our executor and our repairs."""
+    """A running manager: Blazar's executor and updates, our executor and our repairer."""
 
     def __init__(self, pool: futures.Executor) -> None:
         self.blazars: Any = object.__new__(service.ManagerService)
@@ -74,7 +74,7 @@ class Running:
         while not self._stop.wait(pause):
             try:
                 work()
-            except Exception as error:  # as the manager's timers: it comes again
+            except Exception as error:  # The manager's timers also call again after an error.
                 print(f"{work.__name__}: {error!r}")
 
     def _blazar(self) -> None:
@@ -90,7 +90,7 @@ class Running:
         self._repairer.look(timeutils.utcnow(), thorough=True)
 
     def update(self, lease: world.Lease, values: dict[str, str]) -> str:
-        """Blazar's update of a lease, and what it came to."""
+        """Run Blazar's update of a lease, and return its outcome."""
         try:
             with context.BlazarContext(project_id=world.PROJECT, user_id="user"):
                 self.blazars.update_lease(lease_id=lease.id, values=dict(values))
@@ -128,16 +128,16 @@ def race(
     """Update leases one after the other, from before their time until after it."""
     order = random.Random(1).sample(leases, len(leases))
     time.sleep(max(0.0, (due - timeutils.utcnow()).total_seconds() - AHEAD))
-    found: dict[str, str] = {}
+    outcome_by_lease: dict[str, str] = {}
 
     def one(lease: world.Lease) -> None:
-        found[lease.id] = running.update(lease, values)
+        outcome_by_lease[lease.id] = running.update(lease, values)
 
     with futures.ThreadPoolExecutor(4) as pool:
         for lease in order:
             pool.submit(one, lease)
             time.sleep(2 * AHEAD / len(leases))
-    return found
+    return outcome_by_lease
 
 
 def settled(leases: list[world.Lease]) -> bool:
@@ -162,12 +162,12 @@ def test_extended_lease_keeps_its_servers(running: Running, cloud: Cloud):
         start = db_api.lease_get(lease.id)["start_date"]
         world.write_dates(lease, world.Span(start, due))
     longer = {"end_date": (minute(due) + LATER).strftime(V1_TIME)}
-    found = race(running, leases, due, longer)
+    outcome_by_lease = race(running, leases, due, longer)
     world.until(lambda: settled(leases) and timeutils.utcnow() > due, 300)
     time.sleep(8)
-    outcomes = collections.Counter(found.values())
+    outcomes = collections.Counter(outcome_by_lease.values())
     print(outcomes)
-    extended = {lease.id for lease in leases if found[lease.id] == "done"}
+    extended = {lease.id for lease in leases if outcome_by_lease[lease.id] == "done"}
     assert extended
     lost = {i for i in extended if servers[i] not in cloud.nova.servers}
     assert lost == set(), outcomes
@@ -176,7 +176,7 @@ def test_extended_lease_keeps_its_servers(running: Running, cloud: Cloud):
     world.until(lambda: all(state(lease)[0] == "TERMINATED" for lease in rest), 300 + 3 * COUNT)
 
 
-def test_start_that_was_moved_does_not_open_early(running: Running, cloud: Cloud):
+def test_postponed_lease_is_not_opened_early(running: Running, cloud: Cloud):
     now = timeutils.utcnow()
     count = max(COUNT * 2 // 5, 20)
     leases = booked(count, now + LATER, minute(now) + 2 * LATER)
@@ -186,8 +186,8 @@ def test_start_that_was_moved_does_not_open_early(running: Running, cloud: Cloud
     for lease in leases:
         end = db_api.lease_get(lease.id)["end_date"]
         world.write_dates(lease, world.Span(due, end))
-    # Most of them before the manager claims what is due.
-    found = race(
+    # Most updates arrive before the manager claims what is due.
+    outcome_by_lease = race(
         running,
         leases,
         due - datetime.timedelta(seconds=10),
@@ -195,13 +195,13 @@ def test_start_that_was_moved_does_not_open_early(running: Running, cloud: Cloud
     )
     world.until(lambda: settled(leases) and timeutils.utcnow() > due, 300)
     time.sleep(8)
-    outcomes = collections.Counter(found.values())
+    outcomes = collections.Counter(outcome_by_lease.values())
     print(outcomes)
-    moved = [lease for lease in leases if found[lease.id] == "done"]
+    moved = [lease for lease in leases if outcome_by_lease[lease.id] == "done"]
     assert moved
     for lease in moved:
         flavor = cloud.nova.flavors[backing.nova_flavor(lease.reservation_id)]
         assert flavor["access"] == set(), outcomes
         assert state(lease)[0] == "PENDING"
-    rest = [lease for lease in leases if found[lease.id] != "done"]
+    rest = [lease for lease in leases if outcome_by_lease[lease.id] != "done"]
     world.until(lambda: all(state(lease)[0] == "ACTIVE" for lease in rest), 300)

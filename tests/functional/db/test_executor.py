@@ -1,4 +1,4 @@
-"""Our own execution of starts, ends and deletions: what is due, on time, once, whatever fails."""
+"""Our executor: starts, ends and deletions happen on time and once, whatever fails."""
 
 import datetime
 import threading
@@ -14,10 +14,11 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import FAILED, OVER, RUNNING, WAITING, Inline, Manager, state
 from warre_blazar.db import executions, leases, session
-from warre_blazar.domain.executions import ATTEMPTS, DELETE, LEAD, START
-from warre_blazar.services import backing, reservations
-from warre_blazar.services.executor import Pools
-from warre_blazar.services.repair import Repairer
+from warre_blazar.domain.execution_timing import ATTEMPTS, DELETE, LEAD, START
+from warre_blazar.services.booking import lookup
+from warre_blazar.services.running import backing
+from warre_blazar.services.running.executor import Pools
+from warre_blazar.services.running.repair import Repairer
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -40,10 +41,10 @@ def access(cloud: Cloud, lease: world.Lease) -> set[str]:
     return cloud.nova.flavors[backing.nova_flavor(lease.reservation_id)]["access"]
 
 
-def test_life_of_a_lease(manager: Manager, cloud: Cloud, lease: world.Lease):
+def test_lease_is_started_and_ended(manager: Manager, cloud: Cloud, lease: world.Lease):
     manager.run(SPAN.start - LEAD[START] - SECOND)
     assert state(lease) == WAITING
-    # Claimed and prepared; the project can't use it.
+    # The start is claimed and prepared, but the project has no access yet.
     manager.run(SPAN.start - SECOND)
     assert state(lease) == ("STARTING", "IN_PROGRESS", "UNDONE", "pending")
     assert cloud.placement.offered()
@@ -64,8 +65,8 @@ def test_life_of_a_lease(manager: Manager, cloud: Cloud, lease: world.Lease):
     assert len(cloud.nova.requests) == before
 
 
-def test_blazars_executor_finds_nothing_due(manager: Manager, lease: world.Lease, monkeypatch):
-    """What is due was claimed before; Blazar leaves leases in other than stable statuses alone."""
+def test_blazars_executor_finds_no_due_event(manager: Manager, lease: world.Lease, monkeypatch):
+    """Due leases are claimed before, and Blazar leaves leases in unstable statuses alone."""
     blazars = object.__new__(manager_service.ManagerService)
     executed: list[str] = []
     monkeypatch.setattr(
@@ -80,8 +81,8 @@ def test_blazars_executor_finds_nothing_due(manager: Manager, lease: world.Lease
     assert executed == []
 
 
-def test_start_that_was_moved_is_not_executed(manager: Manager, lease: world.Lease):
-    """A client's own event, or one that was read before the lease was moved."""
+def test_start_event_before_the_leases_start_is_not_executed(manager: Manager, lease: world.Lease):
+    """The event was written by a client, or was read before the lease was moved."""
     moved = world.hours(2, 3)
     world.move(lease, moved)
     event = start_event(lease)
@@ -91,11 +92,11 @@ def test_start_that_was_moved_is_not_executed(manager: Manager, lease: world.Lea
 
 
 def start_event(lease: world.Lease):
-    found = {"lease_id": lease.id, "event_type": "start_lease"}
-    return db_api.event_get_first_sorted_by_filters("lease_id", "asc", found)
+    filters = {"lease_id": lease.id, "event_type": "start_lease"}
+    return db_api.event_get_first_sorted_by_filters("lease_id", "asc", filters)
 
 
-def test_lease_with_other_types_is_left_to_blazar(manager: Manager, lease: world.Lease):
+def test_lease_with_other_resource_types_is_left_to_blazar(manager: Manager, lease: world.Lease):
     db_api.reservation_create(
         {"lease_id": lease.id, "resource_type": "physical:host", "status": "pending"}
     )
@@ -103,8 +104,8 @@ def test_lease_with_other_types_is_left_to_blazar(manager: Manager, lease: world
     assert db_api.lease_get(lease.id)["status"] == "PENDING"
 
 
-def test_start_waits_for_the_end_before_it(cloud: Cloud):
-    """On the same host, until the servers of the one before are gone; for a while."""
+def test_start_waits_for_an_earlier_end_on_the_same_host(cloud: Cloud):
+    """The start waits until the earlier lease's servers are gone, but not forever."""
     world.add_host(cloud, "a")
     flavor = world.add_flavor()
     first = world.book(world.request(flavor, SPAN))
@@ -117,7 +118,7 @@ def test_start_waits_for_the_end_before_it(cloud: Cloud):
     assert [claimed.lease.id for claimed in pending(executed)] == [second.id, first.id]
     prepare, args = executed.pop(0)
     prepare(*args)
-    # The end is under way: the start, though prepared, isn't begun.
+    # The end is under way, so the start is prepared but doesn't begin.
     held.run(SPAN.end + SECOND)
     assert [claimed.lease.id for claimed in pending(executed)] == [first.id]
     do_all(executed)
@@ -127,7 +128,7 @@ def test_start_waits_for_the_end_before_it(cloud: Cloud):
 
 
 class Held(futures.Executor):
-    """Keeps what is submitted until it is told to do it."""
+    """A pool that keeps submitted jobs until ``do_all`` runs them."""
 
     def __init__(self, jobs: list[Any]) -> None:
         self._jobs = jobs
@@ -147,7 +148,7 @@ def do_all(jobs: list[Any]) -> None:
         function(*args)
 
 
-def test_refused_start_is_tried_again_and_then_failed(
+def test_refused_start_is_tried_again_before_it_fails(
     manager: Manager, cloud: Cloud, lease: world.Lease
 ):
     cloud.nova.fail(match="action", status=403)
@@ -155,12 +156,12 @@ def test_refused_start_is_tried_again_and_then_failed(
     for attempt in range(1, ATTEMPTS):
         manager.run(now)
         assert state(lease) == WAITING, attempt
-        # Blazar's executor must not take it meanwhile.
+        # Until then the event must not be due, or Blazar's executor would take it.
         assert now < start_event(lease)["time"] <= now + leases.LONGEST_PAUSE
         now = start_event(lease)["time"]
     manager.run(now)
     assert state(lease) == FAILED
-    found, _ = reservations.get(lease.reservation_id, None)
+    found, _ = lookup.get(lease.reservation_id, None)
     assert found.status_reason
     assert manager.outside.told == []
     cloud.mend()
@@ -169,7 +170,7 @@ def test_refused_start_is_tried_again_and_then_failed(
     assert cloud.is_clean()
 
 
-def test_start_tried_again_can_be_changed_and_deleted_meanwhile(
+def test_lease_can_be_changed_between_two_attempts_at_its_start(
     manager: Manager, cloud: Cloud, lease: world.Lease
 ):
     cloud.nova.fail(match="action", status=403)
@@ -181,13 +182,15 @@ def test_start_tried_again_can_be_changed_and_deleted_meanwhile(
 
 
 def test_lease_that_never_started_ends(manager: Manager, cloud: Cloud, lease: world.Lease):
-    """All managers were away for all its time."""
+    """No manager was running during the lease's whole time."""
     manager.run(SPAN.end + SECOND)
     assert state(lease) == OVER
     assert cloud.is_clean()
 
 
-def test_nova_away_at_the_start(manager: Manager, cloud: Cloud, lease: world.Lease):
+def test_start_while_nova_is_unavailable_is_opened_by_the_reconciler(
+    manager: Manager, cloud: Cloud, lease: world.Lease
+):
     cloud.nova.stop()
     manager.run(SPAN.start)
     assert state(lease) == RUNNING
@@ -196,7 +199,7 @@ def test_nova_away_at_the_start(manager: Manager, cloud: Cloud, lease: world.Lea
     assert access(cloud, lease) == {world.PROJECT}
 
 
-def test_two_managers_do_it_once(cloud: Cloud, lease: world.Lease):
+def test_two_managers_start_a_lease_once(cloud: Cloud, lease: world.Lease):
     first, second = Manager(), Manager()
     first.run(SPAN.start - SECOND)
     second.run(SPAN.start)
@@ -207,14 +210,16 @@ def test_two_managers_do_it_once(cloud: Cloud, lease: world.Lease):
 
 
 def die(manager: Manager) -> None:
-    """Let a manager's heart have stopped long ago."""
+    """Make a manager's last heartbeat old."""
     with session.writer() as db:
-        mine = executions.managers.c.id == manager.executor.manager_id
-        db.execute(executions.managers.update().where(mine).values(heartbeat=world.LONG_AGO))
+        is_this_manager = executions.managers.c.id == manager.executor.manager_id
+        db.execute(
+            executions.managers.update().where(is_this_manager).values(heartbeat=world.LONG_AGO)
+        )
 
 
 @pytest.mark.parametrize("action", ["start", "end"])
-def test_what_a_dead_manager_had_claimed_is_done_by_another(
+def test_claim_of_a_dead_manager_is_executed_by_another(
     cloud: Cloud, lease: world.Lease, action: str
 ):
     survivor, dead = Manager(), Manager(pool=Held([]))
@@ -234,8 +239,8 @@ def test_what_a_dead_manager_had_claimed_is_done_by_another(
     assert state(lease) == done
 
 
-def test_manager_that_comes_back_finds_its_claim_gone(cloud: Cloud, lease: world.Lease):
-    """One that was stopped for long, with a start in its hands that another has done since."""
+def test_manager_that_resumes_late_has_lost_its_claim(cloud: Cloud, lease: world.Lease):
+    """A manager was suspended with a claimed start, which another manager has executed since."""
     jobs: list[Any] = []
     slow, other = Manager(pool=Held(jobs)), Manager()
     slow.run(SPAN.start - SECOND)
@@ -255,21 +260,21 @@ def test_manager_that_comes_back_finds_its_claim_gone(cloud: Cloud, lease: world
 
 
 def test_claim_without_a_thread_is_given_back(cloud: Cloud, lease: world.Lease):
-    """The database was away when what was claimed should have been written."""
+    """The database was unavailable when the result should have been written."""
     manager = Manager(pool=Failing())
     manager.run(SPAN.start)
     assert state(lease)[0] == "STARTING"
     manager.executor._pools = Pools(Inline(), Inline(), Inline())
     manager.run(SPAN.start + SECOND)
     assert state(lease)[0] == "STARTING"
-    # Given back, and claimed again for another attempt, which comes after a pause.
+    # The claim was given back, and is claimed again for another attempt after a pause.
     assert start_event(lease)["time"] > SPAN.start + SECOND
     manager.run(start_event(lease)["time"])
     assert state(lease) == RUNNING
 
 
 class Failing(futures.Executor):
-    """Every job fails as with the database away."""
+    """A pool in which every job fails as if the database were unavailable."""
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> futures.Future[Any]:
         guarded, (_step, claimed) = fn, args
@@ -282,16 +287,18 @@ class Failing(futures.Executor):
 
 
 @pytest.mark.parametrize("status", ["UPDATING", "DELETING"])
-def test_blazar_got_in_first(manager: Manager, lease: world.Lease, status: str):
+def test_lease_that_blazar_is_changing_is_not_claimed(
+    manager: Manager, lease: world.Lease, status: str
+):
     world.set_status(lease, status)
     manager.run(SPAN.start)
     assert state(lease)[0] == status
 
 
-def test_status_that_blazar_writes_over_a_claim_is_settled(
+def test_status_that_blazar_writes_over_a_claim_is_repaired(
     manager: Manager, cloud: Cloud, lease: world.Lease
 ):
-    """Blazar read PENDING, and writes UPDATING over our STARTING; then it is refused."""
+    """Blazar has read PENDING, overwrites our STARTING with UPDATING, and is then refused."""
     manager.run(SPAN.start - SECOND)
     world.set_status(lease, "UPDATING")
     manager.run(SPAN.start)
@@ -303,7 +310,7 @@ def test_status_that_blazar_writes_over_a_claim_is_settled(
     assert state(lease) == RUNNING
 
 
-def test_requested_deletion(manager: Manager, cloud: Cloud, lease: world.Lease):
+def test_requested_deletion_deletes_the_lease(manager: Manager, cloud: Cloud, lease: world.Lease):
     manager.run(SPAN.start)
     cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
     with session.writer() as db:
@@ -314,7 +321,7 @@ def test_requested_deletion(manager: Manager, cloud: Cloud, lease: world.Lease):
     assert manager.outside.told[-2:] == [(lease.id, "on_end"), (lease.id, "delete")]
 
 
-def test_reminder_before_the_end(manager: Manager, lease: world.Lease):
+def test_reminder_before_the_end_is_sent_at_its_time(manager: Manager, lease: world.Lease):
     reminder = {"event_type": "before_end_lease", "time": SPAN.end - SECOND, "status": "UNDONE"}
     made = db_api.event_create({"lease_id": lease.id, **reminder})
     manager.run(SPAN.start)
@@ -325,19 +332,19 @@ def test_reminder_before_the_end(manager: Manager, lease: world.Lease):
     assert manager.outside.told[-1] == (lease.id, "event.before_end_lease")
 
 
-def test_servers_that_stay_do_not_keep_the_next_one_out_for_good(cloud: Cloud):
+def test_end_that_hangs_delays_the_next_start_only_for_a_while(cloud: Cloud):
     world.add_host(cloud, "a")
     flavor = world.add_flavor()
     first = world.book(world.request(flavor, SPAN))
     second = world.book(world.request(flavor, world.hours(3, 5)))
     manager = Manager()
     manager.run(SPAN.start)
-    # The end is claimed by a manager that never comes to it.
+    # A manager has claimed the end and never executes it.
     world.set_status(first, "TERMINATING")
     world.set_event(first, "end_lease", "IN_PROGRESS")
     with session.writer() as db:
         executions.beat(db, "stuck", "host")
-        executions.claim(db, first.id, "end", "stuck")
+        executions.claim(db, [first.id], "end", "stuck")
     manager.run(SPAN.end)
     assert (state(first)[0], state(second)[0]) == ("TERMINATING", "STARTING")
     manager.run(SPAN.end + datetime.timedelta(seconds=11))
@@ -345,25 +352,28 @@ def test_servers_that_stay_do_not_keep_the_next_one_out_for_good(cloud: Cloud):
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "postgresql"], indirect=True, scope="module")
-def test_many_at_once_with_three_managers(cloud: Cloud):
-    """Each start and end takes effect once, in threads."""
+def test_three_managers_execute_each_start_and_end_once(cloud: Cloud):
+    """The managers run in threads."""
     world.add_host(cloud, "a", vcpus=999, memory_mb=9999999, disk_gb=99999)
     flavor = world.add_flavor(slots=40)
     made = [world.book(world.request(flavor, SPAN)) for _ in range(20)]
-    with futures.ThreadPoolExecutor(12) as pool:
+    with futures.ThreadPoolExecutor(12) as pool, futures.ThreadPoolExecutor(3) as threads:
         managers = [Manager(pool) for _ in range(3)]
         for now, done in ((SPAN.start, RUNNING), (SPAN.end, OVER)):
             timeutils.set_time_override(now)
             stop = threading.Event()
-            rounds = [threading.Thread(target=_keep, args=(m, now, stop)) for m in managers]
-            for thread in rounds:
-                thread.start()
+            rounds = [threads.submit(_keep, manager, now, stop) for manager in managers]
+
+            def came_to(done=done, rounds=rounds) -> bool:
+                ended = any(thread.done() for thread in rounds)
+                return ended or all(state(lease) == done for lease in made)
+
             try:
-                world.until(lambda done=done: all(state(lease) == done for lease in made))
+                world.until(came_to)
             finally:
                 stop.set()
                 for thread in rounds:
-                    thread.join()
+                    thread.result()  # The error that has ended one of the threads.
     timeutils.clear_time_override()
     told = [what for manager in managers for what in manager.outside.told]
     assert sorted(told) == sorted(
@@ -378,3 +388,29 @@ def _keep(manager: Manager, now: datetime.datetime, stop: threading.Event) -> No
         manager.executor.beat()
         manager.executor.claim(now)
         manager.executor.begin_due(now)
+
+
+def test_start_after_a_move_removes_what_was_prepared_on_the_old_host(cloud: Cloud):
+    """A manager prepared the start and died, and the lease moved to another host and time."""
+    world.add_host(cloud, "a", vcpus=2)
+    flavor = world.add_flavor(slots=2)
+    lease = world.book(world.request(flavor, SPAN))
+    later = world.hours(10, 12)
+    world.book(world.request(flavor, later))
+    world.add_host(cloud, "b", vcpus=2)
+    died = Manager()
+    died.run(SPAN.start - SECOND)
+    assert list(cloud.placement.offered()) == ["blazar_a"]
+    die(died)
+    repairer = Repairer(lambda count: 0.0)
+    repairer.look(SPAN.start - SECOND)
+    assert state(lease) == WAITING
+    moved = world.move(lease, later)
+    manager = Manager()
+    manager.run(moved.span.start - SECOND)
+    manager.run(moved.span.start)
+    assert state(lease) == RUNNING
+    cls = backing.resource_class(lease.reservation_id)
+    offered = [name for name, totals in cloud.placement.offered().items() if cls in totals]
+    (aggregate,) = (a for a in cloud.nova.aggregates.values() if a["name"] == lease.reservation_id)
+    assert (offered, aggregate["hosts"]) == (["blazar_b"], ["b"])

@@ -1,15 +1,18 @@
-"""Nova and Placement away, or refusing, at every step of a booking, a start and an end."""
+"""Nova or Placement is unavailable or refuses, at each step of a booking, a start and an end."""
 
 import pytest
 import sqlalchemy as sa
 from blazar.db import api as db_api
+from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
 from tests.functional.db import databases, world
 from warre_blazar import exceptions
 from warre_blazar.clients import keystone
-from warre_blazar.services import backing, reservations
+from warre_blazar.db import backings, session
+from warre_blazar.services.booking import admission
+from warre_blazar.services.running import backing, blazar_start_end
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -21,49 +24,49 @@ GONE = {
     "computehost_allocations",
     "leases",
 }
-# How it fails, and what a booking says then.
+# The fault, and the code with which a booking is refused then.
 FAILURES = {
     "away": ({"status": 503}, {"service_unavailable"}),
     "bad request": ({"status": 400}, {"service_refused"}),
     "forbidden": ({"status": 403}, {"service_refused"}),
-    # A 404 or 409 may be an answer that a step expects.
+    # A step may expect a 404 or a 409.
     "not found once": ({"status": 404, "times": 1}, {"service_refused", None}),
     "conflict once": ({"status": 409, "times": 1}, {"service_refused", None}),
     "away once": ({"status": 503, "times": 1}, {"service_unavailable"}),
 }
-# keystoneauth tries a lost connection again by itself, after half a second.
+# keystoneauth repeats a request after a lost connection by itself, after half a second.
 LOST = {
     "cut": ({"drop": True}, {"service_unavailable"}),
-    # The step is done twice.
+    # The step is executed twice.
     "answer lost once": ({"lose": True, "times": 1}, {None}),
 }
-# For what takes seconds of a client's patience.
+# For tests that wait for a client's timeout.
 ONE_DATABASE = pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="module")
 
 
 @pytest.fixture
 def flavor(cloud: Cloud):
-    """A flavor of 3 slots, on two hosts."""
+    """A flavor with 3 slots, on two hosts."""
     world.add_host(cloud, "a", vcpus=4)
     world.add_host(cloud, "b", vcpus=4)
     return world.add_flavor(slots=3, extra_specs={"hw:cpu_sockets": "1"})
 
 
 def requests_of(cloud: Cloud, what) -> list[tuple[str, int]]:
-    """Each request that ``what`` makes, as its service and its number there."""
+    """Each request that ``what`` makes, as the service and the request's number there."""
     cloud.mend()
     what()
-    found = [
+    requests = [
         (name, n + 1)
         for name in ("nova", "placement")
         for n in range(len(getattr(cloud, name).requests))
     ]
     cloud.mend()
-    return found
+    return requests
 
 
 def outcome(what) -> str | None:
-    """The code of what ``what`` raises."""
+    """The code of the error that ``what`` raises."""
     try:
         what()
     except exceptions.WarreError as error:
@@ -78,13 +81,13 @@ def assert_all_gone(database: sa.Engine, cloud: Cloud) -> None:
 
 
 def cases(failures) -> pytest.MarkDecorator:
-    """A test of each failure by name."""
+    """Parametrize a test with each fault, by name."""
     ids = [name.replace(" ", "-") for name in failures]
     return pytest.mark.parametrize(("fault", "expected"), failures.values(), ids=ids)
 
 
 def check_booking(database: sa.Engine, cloud: Cloud, flavor, fault, expected) -> None:
-    """Let each request of a booking fail in its turn."""
+    """Repeat a booking, and let another one of its requests fail each time."""
     request = world.request(flavor, SPAN, 3)
     steps = requests_of(cloud, lambda: world.book(request))
     databases.delete_leases()
@@ -96,7 +99,7 @@ def check_booking(database: sa.Engine, cloud: Cloud, flavor, fault, expected) ->
         said = outcome(lambda: world.book(request))
         assert said in expected, (service, n)
         if said:
-            # What is left in the services, if anything, is noted; nothing else is.
+            # A note is left exactly if the services hold something.
             assert GONE & set(databases.dump(database)) <= {"warre_backings"}, (service, n)
         cloud.mend()
         databases.delete_leases()
@@ -104,7 +107,7 @@ def check_booking(database: sa.Engine, cloud: Cloud, flavor, fault, expected) ->
 
 
 @cases(FAILURES)
-def test_booking(database: sa.Engine, cloud: Cloud, flavor, fault, expected):
+def test_booking_with_a_failing_request(database: sa.Engine, cloud: Cloud, flavor, fault, expected):
     check_booking(database, cloud, flavor, fault, expected)
 
 
@@ -121,7 +124,7 @@ def begun(flavor) -> world.Lease:
 
 
 def check_start(cloud: Cloud, flavor, fault) -> None:
-    """Let each request of a start fail in its turn: ``reconcile`` makes up for it."""
+    """Let another request of a start fail each time: ``reconcile`` opens the reservation."""
     lease = world.book(world.request(flavor, SPAN, 3))
     steps = requests_of(cloud, lambda: world.begin(lease))
     world.finish(lease)
@@ -129,7 +132,7 @@ def check_start(cloud: Cloud, flavor, fault) -> None:
         lease = world.book(world.request(flavor, SPAN, 3))
         cloud.mend()
         getattr(cloud, service).fail(first=n, **fault)
-        outcome(lambda lease=lease: reservations.start(lease.reservation_id))
+        outcome(lambda lease=lease: blazar_start_end.start(lease.reservation_id))
         cloud.mend()
         world.set_status(lease, "ACTIVE")
         backing.reconcile()
@@ -142,7 +145,7 @@ def check_start(cloud: Cloud, flavor, fault) -> None:
 
 
 def check_end(cloud: Cloud, flavor, fault) -> None:
-    """Let each request of an end fail in its turn: it ends all the same and frees the slots."""
+    """Let another request of an end fail each time: the end frees the slots all the same."""
     lease = begun(flavor)
     steps = requests_of(cloud, lambda: world.finish(lease))
     for service, n in steps:
@@ -158,14 +161,14 @@ def check_end(cloud: Cloud, flavor, fault) -> None:
 
 
 @cases({"away": FAILURES["away"]})
-def test_start_and_end(cloud: Cloud, flavor, fault, expected):
+def test_start_and_end_with_a_failing_request(cloud: Cloud, flavor, fault, expected):
     check_start(cloud, flavor, fault)
     check_end(cloud, flavor, fault)
 
 
 @ONE_DATABASE
 @cases({name: FAILURES[name] for name in ("forbidden", "away once")})
-def test_start_and_end_refused(database, cloud: Cloud, flavor, fault, expected):
+def test_start_and_end_with_a_refused_request(database, cloud: Cloud, flavor, fault, expected):
     check_start(cloud, flavor, fault)
     check_end(cloud, flavor, fault)
 
@@ -177,7 +180,9 @@ def test_start_with_lost_connections(database, cloud: Cloud, flavor, fault, expe
 
 
 @pytest.mark.parametrize("service", ["keystone", "nova", "placement"])
-def test_connections_are_refused(database: sa.Engine, cloud: Cloud, flavor, service):
+def test_booking_with_refused_connections_is_refused(
+    database: sa.Engine, cloud: Cloud, flavor, service
+):
     getattr(cloud, service).stop()
     assert outcome(lambda: world.book(world.request(flavor, SPAN))) == "service_unavailable"
     cloud.mend()
@@ -185,8 +190,8 @@ def test_connections_are_refused(database: sa.Engine, cloud: Cloud, flavor, serv
 
 
 @ONE_DATABASE
-def test_a_provider_that_somebody_makes_meanwhile(cloud: Cloud, flavor):
-    """Starts that are due at once may miss the same one."""
+def test_provider_made_at_the_same_moment_is_used(cloud: Cloud, flavor):
+    """Simultaneous starts may find the same provider missing."""
     booked = world.book(world.request(flavor, SPAN))
     placement = cloud.placement
     for provider_id in [i for i, p in placement.providers.items() if p["parent"]]:
@@ -201,13 +206,30 @@ def test_a_provider_that_somebody_makes_meanwhile(cloud: Cloud, flavor):
 
 
 @ONE_DATABASE
-def test_no_answer_in_time(database: sa.Engine, cloud: Cloud, flavor, conf):
+def test_booking_without_answer_in_time_is_removed_later(
+    database: sa.Engine, cloud: Cloud, flavor, conf
+):
     conf.config(group="warre", request_timeout=1)
     keystone.service_session.cache_clear()
     cloud.nova.fail(hang=True)
     assert outcome(lambda: world.book(world.request(flavor, SPAN))) == "service_unavailable"
     cloud.mend()
+    # Nova may still carry out the request.
+    backing.reconcile()
+    assert cloud.leftovers() == {}
+    cloud.nova.aggregates[1] = {"id": 1, "name": noted(), "hosts": [], "metadata": {}}
+    backing.reconcile()
+    assert cloud.leftovers() == {}
+    timeutils.set_time_override(world.NOW + backing.LATE)
     assert_all_gone(database, cloud)
+    timeutils.clear_time_override()
+
+
+def noted() -> str:
+    """The id of the reservation that has the only note."""
+    with session.reader() as db:
+        (found,) = backings.ended(db)
+    return found.reservation_id
 
 
 @pytest.mark.parametrize(
@@ -215,15 +237,17 @@ def test_no_answer_in_time(database: sa.Engine, cloud: Cloud, flavor, conf):
     [({"status": 503}, "service_unavailable"), ({"status": 401}, "service_refused")],
     ids=["away", "unauthorized"],
 )
-def test_no_login(database: sa.Engine, cloud: Cloud, flavor, fault, code):
+def test_booking_without_login_is_refused(database: sa.Engine, cloud: Cloud, flavor, fault, code):
     cloud.keystone.fail(**fault)
     assert outcome(lambda: world.book(world.request(flavor, SPAN))) == code
     cloud.mend()
     assert_all_gone(database, cloud)
 
 
-def test_a_lease_deleted_while_it_is_made(database: sa.Engine, cloud: Cloud, flavor):
-    """By another manager, whose reconciliation comes between too, at every step."""
+def test_lease_deleted_during_booking_leaves_nothing_behind(
+    database: sa.Engine, cloud: Cloud, flavor
+):
+    """Another manager deletes the lease and reconciles, at each step of the booking."""
     request = world.request(flavor, SPAN)
     steps = requests_of(cloud, lambda: world.book(request))
     databases.delete_leases()
@@ -232,7 +256,7 @@ def test_a_lease_deleted_while_it_is_made(database: sa.Engine, cloud: Cloud, fla
         cloud.mend()
         lease = world.add_lease(SPAN)
         getattr(cloud, service).fail(first=n, times=1, then=lambda _: delete_all(cloud))
-        assert outcome(lambda lease=lease: reservations.book(lease.reservation_id, request))
+        assert outcome(lambda lease=lease: admission.book(lease.reservation_id, request))
         cloud.mend()
         assert_all_gone(database, cloud)
 
@@ -244,7 +268,7 @@ def delete_all(cloud: Cloud) -> None:
     backing.reconcile()
 
 
-def test_one_failure_does_not_keep_others_from_reconciliation(cloud: Cloud, flavor):
+def test_failed_reconciliation_does_not_prevent_others(cloud: Cloud, flavor):
     for _ in range(3):
         world.book(world.request(flavor, SPAN))
     first = min(cloud.nova.flavors)

@@ -1,4 +1,4 @@
-"""Our enforcement filters, asked as Blazar asks them: about whole leases, of whatever types."""
+"""Our enforcement filters, called as Blazar calls them: with whole leases of any types."""
 
 import datetime
 from typing import Any
@@ -11,10 +11,9 @@ from oslo_config import fixture as config_fixture
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar import terms
+from warre_blazar import blazar_errors, booking_conditions
 from warre_blazar.enforcement.max_length import FlavorMaxLengthFilter
 from warre_blazar.enforcement.quota import ProjectQuotaFilter
-from warre_blazar.plugins import errors
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -24,10 +23,10 @@ SPAN = world.hours(1, 3)
 
 @pytest.fixture
 def counting(conf: config_fixture.Config, cloud: Cloud) -> ProjectQuotaFilter:
-    """The filter, with every type counted; the project may have 3 reservations and 20 hours."""
+    """The filter with every type counted, and a project limited to 3 reservations and 20 hours."""
     conf.config(
         group="enforcement",
-        enabled_filters=[terms.QUOTA_FILTER],
+        enabled_filters=[booking_conditions.QUOTA_FILTER],
         project_quota_resource_types=ALL,
         project_quota_cache_time=0,
     )
@@ -36,7 +35,7 @@ def counting(conf: config_fixture.Config, cloud: Cloud) -> ProjectQuotaFilter:
 
 
 def asked(resource_type: str, instances: int = 1) -> dict[str, Any]:
-    """A reservation as a client asks for it, with what Blazar adds."""
+    """A reservation as a client requests it, with the values that Blazar adds."""
     if resource_type == "physical:host":
         return {"resource_type": resource_type, "min": 1, "allocations": [{}] * instances}
     return {"resource_type": resource_type, "amount": str(instances), "allocations": []}
@@ -52,19 +51,19 @@ def lease(span, *reservations: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("resource_type", ALL)
-def test_instances_of_each_type(counting: ProjectQuotaFilter, resource_type: str):
+def test_instances_of_each_type_are_counted(counting: ProjectQuotaFilter, resource_type: str):
     counting.check_create({}, lease(SPAN, asked(resource_type, 10)))
-    with pytest.raises(errors.WarreQuotaExceeded, match="hours: 22 asked, 0 of 20 used"):
+    with pytest.raises(blazar_errors.WarreQuotaExceeded, match="hours: 22 asked, 0 of 20 used"):
         counting.check_create({}, lease(SPAN, asked(resource_type, 11)))
 
 
-def test_a_lease_is_asked_for_as_a_whole(counting: ProjectQuotaFilter):
+def test_reservations_of_a_lease_are_counted_together(counting: ProjectQuotaFilter):
     counting.check_create({}, lease(SPAN, *(asked(t, 2) for t in ALL[:3])))
-    with pytest.raises(errors.WarreQuotaExceeded, match="reservation: 4 asked, 0 of 3 used"):
+    with pytest.raises(blazar_errors.WarreQuotaExceeded, match="reservation: 4 asked, 0 of 3 used"):
         counting.check_create({}, lease(SPAN, *(asked(t, 2) for t in ALL)))
 
 
-def test_what_does_not_count(conf, counting: ProjectQuotaFilter):
+def test_uncounted_types_and_exempt_projects_pass(conf, counting: ProjectQuotaFilter):
     conf.config(group="enforcement", project_quota_resource_types=["flavor:slot"])
     counting.check_create({}, lease(SPAN, asked("physical:host", 100)))
     conf.config(group="enforcement", project_quota_exempt_project_ids=[world.PROJECT])
@@ -72,8 +71,10 @@ def test_what_does_not_count(conf, counting: ProjectQuotaFilter):
 
 
 @pytest.mark.parametrize("resource_type", ALL)
-def test_an_update(cloud: Cloud, counting: ProjectQuotaFilter, resource_type: str):
-    """From two instances for two hours, to more of either; and of hosts at least ``min``."""
+def test_update_needs_quota_for_the_added_hours(
+    cloud: Cloud, counting: ProjectQuotaFilter, resource_type: str
+):
+    """The update adds instances or hours; a host reservation counts at least ``min`` hosts."""
     host = world.add_host(cloud, "a", vcpus=100)
     if resource_type == "flavor:slot":
         held = world.book(world.request(world.add_flavor(slots=9), SPAN, 2))
@@ -94,7 +95,7 @@ def test_an_update(cloud: Cloud, counting: ProjectQuotaFilter, resource_type: st
     update(world.hours(1, 11))
     with pytest.raises(blazar_exc.InvalidInput, match="hours: 18 asked, 4 of 20 used") as caught:
         update(world.hours(1, 12))
-    # What update_lease doesn't lose a lease for is this very type.
+    # For this exact type, Blazar's update_lease doesn't set the lease to ERROR.
     assert type(caught.value) is blazar_exc.InvalidInput
     assert caught.value.kwargs["warre"]["code"] == "quota_exceeded"
     key = "min" if resource_type == "physical:host" else "amount"
@@ -108,13 +109,13 @@ def test_an_update(cloud: Cloud, counting: ProjectQuotaFilter, resource_type: st
     update(world.hours(1, 2))
 
 
-def test_ending_asks_for_nothing(cloud: Cloud, counting: ProjectQuotaFilter):
+def test_end_needs_no_quota(cloud: Cloud, counting: ProjectQuotaFilter):
     cloud.keystone.fail(status=503)
     counting.on_end({}, lease(SPAN, asked("flavor:slot")))
 
 
 @pytest.mark.parametrize("exempt", [False, True])
-def test_max_length(conf, cloud: Cloud, exempt: bool):
+def test_too_long_lease_is_refused_unless_its_project_is_exempt(conf, cloud: Cloud, exempt: bool):
     if exempt:
         conf.config(
             group="enforcement", flavor_max_length_exempt_project_ids=[world.PROJECT, "other"]
@@ -138,15 +139,15 @@ def test_max_length(conf, cloud: Cloud, exempt: bool):
                 check()
 
 
-def test_who_is_exempt_from_lengths_may_book_them(cloud: Cloud):
+def test_exempt_project_books_longer_than_the_flavor_allows(cloud: Cloud):
     world.add_host(cloud, "a")
     flavor = world.add_flavor(max_length_hours=2)
     request = world.request(flavor, world.hours(1, 4))
     allowed = {"any_length": frozenset({world.PROJECT})}
-    exempt = type(request.terms)(world.NO_CLEANING, world.NO_QUOTA, **allowed)
-    world.book(type(request)(**{**vars(request), "terms": exempt}))
+    exempt = type(request.conditions)(world.NO_CLEANING, world.NO_QUOTA, **allowed)
+    world.book(type(request)(**{**vars(request), "conditions": exempt}))
 
 
-def test_a_type_that_cannot_be_counted_is_refused(conf: config_fixture.Config):
+def test_option_with_uncountable_type_is_refused(conf: config_fixture.Config):
     with pytest.raises(ValueError, match="virtual:floatingip"):
         conf.config(group="enforcement", project_quota_resource_types=["virtual:floatingip"])

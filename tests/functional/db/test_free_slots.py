@@ -1,6 +1,7 @@
-"""Free slots against asking for every span there is: what is answered can be booked, all else not.
+"""Free slots, compared with a check of every span: exactly the free spans can be booked.
 
-On SQLite only: the arithmetic is the same on all, and the queries are tested elsewhere.
+These tests run on SQLite only: the arithmetic is the same on all databases, and the queries are
+tested elsewhere.
 """
 
 import dataclasses
@@ -20,23 +21,24 @@ from tests.functional.db import databases, world
 from warre_blazar import exceptions
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import flavors, freeslots, reservations, windows
+from warre_blazar.services.booking import admission
+from warre_blazar.services.offering import flavors, free_slots, maintenance_windows
 
-#: How many minutes are looked at, from NOW on.
+#: The number of minutes, from NOW on, that the tests look at.
 HORIZON = 9
 MINUTE = datetime.timedelta(minutes=1)
 
 
 @pytest.fixture(scope="module")
 def kind() -> Iterator[str]:
-    """One that doesn't wait for its disk."""
+    """SQLite, without waiting for the disk."""
     cfg.CONF.set_override("sqlite_synchronous", False, group="database")
     yield "sqlite"
     cfg.CONF.clear_override("sqlite_synchronous", group="database")
 
 
 def span(start: int, end: int) -> Span:
-    """In minutes from the present."""
+    """A span between two times that are given in minutes from the present."""
     return Span(world.NOW + start * MINUTE, world.NOW + end * MINUTE)
 
 
@@ -48,14 +50,14 @@ def spans(draw: st.DrawFn, first: int = 0) -> Span:
 
 @dataclasses.dataclass(frozen=True)
 class World:
-    """Two or three small hosts, a flavor, what is booked and closed, and what is asked."""
+    """Two or three small hosts, a flavor, bookings, maintenance windows, and a question."""
 
-    #: How many instances of the flavor each host has room for.
+    #: By host, the number of instances of the flavor that it has room for.
     hosts: list[int]
     slots: int
     #: When the flavor may be booked.
     period: tuple[int | None, int | None]
-    #: When, how many of the flavor; and when, on which host, of another type.
+    #: Bookings of the flavor: time and count. Bookings of another type: time and host.
     booked: list[tuple[Span, int]]
     others: list[tuple[Span, int]]
     closed: list[Span]
@@ -82,7 +84,7 @@ WORLDS = st.builds(
 
 
 def build(made: World) -> Flavor:
-    """Make it; what doesn't fit among the bookings isn't there."""
+    """Make the world. Bookings that don't fit are left out."""
     host_ids = [
         world.add_host(None, f"host-{n}", vcpus=2 * room) for n, room in enumerate(made.hosts)
     ]
@@ -94,7 +96,7 @@ def build(made: World) -> Flavor:
         hold(flavor, when, count, made.cleaning * MINUTE)
     for when in made.closed:
         if not any(when.overlaps(lease) for lease in leases()):
-            windows.create(when, None, [flavor.id], world.NOW)
+            maintenance_windows.create(when, None, [flavor.id], world.NOW)
     start, end = (None if m is None else world.NOW + m * MINUTE for m in made.period)
     return flavors.update(flavor.id, {"start": start, "end": end})
 
@@ -104,11 +106,11 @@ def leases() -> list[Span]:
 
 
 def hold(flavor: Flavor, when: Span, count: int, cleaning: datetime.timedelta) -> None:
-    """Book, as far as our own tables and Blazar's go."""
+    """Write a booking to our tables and Blazar's, without calls to services."""
     wanted = world.request(flavor, when, count, cleaning=cleaning)
     lease = world.add_lease(when)
     try:
-        reservations._claim(lease.reservation_id, wanted, None)
+        admission._claim(lease.reservation_id, wanted, None)
     except exceptions.WarreError:
         db_api.lease_destroy(lease.id)
     else:
@@ -116,19 +118,19 @@ def hold(flavor: Flavor, when: Span, count: int, cleaning: datetime.timedelta) -
 
 
 def fits(flavor: Flavor, when: Span, made: World) -> bool:
-    """Whether a booking would be taken."""
-    asked = world.request(flavor, when, made.count, cleaning=made.cleaning * MINUTE)
-    wanted = dataclasses.replace(asked, affinity=made.affinity)
+    """Whether a booking would be accepted."""
+    request = world.request(flavor, when, made.count, cleaning=made.cleaning * MINUTE)
+    wanted = dataclasses.replace(request, affinity=made.affinity)
     try:
-        reservations.check(wanted)
+        admission.check(wanted)
     except exceptions.WarreError:
         return False
     return True
 
 
 def answered(flavor: Flavor, made: World, window: Span) -> list[Span]:
-    return freeslots.find(
-        freeslots.Question(
+    return free_slots.find(
+        free_slots.Question(
             flavor=flavor.id,
             project_id=world.PROJECT,
             everything=False,
@@ -143,7 +145,7 @@ def answered(flavor: Flavor, made: World, window: Span) -> list[Span]:
 
 @pytest.fixture
 def fresh(database: sa.Engine) -> Any:
-    """Empties the tables, which hypothesis needs between its examples."""
+    """A function that empties the tables, for use between the examples of hypothesis."""
     return lambda: databases.empty(database)
 
 
@@ -154,11 +156,11 @@ def fresh(database: sa.Engine) -> Any:
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
 )
 @hypothesis.given(WORLDS)
-def test_exactly_what_is_answered_can_be_booked(fresh, made: World):
+def test_time_can_be_booked_if_and_only_if_it_is_free(fresh, made: World):
     fresh()
     flavor = build(made)
     window = span(0, HORIZON)
-    found = answered(flavor, made, window)
+    free_spans = answered(flavor, made, window)
     bookable = {
         (start, end)
         for start, end in itertools.combinations(range(HORIZON + 1), 2)
@@ -167,17 +169,17 @@ def test_exactly_what_is_answered_can_be_booked(fresh, made: World):
     within = {
         (start, end)
         for start, end in itertools.combinations(range(HORIZON + 1), 2)
-        if any(free.contains(span(start, end)) for free in found)
+        if any(free.contains(span(start, end)) for free in free_spans)
     }
     assert within == bookable
-    # As few as can be: none within another, in order.
-    assert found == sorted(found, key=lambda s: s.start)
-    assert not any(a is not b and a.contains(b) for a in found for b in found)
-    assert all(window.contains(free) for free in found)
+    # The spans are sorted, and none lies within another.
+    assert free_spans == sorted(free_spans, key=lambda s: s.start)
+    assert not any(a is not b and a.contains(b) for a in free_spans for b in free_spans)
+    assert all(window.contains(free) for free in free_spans)
 
 
-def test_there_is_something_to_find(database: sa.Engine):
-    """One host is free until a time, another from an earlier one on: two spans that overlap."""
+def test_overlapping_free_spans_are_found(database: sa.Engine):
+    """One host is free until a time, and another from an earlier time on, so two spans overlap."""
     hosts = [world.add_host(None, name, vcpus=2) for name in ("a", "b")]
     world.add_stock([hosts[0]], span(6, 9), "virtual:instance")
     world.add_stock([hosts[1]], span(0, 3), "virtual:instance")

@@ -1,4 +1,4 @@
-"""Three managers, one of which is killed again and again: each start and end happens, once.
+"""Three managers, one of which is killed repeatedly: each start and end happens once.
 
 ``WARRE_MANAGERS_LEASES=300 WARRE_MANAGERS_PAUSE=20`` makes the run long.
 """
@@ -22,11 +22,11 @@ from tests.fakes.cloud import Cloud
 from tests.fakes.service import Answer, Request, Service
 from tests.functional.db import manager_process, world
 from tests.functional.db.managers import OVER, state
-from warre_blazar.services import backing
+from warre_blazar.services.running import backing
 
 pytestmark = [
     pytest.mark.usefixtures("database"),
-    # On SQLite Blazar's own writes fail where two come at once.
+    # On SQLite, Blazar's own writes fail if two run at the same time.
     pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="module"),
 ]
 
@@ -38,7 +38,7 @@ PATIENCE = 240 + 3 * LEASES
 
 
 class Accounting(Service):
-    """An outside service that is told when leases end."""
+    """An enforcement filter that records the ends of leases, as an external service would."""
 
     routes = (("POST", "/on-end", "on_end"),)
 
@@ -52,7 +52,7 @@ class Accounting(Service):
 
 
 class Managers:
-    """Processes, of which one at a time is killed and another started."""
+    """The processes of the managers, of which one at a time is killed and replaced."""
 
     def __init__(self, config: str) -> None:
         self._spawn = multiprocessing.get_context("spawn")
@@ -66,7 +66,7 @@ class Managers:
         return process
 
     def replace_one(self, rng: random.Random) -> None:
-        """Kill one with -9, and start another."""
+        """Kill one process with SIGKILL, and start another."""
         victim = self._running.pop(rng.randrange(MANAGERS))
         victim.kill()
         victim.join()
@@ -80,7 +80,7 @@ class Managers:
 
 
 def booked(count: int) -> list[world.Lease]:
-    """Leases that start one after the other, in a few seconds each, from a while from now on."""
+    """Leases that start a few seconds after each other, beginning a while from now."""
     flavor = world.add_flavor(slots=count)
     made = [world.book(world.request(flavor, world.hours(1, 3))) for _ in range(count)]
     first = timeutils.utcnow().replace(microsecond=0) + datetime.timedelta(seconds=15)
@@ -91,7 +91,7 @@ def booked(count: int) -> list[world.Lease]:
 
 
 def written(path: pathlib.Path, options: dict[str, str]) -> str:
-    """A configuration file with options by ``group.name``."""
+    """Write a configuration file with options that are given by ``group.name``."""
     parser = configparser.RawConfigParser()
     for name, value in options.items():
         group, _, option = name.rpartition(".")
@@ -103,7 +103,7 @@ def written(path: pathlib.Path, options: dict[str, str]) -> str:
     return str(path)
 
 
-def test_each_start_and_end_happens_whoever_is_killed(
+def test_each_start_and_end_is_executed_although_managers_are_killed(
     database: sa.Engine, cloud: Cloud, tmp_path: pathlib.Path
 ):
     world.add_host(cloud, "a", vcpus=9999, memory_mb=99999999, disk_gb=999999)
@@ -134,7 +134,7 @@ def test_each_start_and_end_happens_whoever_is_killed(
         managers.stop()
         accounting.stop()
     assert early == set()
-    # Told once, but for a manager that was killed between telling and writing.
+    # Each end is told once, or twice if a manager was killed between telling and writing.
     told = [accounting.ended[lease.id] for lease in leases]
     assert min(told) >= 1
     assert sum(told) <= len(leases) + managers.kills
@@ -146,9 +146,9 @@ def _reconciled(cloud: Cloud) -> bool:
 
 
 def active_too_early(leases: list[world.Lease]) -> set[str]:
-    """Leases that run though their time hasn't come."""
+    """Leases that are active before their start."""
     rows = map(db_api.lease_get, [lease.id for lease in leases])
-    # Looked at the clock after the row was read.
+    # The clock must be read after the row.
     return {
         row["id"]
         for row in rows

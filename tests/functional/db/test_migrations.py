@@ -1,6 +1,7 @@
-"""Our migrations on MariaDB, before and after Blazar's own, in either character set."""
+"""Our migrations on MariaDB, before and after Blazar's migrations, in each character set."""
 
 import dataclasses
+import datetime
 import pathlib
 from collections.abc import Iterator
 
@@ -33,7 +34,7 @@ def tables(url: str) -> set[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Said:
-    """What ``warre-blazar-manage`` ended with and printed."""
+    """The exit status and the output of ``warre-blazar-manage``."""
 
     status: int
     out: str
@@ -42,7 +43,7 @@ class Said:
 
 @pytest.fixture
 def manage(url: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]):
-    """Run ``warre-blazar-manage db`` on the database."""
+    """A function that runs ``warre-blazar-manage db`` on the database."""
     config = databases.write_config(url, tmp_path)
 
     def run(*words: str) -> Said:
@@ -53,7 +54,7 @@ def manage(url: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]):
     return run
 
 
-def test_up_and_down_twice(url: str, tmp_path: pathlib.Path):
+def test_upgrade_and_downgrade_can_be_repeated(url: str, tmp_path: pathlib.Path):
     databases.blazar_upgrade(url, tmp_path)
     for _ in range(2):
         migration.upgrade(url)
@@ -74,7 +75,7 @@ def indexed(url: str) -> dict[str, list[list[str | None]]]:
     }
 
 
-def test_blazars_own_indexes_come_back(url: str, tmp_path: pathlib.Path):
+def test_downgrade_restores_blazars_indexes(url: str, tmp_path: pathlib.Path):
     databases.blazar_upgrade(url, tmp_path)
     before = indexed(url)
     for _ in range(2):
@@ -84,7 +85,7 @@ def test_blazars_own_indexes_come_back(url: str, tmp_path: pathlib.Path):
         assert indexed(url) == before
 
 
-def test_step_by_step(url: str, tmp_path: pathlib.Path):
+def test_upgrade_to_single_revisions(url: str, tmp_path: pathlib.Path):
     databases.blazar_upgrade(url, tmp_path)
     migration.upgrade(url, "0001")
     assert migration.revision_of(url) == "0001"
@@ -95,7 +96,9 @@ def test_step_by_step(url: str, tmp_path: pathlib.Path):
         migration.upgrade(url, "nonesuch")
 
 
-def test_before_blazars_own(url: str, tmp_path: pathlib.Path, manage):
+def test_upgrade_before_blazars_migrations_stops_and_can_go_on(
+    url: str, tmp_path: pathlib.Path, manage
+):
     first = manage("upgrade")
     assert (first.status, first.out) == (1, "")
     assert "blazar-db-manage" in first.err
@@ -107,7 +110,7 @@ def test_before_blazars_own(url: str, tmp_path: pathlib.Path, manage):
     assert tables(url) == OURS | {migration.VERSION_TABLE}
 
 
-def test_the_command(url: str, tmp_path: pathlib.Path, manage):
+def test_command_upgrades_downgrades_and_shows_revisions(url: str, tmp_path: pathlib.Path, manage):
     databases.blazar_upgrade(url, tmp_path)
     assert manage("current") == Said(0, "", "")
     assert manage("upgrade", "0001").status == 0
@@ -121,7 +124,7 @@ def test_the_command(url: str, tmp_path: pathlib.Path, manage):
     assert (unknown.status, "nonesuch" in unknown.err) == (1, True)
 
 
-def test_the_command_without_a_database(tmp_path: pathlib.Path, capfd):
+def test_command_without_a_database_fails_with_a_message(tmp_path: pathlib.Path, capfd):
     dead = databases.write_config("mysql+pymysql://nobody@127.0.0.1:1/none", tmp_path)
     empty = tmp_path / "empty.conf"
     empty.write_text("")
@@ -130,7 +133,7 @@ def test_the_command_without_a_database(tmp_path: pathlib.Path, capfd):
         assert said in capfd.readouterr().err
 
 
-def test_models_match(url: str, tmp_path: pathlib.Path):
+def test_migrated_tables_match_the_models(url: str, tmp_path: pathlib.Path):
     databases.blazar_upgrade(url, tmp_path)
     migration.upgrade(url)
     engine = sa.create_engine(url, poolclass=sa.NullPool)
@@ -145,7 +148,7 @@ def is_ours(thing: object, name: str | None, kind: str, *rest: object) -> bool:
     return kind != "table" or name in OURS
 
 
-def test_text_is_compared_by_its_bytes(url: str, tmp_path: pathlib.Path):
+def test_flavor_name_has_a_binary_collation(url: str, tmp_path: pathlib.Path):
     databases.blazar_upgrade(url, tmp_path)
     migration.upgrade(url)
     engine = sa.create_engine(url, poolclass=sa.NullPool)
@@ -153,7 +156,33 @@ def test_text_is_compared_by_its_bytes(url: str, tmp_path: pathlib.Path):
     assert columns["name"].collation == "utf8mb4_bin"
 
 
-def test_no_server_is_a_failure_that_says_what_to_do(monkeypatch, tmp_path: pathlib.Path):
+def test_missing_server_fails_and_says_what_to_do(monkeypatch, tmp_path: pathlib.Path):
     monkeypatch.delenv("WARRE_TEST_MARIADB_URL")
     with pytest.raises(databases.NoServer, match="tools/test"), databases.made("mariadb", tmp_path):
         pass
+
+
+def test_names_that_several_flavors_have_are_in_the_way_back(url, tmp_path, manage):
+    databases.blazar_upgrade(url, tmp_path)
+    migration.upgrade(url)
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        for flavor_id in ("f1", "f2"):
+            connection.execute(models.flavors.insert().values(**_flavor(flavor_id)))
+    refused = manage("downgrade", "0009")
+    assert (refused.status, "gpu" in refused.err) == (1, True)
+    with engine.begin() as connection:
+        connection.execute(
+            models.flavors.update().where(models.flavors.c.id == "f2"), {"name": "b"}
+        )
+    assert manage("downgrade", "0009").status == 0
+
+
+def _flavor(flavor_id: str) -> dict[str, object]:
+    return {
+        "id": flavor_id,
+        "name": "gpu",
+        **dict.fromkeys(("vcpu", "memory_mb", "disk_gb", "slots", "max_length_hours"), 1),
+        **{"ephemeral_gb": 0, "extra_specs": {}, "is_public": True, "active": True},
+        **{"generation": 0, "deleted": "", "created_at": datetime.datetime(2026, 1, 1)},
+    }

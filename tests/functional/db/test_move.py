@@ -1,4 +1,4 @@
-"""Moving a reservation: what is asked of slots and hosts, and what counts meanwhile."""
+"""Moving a reservation: the slots and hosts that it needs, and the times that count meanwhile."""
 
 import contextlib
 import datetime
@@ -11,7 +11,9 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, world
 from warre_blazar import exceptions
 from warre_blazar.db import executions, hosts, session
-from warre_blazar.services import flavors, repair, reservations
+from warre_blazar.services.booking import admission, changing, lookup
+from warre_blazar.services.offering import flavors
+from warre_blazar.services.running import repair
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -25,7 +27,7 @@ def hosts_of(lease: world.Lease) -> dict[str, int]:
 
 @pytest.fixture
 def flavor(cloud: Cloud):
-    """One slot, on one host that has room for more."""
+    """A flavor with one slot, on one host that has room for more instances."""
     world.add_host(cloud, "a")
     return world.add_flavor()
 
@@ -41,22 +43,24 @@ MOVES = {
 
 
 @pytest.mark.parametrize("span", MOVES.values(), ids=[n.replace(" ", "-") for n in MOVES])
-def test_to_where_it_is_free(flavor, span):
+def test_move_to_a_free_time_is_accepted(flavor, span):
     lease = world.book(world.request(flavor, hours(1, 3)))
     moved = world.move(lease, span)
-    assert reservations.get(lease.reservation_id, None)[0].span == span
-    # What it left is free again, what it took isn't.
+    assert lookup.get(lease.reservation_id, None)[0].span == span
+    # The old time is free again, and the new time is taken.
     with pytest.raises(exceptions.SlotsExhausted):
-        reservations.check(world.request(flavor, moved.span))
+        admission.check(world.request(flavor, moved.span))
     if not span.overlaps(hours(1, 2)):
-        reservations.check(world.request(flavor, hours(1, 2)))
+        admission.check(world.request(flavor, hours(1, 2)))
 
 
 @pytest.mark.parametrize("status", ["PENDING", "ACTIVE"])
 @pytest.mark.parametrize(
     ("slots", "code"), [(1, "slots_exhausted"), (9, "hosts_exhausted")], ids=["slots", "hosts"]
 )
-def test_an_extension_into_what_is_taken(database: sa.Engine, cloud: Cloud, slots, code, status):
+def test_extension_into_a_booked_time_is_refused(
+    database: sa.Engine, cloud: Cloud, slots, code, status
+):
     world.add_host(cloud, "a", vcpus=2)
     flavor = world.add_flavor(slots=slots)
     lease = world.book(world.request(flavor, hours(1, 3)))
@@ -65,7 +69,7 @@ def test_an_extension_into_what_is_taken(database: sa.Engine, cloud: Cloud, slot
     world.set_status(lease, "UPDATING")
     before = databases.dump(database)
     with pytest.raises(exceptions.WarreError) as refused:
-        reservations.move(lease.reservation_id, hours(1, 5), world.terms(), world.NOW)
+        changing.move(lease.reservation_id, hours(1, 5), world.conditions(), world.NOW)
     assert refused.value.code == code
     assert databases.dump(database) == before
     world.set_status(lease, status)
@@ -83,7 +87,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("case", RULES, ids=[name.replace(" ", "-") for name in RULES])
-def test_the_flavors_terms(database: sa.Engine, flavor, case):
+def test_move_against_the_flavors_terms_is_refused(database: sa.Engine, flavor, case):
     terms, span, code = RULES[case]
     lease = world.book(world.request(flavor, hours(1, 3)))
     flavors.update(flavor.id, terms)
@@ -92,31 +96,31 @@ def test_the_flavors_terms(database: sa.Engine, flavor, case):
         world.move(lease, span)
     assert refused.value.code == code
     assert databases.dump(database)["warre_reservations"] == before
-    # Less than it has is always allowed.
+    # A shorter time is always allowed.
     world.move(lease, hours(1, 2))
 
 
-def test_an_unknown_reservation(flavor):
+def test_move_of_unknown_reservation_is_refused(flavor):
     with pytest.raises(exceptions.ReservationNotFound):
-        reservations.move("nonesuch", hours(1, 3), world.terms(), world.NOW)
+        changing.move("nonesuch", hours(1, 3), world.conditions(), world.NOW)
 
 
-def test_one_that_is_over(flavor):
+def test_move_of_complete_reservation_is_refused(flavor):
     lease = world.book(world.request(flavor, hours(1, 3)))
     world.begin(lease)
     world.finish(lease)
     with pytest.raises(exceptions.InvalidState):
-        reservations.move(lease.reservation_id, hours(1, 4), world.terms(), world.NOW)
+        changing.move(lease.reservation_id, hours(1, 4), world.conditions(), world.NOW)
 
 
 def test_old_and_new_time_count_while_the_lease_is_updating(flavor):
     lease = world.book(world.request(flavor, hours(1, 2)))
     world.set_status(lease, "UPDATING")
-    reservations.move(lease.reservation_id, hours(5, 6), world.terms(), world.NOW)
+    changing.move(lease.reservation_id, hours(5, 6), world.conditions(), world.NOW)
     for span in (hours(1, 2), hours(5, 6)):
         with pytest.raises(exceptions.SlotsExhausted):
-            reservations.check(world.request(flavor, span))
-    reservations.check(world.request(flavor, hours(2, 5)))
+            admission.check(world.request(flavor, span))
+    admission.check(world.request(flavor, hours(2, 5)))
 
 
 def test_overlapping_times_count_once(cloud: Cloud):
@@ -124,66 +128,66 @@ def test_overlapping_times_count_once(cloud: Cloud):
     flavor = world.add_flavor(slots=2)
     lease = world.book(world.request(flavor, hours(1, 3)))
     world.set_status(lease, "UPDATING")
-    reservations.move(lease.reservation_id, hours(1, 5), world.terms(), world.NOW)
-    reservations.check(world.request(flavor, hours(1, 5)))
+    changing.move(lease.reservation_id, hours(1, 5), world.conditions(), world.NOW)
+    admission.check(world.request(flavor, hours(1, 5)))
 
 
 @pytest.mark.parametrize("status", ["PENDING", "ACTIVE", "ERROR"])
-def test_promise_that_blazar_did_not_write_counts_until_it_is_old(flavor, status):
-    """Blazar says nothing of an update that failed, or that another update overtook."""
+def test_promise_that_blazar_has_not_written_counts_until_it_is_old(flavor, status):
+    """Blazar tells the plugin nothing of an update that failed or was overtaken by another."""
     lease = world.book(world.request(flavor, hours(1, 2)))
     world.set_status(lease, "UPDATING")
-    reservations.move(lease.reservation_id, hours(5, 6), world.terms(), world.NOW)
+    changing.move(lease.reservation_id, hours(5, 6), world.conditions(), world.NOW)
     world.set_status(lease, status)
     repairer = repair.Repairer(lambda count: 600 * count)
     for late in (0, 500):
         world.age_promise(lease, late)
         repairer.look(world.NOW)
         with pytest.raises(exceptions.SlotsExhausted):
-            reservations.check(world.request(flavor, hours(5, 6)))
+            admission.check(world.request(flavor, hours(5, 6)))
     world.age_promise(lease, 700)
     repairer.look(world.NOW)
-    reservations.check(world.request(flavor, hours(5, 6)))
+    admission.check(world.request(flavor, hours(5, 6)))
     with pytest.raises(exceptions.SlotsExhausted):
-        reservations.check(world.request(flavor, hours(1, 2)))
+        admission.check(world.request(flavor, hours(1, 2)))
 
 
-def test_second_update_keeps_what_the_first_was_promised(database: sa.Engine, cloud: Cloud):
-    """Blazar lets both in: whichever writes its dates last, nothing else was sold there."""
+def test_second_update_keeps_the_promise_to_the_first(database: sa.Engine, cloud: Cloud):
+    """Blazar accepts both, so neither time may be sold, whichever update writes its dates last."""
     world.add_host(cloud, "a")
     flavor = world.add_flavor(slots=1)
     lease = world.book(world.request(flavor, hours(1, 2)))
     world.set_status(lease, "UPDATING")
-    reservations.move(lease.reservation_id, hours(1, 9), world.terms(), world.NOW)
-    reservations.move(lease.reservation_id, hours(1, 4), world.terms(), world.NOW)
-    # The second ends first, and Blazar lets the lease go on.
+    changing.move(lease.reservation_id, hours(1, 9), world.conditions(), world.NOW)
+    changing.move(lease.reservation_id, hours(1, 4), world.conditions(), world.NOW)
+    # The second update finishes first, and Blazar sets the status back.
     world.write_dates(lease, hours(1, 4))
     world.set_status(lease, "PENDING")
     with pytest.raises(exceptions.SlotsExhausted):
-        reservations.check(world.request(flavor, hours(5, 6)))
+        admission.check(world.request(flavor, hours(5, 6)))
     world.write_dates(lease, hours(1, 9))
     assert oversold.find(database) == []
 
 
-def test_shrinking_again_gives_up_at_once(flavor):
+def test_shortening_an_extended_lease_frees_the_time_at_once(flavor):
     lease = world.move(world.book(world.request(flavor, hours(1, 2))), hours(1, 9))
     lease = world.move(lease, hours(1, 4))
-    reservations.check(world.request(flavor, hours(5, 6)))
+    admission.check(world.request(flavor, hours(5, 6)))
 
 
-def test_lease_that_a_manager_has_claimed_is_not_moved(flavor):
+def test_move_of_claimed_lease_is_refused(flavor):
     lease = world.book(world.request(flavor, hours(1, 2)))
     with session.writer() as db:
         executions.beat(db, "manager", "host")
-        executions.claim(db, lease.id, "start", "manager")
+        executions.claim(db, [lease.id], "start", "manager")
     world.set_status(lease, "UPDATING")
     with pytest.raises(exceptions.InvalidState, match="being started or ended"):
-        reservations.move(lease.reservation_id, hours(1, 3), world.terms(), world.NOW)
+        changing.move(lease.reservation_id, hours(1, 3), world.conditions(), world.NOW)
 
 
 @pytest.fixture
 def two_hosts(cloud: Cloud):
-    """Two hosts with room for one each, both free at 1-3, the one of ``lease`` taken at 3-4."""
+    """Two hosts with room for one instance each. The lease's host is taken from 3 to 4."""
     for name in ("a", "b"):
         world.add_host(cloud, name, vcpus=2)
     flavor = world.add_flavor(slots=9)
@@ -193,7 +197,7 @@ def two_hosts(cloud: Cloud):
     return flavor, lease, host_id
 
 
-def test_a_pending_one_changes_hosts_if_it_must(database: sa.Engine, two_hosts):
+def test_pending_reservation_changes_hosts_if_it_must(database: sa.Engine, two_hosts):
     _, lease, host_id = two_hosts
     world.move(lease, hours(1, 4))
     assert host_id not in hosts_of(lease)
@@ -201,14 +205,14 @@ def test_a_pending_one_changes_hosts_if_it_must(database: sa.Engine, two_hosts):
     assert oversold.find(database) == []
 
 
-def test_a_pending_one_stays_if_it_can(two_hosts):
+def test_pending_reservation_keeps_its_host_if_it_can(two_hosts):
     _, lease, _ = two_hosts
     before = hosts_of(lease)
     world.move(lease, hours(0, 3))
     assert hosts_of(lease) == before
 
 
-def test_an_active_one_does_not_change_hosts(two_hosts):
+def test_active_reservation_does_not_change_hosts(two_hosts):
     _, lease, _ = two_hosts
     world.begin(lease)
     before = hosts_of(lease)
@@ -217,25 +221,27 @@ def test_an_active_one_does_not_change_hosts(two_hosts):
     assert hosts_of(lease) == before
 
 
-def test_hosts_changed_for_an_update_that_fails_later(database: sa.Engine, cloud: Cloud):
-    """The lease keeps its dates: the new hosts must hold it then, too."""
+def test_new_host_is_held_in_the_old_time_if_the_update_fails_later(
+    database: sa.Engine, cloud: Cloud
+):
+    """The lease keeps its dates, so the new hosts must have room for it at these dates, too."""
     a, b = (world.add_host(cloud, name, vcpus=2) for name in ("a", "b"))
     flavor = world.add_flavor(slots=9)
     lease = world.book(world.request(flavor, hours(1, 2)))
-    mine = a if a in hosts_of(lease) else b
-    world.book(world.request(flavor, hours(1, 2)))  # on the other host
-    world.add_stock([mine], hours(5, 6), "physical:host")
+    own_host = a if a in hosts_of(lease) else b
+    world.book(world.request(flavor, hours(1, 2)))  # This booking is on the other host.
+    world.add_stock([own_host], hours(5, 6), "physical:host")
     world.set_status(lease, "UPDATING")
     with contextlib.suppress(exceptions.HostsExhausted):
-        reservations.move(lease.reservation_id, hours(5, 6), world.terms(), world.NOW)
-    # Another reservation of the lease is refused: Blazar only sets the status back.
+        changing.move(lease.reservation_id, hours(5, 6), world.conditions(), world.NOW)
+    # Another reservation of the lease is refused, and Blazar only sets the status back.
     assert oversold.find(database) == []
     world.set_status(lease, "PENDING")
     assert oversold.find(database) == []
 
 
-def test_the_row_stock_plugins_read_follows_the_hosts(cloud: Cloud):
-    """Two on one host each at first, then both on one: that host has to show twice as much."""
+def test_move_updates_the_row_that_stock_plugins_read(cloud: Cloud):
+    """Two instances move from two hosts to one, whose row must then have twice the amount."""
     a, b = (world.add_host(cloud, name, vcpus=4) for name in ("a", "b"))
     flavor = world.add_flavor(slots=9)
     others = [world.add_stock([h], hours(1, 2), "virtual:instance") for h in (a, b)]
@@ -257,8 +263,8 @@ CLEANING = datetime.timedelta(minutes=30)
 
 @pytest.mark.parametrize("cleaning", [world.NO_CLEANING, CLEANING], ids=["none", "30min"])
 @pytest.mark.parametrize("what", ["slots", "hosts"])
-def test_cleaning_time(cloud: Cloud, what, cleaning):
-    """Back to back fits, with the cleaning time between and not a minute less."""
+def test_move_keeps_the_cleaning_time(cloud: Cloud, what, cleaning):
+    """A move fits with exactly the cleaning time between, and not with a minute less."""
     world.add_host(cloud, "a", vcpus=2)
     flavor = world.add_flavor(slots=1 if what == "slots" else 9)
     world.book(world.request(flavor, hours(2, 3), cleaning=cleaning))
@@ -268,7 +274,7 @@ def test_cleaning_time(cloud: Cloud, what, cleaning):
     too_early, too_late = (end - minute, after[1]), (before[0], start + minute)
     for span in (too_early, too_late):
         with pytest.raises((exceptions.SlotsExhausted, exceptions.HostsExhausted)):
-            reservations.check(world.request(flavor, world.Span(*span), cleaning=cleaning))
+            admission.check(world.request(flavor, world.Span(*span), cleaning=cleaning))
     first = world.book(world.request(flavor, world.Span(*before), cleaning=cleaning))
     world.book(world.request(flavor, world.Span(*after), cleaning=cleaning))
     with pytest.raises((exceptions.SlotsExhausted, exceptions.HostsExhausted)):

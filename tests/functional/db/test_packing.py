@@ -1,4 +1,4 @@
-"""Which hosts a booking's instances are put on: as asked for, and as the site has it."""
+"""The hosts of a booking's instances, by the request's affinity and the site's host choice."""
 
 import dataclasses
 
@@ -10,7 +10,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, world
 from warre_blazar import exceptions
 from warre_blazar.db import hosts, session
-from warre_blazar.services import reservations
+from warre_blazar.services.booking import lookup
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -19,24 +19,26 @@ SPAN = world.hours(1, 3)
 
 @pytest.fixture
 def flavor(cloud: Cloud):
-    """Two hosts with room for two each, and one with room for one."""
+    """A flavor with two hosts that have room for two instances each, and one with room for one."""
     for name, room in {"a": 2, "b": 2, "c": 1}.items():
         world.add_host(cloud, name, vcpus=2 * room)
     return world.add_flavor(slots=9)
 
 
 def wanted(flavor, count, affinity=None, spread=False):
-    asked = world.request(flavor, SPAN, count)
+    request = world.request(flavor, SPAN, count)
     return dataclasses.replace(
-        asked, affinity=affinity, terms=dataclasses.replace(asked.terms, spread=spread)
+        request,
+        affinity=affinity,
+        conditions=dataclasses.replace(request.conditions, spread=spread),
     )
 
 
 def on_hosts(lease: world.Lease) -> dict[str, int]:
-    """Instances by the hosts' names."""
+    """The numbers of instances by the names of their hosts."""
     with session.reader() as db:
-        found = hosts.allocated(db, lease.reservation_id)
-    return {db_api.host_get(h)["hypervisor_hostname"]: n for h, n in found.items()}
+        allocated = hosts.allocated(db, lease.reservation_id)
+    return {db_api.host_get(h)["hypervisor_hostname"]: n for h, n in allocated.items()}
 
 
 PLACED = {
@@ -50,15 +52,17 @@ PLACED = {
 
 
 @pytest.mark.parametrize("case", PLACED)
-def test_placed(flavor, case):
+def test_booking_is_placed_by_affinity_and_host_choice(flavor, case):
     count, affinity, spread, expected = PLACED[case]
     lease = world.book(wanted(flavor, count, affinity, spread))
     assert on_hosts(lease) == expected
-    assert reservations.get(lease.reservation_id, None)[0].affinity is affinity
+    assert lookup.get(lease.reservation_id, None)[0].affinity is affinity
 
 
 @pytest.mark.parametrize(("count", "affinity", "room"), [(3, True, 2), (4, False, 3)])
-def test_refused(database: sa.Engine, flavor, count, affinity, room):
+def test_booking_without_room_for_its_affinity_is_refused(
+    database: sa.Engine, flavor, count, affinity, room
+):
     before = databases.dump(database)
     with pytest.raises(exceptions.HostsExhausted) as refused:
         world.book(wanted(flavor, count, affinity))
@@ -67,8 +71,8 @@ def test_refused(database: sa.Engine, flavor, count, affinity, room):
 
 
 @pytest.mark.parametrize("affinity", [True, False])
-def test_a_move_keeps_to_it(database: sa.Engine, flavor, affinity):
-    """One of its hosts is taken in the time that it moves to."""
+def test_moved_reservation_keeps_its_affinity(database: sa.Engine, flavor, affinity):
+    """One of the reservation's hosts is taken during its new time."""
     lease = world.book(wanted(flavor, 2, affinity))
     (taken, *_) = on_hosts(lease)
     host_id = next(h["id"] for h in db_api.host_list() if h["hypervisor_hostname"] == taken)
@@ -79,7 +83,7 @@ def test_a_move_keeps_to_it(database: sa.Engine, flavor, affinity):
     assert oversold.find(database) == []
 
 
-def test_one_that_runs_is_extended_where_it_is(flavor):
+def test_running_reservation_is_extended_on_its_hosts(flavor):
     lease = world.book(wanted(flavor, 2, True))
     before = on_hosts(lease)
     world.begin(lease)

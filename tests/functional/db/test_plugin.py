@@ -1,4 +1,4 @@
-"""The resource plugin's methods, on real rows."""
+"""The methods of the resource plugin, on real rows."""
 
 import datetime
 
@@ -11,8 +11,9 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar.plugins import errors, flavor_slot
-from warre_blazar.services import backing
+from warre_blazar import blazar_errors
+from warre_blazar.plugins import flavor_slot
+from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -21,7 +22,7 @@ SPAN = world.hours(1, 3)
 
 @pytest.fixture
 def plugin(cloud: Cloud):
-    """The plugin, in the context of a request, with a host that has room for eight."""
+    """The plugin in the context of a request, with a host that has room for eight instances."""
     world.add_host(cloud, "a", vcpus=16, properties={"gpu": "a100"})
     timeutils.set_time_override(world.NOW)
     with context.BlazarContext(project_id=world.PROJECT, user_id="user"):
@@ -63,33 +64,33 @@ def test_candidates_are_hosts(plugin, flavor):
     assert plugin.get("nonesuch") is None
 
 
-def test_candidates_of_an_existing_reservation(plugin, flavor):
-    """Blazar asks for those when a lease is updated, by the reservation's row."""
+def test_candidates_of_an_existing_reservation_are_its_hosts(plugin, flavor):
+    """For an update of a lease, Blazar calls the method with the reservation's row."""
     lease = reserve(plugin, flavor)
     row = db_api.reservation_get(lease.reservation_id)
     assert plugin.allocation_candidates(row) == [db_api.host_list()[0]["id"]]
 
 
 @pytest.mark.parametrize("by", ["id", "name"])
-def test_reserve(plugin, flavor, cloud: Cloud, by):
+def test_reserving_books_by_flavor_id_or_name(plugin, flavor, cloud: Cloud, by):
     lease = reserve(plugin, flavor, flavor_id=getattr(flavor, by), amount="2")
     row = db_api.instance_reservation_get(resource_id(lease))
     assert (row["reservation_id"], row["amount"]) == (lease.reservation_id, 2)
     assert list(cloud.nova.flavors) == [backing.nova_flavor(lease.reservation_id)]
 
 
-#: As Blazar's instance plugin takes them.
+#: The forms that Blazar's instance plugin takes, and their meanings.
 AFFINITIES = {True: True, "true": True, "False": False, "None": None, None: None}
 
 
 @pytest.mark.parametrize("given", AFFINITIES)
-def test_affinity(plugin, flavor, given):
+def test_affinity_is_taken_in_each_form(plugin, flavor, given):
     lease = reserve(plugin, flavor, affinity=given, amount=1)
     row = db_api.instance_reservation_get(resource_id(lease))
     assert row["affinity"] is AFFINITIES[given]
 
 
-def test_the_lease_says_whose_it_is(plugin, flavor, cloud: Cloud):
+def test_reservation_belongs_to_the_project_of_the_lease(plugin, flavor, cloud: Cloud):
     lease = world.add_lease(SPAN, project_id="project-beta")
     plugin.reserve_resource(lease.reservation_id, values(flavor, lease_id=lease.id))
     (aggregate,) = cloud.nova.aggregates.values()
@@ -116,14 +117,14 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD, ids=[name.replace(" ", "-") for name in BAD])
-def test_bad_values(plugin, flavor, case):
+def test_bad_value_is_refused_and_named(plugin, flavor, case):
     with pytest.raises(blazar_exc.InvalidInput) as refused:
         plugin.allocation_candidates(values(flavor, **BAD[case]))
     (field,) = BAD[case]
     assert refused.value.kwargs["warre"]["detail"]["field"] == field
 
 
-def test_refusals_are_blazars(plugin, flavor, cloud: Cloud):
+def test_refusals_are_blazars_exceptions(plugin, flavor, cloud: Cloud):
     reserve(plugin, flavor)
     with pytest.raises(blazar_exc.InvalidInput) as full:
         plugin.allocation_candidates(values(flavor))
@@ -131,12 +132,12 @@ def test_refusals_are_blazars(plugin, flavor, cloud: Cloud):
     with pytest.raises(blazar_exc.NotFound):
         plugin.allocation_candidates(values(flavor, flavor_id="nonesuch"))
     cloud.nova.fail(status=503)
-    with pytest.raises(errors.WarreServiceUnavailable):
+    with pytest.raises(blazar_errors.WarreServiceUnavailable):
         reserve(plugin, flavor, amount=1)
 
 
-def test_the_database_away(plugin, flavor, database):
-    """A start goes on later; else a refusal that Blazar understands, whatever the driver raises."""
+def test_unavailable_database_gives_errors_that_blazar_understands(plugin, flavor, database):
+    """A start is repeated later; other calls raise errors that Blazar understands."""
     lease = reserve(plugin, flavor)
     row = resource_id(lease)
     timeutils.set_time_override(SPAN.end)
@@ -144,14 +145,14 @@ def test_the_database_away(plugin, flavor, database):
         connection.exec_driver_sql("ALTER TABLE warre_backings RENAME TO warre_away")
     try:
         plugin.on_start(row)
-        with pytest.raises(errors.WarreServiceUnavailable):
+        with pytest.raises(blazar_errors.WarreServiceUnavailable):
             plugin.on_end(row)
     finally:
         with database.begin() as connection:
             connection.exec_driver_sql("ALTER TABLE warre_away RENAME TO warre_backings")
 
 
-def test_allocations(plugin, flavor):
+def test_allocations_list_the_reservations_of_hosts(plugin, flavor):
     lease, other = reserve(plugin, flavor, amount=1), reserve(plugin, flavor, amount=1)
     (host_id,) = (h["id"] for h in db_api.host_list())
     shown = {
@@ -170,7 +171,7 @@ def test_allocations(plugin, flavor):
     assert plugin.list_allocations(None)
 
 
-def test_allocations_of_a_free_host(plugin, flavor, cloud: Cloud):
+def test_allocations_of_a_free_host_are_empty(plugin, flavor, cloud: Cloud):
     host_id = world.add_host(cloud, "b")
     assert plugin.query_allocations([host_id]) == {host_id: []}
 
@@ -179,7 +180,7 @@ def new_dates(**changes):
     return {"start_date": SPAN.start, "end_date": world.hours(1, 5).end, **changes}
 
 
-def test_update(plugin, flavor):
+def test_update_promises_the_new_dates(plugin, flavor):
     lease = reserve(plugin, flavor)
     world.set_status(lease, "UPDATING")
     plugin.update_reservation(lease.reservation_id, new_dates())
@@ -188,9 +189,17 @@ def test_update(plugin, flavor):
     plugin.update_reservation(lease.reservation_id, new_dates(**same))
 
 
+def test_update_writes_a_new_amount(plugin, flavor):
+    lease = reserve(plugin, flavor)
+    world.set_status(lease, "UPDATING")
+    plugin.update_reservation(lease.reservation_id, new_dates(amount="3"))
+    assert db_api.instance_reservation_get(resource_id(lease))["amount"] == 3
+
+
 FIXED = {
     "flavor": ({"flavor_id": "another"}, manager_exc.CantUpdateParameter),
-    "amount": ({"amount": 3}, manager_exc.CantUpdateParameter),
+    "amount too large": ({"amount": 4}, blazar_exc.InvalidInput),
+    "amount none": ({"amount": 0}, blazar_exc.InvalidInput),
     "affinity": ({"affinity": False}, manager_exc.CantUpdateParameter),
     "affinity no affinity": ({"affinity": "together"}, blazar_exc.InvalidInput),
     "unknown": ({"vcpus": 3}, blazar_exc.InvalidInput),
@@ -199,16 +208,16 @@ FIXED = {
 
 
 @pytest.mark.parametrize("case", FIXED, ids=[name.replace(" ", "-") for name in FIXED])
-def test_an_update_refused_does_not_cost_the_lease(plugin, flavor, case):
+def test_refused_update_does_not_set_the_lease_to_error(plugin, flavor, case):
     changes, expected = FIXED[case]
     lease = reserve(plugin, flavor)
     with pytest.raises(blazar_exc.BlazarException) as refused:
         plugin.update_reservation(lease.reservation_id, new_dates(**changes))
-    # Blazar spares a lease for these exact types only.
+    # Only for these exact types, Blazar doesn't set the lease to ERROR.
     assert type(refused.value) is expected
 
 
-def test_start_and_end(plugin, flavor, cloud: Cloud):
+def test_start_opens_the_reservation_and_end_removes_it(plugin, flavor, cloud: Cloud):
     lease = reserve(plugin, flavor)
     row = resource_id(lease)
     timeutils.set_time_override(SPAN.start)
@@ -227,11 +236,11 @@ def test_start_and_end(plugin, flavor, cloud: Cloud):
         plugin.on_start("nonesuch")
 
 
-def test_a_start_that_is_refused(plugin, flavor, cloud: Cloud):
+def test_refused_start_raises_and_keeps_its_reason(plugin, flavor, cloud: Cloud):
     lease = reserve(plugin, flavor)
     timeutils.set_time_override(SPAN.start)
     cloud.nova.fail(match="action", status=403)
-    with pytest.raises(errors.WarreServiceRefused):
+    with pytest.raises(blazar_errors.WarreServiceRefused):
         plugin.on_start(resource_id(lease))
 
 
@@ -240,7 +249,7 @@ MINUTE = datetime.timedelta(minutes=1)
 
 @pytest.mark.parametrize("event", ["on_start", "on_end"])
 def test_event_before_its_time_does_nothing(plugin, flavor, cloud: Cloud, event):
-    """A client's own event, or one that Blazar read before the lease was changed."""
+    """The event was written by a client, or Blazar read it before the lease was changed."""
     lease = reserve(plugin, flavor)
     due = SPAN.start
     if event == "on_end":
@@ -250,30 +259,30 @@ def test_event_before_its_time_does_nothing(plugin, flavor, cloud: Cloud, event)
         world.set_status(lease, "ACTIVE")
     timeutils.set_time_override(due - MINUTE)
     requests = [len(service.requests) for service in cloud.services]
-    with pytest.raises(errors.TooEarly) as early:
+    with pytest.raises(blazar_errors.TooEarly) as early:
         getattr(plugin, event)(resource_id(lease))
-    # Any exception of Blazar's would set the reservation to ERROR.
+    # An exception of Blazar's own would set the reservation to ERROR.
     assert not isinstance(early.value, blazar_exc.BlazarException)
     assert requests == [len(service.requests) for service in cloud.services]
     timeutils.set_time_override(due)
     getattr(plugin, event)(resource_id(lease))
 
 
-def test_deletion_before_the_end_is_done(plugin, flavor, cloud: Cloud):
+def test_deletion_before_the_end_is_executed(plugin, flavor, cloud: Cloud):
     lease = reserve(plugin, flavor)
     world.set_status(lease, "DELETING")
     plugin.on_end(resource_id(lease))
     assert cloud.is_clean()
 
 
-def test_the_monitor_cleans_up(plugin, flavor, cloud: Cloud):
+def test_poll_removes_the_backing_of_deleted_reservation(plugin, flavor, cloud: Cloud):
     lease = reserve(plugin, flavor)
     db_api.lease_destroy(lease.id)
     assert plugin.monitor.poll() == {}
     assert cloud.leftovers() == {}
 
 
-def test_cleaning_time(plugin, flavor, conf):
+def test_cleaning_time_follows_the_booking(plugin, flavor, conf):
     conf.config(cleaning_time=10)
     reserve(plugin, flavor, amount=3)
     minute = datetime.timedelta(minutes=1)

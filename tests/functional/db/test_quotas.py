@@ -1,6 +1,5 @@
-"""Quotas are exact: whatever comes at once, no project gets more than it may have."""
+"""Quotas are exact: no project gets more than its limits, whatever happens at the same time."""
 
-import contextlib
 import dataclasses
 import datetime
 import random
@@ -14,9 +13,11 @@ from tests.functional.db import races, world
 from warre_blazar import exceptions
 from warre_blazar.db import quotas as stored
 from warre_blazar.db import session
-from warre_blazar.domain import states
-from warre_blazar.domain.quota import Amount
-from warre_blazar.services import quotas, repair, reservations
+from warre_blazar.domain import reservation_states
+from warre_blazar.domain.quota import Amount, Rule
+from warre_blazar.services.booking import admission, changing, quotas
+from warre_blazar.services.booking.turns import NO_TURN
+from warre_blazar.services.running import repair
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -27,17 +28,17 @@ TYPES = ("flavor:slot", "virtual:instance", "flavor:instance", "physical:host")
 
 @pytest.fixture
 def flavor(cloud: Cloud):
-    """More of it than any quota allows."""
+    """A flavor with more slots and room than any quota allows."""
     world.add_host(cloud, "big", vcpus=1000, memory_mb=10**7, disk_gb=10**6)
     return world.add_flavor(slots=1000, vcpu=1, memory_mb=1, disk_gb=1)
 
 
 def limit(cloud: Cloud, **limits: int) -> None:
-    """The project's limits."""
+    """Set the project's limits."""
     cloud.keystone.limits |= {(PROJECT, name): value for name, value in limits.items()}
 
 
-def wish(flavor, span=None, count: int = 1) -> reservations.Request:
+def wish(flavor, span=None, count: int = 1) -> admission.Request:
     return world.request(flavor, span or world.hours(1, 3), count, rule=world.QUOTA)
 
 
@@ -46,7 +47,7 @@ def held(types: tuple[str, ...] = ("flavor:slot",)) -> Amount:
         return stored.usage(db, PROJECT, types)
 
 
-def test_up_to_the_limit_and_not_past_it(cloud: Cloud, flavor):
+def test_booking_within_the_limit_passes_and_beyond_it_is_refused(cloud: Cloud, flavor):
     limit(cloud, reservation=2, hours=7)
     first = world.book(wish(flavor, count=2))
     with pytest.raises(exceptions.QuotaExceeded) as caught:
@@ -58,14 +59,14 @@ def test_up_to_the_limit_and_not_past_it(cloud: Cloud, flavor):
     world.book(wish(flavor, world.hours(0, 2.5)))
     assert held() == Amount(2, 7)
     with pytest.raises(exceptions.QuotaExceeded, match="reservation: 1 asked, 2 of 2 used"):
-        reservations.check(wish(flavor, world.hours(0, 1)))
+        admission.check(wish(flavor, world.hours(0, 1)))
     world.begin(first)
     world.finish(first)
     assert held() == Amount(1, 3)
     world.book(wish(flavor, world.hours(5, 9)))
 
 
-def test_an_extension_asks_for_what_it_adds_and_shortening_gives_it_back(cloud: Cloud, flavor):
+def test_extension_needs_the_added_hours_and_shortening_frees_them(cloud: Cloud, flavor):
     limit(cloud, reservation=1, hours=5)
     lease = world.book(wish(flavor))
     limit(cloud, reservation=0)
@@ -73,7 +74,7 @@ def test_an_extension_asks_for_what_it_adds_and_shortening_gives_it_back(cloud: 
     with pytest.raises(exceptions.QuotaExceeded, match="hours: 4 asked, 2 of 5 used"):
         world.move(lease, world.hours(1, 7), rule=world.QUOTA)
     assert {**db_api.lease_get(lease.id), "updated_at": None} == {**before, "updated_at": None}
-    # What was promised before and never written is no part of what is asked now.
+    # A promise that was never written isn't part of the next change.
     lease = world.move(lease, world.hours(1, 6), rule=world.QUOTA)
     assert held() == Amount(1, 5)
     lease = world.move(lease, world.hours(1, 2), rule=world.QUOTA)
@@ -86,14 +87,15 @@ def test_promise_counts_until_it_is_dropped(cloud: Cloud, flavor):
     limit(cloud, reservation=9, hours=6)
     lease = world.book(wish(flavor))
     db_api.lease_update(lease.id, {"status": "UPDATING"})
-    reservations.move(
-        lease.reservation_id, world.hours(1, 6), world.terms(rule=world.QUOTA), world.NOW
+    changing.move(
+        lease.reservation_id, world.hours(1, 6), world.conditions(rule=world.QUOTA), world.NOW
     )
     with pytest.raises(exceptions.QuotaExceeded, match="hours: 2 asked, 5 of 6 used"):
         world.book(wish(flavor))
-    # Asked again, since Blazar didn't write it: the earlier promise doesn't count against it.
-    reservations.move(
-        lease.reservation_id, world.hours(1, 7), world.terms(rule=world.QUOTA), world.NOW
+    # Blazar hasn't written the change, so it is requested again. The earlier promise to the same
+    # reservation doesn't count against it.
+    changing.move(
+        lease.reservation_id, world.hours(1, 7), world.conditions(rule=world.QUOTA), world.NOW
     )
     assert held() == Amount(1, 6)
     db_api.lease_update(lease.id, {"status": "PENDING"})
@@ -111,7 +113,7 @@ def test_promise_counts_until_it_is_dropped(cloud: Cloud, flavor):
     ],
     ids=["not enforced", "exempt"],
 )
-def test_where_no_quota_holds_keystone_is_not_asked(cloud: Cloud, flavor, rule: quotas.Rule):
+def test_keystone_is_not_asked_without_a_quota(cloud: Cloud, flavor, rule: Rule):
     limit(cloud, reservation=0, hours=0)
     cloud.keystone.fail(match="limits", status=503)
     request = world.request(flavor, world.hours(1, 3), rule=rule)
@@ -119,7 +121,7 @@ def test_where_no_quota_holds_keystone_is_not_asked(cloud: Cloud, flavor, rule: 
     world.move(lease, world.hours(1, 9), rule=rule)
 
 
-def test_what_is_remembered(cloud: Cloud, flavor):
+def test_limits_are_cached_and_read_again_before_a_refusal(cloud: Cloud, flavor):
     rule = dataclasses.replace(world.QUOTA, cache_time=1000)
     limit(cloud, reservation=1, hours=-1)
 
@@ -132,7 +134,7 @@ def test_what_is_remembered(cloud: Cloud, flavor):
     book()
     limit(cloud, reservation=3)
     before = asked()
-    book()  # refused by what is remembered, so it was asked again
+    book()  # Cached limits refuse, so Keystone was asked again.
     assert asked() > before
     before = asked()
     book()
@@ -142,7 +144,7 @@ def test_what_is_remembered(cloud: Cloud, flavor):
 
 
 @pytest.mark.parametrize("fault", [{"status": 503}, {"drop": True}, {"status": 403}])
-def test_keystone_away(cloud: Cloud, flavor, fault):
+def test_unavailable_keystone_refuses_only_what_needs_quota(cloud: Cloud, flavor, fault):
     lease = world.book(wish(flavor))
     cloud.keystone.fail(match="limits", **fault)
     for act in (
@@ -152,12 +154,12 @@ def test_keystone_away(cloud: Cloud, flavor, fault):
         with pytest.raises(exceptions.ServiceUnavailable, match="Keystone's limits"):
             act()
     assert held() == Amount(1, 2)
-    world.move(lease, world.hours(1, 2), rule=world.QUOTA)  # asks for nothing
+    world.move(lease, world.hours(1, 2), rule=world.QUOTA)  # This change needs no quota.
     cloud.keystone.mend()
     world.book(wish(flavor))
 
 
-def test_a_limit_that_is_not_registered(cloud: Cloud, flavor):
+def test_unregistered_limit_is_refused(cloud: Cloud, flavor):
     lease = world.book(wish(flavor))
     del cloud.keystone.registered["hours"]
     with pytest.raises(exceptions.LimitsNotRegistered, match="hours"):
@@ -173,14 +175,14 @@ RACES = [
 
 
 def jobs(kind: str, flavor, how_many: int = MANY) -> list[races.Job]:
-    # Each a flavor of its own or none in common: the project alone is in each other's way.
-    whole = kind != "sqlite"
+    # The jobs' times don't overlap, so only the quota can refuse them.
+    whole = races.is_whole(kind)
     spans = [world.hours(3 * n, 3 * n + 2) for n in range(how_many)]
     return [races.Job(world.add_lease(span), wish(flavor, span), whole) for span in spans]
 
 
 @pytest.mark.parametrize("limits", RACES)
-def test_threads(kind, cloud: Cloud, flavor, limits):
+def test_simultaneous_threads_do_not_exceed_the_quota(kind, cloud: Cloud, flavor, limits):
     limit(cloud, **limits)
     result = races.in_threads(jobs(kind, flavor))
     assert result.outcomes == {"held": ROOM, "quota_exceeded": MANY - ROOM}
@@ -188,7 +190,9 @@ def test_threads(kind, cloud: Cloud, flavor, limits):
 
 
 @pytest.mark.parametrize("limits", RACES)
-def test_processes(kind, database: sa.Engine, cloud: Cloud, flavor, limits):
+def test_simultaneous_processes_do_not_exceed_the_quota(
+    kind, database: sa.Engine, cloud: Cloud, flavor, limits
+):
     limit(cloud, **limits)
     all_jobs = jobs(kind, flavor)
     url = database.url.render_as_string(hide_password=False)
@@ -198,11 +202,11 @@ def test_processes(kind, database: sa.Engine, cloud: Cloud, flavor, limits):
     assert held() == Amount(ROOM, 2 * ROOM)
 
 
-def test_two_flavors_and_the_generation_alone(
+def test_projects_generation_alone_protects_the_quota(
     kind, cloud: Cloud, flavor, monkeypatch: pytest.MonkeyPatch
 ):
-    """Nothing but the project is common to them, and no lock keeps them apart."""
-    monkeypatch.setattr(reservations, "_admission", contextlib.nullcontext())
+    """The bookings have only the project in common, and no lock keeps them apart."""
+    monkeypatch.setattr(world, "TURN", NO_TURN)
     limit(cloud, reservation=ROOM)
     flavors = [flavor, *(world.add_flavor(slots=9, vcpu=1) for _ in range(3))]
     for number in range(3):
@@ -215,20 +219,20 @@ def test_two_flavors_and_the_generation_alone(
 
 
 @pytest.mark.parametrize("lock", [True, False], ids=["with-the-lock", "generations-alone"])
-def test_bookings_beside_extensions(
+def test_simultaneous_bookings_and_extensions_do_not_exceed_the_quota(
     kind, cloud: Cloud, flavor, lock: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    """Hours for five more: what extensions take, bookings don't get."""
+    """There are hours for five more: bookings don't get the hours that extensions take."""
     if not lock:
-        monkeypatch.setattr(reservations, "_admission", contextlib.nullcontext())
+        monkeypatch.setattr(world, "TURN", NO_TURN)
     limit(cloud, reservation=-1, hours=4 * 2 + 5 * 2)
     leases = [world.book(wish(flavor)) for _ in range(4)]
     for lease in leases:
         world.set_status(lease, "UPDATING")
-    terms = world.terms(rule=world.QUOTA)
+    conditions = world.conditions(rule=world.QUOTA)
     extensions = [
-        lambda lease=lease: reservations.move(
-            lease.reservation_id, world.hours(1, 5), terms, world.NOW
+        lambda lease=lease: changing.move(
+            lease.reservation_id, world.hours(1, 5), conditions, world.NOW, turn=world.TURN
         )
         for lease in leases
     ]
@@ -245,8 +249,8 @@ LEASE_STATES = ["CREATING", "PENDING", "STARTING", "ACTIVE", "TERMINATING", "TER
 LEASE_STATES += ["ERROR", "UPDATING", "DELETING"]
 
 
-def test_usage_is_what_counting_one_by_one_finds(cloud: Cloud, flavor):
-    """All types, states and lengths, summed in one query, and in Python."""
+def test_usage_query_equals_a_count_in_python(cloud: Cloud, flavor):
+    """The query sums all types, states and lengths as Python does."""
     chosen = random.Random(4)
     host = world.add_host(cloud, "stocks", zone="other")
     flavor = world.add_flavor(slots=1000, vcpu=1, properties='["==", "$service_name", "big"]')
@@ -267,7 +271,10 @@ def test_usage_is_what_counting_one_by_one_finds(cloud: Cloud, flavor):
         of_reservation = chosen.choice(["pending", "active", "error", "deleted"])
         db_api.lease_update(lease.id, {"status": state, "project_id": project})
         db_api.reservation_update(lease.reservation_id, {"status": of_reservation})
-        live = states.derive(state, of_reservation) in states.LIVE and of_reservation != "deleted"
+        live = (
+            reservation_states.derive(state, of_reservation) in reservation_states.LIVE
+            and of_reservation != "deleted"
+        )
         if live:
             expected[project] += Amount(1, span.hours() * instances)
     with session.reader() as db:
@@ -277,7 +284,7 @@ def test_usage_is_what_counting_one_by_one_finds(cloud: Cloud, flavor):
         assert stored.usage(db, "nobody", TYPES) == Amount()
 
 
-def test_of_all_projects(cloud: Cloud, flavor):
+def test_standings_of_all_projects(cloud: Cloud, flavor):
     cloud.keystone.registered = {"reservation": 10, "hours": -1}
     cloud.keystone.limits = {("project-limited", "hours"): 5, ("project-limited", "cores"): 1}
     world.book(wish(flavor))

@@ -1,6 +1,5 @@
-"""Exact admission: whatever comes at once, nothing is sold twice (design, decision 1)."""
+"""Exact admission: simultaneous bookings never oversell (design, decision 1)."""
 
-import contextlib
 import itertools
 import threading
 from collections.abc import Callable
@@ -12,8 +11,9 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, races, world
 from warre_blazar import exceptions
-from warre_blazar.db import hosts, session, tables
-from warre_blazar.services import reservations
+from warre_blazar.db import hosts, reservable_hosts, session, tables
+from warre_blazar.services.booking import admission, changing
+from warre_blazar.services.booking.turns import NO_TURN
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -21,7 +21,7 @@ MANY = 40
 ROOM = 5
 SPAN = world.hours(1, 3)
 
-# What runs out, the flavor's slots, and what one of the two hosts has.
+# The resource that runs out, the flavor's slots, and the room on one of the two hosts.
 SCARCE = [
     pytest.param("slots_exhausted", ROOM, 1000, id="slots"),
     pytest.param("hosts_exhausted", 100, ROOM, id="hosts"),
@@ -29,7 +29,7 @@ SCARCE = [
 
 
 def make_world(cloud: Cloud, slots: int, room: int):
-    """A flavor and two hosts: one with room for ``room`` instances at most, one for none."""
+    """A flavor and two hosts: one has room for at most ``room`` instances, and one for none."""
     world.add_host(cloud, "small", vcpus=1)
     world.add_host(cloud, "big", vcpus=2 * room + 1, memory_mb=10**7, disk_gb=10**6)
     return world.add_flavor(slots=slots, vcpu=2)
@@ -37,7 +37,7 @@ def make_world(cloud: Cloud, slots: int, room: int):
 
 def jobs(kind: str, flavor, how_many: int = MANY) -> list[races.Job]:
     request = world.request(flavor, SPAN)
-    whole = kind != "sqlite"
+    whole = races.is_whole(kind)
     return [races.Job(world.add_lease(SPAN), request, whole) for _ in range(how_many)]
 
 
@@ -46,7 +46,9 @@ def report(kind: str, what: str, result: races.Result) -> None:
 
 
 @pytest.mark.parametrize(("refusal", "slots", "room"), SCARCE)
-def test_threads(kind, database: sa.Engine, cloud: Cloud, refusal, slots, room):
+def test_simultaneous_threads_do_not_oversell(
+    kind, database: sa.Engine, cloud: Cloud, refusal, slots, room
+):
     flavor = make_world(cloud, slots, room)
     result = races.in_threads(jobs(kind, flavor))
     report(kind, "threads", result)
@@ -56,7 +58,9 @@ def test_threads(kind, database: sa.Engine, cloud: Cloud, refusal, slots, room):
 
 
 @pytest.mark.parametrize(("refusal", "slots", "room"), SCARCE)
-def test_processes(kind, database: sa.Engine, cloud: Cloud, refusal, slots, room):
+def test_simultaneous_processes_do_not_oversell(
+    kind, database: sa.Engine, cloud: Cloud, refusal, slots, room
+):
     flavor = make_world(cloud, slots, room)
     all_jobs = jobs(kind, flavor)
     url = database.url.render_as_string(hide_password=False)
@@ -70,23 +74,25 @@ def test_processes(kind, database: sa.Engine, cloud: Cloud, refusal, slots, room
 
 @pytest.fixture
 def unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads race as processes would: the generations alone decide."""
-    monkeypatch.setattr(reservations, "_admission", contextlib.nullcontext())
+    """Threads race as processes do, without a turn: the generations alone decide."""
+    monkeypatch.setattr(world, "TURN", NO_TURN)
 
 
 @pytest.mark.usefixtures("unlocked")
 @pytest.mark.parametrize(("refusal", "slots", "room"), SCARCE)
-def test_generations_alone(kind, database: sa.Engine, cloud: Cloud, refusal, slots, room):
+def test_generations_alone_prevent_overselling(
+    kind, database: sa.Engine, cloud: Cloud, refusal, slots, room
+):
     flavor = make_world(cloud, slots, room)
     result = races.in_threads(jobs(kind, flavor, 16))
     report(kind, "generations alone", result)
-    # With this many at once some may lose every time; nobody may win too much.
+    # With this many at once, some may lose every race, but none may get too much.
     assert set(result.outcomes) <= {"held", refusal, "try_again"}
     assert 1 <= result.outcomes["held"] <= ROOM
     assert oversold.find(database) == []
 
 
-def test_two_flavors_on_the_same_hosts(kind, database: sa.Engine, cloud: Cloud):
+def test_two_flavors_do_not_oversell_their_common_hosts(kind, database: sa.Engine, cloud: Cloud):
     for name in ("a", "b"):
         world.add_host(cloud, name, vcpus=7)
     flavors = [world.add_flavor(slots=100, vcpu=vcpu) for vcpu in (2, 3)]
@@ -97,15 +103,17 @@ def test_two_flavors_on_the_same_hosts(kind, database: sa.Engine, cloud: Cloud):
     assert oversold.find(database) == []
     for flavor in flavors:
         with pytest.raises(exceptions.HostsExhausted):
-            reservations.check(world.request(flavor, SPAN))
+            admission.check(world.request(flavor, SPAN))
 
 
 def extend(lease: world.Lease, span):
-    return lambda: reservations.move(lease.reservation_id, span, world.terms(), world.NOW)
+    return lambda: changing.move(
+        lease.reservation_id, span, world.conditions(), world.NOW, turn=world.TURN
+    )
 
 
 def race_move_and_book(kind, cloud: Cloud, flavor, held: world.Lease, hour: int) -> None:
-    """Extend a lease into an hour that somebody else books at the same moment."""
+    """Extend a lease into an hour that another lease books at the same moment."""
     wish = world.request(flavor, world.hours(hour, hour + 1))
     booking = races.Job(world.add_lease(wish.span), wish, whole=False)
     world.set_status(held, "UPDATING")
@@ -115,19 +123,18 @@ def race_move_and_book(kind, cloud: Cloud, flavor, held: world.Lease, hour: int)
     assert result.outcomes.total() == 2
 
 
-LOCKS = [
-    pytest.param(contextlib.nullcontext(), id="generations-alone"),
-    pytest.param(None, id="with-the-lock"),
+TURNS = [
+    pytest.param(NO_TURN, id="generations-alone"),
+    pytest.param(world.TURN, id="in-turn"),
 ]
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("turn", TURNS)
 @pytest.mark.parametrize(("slots", "room"), [(1, 1000), (100, 1)], ids=["slots", "hosts"])
-def test_move_against_booking(
-    kind, database: sa.Engine, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, slots, room, lock
+def test_simultaneous_move_and_booking_do_not_oversell(
+    kind, database: sa.Engine, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, slots, room, turn
 ):
-    if lock:
-        monkeypatch.setattr(reservations, "_admission", lock)
+    monkeypatch.setattr(world, "TURN", turn)
     flavor = make_world(cloud, slots, room)
     for _ in range(5):
         held = world.book(world.request(flavor, world.hours(1, 2)))
@@ -137,47 +144,49 @@ def test_move_against_booking(
 
 
 def take_away(engine: sa.Engine, host_id: str) -> None:
-    """What Blazar's monitor writes of a host that has failed."""
-    mine = tables.compute_hosts.c.id == host_id
+    """Write what Blazar's monitor writes about a failed host."""
+    is_this_host = tables.compute_hosts.c.id == host_id
     with engine.begin() as connection:
-        connection.execute(tables.compute_hosts.update().where(mine).values(reservable=False))
+        connection.execute(
+            tables.compute_hosts.update().where(is_this_host).values(reservable=False)
+        )
 
 
 def delete(engine: sa.Engine, host_id: str) -> None:
-    """What an operator's host-delete does."""
+    """Do what an operator's ``host-delete`` does."""
     db_api.host_destroy(host_id)
 
 
 @pytest.mark.parametrize("change", [take_away, delete])
-def test_host_lost_since_it_was_read_is_not_claimed(
+def test_host_that_failed_since_it_was_read_is_not_claimed(
     database: sa.Engine, change: Callable[[sa.Engine, str], None]
 ):
     host_id = world.add_host(None, "a")
     with session.reader() as db:
-        read = hosts.empty(db)
+        read = reservable_hosts.empty(db)
     change(database, host_id)
     with pytest.raises(session.LostRace), session.writer() as db:
         hosts.claim(db, read)
 
 
 def test_two_claims_within_a_second_both_change_the_hosts_row(database: sa.Engine):
-    """Galera certifies no row that is written as it was."""
+    """Galera doesn't certify a row whose values stay the same."""
     world.add_host(None, "a")
     seen = []
     for _ in range(3):
         with session.writer() as db:
-            hosts.claim(db, hosts.empty(db))
+            hosts.claim(db, reservable_hosts.empty(db))
         with database.connect() as connection:
             seen.append(connection.scalar(sa.select(tables.compute_hosts.c.updated_at)))
     assert seen[0] != seen[1] != seen[2]
 
 
-def test_failing_host_waits_for_who_claims_it(database: sa.Engine):
-    """So healing, which looks next, sees the booking."""
+def test_write_of_failed_host_waits_for_a_claim_under_way(database: sa.Engine):
+    """Healing, which reads after that write, therefore sees the booking."""
     host_id = world.add_host(None, "a")
     failing = threading.Thread(target=take_away, args=(database, host_id))
     with session.writer() as db:
-        hosts.claim(db, hosts.empty(db))
+        hosts.claim(db, reservable_hosts.empty(db))
         failing.start()
         failing.join(0.5)
         waits = failing.is_alive()
@@ -186,8 +195,8 @@ def test_failing_host_waits_for_who_claims_it(database: sa.Engine):
 
 
 @pytest.mark.usefixtures("unlocked")
-def test_booking_against_a_failing_host(kind, database: sa.Engine, cloud: Cloud):
-    """Whoever looks after the host was taken away sees all bookings that will ever be on it."""
+def test_booking_on_a_failing_host_is_seen_or_refused(kind, database: sa.Engine, cloud: Cloud):
+    """After the host has been marked as failed, no further booking appears on it."""
     flavor = world.add_flavor(slots=100)
     outcomes: list[str] = []
     for number in range(10):
@@ -203,11 +212,11 @@ def test_booking_against_a_failing_host(kind, database: sa.Engine, cloud: Cloud)
         assert result.outcomes.total() == 2
         assert booked_on(database, host_id) == healed[0], result
         outcomes += [o for o in result.outcomes if o != "held"] or ["held"]
-    assert set(outcomes) <= {"held", "hosts_exhausted"}, outcomes
+    assert set(outcomes) <= {"held", "no_host_matches"}, outcomes
 
 
 def booked_on(engine: sa.Engine, host_id: str) -> set[str]:
-    """The reservations on a host."""
+    """The ids of the reservations on a host."""
     held = tables.allocations.c
     query = sa.select(held.reservation_id).where(held.compute_host_id == host_id)
     with engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""Leases that contradict themselves lead on again: real rows, and what managers make of them."""
+"""Leases with contradictory statuses are repaired: real rows, and managers that work on them."""
 
 import datetime
 import itertools
@@ -7,17 +7,16 @@ import random
 import pytest
 import sqlalchemy as sa
 from blazar.db import api as db_api
-from blazar.db.sqlalchemy import models
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, world
 from tests.functional.db.managers import OVER, RUNNING, WAITING, Manager, state
-from warre_blazar.db import hosts, leases, session
+from warre_blazar.db import hosts, leases, session, tables
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.lease_states import Age
-from warre_blazar.services import backing, repair
-from warre_blazar.services.repair import QUIET, Repairer
+from warre_blazar.services.running import backing, repair
+from warre_blazar.services.running.repair import QUIET, Repairer
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -28,7 +27,7 @@ STUCK = 600.0
 
 
 class Clock:
-    """A manager's own clock, which a test sets."""
+    """A manager's clock, which a test sets."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -38,7 +37,7 @@ class Clock:
 
 
 class Keeper:
-    """A manager's repairer, with the executors that do what it requests."""
+    """A manager with a repairer, and with an executor for what the repairer requests."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -46,7 +45,7 @@ class Keeper:
         self.manager = Manager()
 
     def look(self, now: datetime.datetime, after: float) -> None:
-        """Look when a lease was first seen, and again after so many seconds."""
+        """Let the repairer look twice, this many seconds apart."""
         self.repairer.look(now, thorough=True)
         self.clock.seconds += after
         self.repairer.look(now, thorough=True)
@@ -76,7 +75,7 @@ def add_stock_reservation(lease: world.Lease) -> None:
 
 
 @pytest.mark.parametrize("status", ["CREATING", "DELETING"])
-def test_lease_that_nobody_makes_or_deletes_any_more_goes(
+def test_abandoned_creation_or_deletion_is_removed(
     keeper: Keeper, cloud: Cloud, lease: world.Lease, status: str
 ):
     world.set_status(lease, status)
@@ -85,41 +84,39 @@ def test_lease_that_nobody_makes_or_deletes_any_more_goes(
     keeper.look(BEFORE, STUCK)
     assert state(lease) is None
     assert cloud.is_clean()
-    # Outside accounting is closed, and whoever listens is told.
+    # The filters are told of the end, and the notification is sent.
     assert [what for _, what in keeper.manager.outside.told] == ["on_end", "delete"]
 
 
-def test_lease_whose_manager_died_before_its_first_reservation_goes(
-    keeper: Keeper, lease: world.Lease
-):
+def test_abandoned_creation_without_reservations_is_removed(keeper: Keeper, lease: world.Lease):
     db_api.reservation_destroy(lease.reservation_id)
     world.set_status(lease, "CREATING")
     keeper.look(BEFORE, STUCK)
     assert db_api.lease_get(lease.id) is None
 
 
-def test_clocks_of_other_machines_do_not_matter(keeper: Keeper, lease: world.Lease):
-    """A lease is being made whose manager's clock is an hour slow."""
+def test_age_of_a_lease_is_independent_of_other_clocks(keeper: Keeper, lease: world.Lease):
+    """A manager whose clock is an hour slow is creating the lease."""
     world.set_status(lease, "CREATING")
     db_api.lease_update(lease.id, {"updated_at": world.LONG_AGO})
     keeper.look(BEFORE, QUIET)
     assert state(lease) is not None
 
 
-def test_patience_grows_with_the_lease(keeper: Keeper, lease: world.Lease):
-    """Many reservations take long to make."""
+def test_patience_grows_with_the_number_of_reservations(keeper: Keeper, lease: world.Lease):
+    """A lease with many reservations takes long to create."""
     add_stock_reservation(lease)
     world.set_status(lease, "DELETING")
     keeper.look(BEFORE, STUCK * 1.5)
     assert db_api.lease_get(lease.id)["status"] == "DELETING"
     keeper.look(BEFORE, STUCK)
-    # With reservations of other types it isn't removed, but can be deleted again.
+    # A lease with other resource types isn't removed, but a user can delete it again.
     assert db_api.lease_get(lease.id)["status"] == "ERROR"
 
 
 @pytest.mark.parametrize("before", ["PENDING", "ACTIVE"])
 @pytest.mark.parametrize(("left", "after"), [("ERROR", QUIET), ("UPDATING", STUCK)])
-def test_lease_whose_update_was_interrupted_goes_on(
+def test_interrupted_update_is_settled(
     keeper: Keeper, lease: world.Lease, before: str, left: str, after: float
 ):
     if before == "ACTIVE":
@@ -134,14 +131,14 @@ def test_lease_whose_update_was_interrupted_goes_on(
 
 
 def event_times(lease: world.Lease) -> list[datetime.datetime]:
-    found = db_api.event_get_all_sorted_by_filters("time", "asc", {"lease_id": lease.id})
-    return sorted(event["time"] for event in found)
+    events = db_api.event_get_all_sorted_by_filters("time", "asc", {"lease_id": lease.id})
+    return sorted(event["time"] for event in events)
 
 
-def test_deletion_that_failed_at_keystone_leaves_a_way_out(
+def test_lease_whose_deletion_failed_at_keystone_runs_until_its_end(
     keeper: Keeper, cloud: Cloud, lease: world.Lease
 ):
-    """Blazar takes the end event before it opens the trust, and then leaves both."""
+    """Blazar takes the end event before it logs in with the trust, and leaves it in progress."""
     running(lease)
     cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
     world.set_event(lease, "end_lease", "IN_PROGRESS")
@@ -153,7 +150,7 @@ def test_deletion_that_failed_at_keystone_leaves_a_way_out(
     assert cloud.is_clean()
 
 
-def test_end_of_which_that_is_left_is_done(keeper: Keeper, cloud: Cloud, lease: world.Lease):
+def test_end_left_in_progress_is_executed(keeper: Keeper, cloud: Cloud, lease: world.Lease):
     running(lease)
     world.set_event(lease, "end_lease", "IN_PROGRESS")
     db_api.lease_update(lease.id, {"status": "ERROR"})
@@ -162,10 +159,10 @@ def test_end_of_which_that_is_left_is_done(keeper: Keeper, cloud: Cloud, lease: 
 
 
 @pytest.mark.parametrize("event", ["ERROR", "IN_PROGRESS", "UNDONE"])
-def test_start_event_that_another_manager_wrote_over(
+def test_overwritten_start_event_of_running_lease_is_settled(
     keeper: Keeper, lease: world.Lease, event: str
 ):
-    """Blazar's executor works through a list that it read before."""
+    """Blazar's executor works through an outdated list of events."""
     running(lease)
     world.set_event(lease, "start_lease", event)
     keeper.look(DURING, QUIET)
@@ -181,7 +178,7 @@ def test_start_event_that_another_manager_wrote_over(
         ("IN_PROGRESS", "STARTING", STUCK),
     ],
 )
-def test_start_that_was_taken_and_not_done_is_done(
+def test_start_that_was_taken_and_not_executed_is_executed(
     keeper: Keeper, lease: world.Lease, event: str, left: str, after: float
 ):
     world.set_event(lease, "start_lease", event)
@@ -190,8 +187,8 @@ def test_start_that_was_taken_and_not_done_is_done(
     assert state(lease) == RUNNING
 
 
-def test_other_leases_events_delay_nothing(keeper: Keeper, lease: world.Lease):
-    """However busy the cloud is: what counts is this lease."""
+def test_events_of_other_leases_do_not_delay_a_repair(keeper: Keeper, lease: world.Lease):
+    """In a busy cloud, only changes of the lease itself count."""
     another = world.book(world.request(world.add_flavor(), world.hours(1, 3)))
     world.set_event(lease, "start_lease", "IN_PROGRESS")
     for status in itertools.islice(itertools.cycle(["DONE", "UNDONE"]), 5):
@@ -204,7 +201,7 @@ def test_other_leases_events_delay_nothing(keeper: Keeper, lease: world.Lease):
 
 
 def test_lease_that_never_started_ends(keeper: Keeper, cloud: Cloud, lease: world.Lease):
-    """Its start failed for all its time, and Blazar won't end what didn't start."""
+    """The start failed until the lease's end. Blazar doesn't end a lease that hasn't started."""
     world.set_event(lease, "start_lease", "ERROR")
     world.set_event(lease, "end_lease", "ERROR")
     db_api.lease_update(lease.id, {"status": "ERROR"})
@@ -213,8 +210,8 @@ def test_lease_that_never_started_ends(keeper: Keeper, cloud: Cloud, lease: worl
     assert cloud.is_clean()
 
 
-def test_half_done_deletion_is_finished(keeper: Keeper, cloud: Cloud, lease: world.Lease):
-    """The hosts were given up, and then the database was away."""
+def test_interrupted_deletion_is_finished(keeper: Keeper, cloud: Cloud, lease: world.Lease):
+    """The database became unavailable after the hosts were released."""
     running(lease)
     with session.writer() as db:
         hosts.release(db, lease.reservation_id)
@@ -224,7 +221,7 @@ def test_half_done_deletion_is_finished(keeper: Keeper, cloud: Cloud, lease: wor
     assert cloud.is_clean()
 
 
-def test_mixed_lease_goes_on_after_an_interrupted_update(keeper: Keeper, lease: world.Lease):
+def test_interrupted_update_of_mixed_lease_is_settled(keeper: Keeper, lease: world.Lease):
     add_stock_reservation(lease)
     db_api.lease_update(lease.id, {"status": "UPDATING"})
     keeper.look(BEFORE, 2 * STUCK)
@@ -232,7 +229,7 @@ def test_mixed_lease_goes_on_after_an_interrupted_update(keeper: Keeper, lease: 
 
 
 def test_mixed_lease_whose_start_was_interrupted_can_be_deleted(keeper: Keeper, lease: world.Lease):
-    """Stock plugins can't repeat what they did."""
+    """Stock plugins can't repeat a start."""
     add_stock_reservation(lease)
     world.set_event(lease, "start_lease", "IN_PROGRESS")
     db_api.lease_update(lease.id, {"status": "STARTING"})
@@ -243,9 +240,9 @@ def test_mixed_lease_whose_start_was_interrupted_can_be_deleted(keeper: Keeper, 
 
 
 class TestEvents:
-    """What clients write into events, or lose."""
+    """Clients can add events to a lease, and remove events from it."""
 
-    def test_orphan_is_removed_of_whatever_lease(self, keeper: Keeper, lease: world.Lease):
+    def test_event_without_a_lease_is_removed(self, keeper: Keeper, lease: world.Lease):
         for event in db_api.event_get_all():
             db_api.event_update(event["id"], {"lease_id": None})
         keeper.repairer.look(BEFORE)
@@ -253,7 +250,7 @@ class TestEvents:
         assert keeper.repairer.counts["orphan events"] == 2
 
     @pytest.mark.parametrize("missing", ["start_lease", "end_lease", "both"])
-    def test_missing_one_is_made(self, keeper: Keeper, lease: world.Lease, missing: str):
+    def test_missing_event_is_created(self, keeper: Keeper, lease: world.Lease, missing: str):
         for event in db_api.event_get_all():
             if missing in (event["event_type"], "both"):
                 db_api.event_destroy(event["id"])
@@ -262,15 +259,15 @@ class TestEvents:
         assert event_times(lease) == [SPAN.start, SPAN.end]
 
     @pytest.mark.parametrize("foreign", ["start_lease", "end_lease", "delete_lease", "nonesuch"])
-    def test_foreign_one_is_removed(self, keeper: Keeper, lease: world.Lease, foreign: str):
+    def test_surplus_event_is_removed(self, keeper: Keeper, lease: world.Lease, foreign: str):
         made = {"event_type": foreign, "time": BEFORE, "status": "DONE"}
         db_api.event_create({"lease_id": lease.id, **made})
         keeper.look(BEFORE, QUIET)
         assert state(lease) == WAITING
         assert event_times(lease) == [SPAN.start, SPAN.end]
 
-    def test_lease_without_events_that_is_stuck(self, keeper: Keeper, lease: world.Lease):
-        """Hole 1: an update with an empty list of events, written though it failed."""
+    def test_stuck_lease_without_events_is_settled(self, keeper: Keeper, lease: world.Lease):
+        """An update with an empty list of events failed, after Blazar had removed the events."""
         running(lease)
         for event in db_api.event_get_all():
             db_api.event_update(event["id"], {"lease_id": None})
@@ -280,15 +277,15 @@ class TestEvents:
         keeper.manager.run(SPAN.end)
         assert state(lease) == OVER
 
-    def test_moved_one_comes_back(self, keeper: Keeper, lease: world.Lease):
+    def test_event_with_another_time_gets_the_leases_time(self, keeper: Keeper, lease: world.Lease):
         world.write_dates(lease, world.hours(0, 1))
         db_api.lease_update(lease.id, {"start_date": lease.span.start, "end_date": lease.span.end})
         keeper.look(BEFORE, QUIET)
         assert event_times(lease) == [SPAN.start, SPAN.end]
 
 
-def test_settling_at_once(lease: world.Lease):
-    """Who knows that nobody works on a lease needn't wait."""
+def test_lease_in_error_is_settled_at_once(lease: world.Lease):
+    """Nothing works on a lease in ERROR, so it is settled without a wait."""
     db_api.lease_update(lease.id, {"status": "ERROR"})
     assert repair.settle(lease.id, BEFORE) == "PENDING"
     assert state(lease) == WAITING
@@ -296,7 +293,7 @@ def test_settling_at_once(lease: world.Lease):
 
 
 @pytest.mark.parametrize("status", [*lease_states.TRANSITIONAL, "ACTIVE"])
-def test_settling_at_once_what_somebody_works_on_changes_nothing(lease: world.Lease, status):
+def test_lease_in_other_status_is_not_settled_at_once(lease: world.Lease, status):
     db_api.lease_update(lease.id, {"status": status})
     before = db_api.lease_get(lease.id)
     assert repair.settle(lease.id, BEFORE) == status
@@ -309,16 +306,16 @@ RESERVATION_STATUSES = ("pending", "active", "error", "deleted")
 
 
 def scramble(lease: world.Lease, rng: random.Random) -> None:
-    """Any state that rows can have."""
-    table = models.Event.__table__
+    """Write random statuses, such as any rows can have."""
+    table = tables.events
     with session.writer() as db:
         for kind in ("start_lease", "end_lease"):
-            mine = (table.c.lease_id == lease.id, table.c.event_type == kind)
+            is_this_event = (table.c.lease_id == lease.id, table.c.event_type == kind)
             status = rng.choice(EVENT_STATUSES)
             if status is None:
-                db.execute(table.delete().where(*mine))
+                db.execute(table.delete().where(*is_this_event))
             else:
-                db.execute(table.update().where(*mine).values(status=status))
+                db.execute(table.update().where(*is_this_event).values(status=status))
         if rng.random() < 0.3:
             hosts.release(db, lease.reservation_id)
     if rng.random() < 0.2:
@@ -329,10 +326,10 @@ def scramble(lease: world.Lease, rng: random.Random) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("now", [BEFORE, DURING, AFTER], ids=["before", "during", "after"])
-def test_any_rows_come_to_rest(
+def test_any_combination_of_statuses_comes_to_rest(
     database: sa.Engine, cloud: Cloud, seed: int, now: datetime.datetime
 ):
-    """As the table of states says it by itself, with real rows and a cloud."""
+    """The same as the test of the table of states, with real rows and a fake cloud."""
     rng = random.Random(seed)
     world.add_host(cloud, "a", vcpus=999, memory_mb=999999, disk_gb=99999)
     flavor = world.add_flavor(slots=30)
@@ -354,7 +351,7 @@ def test_any_rows_come_to_rest(
         if now == AFTER:
             assert lease.status == "TERMINATED"
     assert oversold.find(database) == []
-    # Nova has what live reservations need, and nothing of others.
+    # Nova holds the backings of live reservations, and nothing else.
     live = {r.id for lease in left for r in lease.reservations if r.status != "deleted"}
     assert {a["name"] for a in cloud.nova.aggregates.values()} <= live
     if now == AFTER:

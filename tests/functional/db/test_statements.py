@@ -1,4 +1,4 @@
-"""How many SQL statements things take: a number that doesn't grow with the rows."""
+"""The number of SQL statements of an operation doesn't grow with the number of rows."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -6,14 +6,22 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import models as blazar
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar import exceptions
-from warre_blazar.db import hosts, session
+from warre_blazar.db import hosts, reservable_hosts, session, tables
 from warre_blazar.db import quotas as stored
-from warre_blazar.services import access, flavors, freeslots, quotas, reservations, windows
+from warre_blazar.db.reservation_filters import Filter
+from warre_blazar.services.booking import admission, lookup, quotas
+from warre_blazar.services.offering import (
+    capacity,
+    flavor_access,
+    flavors,
+    free_slots,
+    maintenance_windows,
+    no_free_slots,
+)
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -22,20 +30,20 @@ SPAN = world.hours(1, 3)
 
 @contextlib.contextmanager
 def counted(engine: sa.Engine) -> Iterator[list[str]]:
-    """The statements of a block."""
-    found: list[str] = []
+    """Record the statements that are executed in a block."""
+    statements: list[str] = []
 
     def note(connection, cursor, statement, *rest) -> None:
-        if statement != "BEGIN":  # which only SQLite is sent like this
-            found.append(statement)
+        if statement != "BEGIN":  # Only on SQLite, this is a statement too.
+            statements.append(statement)
 
     sa.event.listen(engine, "before_cursor_execute", note)
-    yield found
+    yield statements
     sa.event.remove(engine, "before_cursor_execute", note)
 
 
 def fill(engine: sa.Engine, host_count: int, reservation_count: int) -> None:
-    """Hosts with a property each, and reservations of another type on every one of them."""
+    """Add hosts with a property each, and reservations of another type on each of them."""
     host_ids = [
         world.add_host(None, f"host-{n}", properties={"gpu": "a100"}) for n in range(host_count)
     ]
@@ -47,26 +55,32 @@ def fill(engine: sa.Engine, host_count: int, reservation_count: int) -> None:
         for lease in leases:
             ours = {"reservation_id": lease.reservation_id}
             connection.execute(
-                blazar.InstanceReservations.__table__.insert().values(
+                tables.instance_reservations.insert().values(
                     id=lease.reservation_id, **ours, **usage
                 )
             )
             connection.execute(
-                blazar.ComputeHostAllocation.__table__.insert(),
+                tables.allocations.insert(),
                 [{"id": f"{h}-{lease.id}"[:36], "compute_host_id": h, **ours} for h in host_ids],
             )
+    # A process reads the providers of new hosts once, all in one more statement.
+    with counted(engine) as first, session.reader() as db:
+        reservable_hosts.empty(db)
+    with counted(engine) as second, session.reader() as db:
+        reservable_hosts.empty(db)
+    assert (len(first), len(second)) == (3, 2)
 
 
 def statements(engine: sa.Engine, flavor) -> tuple[int, int]:
-    """Of one look at all hosts, and of one admission."""
+    """The numbers of statements of one read of all hosts, and of one admission."""
     with counted(engine) as looking, session.reader() as db:
         hosts.snapshot(db, flavor.id, flavor.shape, SPAN)
     with counted(engine) as checking, contextlib.suppress(exceptions.WarreError):
-        reservations.check(world.request(flavor, SPAN))
+        admission.check(world.request(flavor, SPAN))
     return len(looking), len(checking)
 
 
-def test_one_or_many_hosts_and_reservations(database: sa.Engine):
+def test_statements_of_an_admission_do_not_grow_with_rows(database: sa.Engine):
     flavor = world.add_flavor(properties='["==", "$gpu", "a100"]')
     fill(database, 1, 1)
     few = statements(database, flavor)
@@ -78,7 +92,7 @@ def test_one_or_many_hosts_and_reservations(database: sa.Engine):
 
 
 def life(engine: sa.Engine, flavor) -> dict[str, int]:
-    """Of a reservation's whole life."""
+    """The number of statements of each step in a reservation's life."""
     made: list[world.Lease] = []
 
     def book() -> None:
@@ -93,25 +107,25 @@ def life(engine: sa.Engine, flavor) -> dict[str, int]:
     return counts(engine, steps)
 
 
-def test_a_life_beside_few_or_many(database: sa.Engine, cloud: Cloud):
+def test_statements_of_a_reservations_life_do_not_grow_with_rows(database: sa.Engine, cloud: Cloud):
     flavor = world.add_flavor(slots=99, properties='["==", "$gpu", "a100"]')
     fill(database, 2, 1)
     for number in range(50):
         cloud.add_host(f"host-{number}")
-    life(database, flavor)  # the first claim of a host writes the row that later ones change
+    life(database, flavor)  # The first claim of a host inserts a row, which later claims update.
     few = life(database, flavor)
     fill(database, 48, 19)
     assert life(database, flavor) == few
 
 
 def offer(count: int) -> None:
-    """Private flavors, each granted, booked, and in a window with all that came before it."""
+    """Add private flavors with access, a booking, and a window for it and all earlier flavors."""
     made = [world.add_flavor(is_public=False, slots=4) for _ in range(count)]
     for number, flavor in enumerate(made):
-        access.grant(flavor.id, world.PROJECT)
+        flavor_access.grant(flavor.id, world.PROJECT)
         world.book(world.request(flavor, SPAN))
         closed = [f.id for f in made[: number + 1]]
-        windows.create(world.hours(10 + number, 11 + number), "note", closed, world.NOW)
+        maintenance_windows.create(world.hours(10 + number, 11 + number), "note", closed, world.NOW)
 
 
 WHOLE = {"limit": None, "offset": 0}
@@ -119,24 +133,24 @@ OWN: dict[str, Any] = {"project_id": world.PROJECT, "everything": False}
 
 
 def lists() -> dict[str, Callable[[], tuple[list[Any], int]]]:
-    """Each noun's listing: everything, and as many as were asked for."""
+    """The listings of each resource: without a limit, and with one."""
     return {
         "flavors": lambda: flavors.listing(**OWN, filters={}, **WHOLE),
         "flavors, page": lambda: flavors.listing(**OWN, filters={}, limit=2, offset=0),
-        "access": lambda: access.listing({}, None, 0),
-        "reservations": lambda: reservations.listing(project_id=None, flavor_id=None, **WHOLE),
-        "reservations, own": lambda: reservations.listing(
-            project_id=world.PROJECT, flavor_id=None, limit=2, offset=0
+        "access": lambda: flavor_access.listing({}, None, 0),
+        "reservations": lambda: lookup.listing(Filter()),
+        "reservations, own": lambda: lookup.listing(
+            Filter(project_id=world.PROJECT), limit=2, sort="created_at", descending=True
         ),
-        "windows": lambda: windows.listing(None, 0),
+        "windows": lambda: maintenance_windows.listing(None, 0),
     }
 
 
 def shows() -> dict[str, Callable[[], Any]]:
-    """One of each noun, the one that most hangs on; and what is computed of all."""
-    found = {name: listing()[0] for name, listing in lists().items()}
-    flavor = found["flavors"][0]
-    question = freeslots.Question(
+    """Reads of one object of each resource, with the most rows behind it, and computed values."""
+    first_pages = {name: listing()[0] for name, listing in lists().items()}
+    flavor = first_pages["flavors"][0]
+    question = free_slots.Question(
         flavor=flavor.id,
         **OWN,
         count=1,
@@ -146,12 +160,14 @@ def shows() -> dict[str, Callable[[], Any]]:
     )
     return {
         "flavor": lambda: flavors.get(flavor.id, **OWN),
-        "access": lambda: access.get(found["access"][-1].id),
-        "reservation": lambda: reservations.get(found["reservations"][-1][0].id, None),
-        "window": lambda: windows.get(found["windows"][-1].id),
+        "access": lambda: flavor_access.get(first_pages["access"][-1].id),
+        "reservation": lambda: lookup.get(first_pages["reservations"][-1][0].id, None),
+        "window": lambda: maintenance_windows.get(first_pages["windows"][-1].id),
         "usage": usage,
         "limits of all projects": lambda: quotas.of_all_projects(world.QUOTA),
-        "free slots": lambda: freeslots.find(question),
+        "free slots": lambda: free_slots.find(question),
+        "why not free": lambda: no_free_slots.find(question),
+        "bookable hosts": lambda: capacity.bookable_hosts(first_pages["flavors"]),
     }
 
 
@@ -161,16 +177,16 @@ def usage() -> Any:
 
 
 def counts(engine: sa.Engine, asked: dict[str, Callable[[], Any]]) -> dict[str, int]:
-    """How many statements each takes."""
-    found = {}
+    """By operation, the number of statements."""
+    numbers = {}
     for name, ask in asked.items():
         with counted(engine) as statements:
             ask()
-        found[name] = len(statements)
-    return found
+        numbers[name] = len(statements)
+    return numbers
 
 
-def test_two_or_sixty_of_every_noun(database: sa.Engine, cloud: Cloud):
+def test_statements_of_api_reads_do_not_grow_with_rows(database: sa.Engine, cloud: Cloud):
     world.add_host(cloud, "big", vcpus=1000, memory_mb=10**7, disk_gb=10**6)
     offer(2)
     few = [counts(database, lists()), counts(database, shows())]

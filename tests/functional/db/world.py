@@ -1,8 +1,9 @@
-"""What a test's world is made of: hosts, flavors, leases, bookings, as Blazar makes them."""
+"""Makes hosts, flavors, leases and bookings for tests, in the way in which Blazar makes them."""
 
 import dataclasses
 import datetime
 import itertools
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,25 +13,34 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from warre_blazar import exceptions
-from warre_blazar.db import functions, session, tables
+from warre_blazar.booking_conditions import BookingConditions
+from warre_blazar.db import session, sql_functions, tables
+from warre_blazar.domain import provider_trees
+from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.domain.quota import Rule
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import flavors, quotas, reservations
+from warre_blazar.services.booking import admission, changing
+from warre_blazar.services.offering import flavors
+from warre_blazar.services.running import blazar_start_end
 
 #: The present of these tests.
 NOW = datetime.datetime(2100, 1, 1)
 LONG_AGO = datetime.datetime(2000, 1, 1)
 PROJECT = "project-alpha"
 NO_CLEANING = datetime.timedelta(0)
-#: Counts as it does unless configured otherwise, and refuses nothing.
-NO_QUOTA = quotas.Rule(frozenset({"flavor:slot"}), enforced=False)
+#: A quota rule with the default options, which refuses nothing.
+NO_QUOTA = Rule(frozenset({"flavor:slot"}), enforced=False)
 QUOTA = dataclasses.replace(NO_QUOTA, enforced=True)
+#: The turn in which bookings and changes of this process wait for each other, as in a manager.
+TURN = threading.Lock()
 
 _numbers = itertools.count(1)
 
 
 def hours(start: float, end: float) -> Span:
-    """A span in hours from the present."""
+    """A span between two times that are given in hours from the present."""
     return Span(NOW + datetime.timedelta(hours=start), NOW + datetime.timedelta(hours=end))
 
 
@@ -46,10 +56,13 @@ def add_host(
     traits: tuple[str, ...] = (),
     more: dict[str, dict[str, Any]] | None = None,
     reservable: bool = True,
+    children: tuple[Provider, ...] | None = (),
 ) -> str:
-    """A host in Blazar and in the cloud, and its id in Blazar.
+    """Add a host to Blazar and to the cloud, and return its id in Blazar.
 
-    :param more: inventories by class, whole or what differs from the usual.
+    :param more: by resource class, an inventory, or the values in which it differs from the usual.
+    :param children: the providers below the host's own that are stored; None: nothing is stored
+        about the host's providers.
     """
     host_id = db_api.host_create(
         {
@@ -82,24 +95,46 @@ def add_host(
         db_api.host_trait_create({"computehost_id": host_id, "trait": trait})
     if cloud is not None:
         cloud.add_host(name)
+    if children is not None:
+        whole = {c: Inventory(**{**_usual(i), **i}) for c, i in inventories.items()}
+        root = Provider(f"provider-{host_id}", name, None, whole, frozenset(traits))
+        store_providers(host_id, (root, *children), zone)
     return host_id
 
 
+def store_providers(host_id: str, tree: tuple[Provider, ...], zone: str | None = "nova") -> None:
+    """Store a host's providers for the first time, as if they had been read."""
+    with session.writer() as db:
+        db.execute(
+            tables.host_providers.insert().values(
+                host_id=host_id,
+                digest=provider_trees.digest(tree),
+                tree=provider_trees.to_text(tree),
+                zone=zone,
+                read_at=LONG_AGO,
+            )
+        )
+
+
 def _add_inventory(host_id: str, cls: str, inventory: dict[str, Any]) -> None:
-    usual = {
+    db_api.host_resource_inventory_create(
+        {"computehost_id": host_id, "resource_class": cls, **_usual(inventory), **inventory}
+    )
+
+
+def _usual(inventory: dict[str, Any]) -> dict[str, Any]:
+    """The values that an inventory has if nothing else is said."""
+    return {
         "reserved": 0,
         "min_unit": 1,
         "max_unit": inventory["total"],
         "step_size": 1,
         "allocation_ratio": 1.0,
     }
-    db_api.host_resource_inventory_create(
-        {"computehost_id": host_id, "resource_class": cls, **usual, **inventory}
-    )
 
 
-def add_flavor(**changes: Any) -> Flavor:
-    """A public flavor of 1 slot, 2 vcpus, 2 GiB, 20 + 0 GB unless told otherwise."""
+def add_flavor(device_rules: Rules = NO_DEVICES, **changes: Any) -> Flavor:
+    """Add a public flavor with, by default, 1 slot, 2 VCPUs, 2 GiB of memory and 20 + 0 GB."""
     usual = {
         "name": f"flavor-{next(_numbers)}",
         "description": None,
@@ -118,7 +153,7 @@ def add_flavor(**changes: Any) -> Flavor:
         "is_public": True,
         "active": True,
     }
-    return flavors.create({**usual, **changes}, NOW)
+    return flavors.create({**usual, **changes}, NOW, device_rules)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +172,7 @@ def add_lease(
     resource_type: str = "flavor:slot",
     status: str = "CREATING",
 ) -> Lease:
-    """The rows of a lease and its one reservation, as Blazar writes them before a plugin's turn."""
+    """Add the rows of a lease and its reservation that Blazar writes before it calls the plugin."""
     lease = db_api.lease_create(
         {
             "name": f"lease-{next(_numbers)}",
@@ -156,7 +191,7 @@ def add_lease(
 
 
 def settle(lease: Lease, resource_id: str | None, status: str = "PENDING") -> None:
-    """The rest of what Blazar writes, once the plugin has done its part."""
+    """Write what Blazar writes after the plugin has booked."""
     db_api.reservation_update(lease.reservation_id, {"resource_id": resource_id})
     times = {"start_lease": lease.span.start, "end_lease": lease.span.end}
     for event, due in times.items():
@@ -167,18 +202,18 @@ def settle(lease: Lease, resource_id: str | None, status: str = "PENDING") -> No
 
 
 def set_status(lease: Lease, status: str) -> None:
-    """Blazar's statuses of a lease and its reservation."""
+    """Set the statuses of a lease and its reservation."""
     db_api.lease_update(lease.id, {"status": status})
     of_reservation = {"ACTIVE": "active", "PENDING": "pending", "TERMINATED": "deleted"}
     if status in of_reservation:
         db_api.reservation_update(lease.reservation_id, {"status": of_reservation[status]})
 
 
-def terms(
-    cleaning: datetime.timedelta = NO_CLEANING, rule: quotas.Rule = NO_QUOTA
-) -> reservations.Terms:
-    """A site's terms for a caller without special roles."""
-    return reservations.Terms(cleaning, rule)
+def conditions(
+    cleaning: datetime.timedelta = NO_CLEANING, rule: Rule = NO_QUOTA
+) -> BookingConditions:
+    """The booking conditions for a caller without special roles."""
+    return BookingConditions(cleaning, rule)
 
 
 def request(
@@ -189,21 +224,21 @@ def request(
     project_id: str = PROJECT,
     cleaning: datetime.timedelta = NO_CLEANING,
     now: datetime.datetime = NOW,
-    rule: quotas.Rule = NO_QUOTA,
-) -> reservations.Request:
-    """What somebody wants to book."""
+    rule: Rule = NO_QUOTA,
+) -> admission.Request:
+    """A request for a booking."""
     ref = flavor if isinstance(flavor, str) else flavor.id
-    return reservations.Request(project_id, ref, count, span, now, terms(cleaning, rule))
+    return admission.Request(project_id, ref, count, span, now, conditions(cleaning, rule))
 
 
-def book(wanted: reservations.Request, lease: Lease | None = None) -> Lease:
-    """Book as Blazar's manager does, its rollback included.
+def book(wanted: admission.Request, lease: Lease | None = None) -> Lease:
+    """Book as Blazar's manager does, with its rollback after a failure.
 
-    :param lease: one that was added already.
+    :param lease: a lease that ``add_lease`` has added; None: add one.
     """
     lease = lease or add_lease(wanted.span, project_id=wanted.project_id)
     try:
-        resource_id = reservations.book(lease.reservation_id, wanted)
+        resource_id = admission.book(lease.reservation_id, wanted, TURN)
     except Exception:
         db_api.lease_destroy(lease.id)
         raise
@@ -212,7 +247,7 @@ def book(wanted: reservations.Request, lease: Lease | None = None) -> Lease:
 
 
 def set_event(lease: Lease, event_type: str, to: str) -> None:
-    """Let an event of a lease be in a state."""
+    """Set the status of a lease's event."""
     event = db_api.event_get_first_sorted_by_filters(
         "lease_id", "asc", {"lease_id": lease.id, "event_type": event_type}
     )
@@ -220,16 +255,16 @@ def set_event(lease: Lease, event_type: str, to: str) -> None:
 
 
 def begin(lease: Lease) -> None:
-    """A lease's start, as Blazar does it."""
+    """Start a lease as Blazar's executor does."""
     set_status(lease, "STARTING")
-    reservations.start(lease.reservation_id)
+    blazar_start_end.start(lease.reservation_id)
     set_status(lease, "ACTIVE")
 
 
 def finish(lease: Lease, patience: float = 10) -> None:
-    """A lease's end, as Blazar does it."""
+    """End a lease as Blazar's executor does."""
     set_status(lease, "TERMINATING")
-    reservations.end(lease.reservation_id, patience)
+    blazar_start_end.end(lease.reservation_id, patience)
     set_status(lease, "TERMINATED")
 
 
@@ -237,13 +272,14 @@ def move(
     lease: Lease,
     span: Span,
     cleaning: datetime.timedelta = NO_CLEANING,
-    rule: quotas.Rule = NO_QUOTA,
+    rule: Rule = NO_QUOTA,
+    count: int | None = None,
 ) -> Lease:
-    """Move a lease as Blazar's manager does: promise, write, and its status back on a refusal."""
+    """Move a lease as Blazar's manager does, which sets the status back after a refusal."""
     before = db_api.lease_get(lease.id)["status"]
     db_api.lease_update(lease.id, {"status": "UPDATING"})
     try:
-        reservations.move(lease.reservation_id, span, terms(cleaning, rule), NOW)
+        changing.move(lease.reservation_id, span, conditions(cleaning, rule), NOW, count, TURN)
     except exceptions.WarreError:
         db_api.lease_update(lease.id, {"status": before})
         raise
@@ -253,7 +289,7 @@ def move(
 
 
 def write_dates(lease: Lease, span: Span) -> None:
-    """A lease's new dates, its events too."""
+    """Write new dates of a lease and its events."""
     for kind, due in (("start_lease", span.start), ("end_lease", span.end)):
         event = db_api.event_get_first_sorted_by_filters(
             "lease_id", "asc", {"lease_id": lease.id, "event_type": kind}
@@ -272,7 +308,7 @@ def add_stock(
     disk_gb: int = 20,
     source: str | None = None,
 ) -> Lease:
-    """A lease of a stock plugin with an allocation on each of ``host_ids``, as it writes them.
+    """Add a lease of a stock plugin, with an allocation on each of ``host_ids``.
 
     :param source: the JSON of the Nova flavor, for flavor:instance.
     """
@@ -308,16 +344,16 @@ def add_stock(
 
 
 def age_promise(lease: Lease, seconds: int) -> None:
-    """Let a reservation have been promised a time so long ago, by the database's clock."""
+    """Make a reservation's promise older, by the database's clock."""
     with session.writer() as db:
-        now = db.execute(sa.select(functions.utc_now())).scalar_one()
+        now = db.execute(sa.select(sql_functions.utc_now())).scalar_one()
         then = now - datetime.timedelta(seconds=seconds)
-        mine = tables.bookings.c.reservation_id == lease.reservation_id
-        db.execute(tables.bookings.update().where(mine).values(promised_at=then))
+        is_this_reservation = tables.bookings.c.reservation_id == lease.reservation_id
+        db.execute(tables.bookings.update().where(is_this_reservation).values(promised_at=then))
 
 
 def until(probe: Callable[[], bool], seconds: float = 120) -> None:
-    """Wait until something that has to happen has happened."""
+    """Wait until a condition holds that must come to hold."""
     deadline = time.monotonic() + seconds
     while not probe():
         assert time.monotonic() < deadline, f"waited {seconds} s"

@@ -1,4 +1,4 @@
-"""One site for all tests here, empty before each of them; and its people."""
+"""The site that all tests here share, which is empty before each test, and its users."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from warre_blazar.services import waiting
 
 @pytest.fixture(scope="package")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The site as it runs."""
+    """The running site, whatever is in it."""
     with Site(tmp_path_factory.mktemp("site")) as site:
         yield site
     timeutils.clear_time_override()
@@ -21,7 +21,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture
 def site(running: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """The site with nothing in it but one host that has room for eight."""
+    """The site with nothing but one host, which has room for eight instances."""
     running.clear()
     monkeypatch.setattr(waiting, "clock", running.clock)
     world.add_host(running.cloud, "host-1", vcpus=16, zone="az1")
@@ -53,11 +53,11 @@ def beta(site: Site) -> Person:
 
 @pytest.fixture
 def reader(site: Site) -> Person:
-    """Who may only look, in alpha's project."""
+    """A user with the role reader in alpha's project."""
     return Person(site.app, "reader")
 
 
 @pytest.fixture
 def nobody(site: Site) -> Person:
-    """Somebody with a token, and a role that no rule knows."""
+    """A user whose only role is one that no policy rule mentions."""
     return Person(site.app, "nobody")

@@ -1,4 +1,4 @@
-"""Whether an answer is one that the OpenAPI document has."""
+"""Checks that an answer is one that the OpenAPI document describes."""
 
 import functools
 import re
@@ -16,7 +16,7 @@ def document() -> dict[str, Any]:
 
 
 def operation_of(method: str, path: str) -> openapi.Operation | None:
-    """The operation that a request is of, under either server's URL."""
+    """The operation to which a request belongs, under either server's URL."""
     for root in sorted(openapi.SERVERS, key=len, reverse=True):
         if path.startswith(root + "/"):
             path = path.removeprefix(root).rstrip("/")
@@ -29,7 +29,7 @@ def operation_of(method: str, path: str) -> openapi.Operation | None:
 
 
 def check(method: str, path: str, response: webob.Response) -> None:
-    """Every answer is documented, but those to what is no operation, which are errors."""
+    """Check that an answer is documented, or is an error if no operation is documented."""
     operation = operation_of(method, path)
     if response.status_int == 401 or method == "HEAD":
         return

@@ -1,4 +1,4 @@
-"""Keystone as the whole service uses it: people with tokens, and trusts."""
+"""A fake Keystone with what the whole service needs of it: users with tokens, and trusts."""
 
 import uuid
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 from tests.fakes.keystone import Keystone
 from tests.fakes.service import Answer, Refusal, Request
 
-#: Whose tokens are for no project, and what they are for instead, as Keystone says it.
+#: The users whose tokens are for no project, and the scope that Keystone says they have instead.
 SCOPES: dict[str, dict[str, Any]] = {
     "unscoped": {},
     "domain": {"domain": {"id": "default", "name": "Default"}},
     "system": {"system": {"all": True}},
 }
 
-#: People and their roles; each has a project of their own, but those who are in alpha's.
+#: Users and their roles. Each has a project of their own, except those who are in alpha's.
 PEOPLE = {
     "admin": ["admin", "member", "reader"],
     "alpha": ["member", "reader"],
@@ -25,7 +25,7 @@ PEOPLE = {
 }
 
 
-#: What Keystone answers to a login with a trust, by what has become of its user.
+#: Keystone's answers to a login with a trust, by what has happened to the trust's user.
 REFUSALS = {"disabled": 403, "no role": 403, "deleted": 404, "project disabled": 401}
 
 
@@ -42,25 +42,23 @@ def token(person: str) -> str:
 
 
 class Identity(Keystone):
-    """The service's own logins as in ``Keystone``, and what the API and the manager need more."""
+    """A ``Keystone`` that also has what the API and the manager need of it."""
 
     routes = (
         *Keystone.routes,
         ("GET", "/v3/auth/tokens", "check_token"),
         ("POST", "/v3/OS-TRUST/trusts", "create_trust"),
-        ("DELETE", "/v3/OS-TRUST/trusts/([^/]+)", "delete_trust"),
     )
 
     def forget(self) -> None:
-        """No trusts, and the limits as they were."""
+        """Remove all trusts, and reset the limits."""
         super().forget()
-        #: As they were asked for, by id.
-        self.trusts: dict[str, dict[str, Any]] = {}
+        self.trusts = {}
         #: How logins with the trusts of people who are gone are refused.
         self.gone: dict[str, int] = {}
 
     def lose(self, person: str, how: str) -> None:
-        """Let somebody be gone: a key of ``REFUSALS``."""
+        """Let a user be gone, in the way that a key of ``REFUSALS`` names."""
         if how == "deleted":
             mine = [i for i, t in self.trusts.items() if t["trustor_user_id"] == user_id(person)]
             for trust_id in mine:
@@ -68,7 +66,7 @@ class Identity(Keystone):
         self.gone[person] = REFUSALS[how]
 
     def options(self) -> dict[str, dict[str, str]]:
-        """Options by group that lead Keystone's middleware and oslo.limit here."""
+        """The options, by group, that make Keystone's middleware and oslo.limit use this one."""
         project = {"project_name": "service", "project_domain_id": "default"}
         return {
             "keystone_authtoken": {**self.login(), **project, "www_authenticate_uri": self.url},
@@ -122,8 +120,6 @@ class Identity(Keystone):
         return Answer(201, {"trust": {**asked, "id": trust_id}})
 
     def delete_trust(self, request: Request, trust_id: str) -> Answer:
-        self._person(request.headers.get("x-auth-token"))
-        if trust_id not in self.trusts:
-            raise Refusal(404, "Could not find trust")
-        del self.trusts[trust_id]
-        return Answer(204)
+        if request.headers.get("x-auth-token") not in self.tokens:
+            self._person(request.headers.get("x-auth-token"))
+        return super().delete_trust(request, trust_id)

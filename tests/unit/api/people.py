@@ -1,4 +1,4 @@
-"""People who use the API; every answer they get is held against the OpenAPI document."""
+"""Users of the API. Every answer that they get is checked against the OpenAPI document."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ Answer = webtest.TestResponse
 
 
 class Person:
-    """Somebody with a token. Paths begin below ``root``, those with a slash at the server's."""
+    """A user with a token. Paths are relative to ``root`` unless they begin with a slash."""
 
     def __init__(self, app: Any, name: str | None, root: str = "/v2") -> None:
         self._app = webtest.TestApp(app)
@@ -51,7 +51,7 @@ class Person:
 
 
 def refusal(answer: Answer) -> tuple[int, str]:
-    """Status and code of an error."""
+    """The status and the code of an error."""
     assert answer.status_int >= 400, answer
     assert answer.json["error_code"] == answer.status_int
     return answer.status_int, answer.json["code"]

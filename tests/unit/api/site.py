@@ -23,36 +23,29 @@ from oslo_messaging._drivers import impl_fake
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import LOGIN_OPTIONS, Cloud
+from tests.fakes.cyborg import Cyborg
 from tests.fakes.nova import Nova
 from tests.fakes.placement import Placement
 from tests.functional.db import managers
 from tests.unit.api.identity import Identity
 from warre_blazar import conf, policy
-from warre_blazar.clients import keystone, limits, manager, trusts
+from warre_blazar.clients import kept, limits, manager
 from warre_blazar.db import models, session
 from warre_blazar.services import waiting
-from warre_blazar.services.executor import Executor, Pools
+from warre_blazar.services.running.executor import Executor, Pools
 
 T = TypeVar("T")
 Rows = dict[str, list[tuple[Any, ...]]]
 
-#: The present of these tests.
+#: The present time in these tests.
 NOW = datetime.datetime(2100, 1, 1, 12)
 
 # Blazar makes a client of its own for every request, of which this complains each time.
 logging.getLogger("oslo_messaging.rpc.client").setLevel(logging.ERROR)
 
-_CACHES = (
-    keystone.service_session,
-    limits._enforcer,
-    manager._client,
-    policy._enforcer,
-    trusts._trustee,
-)
-
 
 class SiteCloud(Cloud):
-    """The cloud with a Keystone for people too."""
+    """The cloud with a Keystone that users can log in to."""
 
     keystone: Identity
 
@@ -60,7 +53,8 @@ class SiteCloud(Cloud):
         self.keystone = Identity()
         self.nova = Nova(self.keystone)
         self.placement = Placement(self.keystone)
-        self.services = (self.keystone, self.nova, self.placement)
+        self.cyborg = Cyborg(self.keystone)
+        self.services = (self.keystone, self.nova, self.placement, self.cyborg)
         self.keystone.endpoints = {
             "identity": self.keystone.url + "/v3",
             "compute": self.nova.url + "/v2.1",
@@ -68,8 +62,9 @@ class SiteCloud(Cloud):
         }
 
     def clear(self) -> None:
-        """Everything works, and nothing is there."""
+        """Let all services work, and remove everything from them."""
         self.mend()
+        self.remove_cyborg()
         self.keystone.forget()
         self.nova.flavors.clear()
         self.nova.aggregates.clear()
@@ -81,7 +76,7 @@ class SiteCloud(Cloud):
 
 
 class _Wire(impl_fake.FakeIncomingMessage):
-    """Failures travel as on a real message bus: as JSON, rebuilt where they are allowed."""
+    """A driver that carries failures like a real message bus: as JSON, rebuilt if allowed."""
 
     #: The last failures as they were on the manager's side, newest last.
     failures: ClassVar[collections.deque[BaseException]] = collections.deque(maxlen=1000)
@@ -96,11 +91,11 @@ class _Wire(impl_fake.FakeIncomingMessage):
 
 
 class Clock(waiting.Clock):
-    """Time passes only while somebody waits, and then at once."""
+    """A clock on which time passes only while somebody waits. Waiting takes no real time."""
 
     def __init__(self) -> None:
         self._now = 0.0
-        #: Called each time that somebody waits.
+        #: A function that is called each time somebody waits.
         self.meanwhile: Callable[[], None] = lambda: None
 
     def now(self) -> float:
@@ -112,7 +107,7 @@ class Clock(waiting.Clock):
 
 
 class Site:
-    """All of it; ``app`` is the WSGI application."""
+    """The whole site. ``app`` is its WSGI application."""
 
     #: The manager's plugins.
     plugins = "flavor.slot.plugin"
@@ -199,12 +194,12 @@ class Site:
 
     @staticmethod
     def _forget_caches() -> None:
-        for cached in _CACHES:
-            cached.cache_clear()
+        kept.forget()
+        policy._enforcer.cache_clear()
         oslo_limit._SDK_CONNECTION = None
 
     def clear(self) -> None:
-        """An empty database and cloud, at NOW."""
+        """Empty the database and the cloud, and set the time to NOW."""
         with self.engine.begin() as connection:
             for table in reversed(models.metadata.sorted_tables):
                 connection.execute(table.delete())
@@ -218,23 +213,23 @@ class Site:
 
     @staticmethod
     def failures() -> collections.deque[BaseException]:
-        """The exceptions that the manager answered with, newest last."""
+        """The exceptions with which the manager answered, newest last."""
         return _Wire.failures
 
     @staticmethod
     def set_time(now: datetime.datetime) -> None:
-        """Let it be that time, for API and manager."""
+        """Set the time for the API and the manager."""
         timeutils.set_time_override(now)
 
     def settle(self) -> None:
-        """Wait until the manager has done all that it was asked."""
+        """Wait until the manager has handled all requests."""
         self._manager._server.stop()
         self._manager._server.wait()
         self._manager._server.start()
 
     @contextlib.contextmanager
     def without_manager(self) -> Iterator[None]:
-        """Nobody listens, and what is asked meanwhile is never done."""
+        """A context in which no manager listens. Requests that are sent in it are lost."""
         self._manager._server.stop()
         self._manager._server.wait()
         yield
@@ -242,21 +237,21 @@ class Site:
         self._manager._server.start()
 
     def execute(self) -> None:
-        """What a manager's executor does every second."""
+        """Do what a manager's executor does every second."""
         now = timeutils.utcnow()
         self.executor.beat()
         self.executor.claim(now)
         self.executor.begin_due(now)
 
     def run_events(self) -> None:
-        """What the manager does every ten seconds: start and end what is due."""
+        """Do what the manager does every ten seconds: start and end the leases that are due."""
         with context.BlazarContext():
             self._manager._process_events()
 
     def remembered(self, make: Callable[[], T]) -> T:
-        """What ``make`` makes in an empty site, which after its first time comes from its rows.
+        """The result of ``make`` in an empty site. Later calls restore the rows of the first one.
 
-        Of the cloud, Keystone alone has it then.
+        Of the cloud's services, only Keystone has its part then.
         """
         key = f"{make.__module__}.{make.__qualname__}"
         trusts_now = self.cloud.keystone.trusts
@@ -275,7 +270,7 @@ class Site:
         return made
 
     def rows(self) -> Rows:
-        """All rows by table, to see whether anything has changed."""
+        """All rows by table, for comparisons that show whether anything has changed."""
         with self.engine.connect() as connection:
             return {
                 table.name: sorted(map(tuple, connection.execute(sa.select(table))), key=repr)

@@ -1,4 +1,4 @@
-"""What isn't as documented is refused by a 4xx that names the field, and nothing is written."""
+"""Bad input is refused with a 4xx status that names the field, and nothing is written."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
 @pytest.fixture
 def ids(site: Site, admin: Person, alpha: Person) -> dict[str, str]:
-    """One of everything, as the parameters of the document's paths are called."""
+    """Ids of one item of each kind, by the names of the parameters in the document's paths."""
 
     def make() -> dict[str, str]:
         flavor = things.add_flavor(admin)
@@ -30,7 +30,7 @@ def ids(site: Site, admin: Person, alpha: Person) -> dict[str, str]:
     return site.remembered(make)
 
 
-#: A good body for each schema, which one bad value at a time is put into.
+#: A good body for each schema. Tests replace one of its values with a bad one.
 GOOD: dict[str, dict[str, Any]] = {
     "FlavorCreate": {**things.FLAVOR, "name": "another"},
     "FlavorUpdate": {"description": "changed"},
@@ -42,7 +42,7 @@ GOOD: dict[str, dict[str, Any]] = {
 }
 
 _LONG = "x" * 5000
-#: Bad values by the kind of a field: each kind is told by its schema's keywords.
+#: Bad values by the kind of a field, which is derived from the field's schema.
 BAD: dict[str, list[Any]] = {
     "integer": [
         *(-1, 1.5, True, None, [], {}, "", "many", "1.5", " 1", "1\n", "٣", "0x10"),
@@ -51,13 +51,13 @@ BAD: dict[str, list[Any]] = {
     "boolean": [None, 0, 1, "true", "", []],
     "date-time": [
         *(0, None, True, [], "", "soon", "now", "2026-12-01", "2026-12", "20261201T0900"),
-        # Days and hours that there aren't.
+        # Days and times that don't exist.
         *("2100-02-29T00:00", "2026-02-30T00:00", "2026-13-01T00:00", "2026-12-01T25:00"),
         *("2026-12-01T09:60", "2026-12-01T09:00:61", "0000-01-01T00:00", "2026-12-01T09"),
-        # Out of what can be computed with, on its own or with its offset.
+        # Times that would overflow, by themselves or with their offset.
         *("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1969-12-31T23:59"),
         *("9000-01-01T00:00", "12026-12-01T09:00", "-2026-12-01T09:00"),
-        # Offsets that there aren't, and zones whose clocks change.
+        # Offsets that don't exist, and names of time zones.
         *("2026-12-01T09:00+25:00", "2026-12-01T09:00+1", "2026-10-25T02:30 Europe/Berlin"),
         *("2026-10-25T02:30[Europe/Berlin]", "2026-10-25T02:30+02:00[Europe/Berlin]"),
         *("2026-12-01T09:00Z\n", "2026-12-01T09:00\x00", "٢٠٢٦-12-01T09:00", _LONG),
@@ -66,7 +66,7 @@ BAD: dict[str, list[Any]] = {
     "array": [None, {}, "x", [1], [None], [[]], ["a", "a"], ["x" * 65], ["a\x00"], ["n"] * 1001],
     "string": [0, True, [], {}, "a\x00b", "a\x07b", "x\ud800", _LONG],
 }
-#: Values that only fields that must have one refuse, and that only names do.
+#: Values that only fields that can't be null refuse, and values that only names refuse.
 NOT_NULL: list[Any] = [None, ""]
 UNTRIMMED = [" a", "a ", "a\n", "\ta", "\u3000a"]
 
@@ -106,7 +106,7 @@ def send(person: Person, schema: str, ids: dict[str, str], body: Any) -> Answer:
 
 
 def names_the_field(answer: Answer, field: str) -> bool:
-    """And is an error in its whole shape."""
+    """Whether an answer names the field; it must be a complete error in any case."""
     document = answer.json
     assert 400 <= answer.status_int < 500, answer
     assert {"error_code", "error_message", "error_name", "code"} <= set(document)
@@ -120,7 +120,7 @@ def asker(schema: str, admin: Person, alpha: Person) -> Person:
 
 
 @pytest.mark.parametrize(("schema", "name"), FIELDS)
-def test_a_bad_value(site: Site, admin, alpha, ids, schema: str, name: str):
+def test_bad_value_is_refused_with_its_field(site: Site, admin, alpha, ids, schema: str, name: str):
     field = openapi.request_schema(schema)["properties"][name]
     before = site.rows()
     accepted = []
@@ -133,7 +133,7 @@ def test_a_bad_value(site: Site, admin, alpha, ids, schema: str, name: str):
 
 
 @pytest.mark.parametrize("schema", OPERATIONS)
-def test_an_unknown_field(site: Site, admin, alpha, ids, schema: str):
+def test_unknown_field_is_refused_with_its_name(site: Site, admin, alpha, ids, schema: str):
     before = site.rows()
     for name in ("colour", "id", "self", "", "deleted", "generation", "é", "x" * 64):
         answer = send(asker(schema, admin, alpha), schema, ids, {**GOOD[schema], name: 1})
@@ -144,7 +144,7 @@ def test_an_unknown_field(site: Site, admin, alpha, ids, schema: str):
 
 
 @pytest.mark.parametrize("schema", OPERATIONS)
-def test_a_missing_field(site: Site, admin, alpha, ids, schema: str):
+def test_missing_field_is_refused_with_its_name(site: Site, admin, alpha, ids, schema: str):
     before = site.rows()
     for name in openapi.request_schema(schema).get("required", []):
         body = {k: v for k, v in GOOD[schema].items() if k != name} or {"x": 1}
@@ -154,14 +154,14 @@ def test_a_missing_field(site: Site, admin, alpha, ids, schema: str):
     assert site.rows() == before
 
 
-#: Bodies that aren't JSON objects at all, or too much: the code each is refused with.
+#: Bodies that aren't JSON objects or are too large, with the code of the error for each.
 RAW = {
     "nothing": (b"", "empty_body"),
     "spaces": (b" \n", "empty_body"),
     "no fields": (b"{}", "empty_body"),
-    "null": (b"null", "malformed_json"),
-    "list": (b"[1]", "malformed_json"),
-    "text": (b'"x"', "malformed_json"),
+    "null": (b"null", "invalid_field"),
+    "list": (b"[1]", "invalid_field"),
+    "text": (b'"x"', "invalid_field"),
     "broken": (b'{"name": ', "malformed_json"),
     "not JSON's NaN": (b'{"slots": NaN}', "malformed_json"),
     "infinity": (b'{"slots": -Infinity}', "malformed_json"),
@@ -180,7 +180,7 @@ RAW = {
 
 
 @pytest.mark.parametrize("case", RAW, ids=[name.replace(" ", "-") for name in RAW])
-def test_a_body_that_is_no_object(site: Site, admin, alpha, ids, case: str):
+def test_body_that_is_no_json_object_is_refused(site: Site, admin, alpha, ids, case: str):
     body, code = RAW[case]
     before = site.rows()
     for schema in OPERATIONS:
@@ -203,7 +203,9 @@ CONTENT_TYPES = [
 
 @pytest.mark.parametrize("content_type", CONTENT_TYPES)
 @pytest.mark.parametrize("body", [b"name=%ff", b"{", b"\xff", b"--x\r\n\r\n"])
-def test_other_content_types(site: Site, admin, content_type: str, body: bytes):
+def test_malformed_body_of_any_content_type_is_refused(
+    site: Site, admin, content_type: str, body: bytes
+):
     before = site.rows()
     answer = admin.send("POST", "flavors", body, {"Content-Type": content_type})
     assert 400 <= answer.status_int < 500, answer
@@ -219,6 +221,9 @@ EXTRA_SPECS: dict[str, Any] = {
     "key with NUL": {"a\x00": "v"},
     "amount no number": {"resources:VGPU": "some"},
     "amount negative": {"resources:VGPU": "-1"},
+    "groups without a policy": {"resources1:VGPU": "1", "resources2:VGPU": "1"},
+    "a group of traits only": {"trait1:CUSTOM_A": "required"},
+    "a CPU policy that doesn't exist": {"hw:cpu_policy": "exclusive"},
     "amount huge": {"resources:VGPU": "9" * 20},
     "no class": {"resources:": "1"},
     "trait neither": {"trait:CUSTOM_A": "maybe"},
@@ -227,7 +232,7 @@ EXTRA_SPECS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("case", EXTRA_SPECS, ids=[n.replace(" ", "-") for n in EXTRA_SPECS])
-def test_extra_specs(site: Site, admin, ids, case: str):
+def test_bad_extra_specs_are_refused(site: Site, admin, ids, case: str):
     before = site.rows()
     for schema in ("FlavorCreate", "FlavorUpdate"):
         answer = send(admin, schema, ids, {**GOOD[schema], "extra_specs": EXTRA_SPECS[case]})
@@ -239,7 +244,7 @@ PROPERTIES = ["nope", '["=="]', "{}", "1", '["xor", "a", "b"]', '["and"]' * 2, '
 
 
 @pytest.mark.parametrize("properties", PROPERTIES)
-def test_properties(site: Site, admin, ids, properties: str):
+def test_bad_properties_are_refused(site: Site, admin, ids, properties: str):
     before = site.rows()
     for schema in ("FlavorCreate", "FlavorUpdate"):
         answer = send(admin, schema, ids, {**GOOD[schema], "properties": properties})
@@ -247,12 +252,27 @@ def test_properties(site: Site, admin, ids, properties: str):
     assert site.rows() == before
 
 
-#: Bad values of a query's parameter by the function that reads it.
+#: Bad values of query parameters, by the function that converts the parameter.
 QUERIES: dict[Any, list[str]] = {
     parsing.boolean: ["", "maybe", "2", "%00", "true%0A", "%FF"],
     parsing.positive: ["", "0", "-1", "1.5", "x", "1%0A", "2147483648", "9" * 30, "%D9%A3", "%FF"],
     parsing.word: ["", "%00", "a%07", "x" * 256, "%FF", "%ED%A0%80"],
     parsing.moment: ["", "soon", "2100-02-29", "1969-12-31", "9000-01-01", "2100-01-01%0A", "%FF"],
+    parsing.hours: [
+        "",
+        "0",
+        "-1",
+        "x",
+        "1e3",
+        "0.0001",
+        "1.3333",
+        "nan",
+        "9" * 400,
+        "%D9%A3",
+        "%FF",
+    ],
+    parsing.statuses: ["", "x", "ACTIVE,", "ACTIVE,x", "%00", "%FF"],
+    parsing.sort: ["", "x", "start:", "start:up", "start,end", "id", "start%0A", "%FF"],
     parsing.detail: ["", "x", "Capacity", "capacity%0A", "%FF"],
     parsing.next_page: ["", "x", "/?page=", "/?page=0", "/?page=x", "/?page=" + "9" * 30, "%FF"],
 }
@@ -264,18 +284,22 @@ PARAMETERS = [
 
 
 @pytest.mark.parametrize(("operation", "name"), PARAMETERS)
-def test_a_bad_query(admin: Person, ids, operation: openapi.Operation, name: str):
+def test_bad_query_value_is_refused_with_its_parameter(
+    admin: Person, ids, operation: openapi.Operation, name: str
+):
     path = operation.path.format(**ids).removeprefix("/")
     for value in QUERIES[operation.query[name]]:
         answer = admin.get(f"{path}?{name}={value}")
         assert answer.status_int == 422, (value, answer)
         named = answer.json["detail"]["field"]
-        # What isn't UTF-8 can't be told apart into fields.
+        # A query that isn't UTF-8 can't be split into parameters.
         assert named == ("query" if value in ("%FF", "%ED%A0%80") else name), (value, answer)
 
 
 @pytest.mark.parametrize("operation", openapi.OPERATIONS, ids=lambda o: f"{o.method}{o.path}")
-def test_an_unknown_parameter(site: Site, admin: Person, alpha: Person, ids, operation):
+def test_unknown_query_parameter_is_refused(
+    site: Site, admin: Person, alpha: Person, ids, operation
+):
     before = site.rows()
     path = operation.path.format(**ids).removeprefix("/")
     body = GOOD[operation.body] if operation.body else None
@@ -293,20 +317,22 @@ def test_an_unknown_parameter(site: Site, admin: Person, alpha: Person, ids, ope
     assert site.rows() == before
 
 
-def test_a_parameter_twice(admin: Person):
+def test_repeated_parameter_must_have_one_value(admin: Person):
     assert admin.get("flavors?limit=1&limit=1").status_int == 200
     answer = admin.get("flavors?limit=1&limit=2")
     assert names_the_field(answer, "limit")
 
 
-#: Ids that nothing has, with the status each is answered with.
+#: Ids that no item has.
 STRANGE_IDS = [UNKNOWN, "nope", "x" * 64, "x" * 65, "x" * 5000, "%00", "a%0A", "%20", ".."]
 STRANGE_IDS += ["%F0%9F%98%80", "'%20or%201=1", "null", "0", "-1", "a%2Fb"]
 BY_ID = [o for o in openapi.OPERATIONS if "{" in o.path]
 
 
 @pytest.mark.parametrize("operation", BY_ID, ids=lambda o: f"{o.method}{o.path}")
-def test_ids_that_nothing_has(site: Site, admin: Person, ids, operation: openapi.Operation):
+def test_unknown_id_in_path_is_refused(
+    site: Site, admin: Person, ids, operation: openapi.Operation
+):
     before = site.rows()
     body = GOOD[operation.body] if operation.body else None
     for strange in STRANGE_IDS:
@@ -317,20 +343,20 @@ def test_ids_that_nothing_has(site: Site, admin: Person, ids, operation: openapi
     assert site.rows() == before
 
 
-def test_a_path_that_is_not_utf_8(site: Site):
-    """Pecan refuses it before it looks for a controller, in its own words."""
+def test_path_that_is_not_utf_8_is_refused(site: Site):
+    """Pecan refuses it before it looks for a controller, in an answer of its own."""
     headers = {"X-Auth-Token": identity.token("admin")}
     app = webtest.TestApp(site.app)
     assert app.get("/v2/flavors/%FF", headers=headers, expect_errors=True).status_int == 400
 
 
-#: Methods that no path has, and those that some have but not this one.
+#: Methods that no path has, and methods that these paths don't have.
 METHODS = ["PUT", "HEAD", "OPTIONS", "TRACE", "NONESUCH"]
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("path", ["flavors", "flavors/x", "flavors/x/freeslots", "limits"])
-def test_other_methods(admin: Person, method: str, path: str):
+def test_method_that_path_does_not_have_is_refused(admin: Person, method: str, path: str):
     answer = admin.send(method, path)
     assert answer.status_int == 405
     assert answer.content_type == "application/json"
@@ -339,17 +365,17 @@ def test_other_methods(admin: Person, method: str, path: str):
 
 
 @pytest.mark.parametrize("path", ["/v2/warre", "/v2/warre/v1", "/v2/warre/v1/nope", "flavors/x/y"])
-def test_paths_that_there_are_not(admin: Person, path: str):
+def test_unknown_path_is_not_found(admin: Person, path: str):
     for each in (path, path + "/"):
         assert people.refusal(admin.get(each)) == (404, "not_found")
 
 
-def test_only_json_is_answered(admin: Person):
+def test_request_for_html_is_not_acceptable(admin: Person):
     answer = admin.send("GET", "flavors", headers={"Accept": "text/html"})
     assert people.refusal(answer) == (406, "not_acceptable")
 
 
-def test_ids_in_bodies_that_nothing_has(site: Site, admin: Person, alpha: Person, ids):
+def test_unknown_flavor_id_in_body_is_not_found(site: Site, admin: Person, alpha: Person, ids):
     before = site.rows()
     for unknown in (UNKNOWN, "nope", "é", "x" * 64):
         asked = {
@@ -366,7 +392,7 @@ def test_ids_in_bodies_that_nothing_has(site: Site, admin: Person, alpha: Person
     assert site.rows() == before
 
 
-#: Times that are as good as any: the same moment, however it is written.
+#: Valid times in different formats, with the time that the API answers for each.
 TIMES = {
     "2100-01-04T00:30:59.999999Z": "2100-01-04T00:30:00+00:00",
     "2100-01-04 00:30": "2100-01-04T00:30:00+00:00",
@@ -379,20 +405,20 @@ TIMES = {
 
 
 @pytest.mark.parametrize("text", TIMES)
-def test_good_times(admin: Person, text: str):
+def test_valid_time_is_stored_in_utc_without_seconds(admin: Person, text: str):
     flavor = things.add_flavor(admin, start=text)
     assert flavor["start"] == TIMES[text]
 
 
-def test_numbers_that_come_as_text_or_with_a_point(admin: Person, alpha: Person):
-    """As forms and some languages send whole numbers."""
+def test_whole_number_as_string_or_float_is_accepted(admin: Person, alpha: Person):
+    """HTML forms and some programming languages send whole numbers in these ways."""
     flavor = things.add_flavor(admin, slots="3", ephemeral_gb="0", vcpu=1.0)
     assert (flavor["slots"], flavor["ephemeral_gb"], flavor["vcpu"]) == (3, 0, 1)
     assert isinstance(flavor["vcpu"], int)
     assert things.book(alpha, flavor, instance_count=2.0)["instance_count"] == 2
 
 
-def test_text_of_all_kinds(admin: Person):
+def test_unicode_text_is_stored_unchanged(admin: Person):
     text = "Größe 😀\u202e\u00a0x'\";--"
     flavor = things.add_flavor(admin, name=text, description=f"{text}\n\tmore", category=text)
     assert admin.get(f"flavors/{flavor['id']}").json["name"] == text

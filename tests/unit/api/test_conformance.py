@@ -1,9 +1,9 @@
-"""What a real Warre 5.2.2 answered, step by step, is what we answer.
+"""The API answers every step as a real Warre 5.2.2 answered it.
 
 ``warre-5.2.2.json`` has the steps: who asked what, and the answer with names in place of ids
 (``<F1>``) and of times (``<T+1d03:00>``, counted from ``EPOCH``). Its ``how`` says how much of an
 answer counts: status, keys, body (lists of things in any order), ordered in listings' own tests,
-edges (spans of time to within a minute). What we answer besides is no difference.
+edges (spans of time to within a minute). Fields that only we answer are no difference.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from tests.unit.api.site import Site
 
 STEPS = json.loads((pathlib.Path(__file__).parent / "warre-5.2.2.json").read_text())
 
-#: The midnight that the recorded times count from; the queries in them name its dates.
+#: The midnight from which the recorded times are counted. The recorded queries contain real dates.
 EPOCH = datetime.datetime(2026, 11, 23, tzinfo=datetime.UTC)
 PRESENT = datetime.datetime(2026, 11, 21, 9, 30)
 
@@ -33,7 +33,7 @@ MINUTE = datetime.timedelta(minutes=1)
 
 @dataclasses.dataclass
 class Names:
-    """Names of ids, both ways; ids get theirs when an answer first has them."""
+    """The names that stand for ids in the recording. An id gets its name from the first answer."""
 
     ids: dict[str, str]
 
@@ -44,7 +44,7 @@ class Names:
         return _NAMED_TIME.sub(lambda m: _moment(m).isoformat(), text)
 
     def learn(self, recorded: Any, answer: Any) -> None:
-        """The recorded answer names what was made."""
+        """Take the name of a new item's id from the recorded answer."""
         if isinstance(recorded, dict) and isinstance(answer, dict) and "id" in answer:
             self.ids.setdefault(recorded.get("id", ""), answer["id"])
 
@@ -81,14 +81,14 @@ def _name_time(text: str) -> str:
 
 
 def listed(answer: Any) -> Any:
-    """A page that has a next one says ``more`` for its total."""
+    """A listing in which the total is ``more`` if there is a next page, as Warre has it."""
     if isinstance(answer, dict) and "results" in answer and "next" in answer:
         return {**answer, "total": "more"}
     return answer
 
 
 def holds(got: Any, recorded: Any, ordered: bool) -> bool:
-    """Whether all that was recorded is there."""
+    """Whether an answer contains everything that was recorded."""
     if isinstance(recorded, dict):
         return isinstance(got, dict) and all(
             key in got and holds(got[key], value, ordered) for key, value in recorded.items()
@@ -103,13 +103,13 @@ def holds(got: Any, recorded: Any, ordered: bool) -> bool:
 
 
 def edges(spans: list[dict[str, str]]) -> list[datetime.datetime]:
-    """Starts and ends of named spans."""
+    """The starts and ends of spans of time, as recorded."""
     matches = (_NAMED_TIME.fullmatch(span[key]) for span in spans for key in ("start", "end"))
     return [_moment(match) for match in matches if match]
 
 
 def same(how: str, got: Any, recorded: Any) -> bool:
-    """Whether the answers are the same, as far as that step asks."""
+    """Whether an answer is the same as the recorded one, as strictly as the step demands."""
     if how == "status":
         return True
     if how == "keys":
@@ -122,13 +122,13 @@ def same(how: str, got: Any, recorded: Any) -> bool:
 
 @pytest.fixture
 def people(site: Site) -> dict[str | None, Person]:
-    """Those of the recording, who use the path that Warre's clients do, on its day."""
+    """The users of the recording, on Warre's path and at the time of the recording."""
     site.set_time(PRESENT)
     root = "/v2/warre"
     return {name: Person(site.app, name, root) for name in ("admin", "alpha", "beta", None)}
 
 
-def test_every_recorded_step(people: dict[str | None, Person], site: Site):
+def test_every_recorded_step_is_answered_as_by_warre(people: dict[str | None, Person], site: Site):
     world.add_host(site.cloud, "host-2", vcpus=64, zone="az1")
     names = Names({f"<{p.name}>": p.project_id for p in people.values() if p.name})
     names.ids |= {f"<{p.name}.user>": p.user_id for p in people.values() if p.name}

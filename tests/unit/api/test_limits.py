@@ -1,4 +1,4 @@
-"""/limits: what Keystone allows a project, and what it has booked of that."""
+"""/limits: a project's limits in Keystone, and how much of them it has booked."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.unit.api.things import at
 
 
 def limits(person: Person, query: str = "") -> tuple[int, int, int, int]:
-    """Reservations allowed and booked, hours allowed and booked."""
+    """How many reservations are allowed and booked, and how many hours."""
     answer = person.get(f"limits{query}")
     assert answer.status_int == 200, answer
     names = ("maxReservations", "totalReservationsUsed", "maxHours", "totalHoursUsed")
@@ -18,13 +18,13 @@ def limits(person: Person, query: str = "") -> tuple[int, int, int, int]:
     return tuple(found[name] for name in names)
 
 
-def test_limits(site: Site, alpha: Person, beta: Person, admin: Person):
+def test_limits_and_use_are_shown(site: Site, alpha: Person, beta: Person, admin: Person):
     flavor = things.add_flavor(admin)
     site.cloud.keystone.limits = {
         (alpha.project_id, "reservation"): 5,
         (alpha.project_id, "hours"): -1,
     }
-    # A started hour counts whole, and every instance counts.
+    # A started hour counts as a whole hour, and each instance counts.
     things.book(alpha, flavor, end=at(2, 10, 1), instance_count=2)
     done = things.book(alpha, flavor, start=at(1), end=at(1, 3))
     assert limits(alpha) == (5, 2, -1, 2 * 2 + 3)
@@ -36,7 +36,7 @@ def test_limits(site: Site, alpha: Person, beta: Person, admin: Person):
     assert limits(alpha) == (5, 1, -1, 4)
 
 
-def test_what_is_over_does_not_count(site: Site, alpha: Person, admin: Person):
+def test_complete_reservation_does_not_count(site: Site, alpha: Person, admin: Person):
     things.book(alpha, things.add_flavor(admin), start=at(1), end=at(1, 3))
     for hour in (0, 3):
         site.set_time(things.moment(1, hour))
@@ -45,7 +45,9 @@ def test_what_is_over_does_not_count(site: Site, alpha: Person, admin: Person):
     assert limits(alpha) == (1000, 0, 100000, 0)
 
 
-def test_another_projects(site: Site, admin: Person, alpha: Person, beta: Person):
+def test_limits_of_another_project_are_for_operators(
+    site: Site, admin: Person, alpha: Person, beta: Person
+):
     flavor = things.add_flavor(admin)
     things.book(beta, flavor)
     assert limits(admin, f"?project_id={beta.project_id}") == (1000, 1, 100000, 2)
@@ -55,13 +57,14 @@ def test_another_projects(site: Site, admin: Person, alpha: Person, beta: Person
     assert limits(admin, "?project_id=nobodys") == (1000, 0, 100000, 0)
 
 
-def test_who_has_no_role(nobody: Person):
+def test_user_without_role_is_forbidden(nobody: Person):
     assert refusal(nobody.get("limits")) == (403, "forbidden")
 
 
 @pytest.mark.parametrize("missing", ["hours", "reservation"])
-def test_a_limit_that_is_not_registered(site: Site, alpha: Person, missing: str):
-    """The operator's mistake, and said so."""
+def test_unregistered_limit_is_reported_as_the_operators_mistake(
+    site: Site, alpha: Person, missing: str
+):
     del site.cloud.keystone.registered[missing]
     answer = alpha.get("limits")
     assert refusal(answer) == (503, "limits_not_registered")
@@ -69,7 +72,7 @@ def test_a_limit_that_is_not_registered(site: Site, alpha: Person, missing: str)
     assert "Retry-After" not in answer.headers
 
 
-def test_keystone_away(site: Site, alpha: Person):
+def test_limits_are_unavailable_while_keystone_is(site: Site, alpha: Person):
     site.cloud.keystone.fail(match="limits", status=503)
     assert refusal(alpha.get("limits")) == (503, "service_unavailable")
     site.cloud.mend()

@@ -1,4 +1,4 @@
-"""What nectarclient-lib, on which Warre's client is built, makes of our answers over HTTP."""
+"""How nectarclient-lib, on which Warre's client is built, handles the answers over HTTP."""
 
 import threading
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ class Silent(WSGIRequestHandler):
 
 @pytest.fixture
 def url(site: Site) -> Iterator[str]:
-    """Where the API answers; Warre's client finds ``.../v2/warre`` in the catalogue."""
+    """The endpoint of the API. Warre's client finds ``.../v2/warre`` in Keystone's catalog."""
     with make_server("127.0.0.1", 0, site.app, handler_class=Silent) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
@@ -32,7 +32,7 @@ def url(site: Site) -> Iterator[str]:
 
 
 class Client(adapter.LegacyJsonAdapter):
-    """A session whose errors are the library's, as those who build on it make it."""
+    """A session that raises the library's errors, as clients that use the library make it."""
 
     def request(self, url: str, method: str, **kwargs: Any) -> Any:
         answer, body = super().request(url, method, raise_exc=False, **kwargs)
@@ -56,7 +56,7 @@ def manager(url: str, person: str) -> Things:
 
 
 def test_all_pages(url: str, admin: Person):
-    """With limit and filters sent along with every link."""
+    """The library sends limit and filters along with every link."""
     for n in range(7):
         things.add_flavor(admin, name=f"f{n}", category="gpu")
     things.add_flavor(admin, name="other")
@@ -90,7 +90,7 @@ ERRORS = {
 
 @pytest.mark.parametrize("case", ERRORS)
 def test_errors(url: str, admin: Person, alpha: Person, case: str):
-    """Its message is our error_message, whatever the status."""
+    """The message of the library's error is the error_message, for every status."""
     changes, expected = ERRORS[case]
     body = things.booking(things.add_flavor(admin), **changes)
     ours = alpha.post("/v2/warre/v1/reservations/", body)
@@ -101,7 +101,7 @@ def test_errors(url: str, admin: Person, alpha: Person, case: str):
 
 
 def test_a_body_that_is_too_large_is_no_reason_to_wait(url: str, admin: Person):
-    """413 is to the library an exception that may say when to come again; ours never does."""
+    """For 413 the library raises an error that may say when to retry. Ours doesn't say it."""
     with pytest.raises(exceptions.OverLimit) as raised:
         manager(url, "admin")._create("/v1/flavors/", {"description": "x" * 200_000})
     assert raised.value.retry_after == 0

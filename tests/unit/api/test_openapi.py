@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, current, and of exactly the routes and rules that there are."""
+"""The OpenAPI document is valid and current, and has exactly the existing routes and rules."""
 
 import json
 import pathlib
@@ -10,8 +10,8 @@ import openapi_spec_validator
 import pytest
 
 from tests.unit.api import contract
-from warre_blazar import exceptions, policies
-from warre_blazar.api import errors, openapi
+from warre_blazar import error_statuses, exceptions, policies
+from warre_blazar.api import openapi
 from warre_blazar.api.controllers import base
 
 COMMITTED = pathlib.Path(__file__).parents[3] / "doc/source/api/openapi.json"
@@ -19,38 +19,38 @@ COMMITTED = pathlib.Path(__file__).parents[3] / "doc/source/api/openapi.json"
 #: Pecan's methods, with and without an id in the path.
 _WHOLE = {"get_all": "GET", "post": "POST"}
 _ITEM = {"get_one": "GET", "put": "PUT", "patch": "PATCH", "delete": "DELETE"}
-#: Exposed by all of our controllers, to answer errors.
+#: Methods that all of our controllers expose in order to answer errors.
 _PLUMBING = {"_route", "_refuse"}
 
-#: Codes that are answered where no operation is, that say that something is broken, that only a
-#: lease's update over v1 can meet, and that all errors begin with.
+#: Codes that no operation documents: those of requests outside of operations, of unexpected
+#: failures, of changes of leases over v1, and of the base class of errors.
 _UNDOCUMENTED = {
     *("method_not_allowed", "not_acceptable", "internal", "fixed_value", "error"),
-    # Of Blazar's v1.
+    # This one is for leases over Blazar's v1.
     "too_many_reservations",
 }
 
 
-def test_it_is_valid():
+def test_document_is_valid():
     openapi_spec_validator.validate(contract.document())
 
 
-def test_the_committed_copy_is_current(capsys: pytest.CaptureFixture[str]):
-    """If not: python -m warre_blazar.api.openapi > doc/source/api/openapi.json"""
+def test_committed_copy_is_current(capsys: pytest.CaptureFixture[str]):
+    """To update it: python -m warre_blazar.api.openapi > doc/source/api/openapi.json"""
     openapi.main()
     assert COMMITTED.read_text() == capsys.readouterr().out
     assert json.loads(COMMITTED.read_text()) == contract.document()
 
 
 def controllers() -> dict[str, base.Controller]:
-    """Those of our package that Blazar finds, by the name it finds them by."""
+    """The controllers of our package, by the names by which Blazar loads them."""
     points = metadata.entry_points(group="blazar.api.v2.controllers.extensions")
     ours = [p for p in points if p.module.startswith("warre_blazar.")]
     return {p.name: p.load()() for p in ours}
 
 
 def routes(path: str, controller: Any) -> Iterator[tuple[str, str]]:
-    """Method and path, ids as ``{}``, of all that a controller and those below it expose."""
+    """Method and path of all that a controller and those below it expose, with ``{}`` for ids."""
     known = {*_WHOLE, *_ITEM, *_PLUMBING}
     for name in dir(controller):
         if name in _WHOLE and hasattr(controller, name):
@@ -66,7 +66,7 @@ def routes(path: str, controller: Any) -> Iterator[tuple[str, str]]:
 
 
 def documented() -> set[tuple[str, str]]:
-    """The same of the document, under both servers."""
+    """Method and path of all operations in the document, under both servers."""
     return {
         (method.upper(), contract.without_names(server["url"] + path))
         for server in contract.document()["servers"]
@@ -75,14 +75,14 @@ def documented() -> set[tuple[str, str]]:
     }
 
 
-def test_it_has_exactly_the_routes_that_there_are():
+def test_document_has_exactly_the_existing_routes():
     found = controllers()
     assert {name: c.name for name, c in found.items()} == {name: name for name in found}
     there = {r for name, c in found.items() for r in routes(f"/v2/{name}", c)}
     assert there == documented()
 
 
-def test_every_operation_names_its_rule_and_every_rule_its_operation():
+def test_operations_and_policy_rules_name_each_other():
     of_operations = {rule for o in openapi.OPERATIONS for rule in o.rules()}
     assert all(o.rules() for o in openapi.OPERATIONS)
     assert of_operations == {rule.name for rule in policies.list_rules()}
@@ -93,7 +93,9 @@ def test_every_operation_names_its_rule_and_every_rule_its_operation():
 
 def test_every_code_is_documented():
     classes = [c for c in vars(exceptions).values() if isinstance(c, type)]
-    codes = {c.code for c in classes if issubclass(c, exceptions.WarreError)} | set(errors.STATUS)
+    codes = {c.code for c in classes if issubclass(c, exceptions.WarreError)} | set(
+        error_statuses.STATUSES
+    )
     refused = {c for o in openapi.OPERATIONS for found in o.refusals().values() for c in found}
     assert codes - refused == _UNDOCUMENTED
 

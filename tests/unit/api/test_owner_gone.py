@@ -10,8 +10,9 @@ from tests.unit.api.site import Site
 from tests.unit.api.things import at
 from warre_blazar import exceptions
 from warre_blazar.clients import trusts
-from warre_blazar.services import repair, successors
-from warre_blazar.services.callers import Caller
+from warre_blazar.services.booking import orphaned_leases
+from warre_blazar.services.caller import Caller
+from warre_blazar.services.running import repair
 
 LONGER = {"end": at(2, 12)}
 
@@ -29,7 +30,7 @@ def path(booked: dict) -> str:
 
 @pytest.fixture(params=["pending", "running"])
 def status(site: Site, booked: dict, request: pytest.FixtureRequest) -> str:
-    """The reservation's, which has a server if it runs."""
+    """The reservation's path. The reservation has a server if it is running."""
     if request.param == "pending":
         return "ALLOCATED"
     start(site, booked)
@@ -48,7 +49,9 @@ def lease_of(booked: dict) -> dict:
 
 
 @pytest.mark.parametrize("how", identity.REFUSALS)
-def test_another_member_changes_it(site: Site, colleague: Person, booked, path, status, how):
+def test_another_member_may_change_the_reservation(
+    site: Site, colleague: Person, booked, path, status, how
+):
     site.cloud.keystone.lose("alpha", how)
     dead = lease_of(booked)["trust_id"]
     changed = colleague.patch(path, LONGER)
@@ -59,20 +62,24 @@ def test_another_member_changes_it(site: Site, colleague: Person, booked, path, 
     given = site.cloud.keystone.trusts[trust]
     assert given["trustor_user_id"] == colleague.user_id
     assert given["project_id"] == booked["project_id"]
-    # By the new trust Blazar does the next change by itself.
+    # With the new trust, Blazar makes the next change without help.
     assert colleague.patch(path, {"end": at(2, 10)}).json["end"] == at(2, 10)
     assert lease_of(booked)["trust_id"] == trust
 
 
-def test_what_is_refused_after_the_trust_was_replaced(site: Site, colleague: Person, booked, path):
-    """The refusal is the change's own, and the lease is as it was."""
+def test_refused_change_leaves_reservation_after_trust_is_replaced(
+    site: Site, colleague: Person, booked, path
+):
+    """The change is refused for its own reason, and leaves the lease unchanged."""
     site.cloud.keystone.lose("alpha", "disabled")
     assert refusal(colleague.patch(path, {"end": at(9)})) == (400, "too_long")
     assert colleague.get(path).json == booked
     assert lease_of(booked)["status"] == "PENDING"
 
 
-def test_admin_without_a_role_in_the_project(site: Site, admin: Person, booked, path, status):
+def test_admin_without_role_in_project_can_not_change(
+    site: Site, admin: Person, booked, path, status
+):
     site.cloud.keystone.lose("alpha", "disabled")
     refused = admin.patch(path, LONGER)
     assert refusal(refused) == (409, "owner_gone")
@@ -83,7 +90,7 @@ def test_admin_without_a_role_in_the_project(site: Site, admin: Person, booked, 
 
 @pytest.mark.parametrize("how", identity.REFUSALS)
 @pytest.mark.parametrize("who", ["colleague", "admin"])
-def test_everybody_who_may_deletes_it(site: Site, booked, path, status, how, who):
+def test_everyone_allowed_may_delete_the_reservation(site: Site, booked, path, status, how, who):
     site.cloud.keystone.lose("alpha", how)
     person = Person(site.app, who)
     assert person.delete(path).status_int == 204
@@ -96,18 +103,18 @@ def test_everybody_who_may_deletes_it(site: Site, booked, path, status, how, who
     ]
 
 
-def test_deletion_of_one_that_is_over(site: Site, colleague: Person, booked, path):
+def test_complete_reservation_can_be_deleted(site: Site, colleague: Person, booked, path):
     start(site, booked)
     site.set_time(things.moment(2, 11))
     site.execute()
     assert colleague.get(path).json["status"] == "COMPLETE"
     site.cloud.keystone.lose("alpha", "deleted")
     assert colleague.delete(path).status_int == 204
-    # Outside accounting hears of its end once.
+    # Blazar's filters are told of the end only once.
     assert site.outside.told.count((booked["lease_id"], "on_end")) == 1
 
 
-def test_deletion_that_no_manager_comes_to_in_time(site: Site, colleague: Person, booked, path):
+def test_deletion_without_manager_in_time_is_accepted(site: Site, colleague: Person, booked, path):
     site.cloud.keystone.lose("alpha", "disabled")
     site.clock.meanwhile = lambda: None
     assert colleague.delete(path).status_int == 202
@@ -124,10 +131,10 @@ def test_start_and_end_need_no_creator(site: Site, colleague: Person, booked, pa
     assert colleague.get(path).json["status"] == "COMPLETE"
 
 
-def test_wrong_service_password_is_not_taken_for_a_creator_who_is_gone(
+def test_wrong_service_password_does_not_count_as_creator_gone(
     site: Site, alpha: Person, booked, path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Keystone answers 401 to either; which one it is its own login of the service tells."""
+    """Keystone answers both with 401. The service's login without a trust tells them apart."""
     before = lease_of(booked)
     monkeypatch.setattr(site.cloud.keystone, "password", "another")
     for answer in (alpha.patch(path, LONGER), alpha.delete(path)):
@@ -140,10 +147,10 @@ def test_wrong_service_password_is_not_taken_for_a_creator_who_is_gone(
     assert (after["status"], after["trust_id"]) == ("PENDING", before["trust_id"])
 
 
-def test_keystone_that_refuses_something_else_is_not_taken_for_it(
+def test_other_refusal_by_keystone_does_not_count_as_creator_gone(
     site: Site, alpha: Person, booked, path
 ):
-    """The trust works when it is asked about: the manager had another reason."""
+    """The trust still works, so the manager failed for another reason."""
     site.cloud.keystone.fail(match="POST.*auth/tokens", status=403, times=1)
     assert refusal(alpha.patch(path, LONGER)) == (502, "service_refused")
     assert alpha.get(path).json == booked
@@ -151,7 +158,7 @@ def test_keystone_that_refuses_something_else_is_not_taken_for_it(
     assert alpha.patch(path, LONGER).status_int == 200
 
 
-def test_trust_cannot_be_judged_while_keystone_is_away(site: Site, booked):
+def test_change_is_unavailable_while_keystone_is(site: Site, booked):
     trust_id = lease_of(booked)["trust_id"]
     assert not trusts.is_dead(trust_id)
     for status in (503, 500):
@@ -164,23 +171,23 @@ def test_trust_cannot_be_judged_while_keystone_is_away(site: Site, booked):
         trusts.is_dead(trust_id)
 
 
-def test_two_who_take_over_at_the_same_moment(
+def test_two_members_may_take_over_at_the_same_time(
     site: Site, colleague: Person, booked, monkeypatch: pytest.MonkeyPatch
 ):
-    """One trust stays; the other is given back."""
+    """One of the two trusts stays, and the other is deleted."""
     site.cloud.keystone.lose("alpha", "disabled")
     make, made = trusts.create, []
 
     def create(*args):
-        """Somebody else is a little faster."""
+        """Let somebody else take over just before."""
         trust_id = make(*args)
         made.append(trust_id)
         if len(made) == 1:
-            assert successors.take_over(caller(colleague), booked["lease_id"])
+            assert orphaned_leases.take_over(caller(colleague), booked["lease_id"])
         return trust_id
 
     monkeypatch.setattr(trusts, "create", create)
-    assert successors.take_over(caller(colleague), booked["lease_id"])
+    assert orphaned_leases.take_over(caller(colleague), booked["lease_id"])
     loser, winner = made
     assert lease_of(booked)["trust_id"] == winner
     assert loser not in site.cloud.keystone.trusts
@@ -192,11 +199,11 @@ def caller(person: Person) -> Caller:
 
 
 class TestAfterFailureOverV1:
-    """What the application around Blazar's v1 asks for when Blazar answers 5xx."""
+    """What the application around Blazar's v1 does when Blazar answers with 5xx."""
 
     @pytest.fixture(autouse=True)
     def failed(self, booked: dict, status: str) -> None:
-        """What Blazar leaves: the end event of a deletion that failed, and ERROR."""
+        """What Blazar leaves when a deletion fails: a lease in ERROR with an end event."""
         lease = lease_of(booked)
         (end,) = [e for e in lease["events"] if e["event_type"] == "end_lease"]
         if status == "ACTIVE":
@@ -205,12 +212,12 @@ class TestAfterFailureOverV1:
 
     def test_deletion(self, site: Site, booked):
         site.cloud.keystone.lose("alpha", "disabled")
-        assert successors.delete_after_failure(booked["lease_id"]) is True
+        assert orphaned_leases.delete_after_failure(booked["lease_id"], None) is True
         assert lease_of(booked) is None
         assert site.cloud.is_clean()
 
     def test_deletion_that_failed_for_another_reason(self, booked, status):
-        assert successors.delete_after_failure(booked["lease_id"]) is None
+        assert orphaned_leases.delete_after_failure(booked["lease_id"], None) is None
         restored = {"ALLOCATED": "PENDING"}.get(status, status)
         assert lease_of(booked)["status"] == restored
 
@@ -218,19 +225,21 @@ class TestAfterFailureOverV1:
         things.add_to_lease(booked["lease_id"])
         site.cloud.keystone.lose("alpha", "disabled")
         before = site.rows()
-        assert successors.delete_after_failure(booked["lease_id"]) is None
-        assert successors.take_over_after_failure(caller(colleague), booked["lease_id"]) is False
+        assert orphaned_leases.delete_after_failure(booked["lease_id"], None) is None
+        assert (
+            orphaned_leases.take_over_after_failure(caller(colleague), booked["lease_id"]) is False
+        )
         assert site.rows() == before
 
     def test_change(self, site: Site, colleague: Person, admin: Person, booked, status):
         lease_id = booked["lease_id"]
-        assert successors.take_over_after_failure(caller(colleague), lease_id) is False
+        assert orphaned_leases.take_over_after_failure(caller(colleague), lease_id) is False
         site.cloud.keystone.lose("alpha", "disabled")
         with pytest.raises(exceptions.OwnerGone):
-            successors.take_over_after_failure(caller(admin), lease_id)
-        assert successors.take_over_after_failure(caller(colleague), lease_id) is True
+            orphaned_leases.take_over_after_failure(caller(admin), lease_id)
+        assert orphaned_leases.take_over_after_failure(caller(colleague), lease_id) is True
         assert repair.settle(lease_id, timeutils.utcnow()) in ("PENDING", "ACTIVE")
 
     def test_lease_that_is_not_there(self, colleague: Person):
-        assert successors.delete_after_failure("nonesuch") is None
-        assert successors.take_over_after_failure(caller(colleague), "nonesuch") is False
+        assert orphaned_leases.delete_after_failure("nonesuch", None) is None
+        assert orphaned_leases.take_over_after_failure(caller(colleague), "nonesuch") is False

@@ -1,4 +1,4 @@
-"""Pages of listings: limit, page, and the link to the next page as different clients follow it."""
+"""Pages of listings: limit, page, and the link to the next page for different clients."""
 
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -14,7 +14,7 @@ NOUNS = ["flavors", "flavorprojects", "reservations", "maintenancewindows"]
 
 
 def add_seven(noun: str, admin: Person, alpha: Person) -> str:
-    """Seven of a noun, and the query that finds them and not what else there is."""
+    """Create seven items of a resource. The result is a query that lists only these items."""
     flavor = things.add_flavor(admin, name="another", category="cpu")
     for n in range(7):
         if noun == "flavors":
@@ -31,7 +31,7 @@ def add_seven(noun: str, admin: Person, alpha: Person) -> str:
 
 @pytest.fixture
 def flavors(admin: Person, alpha: Person) -> str:
-    """Eight flavors, seven of which are of the category gpu."""
+    """Eight flavors, of which seven have the category gpu."""
     return add_seven("flavors", admin, alpha)
 
 
@@ -40,7 +40,7 @@ def person_for(noun: str, admin: Person, alpha: Person) -> Person:
 
 
 def follow(answer: Any, person: Person, **headers: str) -> Any:
-    """The next page, by its link and nothing else."""
+    """The next page, by the link alone."""
     return person.get(answer.json["next"], **headers)
 
 
@@ -63,7 +63,7 @@ def test_links_lead_through_all_pages(admin, alpha, noun, slash):
 
 
 @pytest.mark.parametrize("noun", NOUNS)
-def test_a_client_that_sends_limit_and_filters_along_with_the_link(admin, alpha, noun):
+def test_client_may_send_limit_and_filters_with_the_link(admin, alpha, noun):
     """As nectarclient-lib's ``_list`` does: requests adds its params to the link's own."""
     person = person_for(noun, admin, alpha)
     params = f"limit=3&{add_seven(noun, admin, alpha)}".rstrip("&")
@@ -76,7 +76,7 @@ def test_a_client_that_sends_limit_and_filters_along_with_the_link(admin, alpha,
     assert "next" not in third
 
 
-def test_page_numbers(admin: Person, flavors):
+def test_page_parameter_selects_the_page(admin: Person, flavors):
     def names(query: str) -> list[str]:
         return [f["name"] for f in admin.get(f"flavors?{query}").json["results"]]
 
@@ -113,20 +113,20 @@ PROXIES = {
 
 
 @pytest.mark.parametrize("case", PROXIES)
-def test_the_link_through_a_proxy(admin: Person, flavors, case):
+def test_link_uses_the_proxys_url(admin: Person, flavors, case):
     headers, expected = PROXIES[case]
     first = admin.send("GET", "flavors?limit=3&category=gpu", headers=headers)
     link = urlsplit(first.json["next"])
     assert link.geturl().split("?")[0].replace(":80/", "/") == expected.replace(":80/", "/")
     assert first.json["next"].endswith("/?page=2")
-    # What the proxy passes on of it leads to the next page.
+    # The path that the proxy passes on leads to the next page.
     path = link.path.removeprefix("/reservation")
     second = admin.send("GET", f"{path}?{link.query}", headers=headers).json
     assert [f["name"] for f in second["results"]] == ["f3", "f4", "f5"]
 
 
-def test_the_link_has_limit_and_filters_as_they_were(site: Site, admin: Person):
-    """Whatever letters are in them, and under both roots."""
+def test_link_contains_limit_and_filters_unchanged(site: Site, admin: Person):
+    """This holds for any characters, and under both roots."""
     category = "a b&c=d/?page=9é"
     for n in range(3):
         things.add_flavor(admin, name=f"f{n}", category=category)

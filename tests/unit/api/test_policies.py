@@ -30,7 +30,7 @@ oslo_policy.register("spy", Spy)
 
 @pytest.fixture
 def spy(site: Site) -> Iterator[type[Spy]]:
-    """All of our rules are spies, once ``install`` has been called."""
+    """Replaces all of our rules with spies, once ``install`` has been called."""
     yield Spy
     site.policy_file.unlink(missing_ok=True)
     policy._enforcer.cache_clear()
@@ -46,7 +46,7 @@ def install(site: Site, answer: bool) -> None:
 
 @pytest.fixture
 def ids(site: Site, admin: Person, alpha: Person) -> dict[str, str]:
-    """One of everything, as the parameters of the document's paths are called."""
+    """Ids of one item of each kind, by the names of the parameters in the document's paths."""
 
     def make() -> dict[str, str]:
         flavor = things.add_flavor(admin)
@@ -62,7 +62,7 @@ def ids(site: Site, admin: Person, alpha: Person) -> dict[str, str]:
     return site.remembered(make)
 
 
-#: Bodies, and queries that make an operation ask all of its rules.
+#: Bodies and queries for which an operation checks all of its rules.
 BODIES = {
     "FlavorCreate": things.FLAVOR | {"name": "another"},
     "FlavorUpdate": {"slots": 7},
@@ -100,7 +100,7 @@ OPERATIONS = [
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("root", openapi.SERVERS)
-def test_nothing_is_done_that_a_rule_does_not_allow(site: Site, ids, spy, operation, root):
+def test_operation_is_refused_when_its_rule_forbids_it(site: Site, ids, spy, operation, root):
     install(site, answer=False)
     before = site.rows()
     refused = send(Person(site.app, "admin", root), operation, ids)
@@ -110,15 +110,15 @@ def test_nothing_is_done_that_a_rule_does_not_allow(site: Site, ids, spy, operat
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_the_rules_it_names_are_those_it_asks(site: Site, ids, alpha, spy, operation):
-    """The API's and the manager's: of a booking they both ask about maintenance windows."""
+def test_operation_checks_exactly_the_rules_it_names(site: Site, ids, alpha, spy, operation):
+    """The rules include those that the manager checks, such as the one on maintenance windows."""
     install(site, answer=True)
     assert send(alpha, operation, ids).status_int < 300
     assert set(spy.asked) == set(operation.rules())
 
 
-def test_the_manager_itself_asks_about_maintenance_windows(site: Site, ids, alpha, spy):
-    """An extension into a window is refused there: the API doesn't ask."""
+def test_manager_checks_the_rule_on_maintenance_windows(site: Site, ids, alpha, spy):
+    """The manager refuses an extension into a window. The API doesn't check the rule for it."""
     install(site, answer=True)
     path = f"reservations/{ids['reservation_id']}"
     assert alpha.patch(path, {"end": things.at(2, 12)}).status_int == 200

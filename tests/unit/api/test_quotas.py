@@ -1,4 +1,4 @@
-"""Quotas over v2 and Warre's paths: refusals that say what is used, and leave all as it was."""
+"""Quotas under /v2 and Warre's path: refusals say what is used, and change nothing."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def limit(site: Site, person: Person, **limits: int) -> None:
 
 
 def exceeded(answer: Answer) -> list[dict[str, Any]]:
-    """What a refusal says of the limits."""
+    """The exceeded limits in a refusal."""
     assert refusal(answer) == (413, "quota_exceeded")
     assert answer.json["error_name"] == "REQUEST_ENTITY_TOO_LARGE"
     found = answer.json["detail"]["exceeded"]
@@ -31,7 +31,9 @@ def exceeded(answer: Answer) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("root", ["/v2", "/v2/warre/v1"])
-def test_over_the_limit(site: Site, alpha: Person, beta: Person, flavor, root: str):
+def test_booking_over_the_limits_is_refused(
+    site: Site, alpha: Person, beta: Person, flavor, root: str
+):
     limit(site, alpha, reservation=1, hours=3)
     things.book(alpha, flavor)
     before = site.rows()
@@ -46,13 +48,15 @@ def test_over_the_limit(site: Site, alpha: Person, beta: Person, flavor, root: s
 
 
 @pytest.mark.parametrize("allowed", [-1, 0, 4])
-def test_hours(site: Site, alpha: Person, flavor, allowed: int):
+def test_booking_is_refused_only_by_an_hours_limit_below_it(
+    site: Site, alpha: Person, flavor, allowed: int
+):
     limit(site, alpha, hours=allowed)
     answer = alpha.post("reservations", things.booking(flavor, instance_count=2))
     assert answer.status_int == (413 if allowed == 0 else 200)
 
 
-def test_an_extension_past_the_limit(site: Site, alpha: Person, flavor):
+def test_extension_over_the_limit_is_refused(site: Site, alpha: Person, flavor):
     made = things.book(alpha, flavor, instance_count=2)
     limit(site, alpha, reservation=0, hours=7)
     before = site.rows()
@@ -66,7 +70,7 @@ def test_an_extension_past_the_limit(site: Site, alpha: Person, flavor):
     assert alpha.get("limits").json["absolute"]["totalHoursUsed"] == 2
 
 
-def test_an_extension_is_charged_to_the_owner(site: Site, admin: Person, alpha: Person, flavor):
+def test_extension_counts_for_the_owners_project(site: Site, admin: Person, alpha: Person, flavor):
     made = things.book(alpha, flavor)
     path = f"reservations/{made['id']}"
     limit(site, admin, hours=0)
@@ -75,7 +79,7 @@ def test_an_extension_is_charged_to_the_owner(site: Site, admin: Person, alpha: 
     assert exceeded(admin.patch(path, {"end": at(2, 13)}))
 
 
-def test_without_keystones_limits_nothing_is_written(site: Site, alpha: Person, flavor):
+def test_nothing_is_written_while_limits_are_unavailable(site: Site, alpha: Person, flavor):
     made = things.book(alpha, flavor)
     before, trusts = site.rows(), dict(site.cloud.keystone.trusts)
     site.cloud.keystone.fail(match="limits", status=503)
@@ -90,14 +94,16 @@ def test_without_keystones_limits_nothing_is_written(site: Site, alpha: Person, 
     things.book(alpha, flavor)
 
 
-def test_what_is_not_registered(site: Site, alpha: Person, flavor):
+def test_booking_without_registered_limit_is_refused(site: Site, alpha: Person, flavor):
     del site.cloud.keystone.registered["hours"]
     refused = alpha.post("reservations", things.booking(flavor))
     assert refusal(refused) == (503, "limits_not_registered")
     assert "hours" in refused.json["error_message"]
 
 
-def test_limits_of_all_projects(site: Site, admin: Person, alpha: Person, beta: Person, flavor):
+def test_limits_of_all_projects_are_listed_in_pages(
+    site: Site, admin: Person, alpha: Person, beta: Person, flavor
+):
     limit(site, beta, hours=5)
     things.book(alpha, flavor)
     expected = {

@@ -1,4 +1,4 @@
-"""What comes soon is waited for: starts that a manager prepares, and a database that lags."""
+"""The API waits for what comes soon: a start that a manager prepares, and a lagging database."""
 
 import datetime
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
-from warre_blazar.services import reservations
+from warre_blazar.services.booking import lookup
 
 LONGER = {"end": at(2, 12)}
 
@@ -28,7 +28,7 @@ def path(booked: dict) -> str:
 
 
 def claim(site: Site, booked: dict, when: datetime.datetime, status: str) -> None:
-    """Let a manager claim what is due in five seconds; each wait of the API takes a second."""
+    """Let a manager claim a start that is due in five seconds. The API waits a second at a time."""
     site.set_time(when - datetime.timedelta(seconds=5))
     site.execute()
     assert db_api.lease_get(booked["lease_id"])["status"] == status
@@ -46,21 +46,21 @@ def starting(site: Site, booked: dict) -> None:
 
 
 @pytest.mark.usefixtures("starting")
-def test_change_waits_for_a_start_that_is_prepared(alpha: Person, booked, path):
+def test_change_waits_while_the_start_is_prepared(alpha: Person, booked, path):
     changed = alpha.patch(path, LONGER)
     assert changed.status_int == 200
     assert alpha.get(path).json == {**booked, **LONGER, "status": "ACTIVE"} == changed.json
 
 
 @pytest.mark.usefixtures("starting")
-def test_deletion_waits_for_a_start_that_is_prepared(site: Site, alpha: Person, path):
+def test_deletion_waits_while_the_start_is_prepared(site: Site, alpha: Person, path):
     assert alpha.delete(path).status_int == 204
     assert refusal(alpha.get(path)) == (404, "reservation_not_found")
     assert site.cloud.is_clean()
 
 
 @pytest.mark.usefixtures("starting")
-def test_start_that_takes_too_long_is_told(site: Site, alpha: Person, booked, path):
+def test_change_during_a_long_start_is_refused(site: Site, alpha: Person, booked, path):
     site.clock.meanwhile = site.execute
     for answer in (lambda: alpha.patch(path, LONGER), lambda: alpha.delete(path)):
         began = site.clock.now()
@@ -70,18 +70,22 @@ def test_start_that_takes_too_long_is_told(site: Site, alpha: Person, booked, pa
 
 
 @pytest.mark.usefixtures("starting")
-def test_deletion_of_what_is_deleted_while_it_waits(site: Site, alpha: Person, booked, path):
+def test_deletion_succeeds_if_reservation_is_deleted_meanwhile(
+    site: Site, alpha: Person, booked, path
+):
     site.clock.meanwhile = lambda: db_api.lease_destroy(booked["lease_id"])
     assert alpha.delete(path).status_int == 204
 
 
 @pytest.mark.usefixtures("starting")
-def test_change_of_what_is_deleted_while_it_waits(site: Site, alpha: Person, booked, path):
+def test_change_is_not_found_if_reservation_is_deleted_meanwhile(
+    site: Site, alpha: Person, booked, path
+):
     site.clock.meanwhile = lambda: db_api.lease_destroy(booked["lease_id"])
     assert refusal(alpha.patch(path, LONGER)) == (404, "reservation_not_found")
 
 
-def test_deletion_without_trust_waits_for_a_start(
+def test_deletion_without_trust_waits_for_the_start(
     site: Site, colleague: Person, booked, path, starting
 ):
     site.cloud.keystone.lose("alpha", "deleted")
@@ -89,11 +93,11 @@ def test_deletion_without_trust_waits_for_a_start(
     assert site.cloud.is_clean()
 
 
-OTHERS = {"CREATING": "still being made", "UPDATING": "being changed"}
+OTHERS = {"CREATING": "still being created", "UPDATING": "being changed"}
 
 
 @pytest.mark.parametrize("status", OTHERS)
-def test_other_states_are_told_at_once(site: Site, alpha: Person, booked, path, status):
+def test_change_in_other_states_is_refused_at_once(site: Site, alpha: Person, booked, path, status):
     db_api.lease_update(booked["lease_id"], {"status": status})
     began = site.clock.now()
     answer = alpha.patch(path, LONGER)
@@ -103,7 +107,7 @@ def test_other_states_are_told_at_once(site: Site, alpha: Person, booked, path, 
 
 
 class TestUpdateThatFailsHalfWay:
-    """Blazar logs in once before it writes the new dates, and once after it."""
+    """Blazar logs in once before it writes the new dates, and once after it has written them."""
 
     @pytest.mark.parametrize("status", [503, 401, 403])
     def test_is_answered_by_what_has_become_of_the_lease(
@@ -135,15 +139,15 @@ class TestDatabaseThatLags:
         return things.add_flavor(admin)
 
     def lag(self, monkeypatch: pytest.MonkeyPatch, reads: float) -> None:
-        """Show no booking by its lease's name for so many reads."""
-        read: Callable = reservations.get_by_lease_name
+        """Hide reservations from lookups by their lease's name, for some number of reads."""
+        read: Callable = lookup.get_by_lease_name
         done = []
 
         def lagging(name: str):
             done.append(name)
             return read(name) if len(done) > reads else None
 
-        monkeypatch.setattr(reservations, "get_by_lease_name", lagging)
+        monkeypatch.setattr(lookup, "get_by_lease_name", lagging)
 
     @pytest.mark.parametrize("reads", [3, float("inf")])
     def test_booking(self, site: Site, alpha: Person, flavor, monkeypatch, reads):
@@ -155,8 +159,8 @@ class TestDatabaseThatLags:
         assert 1 < site.clock.now() - began < 6
 
     def test_change(self, site: Site, alpha: Person, booked, path, monkeypatch):
-        stale = reservations.get(booked["id"], None)
-        monkeypatch.setattr(reservations, "get", lambda *_: stale)
+        stale = lookup.get(booked["id"], None)
+        monkeypatch.setattr(lookup, "get", lambda *_: stale)
         changed = alpha.patch(path, LONGER)
         monkeypatch.undo()
         assert changed.status_int == 200

@@ -1,4 +1,4 @@
-"""A manager that takes longer than the API waits: what then exists is never lost to the user."""
+"""A manager that takes longer than the API waits: the user can always find what is made then."""
 
 import pytest
 from oslo_config import cfg
@@ -23,7 +23,7 @@ def flavor(site: Site, admin: Person, alpha: Person) -> dict:
     site.settle()
 
 
-def test_a_booking_that_takes_long_is_pending(site: Site, alpha: Person, flavor):
+def test_booking_that_takes_long_is_answered_as_pending(site: Site, alpha: Person, flavor):
     site.cloud.nova.fail(hang=True, match="POST.*aggregates")
     booked = things.book(alpha, flavor)
     path = f"reservations/{booked['id']}"
@@ -38,7 +38,7 @@ def test_a_booking_that_takes_long_is_pending(site: Site, alpha: Person, flavor)
     assert made["compute_flavor"] in site.cloud.nova.flavors
 
 
-def test_a_booking_that_is_pending_and_then_fails_is_gone(site: Site, alpha: Person, flavor):
+def test_pending_booking_that_fails_is_not_found(site: Site, alpha: Person, flavor):
     site.cloud.nova.fail(hang=True, status=503, match="POST.*aggregates")
     booked = things.book(alpha, flavor)
     assert booked["status"] == "PENDING_CREATE"
@@ -49,8 +49,8 @@ def test_a_booking_that_is_pending_and_then_fails_is_gone(site: Site, alpha: Per
     assert site.cloud.is_clean()
 
 
-def test_no_booking_yet_when_the_wait_is_over(site: Site, alpha: Person, flavor):
-    """Nothing is known of it: 503, with the name by which its lease would appear."""
+def test_booking_that_does_not_appear_in_time_is_no_answer(site: Site, alpha: Person, flavor):
+    """The answer is 503, with the name of the lease that the user can look for."""
     site.cloud.keystone.fail(hang=True, match="POST.*auth/tokens")
     answer = alpha.post("reservations", things.booking(flavor))
     assert refusal(answer) == (503, "no_answer")
@@ -62,15 +62,15 @@ def test_no_booking_yet_when_the_wait_is_over(site: Site, alpha: Person, flavor)
     assert alpha.get("reservations").json["total"] == 1
 
 
-def test_no_manager_at_all(site: Site, alpha: Person, flavor):
+def test_booking_without_manager_is_no_answer(site: Site, alpha: Person, flavor):
     with site.without_manager():
         answer = alpha.post("reservations", things.booking(flavor))
         assert refusal(answer) == (503, "no_answer")
         assert alpha.get("reservations").json["total"] == 0
 
 
-def test_no_manager_to_move_or_delete(site: Site, alpha: Person, flavor):
-    """Nobody took it, and nobody will: it isn't said to go on."""
+def test_change_and_deletion_without_manager_are_no_answer(site: Site, alpha: Person, flavor):
+    """No manager has the request, so the answer doesn't say that it is going on."""
     booked = things.book(alpha, flavor)
     path = f"reservations/{booked['id']}"
     with site.without_manager():
@@ -82,7 +82,7 @@ def test_no_manager_to_move_or_delete(site: Site, alpha: Person, flavor):
     assert alpha.delete(path).status_int == 204
 
 
-def test_a_deletion_that_goes_on(site: Site, alpha: Person, flavor):
+def test_deletion_that_takes_long_is_accepted(site: Site, alpha: Person, flavor):
     booked = things.book(alpha, flavor)
     path = f"reservations/{booked['id']}"
     site.cloud.nova.fail(hang=True, match="DELETE")
@@ -94,8 +94,8 @@ def test_a_deletion_that_goes_on(site: Site, alpha: Person, flavor):
     assert site.cloud.is_clean()
 
 
-def test_a_move_that_goes_on(site: Site, alpha: Person, flavor):
-    """It is as it was by then, and moved later."""
+def test_change_that_takes_long_is_accepted(site: Site, alpha: Person, flavor):
+    """The answer shows the reservation before the change, which is made later."""
     booked = things.book(alpha, flavor)
     path = f"reservations/{booked['id']}"
     site.cloud.keystone.fail(hang=True, match="POST.*auth/tokens")

@@ -1,4 +1,4 @@
-"""Things that tests need before they ask about them, made over the API."""
+"""Functions that create, over the API, the items that tests need."""
 
 import datetime
 from typing import Any
@@ -19,18 +19,18 @@ FLAVOR = {
 
 
 def moment(day: int, hour: int = 0, minute: int = 0) -> datetime.datetime:
-    """That time on a day after NOW's, in naive UTC."""
+    """A time on a day that is counted from NOW's day, in naive UTC."""
     midnight = NOW.replace(hour=0, minute=0)
     return midnight + datetime.timedelta(days=day, hours=hour, minutes=minute)
 
 
 def at(day: int, hour: int = 0, minute: int = 0) -> str:
-    """The same as Warre's client sends it."""
+    """The same time in the format in which Warre's client sends it."""
     return f"{moment(day, hour, minute).isoformat()}+00:00"
 
 
 def made(answer: Any) -> dict[str, Any]:
-    """What was made."""
+    """The document of a created item."""
     assert answer.status_int in (200, 201, 202), answer
     return answer.json
 
@@ -39,13 +39,24 @@ def add_flavor(admin: Person, **terms: Any) -> dict[str, Any]:
     return made(admin.post("flavors", {**FLAVOR, **terms}))
 
 
+def plain(flavor: dict[str, Any]) -> dict[str, Any]:
+    """A flavor as it is inside a reservation: without the fields that depend on its hosts."""
+    offered = ("bookable", "bookable_hosts", "warnings")
+    return {k: v for k, v in flavor.items() if k not in offered}
+
+
+def shown(person: Person, path: str) -> dict[str, Any]:
+    """A flavor as a person is shown it, without what limits it by host."""
+    return {k: v for k, v in made(person.get(path)).items() if k != "limits"}
+
+
 def grant(admin: Person, flavor: dict[str, Any], project_id: str) -> dict[str, Any]:
     asked = {"flavor_id": flavor["id"], "project_id": project_id}
     return made(admin.post("flavorprojects", asked))
 
 
 def booking(flavor: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """A request for two hours of the day after tomorrow."""
+    """The body of a booking for two hours on the day after tomorrow."""
     usual = {"flavor_id": flavor["id"], "start": at(2, 9), "end": at(2, 11)}
     return {**usual, **changes}
 
@@ -55,12 +66,12 @@ def book(person: Person, flavor: dict[str, Any], **changes: Any) -> dict[str, An
 
 
 def add_window(admin: Person, *flavors: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """Day five, unless told otherwise."""
+    """A window on day five by default."""
     usual = {"start": at(5), "end": at(6), "flavor_ids": [f["id"] for f in flavors]}
     return made(admin.post("maintenancewindows", {**usual, **changes}))
 
 
 def add_to_lease(lease_id: str) -> None:
-    """A second reservation, of another resource type, in a lease."""
+    """Add a second reservation, of another resource type, to a lease."""
     values = {"lease_id": lease_id, "resource_type": "physical:host", "status": "pending"}
     db_api.reservation_create(values)

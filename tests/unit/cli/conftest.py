@@ -1,4 +1,4 @@
-"""The commands as a CLI runs them, on a fake API."""
+"""Fixtures that run commands as both CLIs do, with a fake API."""
 
 import io
 import json
@@ -11,23 +11,23 @@ from blazarclient import client as blazarclient
 from keystoneauth1 import session, token_endpoint
 
 from tests.unit.cli.fake_api import Api
-from warre_blazar.cli import asking
+from warre_blazar.cli import confirmation
 
 Run = Callable[..., str]
 
 
 @pytest.fixture(autouse=True)
 def zone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """UTC, wherever the tests run."""
+    """Set the time zone to UTC, wherever the tests run."""
     monkeypatch.setenv("TZ", "UTC")
 
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Somebody at a terminal, who answers every question with what is given."""
+    """A terminal at which a user answers all questions with the given text."""
 
     def sit_down(answer: str) -> None:
-        monkeypatch.setattr(asking, "on_terminal", lambda: True)
+        monkeypatch.setattr(confirmation, "on_terminal", lambda: True)
         monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n" * 9))
 
     return sit_down
@@ -42,14 +42,14 @@ def api() -> Iterator[Api]:
 
 
 def connect(endpoint: str) -> Any:
-    """A client as both CLIs make it."""
+    """A Blazar client such as both CLIs make."""
     auth = token_endpoint.Token(endpoint, "a-token")
     return blazarclient.Client("1", session=session.Session(auth=auth, timeout=10))
 
 
 @pytest.fixture(params=["blazar", "openstack"])
 def run(request: pytest.FixtureRequest, api: Api) -> Run:
-    """Runs a command class with arguments in one or the other CLI; what it printed."""
+    """A function that runs a command with arguments in a CLI, and returns what it has printed."""
     client = connect(f"{api.url}/v1")
     if request.param == "blazar":
         known: dict[str, Any] = {"client": client}
@@ -68,5 +68,5 @@ def run(request: pytest.FixtureRequest, api: Api) -> Run:
 
 @pytest.fixture
 def run_json(run: Run) -> Callable[..., Any]:
-    """The same with -f json; what it printed, parsed."""
+    """A function that runs a command with -f json, and returns the parsed output."""
     return lambda command, *arguments: json.loads(run(command, *arguments, "-f", "json"))

@@ -1,4 +1,4 @@
-"""A v2 API that says what it was told to, in the real one's documents."""
+"""A fake v2 API that gives prepared answers, with documents such as those of the real API."""
 
 import datetime
 from http.server import BaseHTTPRequestHandler
@@ -62,7 +62,7 @@ _BODIES = {
 
 
 class Api(Service):
-    """Its bodies must be right; ``answers`` are by request line: one, or one for each time."""
+    """It refuses invalid bodies. ``answers`` has, by request line, an answer or a list of them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +81,8 @@ class Api(Service):
         if request.path.endswith("/") and request.method == "GET":
             return self.versions
         if request.body is not None:
-            schema = _BODIES["/".join(request.line.split("/")[:3])]
+            # Bodies that aren't Blazar's are for tests to look at.
+            schema = _BODIES.get("/".join(request.line.split("/")[:3]), {})
             wrong = next(jsonschema.Draft202012Validator(schema).iter_errors(request.body), None)
             if wrong:
                 return error(422, f"the fake: {wrong.message}")
@@ -97,28 +98,30 @@ def _version(number: int) -> dict[str, Any]:
 
 
 def error(status: int, message: str, code: str = "a_code", **detail: Any) -> Answer:
-    """As the API words them."""
+    """Return an error in the format of the API."""
     document = {"error_code": status, "error_message": message, "error_name": "N", "code": code}
     return Answer(status, document | ({"detail": detail} if detail else {}))
 
 
 def listing(*results: dict[str, Any], **more: Any) -> Answer:
-    """A page of a listing."""
+    """Return a page of a listing."""
     return Answer(200, {"results": list(results), "total": len(results), **more})
 
 
 def flavor(**values: Any) -> dict[str, Any]:
-    """A flavor's document."""
+    """Return a flavor's document."""
     return {**views.flavor(FLAVOR), **values}
 
 
 def reservation(**values: Any) -> dict[str, Any]:
-    """A reservation's document."""
-    return {**views.reservation(RESERVATION, FLAVOR), **values}
+    """Return a reservation's document."""
+    document = views.reservation(RESERVATION, FLAVOR) | views.labels(RESERVATION.labels)
+    document |= views.host_flags(RESERVATION)
+    return {**document, **values}
 
 
 class Page(BaseHTTPRequestHandler):
-    """Something else where Blazar's API should be: the ``answer`` is a status and a page."""
+    """A web server in place of Blazar's API. Its ``answer`` is a status and an HTML page."""
 
     answer: ClassVar[tuple[int, str]]
 
@@ -131,4 +134,4 @@ class Page(BaseHTTPRequestHandler):
         self.wfile.write(text.encode())
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""

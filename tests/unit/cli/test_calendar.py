@@ -27,8 +27,8 @@ from tests.fakes.service import Answer, Request
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, flavor, listing, reservation
 from tests.unit.client.test_resources import WINDOW
-from warre_blazar.cli import calendar, chart, days, ics, picture
-from warre_blazar.cli.days import Day, Row
+from warre_blazar.cli import calendar, calendar_file, free_by_day, picture_file, terminal_chart
+from warre_blazar.cli.free_by_day import Day, Row
 from warre_blazar.client import Reservation, Span
 
 UTC = datetime.UTC
@@ -38,9 +38,9 @@ _DOCS = pathlib.Path(__file__).parents[3] / "doc" / "source" / "cli"
 _BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 
 
-def test_days_are_of_the_zone_and_its_changing_clocks() -> None:
+def test_days_follow_the_zone_when_clocks_change() -> None:
     start = datetime.datetime(2026, 10, 24, 22, tzinfo=_BERLIN)
-    found = days.days_from(start, 3)
+    found = free_by_day.days_from(start, 3)
     assert [date.day for date, _ in found] == [24, 25, 26]
     assert [span.length.total_seconds() / 3600 for _, span in found] == [2, 25, 24]
 
@@ -60,7 +60,7 @@ def test_free_slots_against_hours(free: list[list[int]]) -> None:
         ]
         return [Span(first + b * hour, first + e * hour) for b, e in zip(begins, ends, strict=True)]
 
-    found = days.free(6, days.days_from(first, len(free)), spans)
+    found = free_by_day.free(6, free_by_day.days_from(first, len(free)), spans)
     assert [(d.throughout, d.at_best) for d in found] == [(min(day), max(day)) for day in free]
     drawn = [
         count
@@ -72,14 +72,14 @@ def test_free_slots_against_hours(free: list[list[int]]) -> None:
     assert all(a[1] != b[1] for d in found for a, b in itertools.pairwise(d.steps))
 
 
-def test_few_questions_are_asked() -> None:
+def test_few_requests_find_the_free_slots_of_all_days() -> None:
     asked: list[int] = []
 
     def all_free(count: int) -> Sequence[Span]:
         asked.append(count)
         return [Span(START, START + datetime.timedelta(days=99))]
 
-    (day, *_) = days.free(1000, days.days_from(START, 14), all_free)
+    (day, *_) = free_by_day.free(1000, free_by_day.days_from(START, 14), all_free)
     assert (day.throughout, len(asked)) == (1000, 10)
 
 
@@ -103,7 +103,7 @@ def _rows(names: Sequence[str], count: int = 14) -> list[Row]:
 
 def _drawn(rows: Sequence[Row], zone: datetime.tzinfo = UTC) -> list[str]:
     out = io.StringIO()
-    chart.draw(rows, out, zone)
+    terminal_chart.draw(rows, out, zone)
     assert "\x1b" not in out.getvalue()
     return out.getvalue().splitlines()
 
@@ -112,7 +112,7 @@ _NAMES = ["gpu.large", "😀" * 20, "[red]no markup[/red]", 'it\'s "quoted"', "x
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
-def test_the_chart_fits(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+def test_chart_fits_any_terminal_width(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     lines = _drawn(_rows(_NAMES))
     assert max(cell_len(line) for line in lines) <= width
@@ -122,7 +122,7 @@ def test_the_chart_fits(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     assert len(cells) == 14 * len(_NAMES)
 
 
-def test_weeks_are_rows_with_their_marks() -> None:
+def test_chart_has_a_row_for_each_week_with_marks() -> None:
     day = datetime.timedelta(days=1)
     free = [(2, 2), (0, 2), (0, 0), *[(1, 2)] * 6]
     windows = [Span(START + day, START + 1.1 * day)]
@@ -136,12 +136,12 @@ def test_weeks_are_rows_with_their_marks() -> None:
     assert _drawn([_row("gpu", free)], _BERLIN)[-1].endswith("Europe/Berlin")
 
 
-def test_many_slots_fit() -> None:
+def test_many_slots_fit_into_a_cell() -> None:
     assert _drawn([_row("a", [(1999, 2000)], 2000)])[2].endswith(" 1999+")
 
 
 @pytest.mark.parametrize("forced", [True, False])
-def test_color_only_on_terminals(monkeypatch: pytest.MonkeyPatch, forced: bool) -> None:
+def test_chart_has_color_on_terminals_only(monkeypatch: pytest.MonkeyPatch, forced: bool) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return forced
@@ -150,13 +150,13 @@ def test_color_only_on_terminals(monkeypatch: pytest.MonkeyPatch, forced: bool) 
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     out = Terminal()
-    chart.draw(_rows(["a"]), out, UTC)
+    terminal_chart.draw(_rows(["a"]), out, UTC)
     assert ("\x1b[" in out.getvalue()) == forced
 
 
 @pytest.fixture
 def free(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two free slots, but one on the second day's morning."""
+    """An API with two free slots, but only one on the morning of the second day."""
     now = datetime.datetime.now(UTC)
     second = datetime.datetime.combine(now.date() + datetime.timedelta(days=1), datetime.time())
     noon = second.replace(hour=12, tzinfo=UTC)
@@ -176,7 +176,7 @@ def free(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("free")
-def test_a_chart_for_people_rows_for_programs(run: Run, run_json: Callable[..., Any]) -> None:
+def test_calendar_prints_chart_or_rows_by_format(run: Run, run_json: Callable[..., Any]) -> None:
     text = run(calendar.ShowCalendar, "--days", "3")
     cells = [c for line in text.splitlines()[2:] for c in line.split() if c in ("1", "1+", "2")]
     assert cells == ["1", "1+", "2"]
@@ -189,7 +189,7 @@ def test_a_chart_for_people_rows_for_programs(run: Run, run_json: Callable[..., 
 
 
 @pytest.mark.usefixtures("free")
-def test_windows_and_ones_own_bookings_are_marked(api: Api, run: Run) -> None:
+def test_windows_and_own_reservations_are_marked(api: Api, run: Run) -> None:
     now = datetime.datetime.now(UTC)
     soon = {
         "start": (now + datetime.timedelta(minutes=1)).isoformat(),
@@ -202,15 +202,17 @@ def test_windows_and_ones_own_bookings_are_marked(api: Api, run: Run) -> None:
 
 @pytest.mark.usefixtures("free")
 @pytest.mark.parametrize(("suffix", "magic"), [("svg", b"<?xml"), ("png", b"\x89PNG")])
-def test_pictures(run: Run, tmp_path: pathlib.Path, suffix: str, magic: bytes) -> None:
+def test_picture_is_written_in_the_format_of_its_name(
+    run: Run, tmp_path: pathlib.Path, suffix: str, magic: bytes
+) -> None:
     path = tmp_path / f"calendar.{suffix}"
     assert run(calendar.ShowCalendar, "--output", str(path)) == f"Wrote {path}\n"
     assert path.read_bytes().startswith(magic)
 
 
-def test_a_picture_is_narrow_however_many_days(tmp_path: pathlib.Path) -> None:
+def test_picture_of_many_days_stays_narrow(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "c.png"
-    picture.write(_rows(["gpu"], 90), str(path), UTC)
+    picture_file.write(_rows(["gpu"], 90), str(path), UTC)
     width, height = struct.unpack(">II", path.read_bytes()[16:24])
     assert width < 1400
     assert height < 1400
@@ -222,7 +224,7 @@ def test_text_in_pictures_is_text_and_no_formula(tmp_path: pathlib.Path) -> None
     windows = [Span(START, START + datetime.timedelta(hours=4))]
     own = [Reservation.of(reservation())]
     named = [_row(name, [(1, 2)] * 14, windows=windows, own=own) for name in ("$a_{b$ $", "😀")]
-    picture.write(named, str(path), _BERLIN)
+    picture_file.write(named, str(path), _BERLIN)
     texts = ["".join(e.itertext()) for e in ElementTree.parse(path).iter(f"{_SVG}text")]
     assert "$a_{b$ $: 3 slots, at most 2 free at once" in texts
     assert {"Mon", "Nov 16", "closed", "booked by your project"} <= set(texts)
@@ -241,7 +243,7 @@ def _booked(first: datetime.datetime, last: datetime.datetime, **more: Any) -> R
 
 
 def draw_examples(directory: pathlib.Path) -> list[pathlib.Path]:
-    """The pictures of the documentation: four slots, some booked, and a window of four hours."""
+    """Draw the pictures of the documentation: four slots, some booked, a window of four hours."""
     window = Span(_at(8, 8), _at(8, 12))
     booked = [
         ("climate", _booked(_at(-1), _at(2, 9), instance_count=1, status="ACTIVE")),
@@ -251,12 +253,12 @@ def draw_examples(directory: pathlib.Path) -> list[pathlib.Path]:
     edges = sorted({t for _, b in booked for t in (b.start, b.end)} | {window.start, window.end})
 
     def spans(count: int) -> list[Span]:
-        """What is free for so many, part by part joined to the longest ones."""
+        """Return the longest spans in which ``count`` slots are free."""
         found: list[Span] = []
         for start, end in itertools.pairwise([_at(-2), *edges, _at(30)]):
             part = Span(start, end)
             used = sum(b.instance_count for _, b in booked if b.start < end and start < b.end)
-            if days.touches(part, window) or 4 - used < count:
+            if free_by_day.touches(part, window) or 4 - used < count:
                 continue
             if found and found[-1].end == start:
                 part = Span(found.pop().start, end)
@@ -266,17 +268,17 @@ def draw_examples(directory: pathlib.Path) -> list[pathlib.Path]:
     row = Row(
         "gpu.large",
         4,
-        days.free(4, days.days_from(_at(0, 7).astimezone(_BERLIN), 21), spans),
+        free_by_day.free(4, free_by_day.days_from(_at(0, 7).astimezone(_BERLIN), 21), spans),
         [window],
         [booked[1][1]],
     )
     paths = [directory / name for name in ("calendar.svg", "bookings.svg")]
-    picture.write([row], str(paths[0]), _BERLIN)
-    picture.bookings(booked, "gpu.large", Span(_at(0), _at(21)), str(paths[1]), _BERLIN)
+    picture_file.write([row], str(paths[0]), _BERLIN)
+    picture_file.bookings(booked, "gpu.large", Span(_at(0), _at(21)), str(paths[1]), _BERLIN)
     return paths
 
 
-def test_the_pictures_of_the_documentation(tmp_path: pathlib.Path) -> None:
+def test_pictures_in_the_documentation_are_current(tmp_path: pathlib.Path) -> None:
     for path in draw_examples(tmp_path):
         drawn, kept = (
             ["".join(e.itertext()) for e in ElementTree.parse(p).iter(f"{_SVG}text")]
@@ -285,7 +287,7 @@ def test_the_pictures_of_the_documentation(tmp_path: pathlib.Path) -> None:
         assert drawn == kept
 
 
-def test_who_has_booked_it(
+def test_calendar_shows_who_has_booked(
     api: Api, run: Run, run_json: Callable[..., Any], tmp_path: pathlib.Path
 ) -> None:
     now = datetime.datetime.now(UTC)
@@ -314,13 +316,13 @@ def test_who_has_booked_it(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--output", "c.jpeg"], "end it in .svg or .png"),
+        (["--output", "c.jpeg"], "a name that ends in .svg or .png"),
         (["--days", "9999"], "At most 366 days"),
-        (["--bookings"], "--bookings is of one flavor"),
+        (["--bookings"], "--bookings shows one flavor"),
         (["--ics", "/nowhere/at/all.ics"], "/nowhere/at/all.ics: No such file"),
     ],
 )
-def test_what_cannot_be_written(api: Api, run: Run, arguments: list[str], said: str) -> None:
+def test_bad_argument_says_why(api: Api, run: Run, arguments: list[str], said: str) -> None:
     api.answers["GET /v2/reservations"] = listing()
     with pytest.raises(BlazarClientException, match=said):
         run(calendar.ShowCalendar, *arguments)
@@ -329,16 +331,16 @@ def test_what_cannot_be_written(api: Api, run: Run, arguments: list[str], said: 
 def test_pictures_need_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(BlazarClientException, match=r"pip install 'warre-blazar\[cli,picture\]'"):
-        picture.write(_rows(["a"]), "c.svg", UTC)
+        picture_file.write(_rows(["a"]), "c.svg", UTC)
 
 
-def test_no_flavors(api: Api, run: Run) -> None:
+def test_calendar_without_flavors_says_so(api: Api, run: Run) -> None:
     api.answers["GET /v2/flavors"] = listing()
     with pytest.raises(BlazarClientException, match="no flavors that you may book"):
         run(calendar.ShowCalendar)
 
 
-def test_events_for_calendar_programs(api: Api, run: Run, tmp_path: pathlib.Path) -> None:
+def test_ics_has_an_event_for_each_reservation(api: Api, run: Run, tmp_path: pathlib.Path) -> None:
     api.answers["GET /v2/flavors/gpu.large"] = Answer(200, flavor())
     other = reservation(flavor=flavor(id="other", name="other"))
     api.answers["GET /v2/reservations"] = listing(reservation(), other)
@@ -356,7 +358,7 @@ def test_events_for_calendar_programs(api: Api, run: Run, tmp_path: pathlib.Path
 @given(st.text(min_size=1, max_size=40))
 def test_any_name_survives_the_export(name: str) -> None:
     item = Reservation.of(json.loads(json.dumps(reservation(flavor=flavor(name=name)))))
-    text = ics.calendar([item], START)
+    text = calendar_file.calendar([item], START)
     assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))
     assert len(icalendar.Calendar.from_ical(text).walk("VEVENT")) == 1
     assert FLAVOR.name not in text

@@ -1,4 +1,4 @@
-"""Flavor commands: what they ask and what they print."""
+"""Commands on flavors: the requests that they send and the output that they print."""
 
 from collections.abc import Callable
 from typing import Any
@@ -47,7 +47,7 @@ def test_list_filters(api: Api, run: Run, arguments: list[str], query: dict[str,
     assert api.seen[0].query == query
 
 
-def test_list_all_tells_what_may_be_hidden(api: Api, run_json: Callable[..., Any]) -> None:
+def test_list_all_shows_is_public_and_active(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/flavors"] = listing(flavor(active=False, is_public=False))
     (row,) = run_json(flavors.ListFlavors, "--all")
     assert (row["active"], row["is_public"]) == (False, False)
@@ -67,7 +67,7 @@ def test_show(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
     assert "| hw:a='1', trait:B='required'" in run(flavors.ShowFlavor, "gpu.large")
 
 
-def test_what_a_newer_api_says_is_shown(api: Api, run_json: Callable[..., Any]) -> None:
+def test_unknown_field_of_a_newer_api_is_shown(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/flavors/a"] = Answer(200, flavor(colour="red"))
     assert run_json(flavors.ShowFlavor, "a")["colour"] == "red"
 
@@ -163,23 +163,38 @@ def test_update_keeps_the_other_extra_specs(api: Api, run: Run) -> None:
     assert api.seen[-1].body == {"extra_specs": {"hw:a": "2", "trait:B": "required", "c": "3"}}
 
 
-def test_update_of_nothing(api: Api, run: Run) -> None:
+def test_update_without_options_is_refused(api: Api, run: Run) -> None:
     with pytest.raises(BlazarClientException, match="Nothing to change"):
         run(flavors.UpdateFlavor, "f")
     assert not api.seen
 
 
-def test_create_with_a_time_that_is_none(api: Api, run: Run) -> None:
+def test_create_with_invalid_time_is_refused(api: Api, run: Run) -> None:
     with pytest.raises(BlazarClientException, match=r"^Time 'soon' refused: 'soon' isn't a time"):
         run(flavors.CreateFlavor, "f", *_NEEDED, "--start", "soon")
     assert not api.seen
 
 
-def test_an_unknown_name_brings_those_that_may_be_meant(api: Api, run: Run) -> None:
+def test_unknown_name_suggests_similar_names(api: Api, run: Run) -> None:
     api.answers["GET /v2/flavors/gpu.larg"] = error(404, "No flavor", "flavor_not_found")
     api.answers["GET /v2/flavors"] = listing(flavor(), flavor(name="small"))
     with pytest.raises(BlazarClientException, match=r"no flavor 'gpu.larg' .* mean gpu\.large\?"):
         run(flavors.ShowFlavor, "gpu.larg")
+
+
+def test_unknown_name_suggests_similar_names_to_a_member(api: Api, run: Run) -> None:
+    api.answers["GET /v2/flavors/gpu.larg"] = error(404, "No flavor", "flavor_not_found")
+    api.answers["GET /v2/flavors"] = [error(403, "No", "forbidden"), listing(flavor())]
+    with pytest.raises(BlazarClientException, match=r"no flavor 'gpu.larg' .* mean gpu\.large\?"):
+        run(flavors.ShowFlavor, "gpu.larg")
+    assert [r.query for r in api.seen[-2:]] == [{"all_projects": "true"}, {}]
+
+
+def test_list_all_by_a_member_is_refused(api: Api, run: Run) -> None:
+    refusal = "all_projects: only an operator may list inactive flavors (Policy doesn't allow x)"
+    api.answers["GET /v2/flavors"] = error(403, refusal, "forbidden")
+    with pytest.raises(BlazarClientException, match="only an operator may list inactive flavors"):
+        run(flavors.ListFlavors, "--all")
 
 
 _SPANS = [
@@ -213,7 +228,7 @@ def test_free_slots_in_a_zone(api: Api, run_json: Callable[..., Any]) -> None:
     assert api.seen[0].query == {"count": "1"}
 
 
-def test_free_slots_that_end_before_they_begin(api: Api, run: Run) -> None:
+def test_free_slots_with_end_before_start_are_refused(api: Api, run: Run) -> None:
     with pytest.raises(BlazarClientException, match="isn't after the start"):
         run(flavors.ListFreeSlots, "f", "--start", "2027-01-02", "--end", "2027-01-01")
     assert not api.seen
@@ -236,7 +251,7 @@ def test_delete_goes_on_after_an_error(
     assert api.requests == ["DELETE /v2/flavors/a", "DELETE /v2/flavors/b"]
 
 
-def test_delete_of_one_fails_with_its_error(api: Api, run: Run) -> None:
+def test_failed_delete_of_one_shows_its_error(api: Api, run: Run) -> None:
     api.answers["DELETE /v2/flavors/a"] = error(409, "Flavor a is in use")
     with pytest.raises(BlazarClientException, match=r"^Flavor a is in use$"):
         run(flavors.DeleteFlavor, "a")
@@ -277,7 +292,9 @@ def test_capacity(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
     assert api.seen[-1].query == {}
 
 
-def test_hours_that_are_shown_can_be_asked_for(api: Api, run_json: Callable[..., Any]) -> None:
+def test_shown_hours_are_accepted_by_the_hours_option(
+    api: Api, run_json: Callable[..., Any]
+) -> None:
     span = {"start": "2026-12-01T00:07:00+00:00", "end": "2026-12-01T15:00:00+00:00"}
     api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, [span])
     (row,) = run_json(flavors.ListFreeSlots, "f")
@@ -311,7 +328,7 @@ def test_sizes_with_units(api: Api, run: Run, given: list[str], memory: int, dis
         (["--memory", "1G", "--memory-mb", "1024"], "not allowed with"),
     ],
 )
-def test_sizes_that_are_none(
+def test_invalid_size_is_refused(
     api: Api, run: Run, capsys: pytest.CaptureFixture, given: list[str], complaint: str
 ) -> None:
     with pytest.raises(SystemExit):
@@ -320,14 +337,15 @@ def test_sizes_that_are_none(
     assert not api.seen
 
 
-def test_changes_can_be_tried(api: Api, run: Run) -> None:
+def test_dry_run_changes_no_flavor(api: Api, run: Run, capsys: pytest.CaptureFixture) -> None:
     api.answers["GET /v2/flavors"] = listing(flavor())
     api.answers["GET /v2/flavors/gpu.large"] = Answer(200, flavor())
     said = run(flavors.CreateFlavor, "f", *_NEEDED, "--end", "2026-12-01", "--dry-run")
     assert said.startswith("Dry run: would create the flavor name=f, vcpu=4, memory_mb=8192,")
     assert "end=2026-12-01 00:00 UTC" in said
-    with pytest.raises(BlazarClientException, match=r"a flavor 'gpu\.large' already"):
-        run(flavors.CreateFlavor, "gpu.large", *_NEEDED, "--dry-run")
+    said = run(flavors.CreateFlavor, "gpu.large", *_NEEDED, "--dry-run")
+    assert said.startswith("Dry run: would create the flavor name=gpu.large")
+    assert "Another flavor has the name 'gpu.large'" in capsys.readouterr().err
     said = run(flavors.UpdateFlavor, "gpu.large", "--slots", "3", "--no-end", "--dry-run")
     assert said == "Dry run: would change the flavor gpu.large: slots=3, end=None\n"
     said = run(flavors.DeleteFlavor, "gpu.large", "--dry-run")
@@ -335,7 +353,7 @@ def test_changes_can_be_tried(api: Api, run: Run) -> None:
     assert {r.method for r in api.seen} == {"GET"}
 
 
-def test_when_a_flavor_can_be_booked_is_asked_about(
+def test_inexact_times_of_a_flavor_are_confirmed(
     api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture
 ) -> None:
     answers("n")
@@ -345,3 +363,147 @@ def test_when_a_flavor_can_be_booked_is_asked_about(
         "bookable from Tue 2026-12-01 00:00 UTC, bookable until Fri 2027-01-01 00:00 UTC\n"
     )
     assert not api.seen
+
+
+@pytest.mark.parametrize(
+    ("documents", "shown"),
+    [
+        pytest.param([{}], None, id="an older API"),
+        pytest.param([{"bookable": True}], None, id="a researcher"),
+        pytest.param([{"bookable": True}, {"bookable": False}], "bookable", id="a lost flavor"),
+        pytest.param(
+            [{"bookable": True, "bookable_hosts": 3}, {"bookable": False, "bookable_hosts": 0}],
+            "bookable_hosts",
+            id="an operator",
+        ),
+    ],
+)
+def test_list_marks_flavors_that_no_host_could_hold(
+    api: Api, run_json: Callable[..., Any], documents: list[dict[str, Any]], shown: str | None
+) -> None:
+    api.answers["GET /v2/flavors"] = listing(*(flavor(**values) for values in documents))
+    rows = run_json(flavors.ListFlavors)
+    for row, values in zip(rows, documents, strict=True):
+        told = {name: row[name] for name in ("bookable", "bookable_hosts") if name in row}
+        assert told == ({shown: values[shown]} if shown else {})
+    (first, *_) = run_json(flavors.ListFlavors, "--long")
+    assert documents[0].items() <= first.items()
+
+
+@pytest.mark.parametrize("hosts", [0, 1])
+def test_create_and_set_warn_of_a_flavor_that_no_host_could_hold(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str], hosts: int
+) -> None:
+    answer = flavor(name="f", bookable=hosts > 0, bookable_hosts=hosts)
+    api.answers["POST /v2/flavors"] = Answer(202, answer)
+    api.answers["PATCH /v2/flavors/f"] = Answer(200, answer)
+    for command, arguments in (
+        (flavors.CreateFlavor, ["f", *_NEEDED]),
+        (flavors.UpdateFlavor, ["f", "--slots", "3"]),
+    ):
+        run(command, *arguments)
+        said = capsys.readouterr().err
+        assert said.startswith("Warning: no host could hold an instance of f") == (hosts == 0)
+        listed = {"blazar": "blazar host-list", "openstack": "openstack reservation host list"}
+        assert (listed[run.cli] in said) == (hosts == 0)
+
+
+_WARNINGS = [{"code": "device_not_counted", "message": "The devices of X can't be counted: why"}]
+
+
+def test_create_and_set_print_the_warnings_of_the_api(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = flavor(name="f", bookable=True, warnings=_WARNINGS)
+    api.answers["POST /v2/flavors"] = Answer(202, answer)
+    api.answers["PATCH /v2/flavors/f"] = Answer(200, answer)
+    for command, arguments in (
+        (flavors.CreateFlavor, ["f", *_NEEDED]),
+        (flavors.UpdateFlavor, ["f", "--slots", "3"]),
+    ):
+        run(command, *arguments)
+        said = capsys.readouterr().err
+        assert said == "Warning: The devices of X can't be counted: why.\n"
+
+
+def test_warnings_are_shown_if_there_are_any(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/flavors/f"] = Answer(200, flavor(warnings=_WARNINGS))
+    shown = run_json(flavors.ShowFlavor, "f")
+    assert shown["warnings"] == ["The devices of X can't be counted: why"]
+    api.answers["GET /v2/flavors/f"] = Answer(200, flavor(warnings=[]))
+    assert run_json(flavors.ShowFlavor, "f") == flavor()
+
+
+def _limit(kind: str, name: str, *providers: str, **amounts: int) -> dict[str, Any]:
+    return {
+        **{"kind": kind, "name": name, "providers": list(providers)},
+        **{"asked": None, "capacity": None, **amounts},
+    }
+
+
+_GPU = _limit("resource_class", "CUSTOM_GPU", "g1", "g2", asked=1, capacity=2)
+_LIMITS = {
+    "by": "hosts",
+    "instances": 4,
+    "hosts": [
+        {"name": "cmp1", "instances": 2, "limits": [_GPU]},
+        {"name": "cmp2", "instances": 2, "limits": [_GPU]},
+        {"name": "cmp3", "instances": 0, "limits": [_limit("resource_class", "CUSTOM_GPU")]},
+        {
+            "name": "cmp4",
+            "instances": 0,
+            "limits": [
+                _limit("zone", "az1"),
+                _limit("property", "gpu == a100"),
+                _limit("required_trait", "CUSTOM_X", "cmp4"),
+                _limit("forbidden_trait", "CUSTOM_Y", "cmp4"),
+            ],
+        },
+        {"name": "cmp5", "instances": 0, "limits": [_limit("groups", "VCPU, CUSTOM_GPU")]},
+        {"name": "cmp6", "instances": 0, "limits": [_limit("a new kind", "x")]},
+        *({"name": f"cmp1{n}", "instances": 0, "limits": []} for n in range(6)),
+    ],
+}
+
+
+def test_show_says_what_limits_a_flavor_by_host(
+    api: Api, run: Run, run_json: Callable[..., Any]
+) -> None:
+    api.answers["GET /v2/flavors/f"] = Answer(200, flavor(limits=_LIMITS))
+    assert run_json(flavors.ShowFlavor, "f")["limits"] == _LIMITS
+    told = run(flavors.ShowFlavor, "f")
+    for line in (
+        "the hosts limit it",
+        "cmp1, cmp2: 2 (2 CUSTOM_GPU, 1 asked)",
+        "cmp3: 0 (no CUSTOM_GPU)",
+        "cmp4: 0 (not in zone az1; not gpu == a100; no trait CUSTOM_X; has trait CUSTOM_Y)",
+        "cmp5: 0 (no provider with enough of VCPU, CUSTOM_GPU together)",
+        "cmp6: 0 (a new kind x)",
+        "cmp10, cmp11, cmp12, cmp13 and 2 more: 0",
+    ):
+        assert f"| {line} " in told, line
+    api.answers["GET /v2/flavors/f"] = Answer(200, flavor(limits={**_LIMITS, "by": "slots"}))
+    assert "the slots limit it" in run(flavors.ShowFlavor, "f")
+
+
+def test_a_name_of_several_prints_them(api: Api, run: Run) -> None:
+    several = [
+        {
+            **{"id": "id-1", "vcpu": 2, "memory_mb": 1024, "disk_gb": 10},
+            **{"category": "gpu", "availability_zone": None},
+        },
+        {
+            **{"id": "id-2", "vcpu": 4, "memory_mb": 2048, "disk_gb": 20},
+            **{"category": None, "availability_zone": None},
+        },
+    ]
+    api.answers["GET /v2/flavors/gpu"] = error(
+        409, "2 flavors are named 'gpu'", "flavor_ambiguous", flavor="gpu", flavors=several
+    )
+    with pytest.raises(BlazarClientException) as raised:
+        run(flavors.ShowFlavor, "gpu")
+    assert str(raised.value).splitlines() == [
+        "'gpu' could be several flavors; give the ID of one:",
+        "  id-1  2 vCPUs, 1024 MiB, 10 GB, gpu",
+        "  id-2  4 vCPUs, 2048 MiB, 20 GB",
+    ]

@@ -10,7 +10,7 @@ from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation
 from tests.unit.client.test_resources import WINDOW
-from warre_blazar.cli import access, limits, windows
+from warre_blazar.cli import flavor_access, limits, maintenance_windows
 
 _PROJECT = "55555555555545558555555555555555"
 _RIGHT = {"id": "a", "flavor": FLAVOR.id, "project_id": _PROJECT}
@@ -18,14 +18,14 @@ _RIGHT = {"id": "a", "flavor": FLAVOR.id, "project_id": _PROJECT}
 
 @pytest.fixture(autouse=True)
 def flavors(api: Api) -> None:
-    """One, by name."""
+    """Let the API have one flavor, which can be found by its name."""
     api.answers["GET /v2/flavors"] = listing(flavor())
     api.answers["GET /v2/flavors/gpu.large"] = Answer(200, flavor())
 
 
 def test_access_list_names_flavors(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/flavorprojects"] = listing(_RIGHT)
-    (row,) = run_json(access.ListAccess, "gpu.large", "--project", _PROJECT)
+    (row,) = run_json(flavor_access.ListAccess, "gpu.large", "--project", _PROJECT)
     assert row == {
         "id": "a",
         "flavor": "gpu.large",
@@ -37,12 +37,12 @@ def test_access_list_names_flavors(api: Api, run_json: Callable[..., Any]) -> No
     assert asked.query == {"flavor_id": FLAVOR.id, "project_id": _PROJECT}
 
 
-def test_access_is_granted_by_the_projects_name(api: Api, run_json: Callable[..., Any]) -> None:
+def test_access_is_granted_to_a_project_by_name(api: Api, run_json: Callable[..., Any]) -> None:
     project = {"id": _PROJECT, "name": "climate"}
     api.answers["GET /v1/projects"] = Answer(200, {"projects": [project]})
     api.answers[f"GET /v1/projects/{_PROJECT}"] = Answer(200, {"project": project})
     api.answers["POST /v2/flavorprojects"] = Answer(200, _RIGHT)
-    assert run_json(access.GrantAccess, "gpu.large", "climate") == {
+    assert run_json(flavor_access.GrantAccess, "gpu.large", "climate") == {
         "id": "a",
         "flavor": "gpu.large",
         "flavor_id": FLAVOR.id,
@@ -57,21 +57,21 @@ def test_access_is_granted_by_the_projects_name(api: Api, run_json: Callable[...
     }
 
 
-def test_access_can_be_tried(api: Api, run: Run) -> None:
+def test_dry_run_changes_no_access(api: Api, run: Run) -> None:
     api.answers["GET /v2/flavorprojects"] = [listing(), listing(_RIGHT), listing(_RIGHT)]
-    said = run(access.GrantAccess, "gpu.large", _PROJECT, "--dry-run")
-    assert said == f"Dry run: would let project {_PROJECT} ({_PROJECT}) book gpu.large\n"
-    with pytest.raises(BlazarClientException, match=r"may book gpu\.large already"):
-        run(access.GrantAccess, "gpu.large", _PROJECT, "--dry-run")
-    said = run(access.RevokeAccess, "gpu.large", _PROJECT, "--dry-run")
-    assert said.startswith(f"Dry run: would keep project {_PROJECT}")
+    said = run(flavor_access.GrantAccess, "gpu.large", _PROJECT, "--dry-run")
+    assert said == f"Dry run: would allow project {_PROJECT} ({_PROJECT}) to book gpu.large\n"
+    with pytest.raises(BlazarClientException, match=r"already has access to gpu\.large"):
+        run(flavor_access.GrantAccess, "gpu.large", _PROJECT, "--dry-run")
+    said = run(flavor_access.RevokeAccess, "gpu.large", _PROJECT, "--dry-run")
+    assert said.startswith(f"Dry run: would withdraw the access of project {_PROJECT}")
     assert {r.method for r in api.seen} == {"GET"}
 
 
-def test_access_of_whom_keystone_does_not_tell(api: Api, run: Run) -> None:
+def test_access_is_granted_by_id_if_keystone_refuses_to_list_projects(api: Api, run: Run) -> None:
     api.answers["GET /v1/projects"] = error(403, "No")
     api.answers["POST /v2/flavorprojects"] = Answer(200, _RIGHT)
-    run(access.GrantAccess, "gpu.large", "an-id-of-another-form")
+    run(flavor_access.GrantAccess, "gpu.large", "an-id-of-another-form")
     (sent,) = [r.body for r in api.seen if r.body]
     assert sent["project_id"] == "an-id-of-another-form"
 
@@ -87,33 +87,35 @@ def test_access_of_whom_keystone_does_not_tell(api: Api, run: Run) -> None:
     ],
     ids=["unknown", "ambiguous"],
 )
-def test_projects_that_are_not_one(
+def test_unknown_or_ambiguous_project_is_refused(
     api: Api, run: Run, known: list[dict[str, str]], said: str
 ) -> None:
     api.answers["GET /v1/projects"] = Answer(200, {"projects": known})
     with pytest.raises(BlazarClientException, match=said):
-        run(access.GrantAccess, "gpu.large", "climate")
+        run(flavor_access.GrantAccess, "gpu.large", "climate")
 
 
 def test_access_is_revoked(api: Api, run: Run) -> None:
     api.answers["GET /v2/flavorprojects"] = [listing(_RIGHT), listing()]
     api.answers["DELETE /v2/flavorprojects/a"] = Answer(204)
-    revoked = run(access.RevokeAccess, "gpu.large", _PROJECT)
+    revoked = run(flavor_access.RevokeAccess, "gpu.large", _PROJECT)
     assert revoked == f"Revoked: {_PROJECT} on gpu.large\n"
     with pytest.raises(BlazarClientException, match=r"no access to gpu\.large; see "):
-        run(access.RevokeAccess, "gpu.large", _PROJECT)
+        run(flavor_access.RevokeAccess, "gpu.large", _PROJECT)
 
 
 def test_access_to_an_unknown_flavor(api: Api, run: Run) -> None:
     api.answers["GET /v2/flavors/gpu"] = error(404, "No", "flavor_not_found", flavor="gpu")
     with pytest.raises(BlazarClientException, match=r"Did you mean gpu\.large\?"):
-        run(access.GrantAccess, "gpu", _PROJECT)
+        run(flavor_access.GrantAccess, "gpu", _PROJECT)
 
 
-def test_a_window_by_names_and_hours(api: Api, run_json: Callable[..., Any]) -> None:
+def test_window_is_created_by_flavor_names_and_hours(
+    api: Api, run_json: Callable[..., Any]
+) -> None:
     api.answers["POST /v2/maintenancewindows"] = Answer(201, WINDOW)
     given = ("--start", "2026-12-20 00:00", "--hours", "24", "--note", "firmware")
-    made = run_json(windows.CreateWindow, "gpu.large", *given)
+    made = run_json(maintenance_windows.CreateWindow, "gpu.large", *given)
     assert made == {**WINDOW, "flavors": ["gpu.large"]}
     assert api.seen[-1].body == {
         "start": "2026-12-20T00:00:00+00:00",
@@ -123,7 +125,7 @@ def test_a_window_by_names_and_hours(api: Api, run_json: Callable[..., Any]) -> 
     }
 
 
-def test_windows_by_note(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
+def test_note_names_a_window(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
     path = f"/v2/maintenancewindows/{WINDOW['id']}"
     api.answers |= {
         "GET /v2/maintenancewindows": listing(WINDOW),
@@ -132,56 +134,68 @@ def test_windows_by_note(api: Api, run: Run, run_json: Callable[..., Any]) -> No
         f"DELETE {path}": Answer(204),
     }
     shown = {**WINDOW, "flavors": ["gpu.large"]}
-    assert run_json(windows.ListWindows) == [shown]
-    assert run_json(windows.ShowWindow, "firmware") == shown
+    assert run_json(maintenance_windows.ListWindows) == [shown]
+    assert run_json(maintenance_windows.ShowWindow, "firmware") == shown
     changes = ("--end-date", "2026-12-22", "--flavor", "gpu.large", "--note", "x")
-    assert run(windows.UpdateWindow, "firmware", *changes) == (
+    assert run(maintenance_windows.UpdateWindow, "firmware", *changes) == (
         "Updated maintenance window: firmware\n"
     )
-    assert run(windows.DeleteWindow, "firmware") == "Deleted maintenance window: firmware\n"
+    assert (
+        run(maintenance_windows.DeleteWindow, "firmware")
+        == "Deleted maintenance window: firmware\n"
+    )
     (body,) = [r.body for r in api.seen if r.method == "PATCH"]
     assert body == {"end": "2026-12-22T00:00:00+00:00", "note": "x", "flavor_ids": [FLAVOR.id]}
 
 
-def test_windows_of_the_same_note(api: Api, run: Run) -> None:
+def test_ambiguous_note_is_refused(api: Api, run: Run) -> None:
     other = {**WINDOW, "id": "66666666-4444-4444-8444-444444444444"}
     api.answers["GET /v2/maintenancewindows"] = listing(WINDOW, other)
     with pytest.raises(BlazarClientException, match=f"(?s)of one:.*{WINDOW['id']}.*{other['id']}"):
-        run(windows.ShowWindow, "firmware")
+        run(maintenance_windows.ShowWindow, "firmware")
 
 
-def test_a_window_of_nothing_to_change(run: Run) -> None:
+def test_window_update_without_options_is_refused(run: Run) -> None:
     with pytest.raises(BlazarClientException, match="Nothing to change"):
-        run(windows.UpdateWindow, "firmware")
+        run(maintenance_windows.UpdateWindow, "firmware")
 
 
-def test_windows_can_be_tried(api: Api, run: Run) -> None:
+def test_dry_run_changes_no_window(api: Api, run: Run) -> None:
     api.answers |= {
         f"GET /v2/maintenancewindows/{WINDOW['id']}": Answer(200, WINDOW),
         "GET /v2/reservations": [listing(), listing(), listing(reservation())],
     }
     given = ("--start", "2026-12-01T10:00Z", "--hours", "1", "--dry-run")
-    said = run(windows.CreateWindow, "gpu.large", *given)
+    said = run(maintenance_windows.CreateWindow, "gpu.large", *given)
     assert said == (
         "Dry run: would make a window: gpu.large closed, Tue 2026-12-01 10:00 UTC to "
         "Tue 2026-12-01 11:00 UTC, 1 hour\n"
     )
-    said = run(windows.UpdateWindow, WINDOW["id"], "--end", "2026-12-22T00:00Z", "--dry-run")
+    said = run(
+        maintenance_windows.UpdateWindow, WINDOW["id"], "--end", "2026-12-22T00:00Z", "--dry-run"
+    )
     assert "would change window 'firmware'" in said
     assert "to Tue 2026-12-22 00:00 UTC" in said
     with pytest.raises(BlazarClientException, match=r"gpu\.large is booked then, by reservation"):
-        run(windows.CreateWindow, "gpu.large", *given)
-    said = run(windows.DeleteWindow, WINDOW["id"], "--dry-run")
+        run(maintenance_windows.CreateWindow, "gpu.large", *given)
+    said = run(maintenance_windows.DeleteWindow, WINDOW["id"], "--dry-run")
     assert said.startswith("Dry run: would delete window 'firmware'")
     assert {r.method for r in api.seen} == {"GET"}
 
 
-def test_when_a_window_is_is_asked_about(
+def test_inexact_times_of_a_window_are_confirmed(
     api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture
 ) -> None:
     answers("n")
     with pytest.raises(BlazarClientException, match="Nothing changed"):
-        run(windows.CreateWindow, "gpu.large", "--start", "2026-12-20 00:00", "--hours", "24")
+        run(
+            maintenance_windows.CreateWindow,
+            "gpu.large",
+            "--start",
+            "2026-12-20 00:00",
+            "--hours",
+            "24",
+        )
     assert "gpu.large closed, Sun 2026-12-20 00:00 UTC to Mon 2026" in capsys.readouterr().err
     assert not [r for r in api.seen if r.method == "POST"]
 
@@ -203,7 +217,7 @@ def test_limits(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
     assert "| hours        |  336 | unlimited | unlimited |" in run(limits.ShowLimits)
 
 
-def test_limits_of_others(api: Api, run_json: Callable[..., Any]) -> None:
+def test_limits_of_other_projects_are_shown(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/limits"] = [
         Answer(200, {"absolute": _LIMITS}),
         listing({"project_id": "p", **_LIMITS}),

@@ -1,6 +1,7 @@
-"""Reservation commands: what they ask and what they print."""
+"""Commands on reservations: the requests that they send and the output that they print."""
 
 import datetime
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,16 +11,17 @@ from blazarclient.exception import BlazarClientException
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, error, flavor, listing, reservation
-from warre_blazar.cli import progress, reservations
+from warre_blazar.cli import reservation_list, reservations, wait_progress
 from warre_blazar.client import Reservation, resources
 
+_USER = "55555555-5555-4555-8555-555555555555"
 _PROJECT = "55555555555545558555555555555555"
 _SHOWN = {**reservation(), "flavor": FLAVOR.name, "flavor_id": FLAVOR.id}
 
 
 def test_list_as_a_table(api: Api, run: Run) -> None:
     api.answers["GET /v2/reservations"] = listing(reservation())
-    lines = run(reservations.ListReservations).splitlines()
+    lines = run(reservation_list.ListReservations).splitlines()
     names = "id flavor instance_count start end status"
     assert lines[1].replace("|", " ").split() == names.split()
     assert lines[3].replace("|", " ").split() == [
@@ -35,7 +37,18 @@ def test_list_as_a_table(api: Api, run: Run) -> None:
 
 def test_list_long_has_everything(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/reservations"] = listing(reservation())
-    assert run_json(reservations.ListReservations, "--long") == [{**_SHOWN, "project": None}]
+    assert run_json(reservation_list.ListReservations, "--long") == [
+        {**_SHOWN, "project": None, "user": None}
+    ]
+
+
+def test_list_shows_flags_only_if_a_reservation_has_one(
+    api: Api, run_json: Callable[..., Any]
+) -> None:
+    api.answers["GET /v2/reservations"] = listing(reservation(missing_resources=True))
+    (row,) = run_json(reservation_list.ListReservations)
+    assert row["missing_resources"] is True
+    assert "resources_changed" not in row
 
 
 @pytest.mark.parametrize(
@@ -44,24 +57,131 @@ def test_list_long_has_everything(api: Api, run_json: Callable[..., Any]) -> Non
         (["--all-projects"], {"all_projects": "true"}),
         (["--project", _PROJECT], {"project_id": _PROJECT}),
         (["--flavor", FLAVOR.id], {"flavor_id": FLAVOR.id}),
+        (["--user", _USER], {"user_id": _USER}),
+        (["--status", "active"], {"status": "ACTIVE"}),
+        (["--status", "ACTIVE,error", "--status", "complete"], {"status": "ACTIVE,ERROR,COMPLETE"}),
+        (
+            ["--from", "2026-12-01", "--to", "2026-12-02 10:00 +01:00"],
+            {"from": "2026-12-01T00:00:00+00:00", "to": "2026-12-02T10:00:00+01:00"},
+        ),
+        (["--host", "cmp1"], {"host": "cmp1"}),
+        (["--sort", "end:desc"], {"sort": "end:desc"}),
+        (["--limit", "7"], {"limit": "7"}),
+        (["--deleted"], {"deleted": "true"}),
     ],
 )
 def test_list_filters(api: Api, run: Run, arguments: list[str], query: dict[str, str]) -> None:
     api.answers["GET /v2/reservations"] = listing()
-    run(reservations.ListReservations, *arguments)
+    run(reservation_list.ListReservations, *arguments)
     assert [r.query for r in api.seen] == [query]
+
+
+def test_list_of_deleted_ones_says_when_and_by_whom(api: Api, run_json: Callable[..., Any]) -> None:
+    gone = {"deleted_at": "2026-11-30T12:00:00+00:00", "deleted_by": "user-2"}
+    api.answers["GET /v2/reservations"] = listing(reservation(**gone))
+    (row,) = run_json(reservation_list.ListReservations, "--deleted")
+    assert {name: row[name] for name in gone} == gone
 
 
 def test_list_of_all_projects_names_them(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/reservations"] = listing(reservation())
-    (row,) = run_json(reservations.ListReservations, "--all-projects")
+    (row,) = run_json(reservation_list.ListReservations, "--all-projects")
     assert row["project_id"] == "project-1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--status", "gone"], r"'GONE' isn't one of PENDING_CREATE, "),
+        (["--sort", "color"], r"'color' isn't one of start, .* with :asc or :desc after it"),
+        (["--sort", "start:"], r"'start:' isn't one of"),
+        (["--limit", "0"], r"'0' isn't a whole number"),
+    ],
+)
+def test_invalid_filter_is_refused(
+    run: Run, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    with pytest.raises(SystemExit):
+        run(reservation_list.ListReservations, *arguments)
+    assert re.search(said, capsys.readouterr().err)
+
+
+def test_list_with_from_after_to_is_refused(api: Api, run: Run) -> None:
+    with pytest.raises(BlazarClientException, match=r"^--to, .* isn't after --from, "):
+        run(reservation_list.ListReservations, "--from", "2026-12-02", "--to", "2026-12-01")
+    assert api.seen == []
+
+
+def test_list_stops_at_the_limit(api: Api, run_json: Callable[..., Any]):
+    more = {"next": "http://inside:1/v2/reservations?limit=2&next=/?page=2"}
+    api.answers["GET /v2/reservations"] = listing(reservation(), reservation(id="b"), **more)
+    assert len(run_json(reservation_list.ListReservations, "--limit", "2")) == 2
+    assert len(api.seen) == 1
+
+
+def test_each_name_is_requested_once(api: Api, run_json: Callable[..., Any]) -> None:
+    projects = [{"id": f"p{n}", "name": f"project {n}"} for n in range(3)]
+    api.answers["GET /v1/projects"] = Answer(200, {"projects": projects})
+    for number in range(2):
+        user = {"id": f"u{number}", "name": f"user {number}"}
+        api.answers[f"GET /v1/users/u{number}"] = Answer(200, {"user": user})
+    booked = [
+        reservation(id=f"r{n}", project_id=f"p{n % 3}", user_id=f"u{n % 2}") for n in range(9)
+    ]
+    api.answers["GET /v2/reservations"] = listing(*booked)
+    rows = run_json(reservation_list.ListReservations, "--all-projects", "--long")
+    assert [(r["project"], r["project_id"], r["user"], r["user_id"]) for r in rows] == [
+        (f"project {n % 3}", f"p{n % 3}", f"user {n % 2}", f"u{n % 2}") for n in range(9)
+    ]
+    assert len(api.seen) == 4
+
+
+def test_users_that_keystone_hides_are_shown_by_id(api: Api, run_json: Callable[..., Any]):
+    """After the first refusal, no further user is requested."""
+    api.answers["GET /v2/reservations"] = listing(
+        *(reservation(id=f"r{n}", user_id=f"u{n}") for n in range(5))
+    )
+    rows = run_json(reservation_list.ListReservations, "--long")
+    assert [(r["user"], r["user_id"]) for r in rows] == [(None, f"u{n}") for n in range(5)]
+    assert len([r for r in api.seen if "/users/" in r.path]) == 1
+
+
+def test_many_users_are_shown_by_id(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/reservations"] = listing(
+        *(reservation(id=f"r{n}", user_id=f"u{n}") for n in range(21))
+    )
+    run_json(reservation_list.ListReservations, "--long")
+    assert not [r for r in api.seen if "/users/" in r.path]
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [([], "There is no user 'ada'"), (["u1", "u2"], "Several users are named 'ada'")],
+)
+def test_list_of_an_unknown_or_ambiguous_user_is_refused(
+    api: Api, run: Run, known: list[str], said: str
+) -> None:
+    users = [{"id": user_id, "name": "ada", "domain_id": "default"} for user_id in known]
+    api.answers["GET /v1/users"] = Answer(200, {"users": users})
+    with pytest.raises(BlazarClientException, match=said):
+        run(reservation_list.ListReservations, "--user", "ada")
+
+
+@pytest.mark.parametrize("answer", [None, [{"id": "u1", "name": "ada"}]], ids=["refused", "known"])
+def test_list_finds_user_by_name_or_sends_the_text_as_id(
+    api: Api, run: Run, answer: list[dict[str, str]] | None
+) -> None:
+    if answer:
+        api.answers["GET /v1/users"] = Answer(200, {"users": answer})
+    api.answers["GET /v2/reservations"] = listing()
+    run(reservation_list.ListReservations, "--user", "ada")
+    assert api.seen[-1].query == {"user_id": "u1" if answer else "ada"}
 
 
 def test_list_by_a_flavors_name(api: Api, run: Run) -> None:
     api.answers["GET /v2/flavors/gpu.large"] = Answer(200, flavor())
     api.answers["GET /v2/reservations"] = listing()
-    run(reservations.ListReservations, "--flavor", "gpu.large")
+    run(reservation_list.ListReservations, "--flavor", "gpu.large")
     assert api.seen[-1].query == {"flavor_id": FLAVOR.id}
 
 
@@ -72,7 +192,7 @@ def test_list_by_an_unknown_flavor(api: Api, run: Run) -> None:
         BlazarClientException,
         match=r"no flavor 'x' .* See .* for all",
     ):
-        run(reservations.ListReservations, "--flavor", "x")
+        run(reservation_list.ListReservations, "--flavor", "x")
 
 
 def test_show_names_the_nova_flavor(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
@@ -81,9 +201,10 @@ def test_show_names_the_nova_flavor(api: Api, run: Run, run_json: Callable[..., 
     only = run(reservations.ShowReservation, RESERVATION.id, "-f", "value", "-c", "compute_flavor")
     nova_flavor = RESERVATION.reservation_id.replace("-", "")
     assert only == nova_flavor + "\n"
-    table = run(reservations.ShowReservation, RESERVATION.id)
-    assert f"| compute_flavor | {nova_flavor} " in table
-    assert "| flavor         | gpu.large " in table
+    lines = run(reservations.ShowReservation, RESERVATION.id).splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    assert ["compute_flavor", nova_flavor] in rows
+    assert ["flavor", "gpu.large"] in rows
 
 
 @pytest.mark.parametrize(
@@ -144,11 +265,14 @@ def test_create_starts_in_a_minute(api: Api, run: Run) -> None:
     [
         (["f", "--start", "2026-12-01"], "one of the arguments --end-date/--end --hours"),
         (["f", "--hours", "1", "--end", "2026-12-01"], "not allowed with"),
-        (["f", "--hours", "0"], "'0' aren't hours; write 24, 1.5 or 14:30"),
-        (["f", "--hours", "14.88"], "14.88 hours aren't whole minutes; write 14:52 or 14:53"),
-        (["f", "--hours", "0.001"], "0.001 hours aren't whole minutes; write 0:01"),
+        (["f", "--hours", "0"], "'0' isn't a number of hours; write 24, 1.5 or 14:30"),
+        (
+            ["f", "--hours", "14.88"],
+            "14.88 hours aren't a whole number of minutes; write 14:52 or 14:53",
+        ),
+        (["f", "--hours", "0.001"], "0.001 hours aren't a whole number of minutes; write 0:01"),
         (["f", "--hours", "-1"], "--hours"),
-        (["f", "--hours", "1:60"], "'1:60' aren't hours"),
+        (["f", "--hours", "1:60"], "'1:60' isn't a number of hours"),
         (["f", "--hours", "9999999"], "9999999 hours are too many"),
         (["f", "--hours", "1", "--count", "-1"], "'-1' isn't a whole number of at least 1"),
         (["--hours", "1"], "FLAVOR"),
@@ -171,10 +295,10 @@ def test_create_refuses(
         (["--hours", "1", "--start", "soonish"], "'soonish' isn't a time"),
         (["--hours", "1", "--start", "mon 9:00", "--timezone", "Mars/Base"], "isn't a time zone"),
         (["--start", "2026-12-02", "--end", "2026-12-01"], "isn't after the start"),
-        (["--start", "9998-12-31", "--hours", "800000"], "That ends too far off"),
+        (["--start", "9998-12-31", "--hours", "800000"], "The end is too far in the future"),
     ],
 )
-def test_create_at_times_that_are_none(
+def test_create_with_invalid_times_is_refused(
     api: Api, run: Run, capsys: pytest.CaptureFixture, arguments: list[str], complaint: str
 ) -> None:
     with pytest.raises(BlazarClientException, match=complaint):
@@ -183,7 +307,7 @@ def test_create_at_times_that_are_none(
     assert not api.seen
 
 
-def test_a_time_for_people_is_told_with_its_zone(
+def test_inexact_time_is_shown_with_its_zone(
     api: Api, run: Run, capsys: pytest.CaptureFixture
 ) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
@@ -201,7 +325,7 @@ def test_a_time_for_people_is_told_with_its_zone(
 
 
 @pytest.mark.parametrize("answer", ["y", "", "no"])
-def test_what_was_understood_is_asked_about(
+def test_inexact_time_is_confirmed_on_a_terminal(
     api: Api,
     run: Run,
     answers: Callable[[str], None],
@@ -232,7 +356,7 @@ def test_what_was_understood_is_asked_about(
     ],
     ids=["exact", "exact end", "no time", "--yes"],
 )
-def test_nothing_is_asked_where_nothing_could_be_meant_otherwise(
+def test_exact_time_is_not_confirmed(
     api: Api, run: Run, answers: Callable[[str], None], given: list[str]
 ) -> None:
     answers("n")
@@ -247,7 +371,7 @@ def test_times_are_shown_in_the_chosen_zone(
     monkeypatch.setenv("TZ", "Europe/Berlin")
     api.answers["GET /v2/reservations"] = listing(reservation())
     shown = [
-        run_json(reservations.ListReservations, *given)[0]["start"]
+        run_json(reservation_list.ListReservations, *given)[0]["start"]
         for given in ([], ["--utc"], ["--timezone", "Asia/Tokyo"])
     ]
     assert shown == [
@@ -274,21 +398,21 @@ _UNUSED = {
             {},
             ["01T08:00", "01T10:59"],
             [],
-            "There are no 2 h with 1 slot",
+            "1 slot is never free for 2 h",
         ),
-        ({}, ["01T09:01", "01T11:00"], [], r"^1 slot of gpu\.large aren't free then\."),
+        ({}, ["01T09:01", "01T11:00"], [], r"^1 slot of gpu\.large isn't free then\."),
         (
             {"max_length_hours": 1},
             [],
             [],
-            "^2 hours are too long; .* for 1 hours at",
+            "^2 hours are too long; .* for at most 1 hours at",
         ),
         ({"active": False}, [], [], r"^gpu\.large is closed; see"),
         ({}, [], ["--count", "2"], r"^That is more than your project may book; see"),
     ],
     ids=["free", "not free", "not yet free", "too long", "closed", "over quota"],
 )
-def test_create_can_be_tried(
+def test_dry_run_creates_no_reservation(
     api: Api, run: Run, flavor_has: dict[str, Any], spans: list[str], given: list[str], said: str
 ) -> None:
     api.answers |= {
@@ -322,33 +446,64 @@ def _free(start: str, end: str) -> dict[str, str]:
         pytest.param(
             _FULL,
             [_free("01T10:00", "02T10:00"), _free("03T08:00", "05T08:00")],
-            r"^No slot free then\. The first 48 h with 2 slots start 2026-12-03 08:00 UTC: "
+            r"^No slot is free then\. 2 slots are free for 48 h from 2026-12-03 08:00 UTC: "
             r"--start 2026-12-03T08:00Z$",
             id="later",
         ),
-        pytest.param(_FULL, [], "There are no 48 h with 2 slots in the year after", id="never"),
+        pytest.param(_FULL, [], "In the year after, 2 slots are never free for 48 h", id="never"),
         pytest.param(
             error(400, "No", "slots_exhausted", asked=2, free=1, slots=2),
             [],
-            r"^No slot free then for all 2: 1 is\. There are no",
+            r"^Only 1 of 2 slots is free then\. In the year after",
             id="for one",
         ),
         pytest.param(
             error(400, "No", "hosts_exhausted"),
             [],
-            r"^No host has room then\. There are",
+            r"^No host has room then\. In the year after",
             id="hosts",
         ),
     ],
 )
-def test_create_without_room_says_when_there_is(
+def test_refused_booking_says_when_slots_are_free(
     api: Api, run: Run, refusal: Answer, spans: list[dict[str, str]], said: str
 ) -> None:
     api.answers["POST /v2/reservations"] = refusal
     api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, spans)
     with pytest.raises(BlazarClientException, match=said):
         run(reservations.CreateReservation, "f", *_PERIOD)
-    assert api.seen[-1].query == {"start": "2026-12-01T09:00:00+00:00", "count": "2"}
+    asked = next(request for request in api.seen if request.line.endswith("/freeslots"))
+    assert asked.query == {"start": "2026-12-01T09:00:00+00:00", "count": "2"}
+
+
+@pytest.mark.parametrize("arguments", [[], ["--dry-run"]], ids=["booked", "dry run"])
+def test_fewer_slots_are_not_suggested_if_no_host_matches(
+    api: Api, run: Run, arguments: list[str]
+) -> None:
+    said = "No host matches this flavor: none has the properties; ask the operator"
+    api.answers["POST /v2/reservations"] = error(409, said, "no_host_matches", asked=2, free=0)
+    api.answers["GET /v2/flavors/f"] = Answer(200, flavor(name="f", bookable=False))
+    with pytest.raises(BlazarClientException, match="No host matches") as refused:
+        run(reservations.CreateReservation, "f", *_PERIOD, *arguments)
+    assert "fewer" not in str(refused.value)
+
+
+def test_fewer_slots_are_suggested_only_if_that_helps(api: Api, run: Run) -> None:
+    """The reason that the API gives for missing free slots decides about the advice."""
+    api.answers["POST /v2/reservations"] = _FULL
+    gone = {"code": "no_host_matches", "message": "No host", "detail": {"matching": 0}}
+    for reason, said in (
+        (gone, "No host matches f, so it can't be booked at any time"),
+        ({**gone, "code": "all_booked", "detail": {"next_free": None}}, "Try fewer slots"),
+    ):
+        api.answers["GET /v2/flavors/f/freeslots"] = [
+            Answer(200, []),
+            Answer(200, {"results": [], "reason": reason}),
+        ]
+        with pytest.raises(BlazarClientException, match=said) as refused:
+            run(reservations.CreateReservation, "f", *_PERIOD)
+        assert ("fewer" in str(refused.value)) == ("fewer" in said)
+        assert api.seen[-1].query["hours"] == "48.000000"
 
 
 @pytest.mark.parametrize(
@@ -363,9 +518,7 @@ def test_create_without_room_says_when_there_is(
         (error(400, "Other", "a_code"), "^Other$"),
     ],
 )
-def test_what_else_is_refused_says_what_to_do(
-    api: Api, run: Run, refusal: Answer, said: str
-) -> None:
+def test_other_refusals_say_what_to_do(api: Api, run: Run, refusal: Answer, said: str) -> None:
     api.answers["POST /v2/reservations"] = refusal
     with pytest.raises(BlazarClientException, match=said):
         run(reservations.CreateReservation, "f", *_PERIOD)
@@ -386,6 +539,81 @@ def test_update(api: Api, run_json: Callable[..., Any]) -> None:
     ]
 
 
+#: Arguments; what is sent; what is said on the side.
+_CHANGES = [
+    (
+        ["--start", "2026-12-02T09:00Z"],
+        {"start": "2026-12-02T09:00:00+00:00", "end": "2026-12-02T11:00:00+00:00"},
+        "Its length stays: 2 hours\n",
+    ),
+    (
+        ["--start", "2026-12-01T10:00Z", "--hours", "1.5"],
+        {"start": "2026-12-01T10:00:00+00:00", "end": "2026-12-01T11:30:00+00:00"},
+        "",
+    ),
+    (
+        ["--start", "2026-12-01T08:00Z", "--end", "2026-12-01T12:00Z", "--count", "3"],
+        {
+            "start": "2026-12-01T08:00:00+00:00",
+            "end": "2026-12-01T12:00:00+00:00",
+            "instance_count": 3,
+        },
+        "",
+    ),
+    (["--count", "1"], {"instance_count": 1}, ""),
+    (["--name", "training", "--note", "run 7"], {"name": "training", "note": "run 7"}, ""),
+    (["--name", "", "--note", ""], {"name": None, "note": None}, ""),
+    (["--end", "2026-12-01T12:00Z", "--count", "2"], None, ""),
+    (
+        ["--start", "2026-12-02 09:00", "--yes"],
+        {"start": "2026-12-02T09:00:00+00:00", "end": "2026-12-02T11:00:00+00:00"},
+        "Its length stays: 2 hours\nreservation " + RESERVATION.id,
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sent", "said"), _CHANGES)
+def test_set_sends_what_changes(
+    api: Api,
+    run: Run,
+    capsys: pytest.CaptureFixture,
+    arguments: list[str],
+    sent: dict[str, Any] | None,
+    said: str,
+) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        f"PATCH {path}": Answer(200, reservation()),
+        f"GET {path}": Answer(200, reservation()),
+    }
+    run(reservations.UpdateReservation, RESERVATION.id, *arguments)
+    sent = sent or {"end": "2026-12-01T12:00:00+00:00", "instance_count": 2}
+    assert [r.body for r in api.seen if r.body] == [sent]
+    assert capsys.readouterr().err.startswith(said)
+
+
+def test_set_without_options_is_refused(api: Api, run: Run) -> None:
+    with pytest.raises(BlazarClientException, match="Nothing to change"):
+        run(reservations.UpdateReservation, RESERVATION.id)
+    assert not api.seen
+
+
+def test_names_are_given_and_listed(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
+    named = reservation(name="training", note="run 7")
+    api.answers |= {
+        "POST /v2/reservations": Answer(200, named),
+        "GET /v2/reservations": listing(named, reservation()),
+    }
+    given = ("--name", "training", "--note", "run 7")
+    made = run_json(reservations.CreateReservation, "gpu.large", *_PERIOD, *given)
+    assert (made["name"], made["note"]) == ("training", "run 7")
+    (sent,) = [r.body for r in api.seen if r.body]
+    assert (sent["name"], sent["note"]) == ("training", "run 7")
+    rows = run_json(reservation_list.ListReservations, "--name", "training")
+    assert [row["name"] for row in rows] == ["training", None]
+    assert api.seen[-1].query == {"name": "training"}
+
+
 _OTHER = "22222222-9999-4999-8999-999999999999"
 
 
@@ -399,7 +627,7 @@ def test_delete_several(api: Api, run: Run) -> None:
 
 
 @pytest.mark.parametrize("answered", ["y", "n", ""])
-def test_delete_asks_before_servers_go(
+def test_delete_asks_before_it_deletes_servers(
     api: Api,
     run: Run,
     answers: Callable[[str], None],
@@ -424,7 +652,7 @@ def test_delete_asks_before_servers_go(
     assert servers.query == {"flavor": reservation()["compute_flavor"]}
 
 
-def test_delete_asks_before_a_booking_goes(
+def test_delete_asks_before_it_deletes_a_future_reservation(
     api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture
 ) -> None:
     answers("n")
@@ -453,17 +681,17 @@ def test_delete_does_not_ask_without_need(
     assert run(reservations.DeleteReservation, RESERVATION.id, *more).startswith("Deleted")
 
 
-def test_delete_can_be_tried(api: Api, run: Run) -> None:
+def test_dry_run_deletes_nothing(api: Api, run: Run) -> None:
     api.answers |= {
         f"GET /v2/reservations/{RESERVATION.id}": Answer(200, reservation(status="ACTIVE")),
         "GET /v1/servers": Answer(200, {"servers": [{"name": "b"}]}),
     }
     said = run(reservations.DeleteReservation, RESERVATION.id, "--dry-run")
     assert said.startswith(f"Dry run: would delete reservation {RESERVATION.id}, 2 slots of gpu")
-    assert said.endswith("ACTIVE. Its 1 server (b) would go with it\n")
+    assert said.endswith("ACTIVE. Its 1 server (b) would be deleted with it\n")
 
 
-def test_update_can_be_tried(api: Api, run: Run) -> None:
+def test_dry_run_of_update_shows_the_change(api: Api, run: Run) -> None:
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation())
     update = reservations.UpdateReservation
     said = run(update, RESERVATION.id, "--hours", "1.5", "--dry-run")
@@ -475,7 +703,30 @@ def test_update_can_be_tried(api: Api, run: Run) -> None:
         run(update, RESERVATION.id, "--end", "2026-12-01T08:00Z", "--dry-run")
 
 
-def test_a_new_end_is_asked_about(
+@pytest.mark.parametrize(
+    ("present", "arguments", "said"),
+    [
+        ({}, ["--count", "3"], "would change reservation .*, 3 slots .now 2. of gpu.large, Tue"),
+        ({}, ["--start", "2026-12-02T09:00Z"], "Wed 2026-12-02 09:00 UTC to Wed .* 2 hours"),
+        ({"status": "ACTIVE"}, ["--count", "1"], "would change reservation .*, 1 slot .now 2."),
+        ({"status": "ACTIVE"}, ["--count", "3"], "has begun, so it can't have more"),
+        ({"status": "ACTIVE"}, ["--start", "2026-12-02T09:00Z"], "so its start can't change"),
+        ({"status": "COMPLETE"}, ["--count", "1"], "is COMPLETE"),
+    ],
+)
+def test_dry_run_of_set_shows_the_change_or_refuses(
+    api: Api, run: Run, present: dict[str, str], arguments: list[str], said: str
+) -> None:
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation(**present))
+    try:
+        printed = run(reservations.UpdateReservation, RESERVATION.id, *arguments, "--dry-run")
+    except BlazarClientException as error:
+        printed = str(error)
+    assert re.search(said, printed)
+    assert {r.method for r in api.seen} == {"GET"}
+
+
+def test_inexact_new_end_is_confirmed(
     api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture
 ) -> None:
     answers("n")
@@ -486,7 +737,7 @@ def test_a_new_end_is_asked_about(
     assert [r.method for r in api.seen] == ["GET"]
 
 
-def test_waiting_in_a_pipe(
+def test_wait_in_a_pipe_prints_each_change(
     api: Api, run: Run, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
@@ -529,18 +780,18 @@ def test_ctrl_c_ends_the_waiting_only(
     assert caught.value.code == 130
     told = capsys.readouterr().err
     show = {"blazar": "blazar reservation-show", "openstack": "openstack reservation show"}
-    assert f"the reservation goes on. {show[run.cli]} {RESERVATION.id}" in told  # type: ignore[attr-defined]
+    assert f"The reservation stays: {show[run.cli]} {RESERVATION.id}" in told  # type: ignore[attr-defined]
     assert not [r for r in api.seen if r.method == "DELETE"]
 
 
-def test_the_line_on_a_terminal() -> None:
+def test_progress_line_has_status_and_remaining_time() -> None:
     now = datetime.datetime(2026, 12, 1, 8, 58, 30, tzinfo=datetime.UTC)
     found = Reservation.of(reservation())
-    assert progress.line(found, now, datetime.UTC) == (
+    assert wait_progress.line(found, now, datetime.UTC) == (
         "ALLOCATED: 1:30 left, waiting for its start, 2026-12-01 09:00 UTC"
     )
     due = now + datetime.timedelta(minutes=2)
     assert (
-        progress.line(found, due, datetime.UTC)
+        wait_progress.line(found, due, datetime.UTC)
         == "ALLOCATED: waiting for Blazar to start it, some ten seconds"
     )

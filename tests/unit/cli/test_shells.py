@@ -1,4 +1,4 @@
-"""The commands in the real CLIs: found, understood, and their errors one line and status 1."""
+"""The commands in the real CLIs: names, arguments and help; errors are one line with status 1."""
 
 import argparse
 import configparser
@@ -19,7 +19,7 @@ from stevedore import extension
 from tests.fakes import keystone as fakes
 from tests.fakes.service import Answer, Request
 from tests.unit.cli.fake_api import Api, error, flavor, listing, reservation
-from warre_blazar.cli import advice, names
+from warre_blazar.cli import command_names, error_advice
 from warre_blazar.cli.base import Command
 from warre_blazar.client.errors import ApiError
 
@@ -34,7 +34,7 @@ _NOISE = "Could not load '"
 
 
 def _commands() -> Iterator[tuple[str, str, type[Command]]]:
-    """(group, name, class) of all that setup.cfg says."""
+    """Return (group, name, class) of all commands in setup.cfg."""
     setup = configparser.ConfigParser()
     setup.read(_SETUP)
     for group in ("blazar.cli", "openstack.reservation.v1"):
@@ -48,7 +48,7 @@ def _commands() -> Iterator[tuple[str, str, type[Command]]]:
 _COMMANDS = [pytest.param(command, id=f"{group}:{name}") for group, name, command in _commands()]
 
 
-def test_both_clis_have_the_same() -> None:
+def test_both_clis_have_the_same_commands() -> None:
     found: dict[str, list[type]] = {}
     for group, _, command in _commands():
         found.setdefault(group, []).append(command)
@@ -59,8 +59,8 @@ def test_hints_name_commands_as_the_running_cli_does() -> None:
     named = {group: [n for g, n, _ in _commands() if g == group] for group, _, _ in _commands()}
     pairs = zip(named["blazar.cli"], named["openstack.reservation.v1"], strict=True)
     for blazars, openstacks in pairs:
-        assert names.command(blazars, in_openstack=False) == f"blazar {blazars}"
-        known = names.command(blazars, in_openstack=True)
+        assert command_names.command(blazars, in_openstack=False) == f"blazar {blazars}"
+        known = command_names.command(blazars, in_openstack=True)
         assert known == f"openstack {openstacks.replace('_', ' ')}"
 
 
@@ -72,17 +72,17 @@ def test_hints_name_commands_as_the_running_cli_does() -> None:
     ],
 )
 def test_advice_names_the_running_clis_commands(app: object, said: str) -> None:
-    assert advice.on(ApiError("Shut", 409, "window_conflict"), app).startswith(said)
+    assert error_advice.text(ApiError("Shut", 409, "window_conflict"), app).startswith(said)
 
 
-def test_the_installed_package_has_them_all() -> None:
+def test_installed_package_has_all_commands() -> None:
     for group in ("blazar.cli", "openstack.reservation.v1"):
         found = set(extension.ExtensionManager(group, on_load_failure_callback=_ignore).names())
         assert {n for g, n, _ in _commands() if g == group} <= found
 
 
 def _ignore(*_: object) -> None:
-    """Others' commands may not load."""
+    """Other packages' commands may fail to load."""
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
@@ -100,7 +100,7 @@ def test_every_argument_has_help(command: type[Command]) -> None:
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
-def test_the_blazar_cli_keeps_none_of_our_options_but_end(command: type[Command]) -> None:
+def test_blazar_cli_takes_none_of_our_options_except_end(command: type[Command]) -> None:
     whole = shell.BlazarShell().parser
     loading.register_auth_argparse_arguments(whole, ["--os-auth-type", "password"])
     loading.session.register_argparse_arguments(whole)
@@ -120,7 +120,7 @@ def _long_options(parser: argparse.ArgumentParser) -> list[str]:
 
 
 class Keystone(fakes.Keystone):
-    """One that says its version, which CLIs ask for."""
+    """A fake Keystone that answers the CLIs' requests for its version."""
 
     routes = (*fakes.Keystone.routes, ("GET", "/v3", "version"))
 
@@ -130,7 +130,7 @@ class Keystone(fakes.Keystone):
 
 
 class Cli:
-    """One of the CLIs in a process of its own, logged in at a fake Keystone."""
+    """One of the CLIs, in a process of its own, with credentials for a fake Keystone."""
 
     def __init__(self, name: str, keystone: Keystone, home: pathlib.Path) -> None:
         self._script = f"import sys; sys.argv[0] = {name!r}; {_CLIS[name]}"
@@ -152,11 +152,11 @@ class Cli:
 
     @property
     def command(self) -> list[str]:
-        """How it is started."""
+        """The command line of the process, without arguments."""
         return [sys.executable, "-W", "ignore", "-c", self._script]
 
     def __call__(self, *arguments: str, **changes: str) -> tuple[int, str, list[str]]:
-        """(exit status, output, lines of errors)."""
+        """Return exit status, output and the lines on stderr."""
         done = subprocess.run(
             [*self.command, *arguments],
             env={**self.environment, **changes},
@@ -171,7 +171,7 @@ class Cli:
 
 @pytest.fixture
 def keystone(api: Api) -> Iterator[Keystone]:
-    """A fake Keystone with the fake API in its catalogue, as operators enter Blazar's."""
+    """A fake Keystone whose service catalog has the fake API as operators enter Blazar's."""
     fake = Keystone()
     fake.endpoints = {"identity": f"{fake.url}/v3", "reservation": f"{api.url}/v1"}
     yield fake
@@ -210,7 +210,7 @@ def test_blazar_books_until_an_end_date(blazar: Cli, api: Api) -> None:
     assert api.seen[0].body["end"] == "2026-12-01T11:00:00+00:00"
 
 
-def test_blazar_gives_back_the_end_that_its_own_parser_takes(blazar: Cli, api: Api) -> None:
+def test_end_that_the_blazar_parser_takes_is_restored(blazar: Cli, api: Api) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     period = ("--start", "2026-12-01T09:00Z", "--end", "2026-12-01T11:00Z")
     status, _, errors = blazar("reservation-create", "gpu.large", *period)
@@ -227,7 +227,7 @@ def test_blazar_gives_back_the_end_that_its_own_parser_takes(blazar: Cli, api: A
     )
 
 
-def test_an_end_where_there_is_none_is_not_passed_over(blazar: Cli, api: Api) -> None:
+def test_end_on_a_command_without_it_is_refused(blazar: Cli, api: Api) -> None:
     status, _, errors = blazar("flavor-list", "--end", "2026-12-01T11:00Z")
     assert (status, errors) == (1, ["Unrecognized arguments: --end-date 2026-12-01T11:00Z"])
     assert not api.seen
@@ -237,18 +237,18 @@ def test_an_end_where_there_is_none_is_not_passed_over(blazar: Cli, api: Api) ->
     ("words", "reason"),
     [
         (["create", "f"], "one of the arguments --end-date/--end --hours is required"),
-        (["create", "f", "--hours", "x"], "argument --hours: 'x' aren't hours"),
+        (["create", "f", "--hours", "x"], "argument --hours: 'x' isn't a number of hours"),
         (["show", "--nonsense"], "required: RESERVATION"),
     ],
 )
-def test_a_usage_error_is_its_reason(openstack: Cli, words: list[str], reason: str) -> None:
+def test_usage_error_prints_only_its_reason(openstack: Cli, words: list[str], reason: str) -> None:
     status, output, errors = openstack("reservation", *words)
     assert (status, output) == (2, "")
     assert reason in errors[0]
     assert errors[1:] == [f"See openstack reservation {words[0]} --help"]
 
 
-def test_blazar_does_not_pass_over_what_it_does_not_know(blazar: Cli, api: Api) -> None:
+def test_blazar_refuses_unknown_arguments(blazar: Cli, api: Api) -> None:
     said = (1, "", ["Unrecognized arguments: --slot-count 3"])
     assert blazar("flavor-update", "f", "--active", "--slot-count", "3") == said
     assert not api.seen
@@ -278,7 +278,7 @@ def test_no_endpoint(blazar: Cli, keystone: Keystone) -> None:
     del keystone.endpoints["reservation"]
     status, output, errors = blazar("flavor-list")
     assert (status, output) == (1, "")
-    assert "The catalogue has no endpoint of type 'reservation'" in errors[-1]
+    assert "The service catalog has no endpoint of type 'reservation'" in errors[-1]
 
 
 def test_plugin_not_enabled(openstack: Cli, api: Api) -> None:
@@ -290,7 +290,7 @@ def test_plugin_not_enabled(openstack: Cli, api: Api) -> None:
 
 @pytest.fixture
 def sigint() -> Iterator[None]:
-    """Programs that are started mind a Ctrl-C, also where the tests run in the background.
+    """Make started programs react to Ctrl-C, also if the tests run in the background.
 
     A shell has what it starts there ignore them, which is inherited.
     """
@@ -320,13 +320,15 @@ def test_ctrl_c_while_waiting(blazar: Cli, api: Api) -> None:
         finally:
             process.kill()
     assert (process.returncode, output) == (130, "")
-    assert f"the reservation goes on. blazar reservation-show {_ID}" in errors
+    assert f"The reservation stays: blazar reservation-show {_ID}" in errors
     assert "Traceback" not in errors
     assert not [line for line in api.requests if line.startswith("DELETE")]
 
 
 @pytest.mark.parametrize("words", [("flavor-list",), ("flavor-calendar", "gpu.large")])
-def test_a_closed_pipe(blazar: Cli, api: Api, words: tuple[str, ...]) -> None:
+def test_closed_pipe_ends_the_command_silently(
+    blazar: Cli, api: Api, words: tuple[str, ...]
+) -> None:
     api.answers["GET /v2/flavors"] = listing(*(flavor(id=str(n)) for n in range(2000)))
     api.answers["GET /v2/flavors/gpu.large"] = Answer(200, flavor())
     api.answers[f"GET /v2/flavors/{flavor()['id']}/freeslots"] = Answer(200, [])

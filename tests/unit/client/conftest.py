@@ -1,4 +1,4 @@
-"""The fake API."""
+"""Fixtures for tests of the client."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The client for scripts: what it asks, and what it makes of the answers."""
+"""The Python client: the requests that it sends, and the values that it makes of the answers."""
 
 import datetime
 
@@ -27,13 +27,13 @@ def client(api: Api) -> Client:
 
 
 class Nowhere(datetime.tzinfo):
-    """A zone that isn't one."""
+    """A time zone that doesn't give its offset."""
 
     def utcoffset(self, _: datetime.datetime | None) -> None:
         return None
 
 
-def test_a_flavor_has_types(api: Api, client: Client) -> None:
+def test_flavor_has_typed_fields(api: Api, client: Client) -> None:
     api.answers["GET /v2/flavors/f"] = Answer(200, flavor(colour="red"))
     found = client.flavors.get("f")
     assert (found.name, found.slots, found.start) == ("gpu.large", 2, None)
@@ -41,7 +41,7 @@ def test_a_flavor_has_types(api: Api, client: Client) -> None:
     assert found.document["colour"] == "red"
 
 
-def test_free_slots(api: Api, client: Client) -> None:
+def test_free_slots_are_returned_as_spans(api: Api, client: Client) -> None:
     spans = [{"start": "2026-12-01T09:00:00+00:00", "end": "2026-12-02T09:30:00+00:00"}]
     api.answers[_FREE] = Answer(200, spans)
     (found,) = client.flavors.free_slots("f", start=START, count=2)
@@ -50,7 +50,7 @@ def test_free_slots(api: Api, client: Client) -> None:
     assert api.seen[0].query == {"start": "2026-12-01T09:00:00+00:00", "count": "2"}
 
 
-def test_access(api: Api, client: Client) -> None:
+def test_access_is_listed_granted_and_revoked(api: Api, client: Client) -> None:
     document = {"id": "a", "flavor": FLAVOR.id, "project_id": "p"}
     api.answers |= {
         "GET /v2/flavorprojects": listing(document),
@@ -64,7 +64,7 @@ def test_access(api: Api, client: Client) -> None:
     assert api.seen[0].query == {"flavor_id": FLAVOR.id}
 
 
-def test_booking_moving_and_deleting(api: Api, client: Client) -> None:
+def test_reservation_is_created_updated_and_deleted(api: Api, client: Client) -> None:
     path = f"/v2/reservations/{RESERVATION.id}"
     api.answers |= {
         "POST /v2/reservations": Answer(200, reservation()),
@@ -79,7 +79,7 @@ def test_booking_moving_and_deleting(api: Api, client: Client) -> None:
     assert api.seen[1].body == {"end": "2026-12-01T11:00:00+00:00"}
 
 
-def test_windows(api: Api, client: Client) -> None:
+def test_windows_are_listed_created_updated_and_deleted(api: Api, client: Client) -> None:
     path = f"/v2/maintenancewindows/{WINDOW['id']}"
     api.answers |= {
         "GET /v2/maintenancewindows": listing(WINDOW),
@@ -97,7 +97,7 @@ def test_windows(api: Api, client: Client) -> None:
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
-def test_limits(api: Api, client: Client, wrapped: bool) -> None:
+def test_limits_of_one_project_and_of_all_are_read(api: Api, client: Client, wrapped: bool) -> None:
     numbers = {
         "maxHours": -1,
         "maxReservations": 10,
@@ -117,7 +117,9 @@ def test_limits(api: Api, client: Client, wrapped: bool) -> None:
     assert [r.query for r in api.seen] == [{"project_id": "p"}, {"all_projects": "true"}]
 
 
-def test_limits_of_all_from_a_server_that_has_not_that(api: Api, client: Client) -> None:
+def test_older_server_without_limits_of_all_projects_raises_not_served(
+    api: Api, client: Client
+) -> None:
     api.answers["GET /v2/limits"] = Answer(200, {"absolute": {}})
     with pytest.raises(errors.NotServed, match="older than this"):
         client.limits.list()
@@ -126,7 +128,7 @@ def test_limits_of_all_from_a_server_that_has_not_that(api: Api, client: Client)
 _OTHER = "22222222-9999-4999-8999-999999999999"
 
 
-def test_names_of_reservations(api: Api, client: Client) -> None:
+def test_id_start_of_id_or_flavor_name_finds_reservation(api: Api, client: Client) -> None:
     over = reservation(id="5" * 8 + RESERVATION.id[8:], status="COMPLETE")
     api.answers["GET /v2/reservations"] = listing(reservation(), over)
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation())
@@ -135,7 +137,7 @@ def test_names_of_reservations(api: Api, client: Client) -> None:
 
 
 @pytest.mark.parametrize("ref", ["gpu.large", "2222"])
-def test_ambiguous_names_list_the_candidates(api: Api, client: Client, ref: str) -> None:
+def test_ambiguous_name_is_refused_with_its_candidates(api: Api, client: Client, ref: str) -> None:
     api.answers["GET /v2/reservations"] = listing(reservation(), reservation(id=_OTHER))
     with pytest.raises(errors.Ambiguous) as caught:
         client.reservations.delete(ref)
@@ -148,13 +150,13 @@ def test_ambiguous_names_list_the_candidates(api: Api, client: Client, ref: str)
 
 
 @pytest.mark.parametrize("ref", ["nothing", "222", "", "333"])
-def test_unknown_names(api: Api, client: Client, ref: str) -> None:
+def test_unknown_name_is_refused(api: Api, client: Client, ref: str) -> None:
     api.answers["GET /v2/reservations"] = listing(reservation())
     with pytest.raises(errors.NotFound, match=f"There is no reservation '{ref}'"):
         client.reservations.get(ref)
 
 
-def test_waiting(api: Api, client: Client) -> None:
+def test_wait_returns_when_reservation_is_active(api: Api, client: Client) -> None:
     states = ["PENDING_CREATE", "ALLOCATED", "ACTIVE"]
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = [
         Answer(200, reservation(status=status)) for status in states
@@ -165,20 +167,22 @@ def test_waiting(api: Api, client: Client) -> None:
         RESERVATION.id, tell=lambda r: told.append(r.status), poll=2, sleep=slept.append
     )
     assert found.status == "ACTIVE"
-    # Told each second, asked each other one.
+    # tell is called every second, and the API is asked every other second.
     assert told == ["PENDING_CREATE"] * 2 + ["ALLOCATED"] * 2 + ["ACTIVE"]
     assert slept == [1.0] * 4
 
 
 @pytest.mark.parametrize("status", ["ERROR", "COMPLETE"])
-def test_waiting_for_what_will_not_come(api: Api, client: Client, status: str) -> None:
+def test_wait_for_reservation_that_is_over_or_failed_raises(
+    api: Api, client: Client, status: str
+) -> None:
     over = reservation(status=status, status_reason="Nova refused")
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, over)
     with pytest.raises(errors.WaitError, match=f"is {status}: Nova refused"):
         client.reservations.wait(RESERVATION.id)
 
 
-def test_what_is_refused_raises(api: Api, client: Client) -> None:
+def test_refused_request_raises_with_the_api_text(api: Api, client: Client) -> None:
     api.answers["GET /v2/flavors/x"] = error(404, "Flavor x doesn't exist", "flavor_not_found")
     with pytest.raises(errors.NotFound, match="doesn't exist"):
         client.flavors.get("x")

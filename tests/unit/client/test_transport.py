@@ -1,4 +1,4 @@
-"""How requests reach v2, and how errors reach people."""
+"""How requests reach the v2 API, and which errors its answers raise."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ def connect(endpoint: str) -> Client:
 
 
 @pytest.mark.parametrize("suffix", ["/v1", "/v1/", "/v1.0", "/v2", "", "/"])
-def test_the_endpoint_may_end_in_any_version(api: Api, suffix: str) -> None:
+def test_endpoint_ending_in_any_version_reaches_v2(api: Api, suffix: str) -> None:
     api.answers["GET /v2/flavors"] = listing(flavor())
     (found,) = connect(api.url + suffix).flavors.list()
     assert found.document == flavor()
@@ -30,32 +30,32 @@ def test_the_endpoint_may_end_in_any_version(api: Api, suffix: str) -> None:
     assert api.seen[0].headers["x-auth-token"] == "a-token"
 
 
-def test_a_path_before_the_version_stays(api: Api) -> None:
+def test_path_before_version_is_kept(api: Api) -> None:
     api.answers["GET /reservation/v2/flavors"] = listing()
     assert connect(f"{api.url}/reservation/v1").flavors.list() == []
 
 
-def test_a_blazar_of_v1_only(api: Api) -> None:
+def test_blazar_with_v1_only_raises_no_endpoint(api: Api) -> None:
     api.versions.body["versions"].pop()
     api.answers["GET /v2/flavors"] = Answer(404, {"message": "no"})
     with pytest.raises(errors.NoEndpoint, match="serves v1 only; the operator has to enable v2"):
         connect(api.url).flavors.list()
 
 
-def test_versions_that_a_proxy_keeps_to_itself(api: Api) -> None:
+def test_unreadable_version_list_raises_not_served(api: Api) -> None:
     api.versions = Answer(404, {"message": "no"})
     api.answers["GET /v2/flavors"] = Answer(404, {"message": "no"})
     with pytest.raises(errors.NotServed):
         connect(api.url).flavors.list()
 
 
-def test_no_endpoint(api: Api) -> None:
+def test_catalog_without_endpoint_raises_no_endpoint(api: Api) -> None:
     with pytest.raises(errors.NoEndpoint, match="no endpoint of type 'reservation'"):
         connect("").flavors.list()
 
 
 def test_pages_are_followed_to_the_end(api: Api) -> None:
-    # The API's own idea of its address is wrong, as behind a proxy.
+    # As behind a proxy, the links have an address that the client can't reach.
     link = "http://inside:1/v2/flavors?category=a+b&limit=2&next=/?page={}"
     api.answers["GET /v2/flavors"] = [
         listing(flavor(id="1"), flavor(id="2"), next=link.format(2)),
@@ -72,7 +72,7 @@ def test_pages_are_followed_to_the_end(api: Api) -> None:
 
 
 @pytest.mark.parametrize("name", ["a ë?#%", "😀", 'it\'s "quoted" & <b>'])
-def test_names_are_quoted(api: Api, name: str) -> None:
+def test_name_with_special_characters_is_quoted(api: Api, name: str) -> None:
     path = transport.path("flavors", name)
     assert set(path) <= set("/%abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~")
     api.answers[f"GET /v2{path}"] = Answer(200, flavor(name=name))
@@ -80,14 +80,14 @@ def test_names_are_quoted(api: Api, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [".", "..", "a/b"])
-def test_what_a_path_cannot_name_is_looked_up(api: Api, name: str) -> None:
+def test_name_that_no_path_can_contain_is_looked_up(api: Api, name: str) -> None:
     api.answers["GET /v2/flavors"] = listing(flavor(id="1"), flavor(id="2", name=name))
     api.answers["DELETE /v2/flavors/2"] = Answer(204)
     connect(api.url).flavors.delete(name)
     assert api.requests == ["GET /v2/flavors", "DELETE /v2/flavors/2"]
 
 
-def test_an_error_has_its_data(api: Api) -> None:
+def test_error_keeps_status_code_and_detail(api: Api) -> None:
     api.answers["GET /v2/flavors/a"] = error(409, "One\n  line", "some_code", asked=2)
     with pytest.raises(errors.ApiError, match=r"^One line$") as caught:
         connect(api.url).flavors.get("a")
@@ -95,13 +95,13 @@ def test_an_error_has_its_data(api: Api) -> None:
     assert (found.status, found.code, found.detail) == (409, "some_code", {"asked": 2})
 
 
-def test_nobody_there(api: Api) -> None:
+def test_unreachable_api_raises_connect_failure(api: Api) -> None:
     api.stop()
     with pytest.raises(ksa.ConnectFailure):
         connect(api.url).flavors.list()
 
 
-def test_no_answer_in_time(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_answer_raises_connect_timeout(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     api.fail(hang=True)
     monkeypatch.setattr(transport, "TIMEOUT", 0.05)
     auth = token_endpoint.Token(api.url, "a-token")
@@ -112,7 +112,7 @@ def test_no_answer_in_time(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def page() -> Iterator[Callable[[int, str], Client]]:
-    """A client on something that answers with a page for browsers."""
+    """A function that makes a client of a server that answers with an HTML page."""
     handler = type("Handler", (Page,), {})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
@@ -134,14 +134,16 @@ _BUSY = "<!DOCTYPE HTML>\n<body><h1>503 Service Unavailable</h1>\nNo server.\n</
     ("status", "text", "said"),
     [
         pytest.param(404, _NOT_FOUND, "its blazar-api has no warre-blazar", id="no plugin"),
-        pytest.param(405, _NOT_FOUND, "its blazar-api has no warre-blazar", id="so Pecan says it"),
+        pytest.param(
+            405, _NOT_FOUND, "its blazar-api has no warre-blazar", id="no plugin, 405 from Pecan"
+        ),
         pytest.param(503, _BUSY, "503 Service Unavailable No server.", id="proxy"),
-        pytest.param(502, "", "GET /flavors: 502 without a word", id="nothing said"),
+        pytest.param(502, "", "GET /flavors: 502 without an error message", id="empty answer"),
         pytest.param(200, "<html>log in</html>", "is it Blazar's endpoint?", id="not an API"),
         pytest.param(200, "[]", "its blazar-api has no warre-blazar", id="another API"),
     ],
 )
-def test_pages_for_browsers(
+def test_html_or_empty_answer_raises_a_one_line_error(
     page: Callable[[int, str], Client], status: int, text: str, said: str
 ) -> None:
     with pytest.raises(errors.ClientError) as caught:
@@ -152,18 +154,18 @@ def test_pages_for_browsers(
 
 
 @pytest.mark.parametrize("refusal", [(404, "not_found"), (405, "method_not_allowed")])
-def test_an_older_server_without_a_route(api: Api, refusal: tuple[int, str]) -> None:
+def test_older_server_without_a_route_raises_not_served(api: Api, refusal: tuple[int, str]) -> None:
     api.answers["GET /v2/flavors/f/freeslots"] = error(refusal[0], "No", refusal[1])
     with pytest.raises(errors.NotServed, match=r"GET /flavors/f/freeslots: .* older than this"):
         connect(api.url).flavors.free_slots("f")
 
 
-def test_the_fake_checks_bodies(api: Api) -> None:
+def test_fake_api_refuses_invalid_body(api: Api) -> None:
     with pytest.raises(errors.ApiError, match="the fake: "):
         connect(api.url).flavors.update(fake_api.FLAVOR.id, vcpu=3)
 
 
-def test_it_needs_nothing_of_the_server() -> None:
+def test_client_imports_no_server_package() -> None:
     script = (
         "import sys, warre_blazar.client; "
         "print([m for m in sys.modules if m.partition('.')[0] in "

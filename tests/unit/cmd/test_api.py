@@ -1,4 +1,4 @@
-"""The server as it runs, over real sockets. What it refuses at the door needs no Keystone."""
+"""The running server, over real sockets. There is no Keystone, so only its own refusals work."""
 
 import contextlib
 import http.client
@@ -29,7 +29,7 @@ class Server:
         self.port, self.process = port, process
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
-        """Status and document; a body that is an iterator is sent in chunks."""
+        """The answer's status and document. A body that is an iterator is sent in chunks."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         with contextlib.closing(connection):
             connection.request(method, path, body, headers, encode_chunked=True)
@@ -37,7 +37,12 @@ class Server:
             return answer.status, json.loads(answer.read() or b"null")
 
 
-def start(tmp_path: pathlib.Path, port: int) -> subprocess.Popen[bytes]:
+def start(tmp_path: pathlib.Path, port: int, **options: str) -> subprocess.Popen[bytes]:
+    """Start the server.
+
+    :param options: further options of the group ``[warre]``.
+    """
+    more = "\n".join(f"{name} = {value}" for name, value in options.items())
     config = tmp_path / "blazar.conf"
     config.write_text(
         f"""
@@ -51,6 +56,7 @@ connection = sqlite:///{tmp_path}/blazar.sqlite
 api_v2_controllers = flavors,reservations
 [warre]
 max_request_body = {LIMIT}
+{more}
 [keystone_authtoken]
 auth_type = password
 auth_url = http://127.0.0.1:9/v3
@@ -81,13 +87,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         process.wait()
 
 
-def test_it_asks_for_a_token(server: Server):
+def test_request_without_token_is_unauthorized(server: Server):
     status, document = server.ask("GET", "/v2/flavors")
     assert (status, document["error"]["code"]) == (401, 401)
 
 
 @pytest.mark.parametrize("chunks", [False, True])
-def test_a_lease_is_checked(server: Server, chunks: bool):
+def test_bad_lease_is_refused(server: Server, chunks: bool):
     body = json.dumps({"end_date": "2100-01-01 12:00", "events": []}).encode()
     sent = iter([body[:10], body[10:]]) if chunks else body
     status, document = server.ask("PUT", "/v1/leases/x.json", sent)
@@ -96,14 +102,14 @@ def test_a_lease_is_checked(server: Server, chunks: bool):
 
 
 @pytest.mark.parametrize("chunks", [False, True])
-def test_a_large_body_is_refused(server: Server, chunks: bool):
+def test_body_over_the_limit_is_refused(server: Server, chunks: bool):
     sent = iter([b"x" * 1000] * 5) if chunks else b"x" * 5000
     status, document = server.ask("POST", "/v2/reservations", sent)
     assert (status, document["code"]) == (413, "body_too_large")
 
 
-def test_a_chunk_without_end_is_not_read(server: Server):
-    """A server that reads a chunk before it hands it on could be filled by one."""
+def test_endless_chunk_is_refused(server: Server):
+    """A server that reads a whole chunk before it passes it on could run out of memory."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
         connection.sendall(
             b"POST /v1/leases HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -112,13 +118,23 @@ def test_a_chunk_without_end_is_not_read(server: Server):
         assert connection.recv(4096).startswith(b"HTTP/1.1 4")
 
 
-def test_a_second_one_on_the_port_says_so(server: Server, tmp_path: pathlib.Path):
+def test_second_server_on_the_same_port_fails_with_a_message(
+    server: Server, tmp_path: pathlib.Path
+):
     process = start(tmp_path, server.port)
     assert process.wait(60) == 1
     assert f"can't listen on 127.0.0.1:{server.port}" in (tmp_path / "log").read_text()
 
 
-def test_it_ends_when_told_to(server: Server):
-    """The last test here."""
+def test_sigterm_ends_the_server(server: Server):
+    """This must be the last test in this module."""
     server.process.send_signal(signal.SIGTERM)
     assert server.process.wait(30) == 0
+
+
+def test_malformed_option_stops_the_server_with_a_message(tmp_path: pathlib.Path):
+    process = start(tmp_path, free_port(), pci_alias='{"name": "gpu", "vendor": "10de"}')
+    assert process.wait(60) == 1
+    *_, last = (tmp_path / "log").read_text().splitlines()
+    assert last.startswith("warre-blazar-api: [warre] pci_alias is set to a value that can't be")
+    assert "vendor" in last

@@ -1,4 +1,4 @@
-"""``warre-blazar-manage quota register`` against a Keystone that keeps limits."""
+"""``warre-blazar-manage quota register`` with a fake Keystone that stores limits."""
 
 import configparser
 import pathlib
@@ -14,7 +14,7 @@ Manage = Callable[..., int]
 
 @pytest.fixture
 def register(cloud: Cloud, tmp_path: pathlib.Path) -> Manage:
-    """Runs it, with a configuration file that leads to the fake Keystone."""
+    """Runs the command with a configuration file that names the fake Keystone."""
     parser = configparser.RawConfigParser()
     parser["oslo_limit"] = cloud.keystone.limit_options()
     path = tmp_path / "blazar.conf"
@@ -23,7 +23,7 @@ def register(cloud: Cloud, tmp_path: pathlib.Path) -> Manage:
     return lambda *words: manage.main(["--config-file", str(path), "quota", "register", *words])
 
 
-def test_registers_what_is_missing(cloud: Cloud, register: Manage, capsys):
+def test_missing_limits_are_registered(cloud: Cloud, register: Manage, capsys):
     cloud.keystone.registered = {"reservation": 7}
     assert register() == 0
     assert cloud.keystone.registered == {"reservation": 7, "hours": -1}
@@ -32,7 +32,7 @@ def test_registers_what_is_missing(cloud: Cloud, register: Manage, capsys):
     assert capsys.readouterr().out == "reservation: 7\nhours: -1\n"
 
 
-def test_changes_what_is_named(cloud: Cloud, register: Manage, capsys):
+def test_given_limit_is_changed(cloud: Cloud, register: Manage, capsys):
     cloud.keystone.registered = {"reservation": 7, "hours": 100}
     assert register("--hours", "200") == 0
     assert cloud.keystone.registered == {"reservation": 7, "hours": 200}
@@ -40,7 +40,7 @@ def test_changes_what_is_named(cloud: Cloud, register: Manage, capsys):
 
 
 @pytest.mark.parametrize("number", ["-2", "1.5", "many", ""])
-def test_what_is_no_limit(cloud: Cloud, register: Manage, capsys, number: str):
+def test_bad_limit_is_refused(cloud: Cloud, register: Manage, capsys, number: str):
     with pytest.raises(SystemExit) as caught:
         register(f"--reservation={number}")
     assert caught.value.code == 2
@@ -49,7 +49,7 @@ def test_what_is_no_limit(cloud: Cloud, register: Manage, capsys, number: str):
 
 
 @pytest.mark.parametrize("fault", [{"status": 403}, {"drop": True}, {"status": 503}])
-def test_keystone_refuses_or_is_away(cloud: Cloud, register: Manage, capsys, fault):
+def test_failure_of_keystone_is_reported(cloud: Cloud, register: Manage, capsys, fault):
     cloud.keystone.registered = {}
     cloud.keystone.fail(match="POST /v3/registered_limits", **fault)
     assert register() == 1

@@ -1,4 +1,4 @@
-"""``warre-blazar-status upgrade check``: all is well, then each thing that can be wrong."""
+"""``warre-blazar-status upgrade check``: a healthy site, and each thing that can be wrong."""
 
 import importlib.metadata
 import pathlib
@@ -13,10 +13,11 @@ from oslo_upgradecheck import upgradecheck
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar import compat, enforcement, exceptions
+from warre_blazar import compat, device_rules, enforcement, exceptions
 from warre_blazar.clients import limits
 from warre_blazar.cmd import status
-from warre_blazar.db import migration, models
+from warre_blazar.db import migration, models, session, tables
+from warre_blazar.services.keeping import host_refresh
 
 SUCCESS, WARNING, FAILURE = (
     upgradecheck.Code.SUCCESS,
@@ -27,14 +28,14 @@ CHECKS = {name: check if callable(check) else None for name, check in status.Che
 
 
 def outcome(name: str) -> tuple[upgradecheck.Code, str]:
-    """How a check ends, and what it says."""
+    """The code and the text of a check's result."""
     found = CHECKS[name](status.Checks())
     return found.code, found.details or ""
 
 
 @pytest.fixture
 def url(conf: config_fixture.Config, tmp_path: pathlib.Path) -> Iterator[str]:
-    """Blazar's database, with our tables at their newest."""
+    """The URL of Blazar's database, with our tables at the newest revision."""
     made = f"sqlite:///{tmp_path / 'blazar.sqlite'}"
     engine = sa.create_engine(made)
     models.metadata.create_all(engine)
@@ -52,7 +53,7 @@ def url(conf: config_fixture.Config, tmp_path: pathlib.Path) -> Iterator[str]:
 def healthy(
     url: str, cloud: Cloud, conf: config_fixture.Config, monkeypatch: pytest.MonkeyPatch
 ) -> config_fixture.Config:
-    """A Blazar that is set up as it should be, with a host and a flavor for it."""
+    """A Blazar that is set up well, with a host and a flavor that fits on it."""
     monkeypatch.setattr(compat, "TESTED", (compat.version("blazar")[0],))
     conf.config(plugins=["physical.host.plugin", "flavor.slot.plugin"], group="manager")
     conf.config(enabled_filters=enforcement.FILTERS, group="enforcement")
@@ -70,30 +71,30 @@ def aggregate(number: int, name: str, *hosts: str, **metadata: str) -> dict[str,
 
 
 @pytest.mark.parametrize("name", [name for name, check in CHECKS.items() if check])
-def test_all_is_well(healthy, name):
+def test_check_succeeds_on_a_healthy_site(healthy, name):
     assert outcome(name) == (SUCCESS, "")
 
 
-def test_all_together(healthy, capsys):
+def test_all_checks_succeed_on_a_healthy_site(healthy, capsys):
     assert status.Checks().check() == SUCCESS
     shown = capsys.readouterr().out
     assert all(f"Check: {name} " in shown for name in CHECKS)
 
 
-def test_blazar_that_was_not_tested(healthy, monkeypatch):
+def test_untested_version_of_blazar_is_a_warning(healthy, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda _: "99.1.0")
     code, text = outcome("Blazar's version")
     assert code == WARNING
     assert "99.1.0" in text
 
 
-def test_no_database_is_named(conf):
+def test_missing_database_url_is_a_failure(conf):
     conf.config(connection=None, group="database")
     assert outcome("Tables") == (FAILURE, "[database] connection is not set.")
 
 
 @pytest.mark.parametrize("statement", ["DELETE FROM {}", "UPDATE {} SET version_num = '0001'"])
-def test_tables_are_not_at_their_newest(url, statement):
+def test_old_tables_are_a_failure(url, statement):
     with sa.create_engine(url).begin() as db:
         db.execute(sa.text(statement.format(migration.VERSION_TABLE)))
     code, text = outcome("Tables")
@@ -101,8 +102,8 @@ def test_tables_are_not_at_their_newest(url, statement):
     assert "warre-blazar-manage db upgrade" in text
 
 
-@pytest.mark.parametrize("name", ["Tables", "Freepool and hosts", "Slots", "Properties"])
-def test_the_database_is_not_there(healthy, name):
+@pytest.mark.parametrize("name", ["Tables", "Freepool and hosts", "Slots", "Properties", "Devices"])
+def test_missing_database_is_a_failure(healthy, name):
     healthy.config(connection="sqlite:////nowhere/at/all", group="database")
     facade_wrapper._clear_engine()
     code, text = outcome(name)
@@ -110,7 +111,7 @@ def test_the_database_is_not_there(healthy, name):
     assert "database" in text
 
 
-def test_the_plugin_is_not_enabled(healthy):
+def test_disabled_plugin_is_a_failure(healthy):
     healthy.config(plugins=["physical.host.plugin"], group="manager")
     code, text = outcome("Plugin and filters")
     assert code == FAILURE
@@ -121,20 +122,20 @@ def test_the_plugin_is_not_enabled(healthy):
 
 
 @pytest.mark.parametrize("left_out", enforcement.FILTERS)
-def test_a_filter_is_not_enabled(healthy, left_out):
+def test_disabled_filter_is_a_warning(healthy, left_out):
     others = [name for name in enforcement.FILTERS if name != left_out]
     healthy.config(enabled_filters=others, group="enforcement")
     expected = f"[enforcement] enabled_filters lacks {left_out}."
     assert outcome("Plugin and filters") == (WARNING, expected)
 
 
-def test_controllers_are_not_enabled(healthy):
+def test_disabled_controllers_are_a_failure(healthy):
     healthy.config(api_v2_controllers=["flavors", "reservations", "limits"], group="api")
     expected = "[api] api_v2_controllers lacks flavorprojects, maintenancewindows."
     assert outcome("Controllers") == (FAILURE, expected)
 
 
-def test_limits_are_not_registered(healthy, monkeypatch):
+def test_unregistered_limits_are_a_failure(healthy, monkeypatch):
     def of_project(_project_id: str) -> None:
         raise exceptions.LimitsNotRegistered("hours")
 
@@ -144,32 +145,32 @@ def test_limits_are_not_registered(healthy, monkeypatch):
     assert "hours" in text
 
 
-def test_no_freepool(healthy, cloud):
+def test_missing_freepool_is_a_failure(healthy, cloud):
     cloud.nova.aggregates[1]["name"] = "another"
     code, text = outcome("Freepool and hosts")
     assert code == FAILURE
     assert "freepool" in text
 
 
-def test_nova_is_away(healthy, cloud):
+def test_unavailable_nova_is_a_failure(healthy, cloud):
     cloud.nova.stop()
     code, text = outcome("Freepool and hosts")
     assert code == FAILURE
     assert "Nova" in text
 
 
-def test_no_hosts(healthy):
+def test_missing_hosts_are_a_warning(healthy):
     db_api.host_update(db_api.host_list()[0]["id"], {"reservable": False})
     code, text = outcome("Freepool and hosts")
     assert code == WARNING
     assert "host create" in text
 
 
-def test_a_host_in_no_aggregate_of_blazars(healthy, cloud):
+def test_host_outside_blazars_aggregates_is_a_warning(healthy, cloud):
     world.add_host(cloud, "cmp2")
     world.add_host(cloud, "cmp3")
     cloud.nova.aggregates[2] = aggregate(2, "zone", "cmp2", "cmp3")
-    # Lent out whole.
+    # This host is reserved as a whole.
     cloud.nova.aggregates[3] = aggregate(3, "reserved", "cmp3", **{"blazar:owner": "somebody"})
     code, text = outcome("Freepool and hosts")
     assert code == WARNING
@@ -177,7 +178,7 @@ def test_a_host_in_no_aggregate_of_blazars(healthy, cloud):
     assert "cmp3" not in text
 
 
-def test_more_slots_than_the_hosts_hold(healthy):
+def test_more_slots_than_hosts_hold_is_a_warning(healthy):
     made = [world.add_flavor(name=f"big{n}", vcpu=2, slots=5) for n in range(7)]
     world.add_flavor(name="withdrawn", vcpu=2, slots=99, active=False)
     code, text = outcome("Slots")
@@ -188,7 +189,7 @@ def test_more_slots_than_the_hosts_hold(healthy):
     assert "withdrawn" not in text
 
 
-def test_properties_that_no_host_has(healthy):
+def test_flavor_without_matching_host_is_a_warning(healthy):
     lost = world.add_flavor(name="lost", properties='["==", "$gpu", "h100"]')
     elsewhere = world.add_flavor(name="elsewhere", availability_zone="mars")
     code, text = outcome("Properties")
@@ -196,5 +197,75 @@ def test_properties_that_no_host_has(healthy):
     assert f"lost ({lost.id})" in text
     assert f"elsewhere ({elsewhere.id})" in text
     assert "fits" not in text
-    # That is said once.
+    # Only one check reports these flavors.
     assert outcome("Slots") == (SUCCESS, "")
+
+
+def test_overbooked_host_is_a_warning(healthy, cloud):
+    span = world.hours(1, 2)
+    world.book(world.request(world.add_flavor(vcpu=2, slots=3), span, 3))
+    assert outcome("Room on hosts") == (SUCCESS, "")
+    cloud.placement.change("cmp1", VCPU=4, MEMORY_MB=65536, DISK_GB=1000)
+    host_refresh.refresh()
+    code, text = outcome("Room on hosts")
+    assert code == WARNING
+    assert f"cmp1 has 4 of VCPU, 6 are booked at {span.start}" in text
+
+
+@pytest.fixture
+def with_alias(healthy: config_fixture.Config) -> config_fixture.Config:
+    """A flavor whose GPU is counted in Placement by an alias."""
+    healthy.config(pci_alias=['{"name": "gpu", "resource_class": "GPU"}'], group="warre")
+    healthy.config(pci_in_placement=True, group="warre")
+    specs = {"pci_passthrough:alias": "gpu:1"}
+    world.add_flavor(device_rules.configured(), name="gpus", slots=1, extra_specs=specs)
+    return healthy
+
+
+def test_devices_that_are_counted_as_configured_are_fine(with_alias):
+    assert outcome("Devices") == (SUCCESS, "")
+
+
+def test_devices_that_are_counted_otherwise_than_configured_are_a_warning(with_alias):
+    with_alias.config(pci_alias=['{"name": "gpu", "resource_class": "A100"}'], group="warre")
+    code, text = outcome("Devices")
+    assert code == WARNING
+    assert "run warre-blazar-manage flavor recount: gpus (" in text
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_devices_that_are_not_counted_are_a_warning(with_alias, allowed):
+    with_alias.config(pci_alias=[], group="warre")
+    with_alias.config(allow_uncounted_devices=allowed, group="warre")
+    code, text = outcome("Devices")
+    assert code == WARNING
+    assert "gpus (" in text
+    assert "[warre] pci_alias has no line for gpu" in text
+    assert "fits" not in text
+
+
+def test_flavor_whose_devices_were_never_counted_is_a_warning(with_alias):
+    with session.writer() as db:
+        db.execute(tables.flavors.update().values(device_groups=None))
+    code, text = outcome("Devices")
+    assert code == WARNING
+    assert "run warre-blazar-manage flavor recount: gpus (" in text
+
+
+@pytest.mark.parametrize("option", ["pci_alias", "device_profile"])
+def test_malformed_option_on_devices_is_a_failure(healthy, option):
+    healthy.config(**{option: ["{"]}, group="warre")
+    code, text = outcome("Devices")
+    assert code == FAILURE
+    assert text == f"[warre] {option} is set to a value that can't be used: '{{': expected JSON"
+
+
+def test_cyborg_that_is_away_is_named(healthy, cloud):
+    cloud.install_cyborg(fpga=[{"resources:FPGA": "1"}])
+    world.add_flavor(name="fpgas", extra_specs={"accel:device_profile": "fpga"})
+    assert outcome("Devices") == (SUCCESS, "")
+    cloud.cyborg.stop()
+    code, text = outcome("Devices")
+    assert code == WARNING
+    assert "fpgas (" in text
+    assert "Cyborg is not available" in text

@@ -1,4 +1,4 @@
-"""devstack/plugin.sh through devstack's phases, on real files and a Keystone in a file."""
+"""devstack/plugin.sh in devstack's phases, with real files and a fake Keystone that is a file."""
 
 import configparser
 import json
@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def keystone(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    """What Blazar's plugin has put there before."""
+    """A fake Keystone with the service and the endpoint that Blazar's plugin has made."""
     path = tmp_path / "keystone.json"
     blazar = {"id": "S1", "name": "reservation"}
     endpoint = {"id": "E1", "service": "reservation", "interface": "public", "region": "RegionOne"}
@@ -44,24 +44,26 @@ def ran(stack: Devstack, script: str) -> list[str]:
 
 
 def options(stack: Devstack) -> dict[str, dict[str, str]]:
-    """By section; those that are empty don't count."""
+    """Return the options in blazar.conf by section, without empty sections."""
     parser = configparser.RawConfigParser(default_section="")
     parser.read(stack.conf)
     return {name: dict(section) for name, section in parser.items() if section}
 
 
-def things(keystone: pathlib.Path) -> dict[str, list[dict[str, str]]]:
-    return {kind: found for kind, found in json.loads(keystone.read_text()).items() if found}
+def resources(keystone: pathlib.Path) -> dict[str, list[dict[str, str]]]:
+    """Return what Keystone has, by kind, without empty kinds."""
+    by_kind = json.loads(keystone.read_text())
+    return {kind: resources for kind, resources in by_kind.items() if resources}
 
 
 def uwsgi(stack: Devstack) -> dict[str, str]:
-    """What the API's server is told."""
+    """Return the options in uWSGI's file."""
     parser = configparser.RawConfigParser()
     parser.read(stack.uwsgi_conf)
     return dict(parser["uwsgi"])
 
 
-def test_stacked_twice(stack: Devstack, keystone: pathlib.Path):
+def test_stacking_twice_changes_nothing_the_second_time(stack: Devstack, keystone: pathlib.Path):
     config = f"--config-file {stack.conf}"
     manager = f"start blazar-m: {stack.bin}/blazar-manager {config}"
     expected = [
@@ -88,7 +90,7 @@ def test_stacked_twice(stack: Devstack, keystone: pathlib.Path):
     )
     assert found["oslo_limit"]["endpoint_id"] == "E1"
     assert found["DEFAULT"]["host"] == "127.0.0.1"
-    made = things(keystone)
+    made = resources(keystone)
     assert [s["name"] for s in made["service"]] == ["reservation", "nectar-reservation"]
     assert made["endpoint"][1]["url"] == "http://127.0.0.1/reservation/v2/warre"
     registered = {t["resource-name"]: t["default-limit"] for t in made["registered limit"]}
@@ -97,21 +99,21 @@ def test_stacked_twice(stack: Devstack, keystone: pathlib.Path):
     text = stack.conf.read_text()
     assert ran(stack, "stack") == expected
     assert stack.conf.read_text() == text
-    assert things(keystone) == made
+    assert resources(keystone) == made
 
 
-def test_unstacked_twice(stack: Devstack, keystone: pathlib.Path):
-    before, there = options(stack), things(keystone)
+def test_unstacking_twice_removes_what_stacking_added(stack: Devstack, keystone: pathlib.Path):
+    before, there = options(stack), resources(keystone)
     ran(stack, "stack")
     # A project's own limit must not be in the way.
-    state = things(keystone)
+    state = resources(keystone)
     own = {"id": "L1", "service": "reservation", "region": "RegionOne", "resource-name": "hours"}
     keystone.write_text(json.dumps({**state, "limit": [own]}))
     stops = ["stop blazar-a", "stop blazar-m"]
     for _ in range(2):
         assert ran(stack, "unstack") == stops
         assert options(stack) == before
-        assert things(keystone) == there
+        assert resources(keystone) == there
         assert not stack.uwsgi_conf.exists()
 
 
@@ -122,7 +124,9 @@ def test_unstacked_twice(stack: Devstack, keystone: pathlib.Path):
         pytest.param("/usr/local/bin/blazar-api-wsgi", "wsgi-file", id="script"),
     ],
 )
-def test_unstacked_before_blazars_plugin(stack: Devstack, application: str, option: str):
+def test_unstacking_before_blazars_plugin_restores_its_application(
+    stack: Devstack, application: str, option: str
+):
     stack.variables["BLAZAR_UWSGI"] = application
     stack.ours_first = True
     ran(stack, "stack")
@@ -136,32 +140,34 @@ def test_unstacked_before_blazars_plugin(stack: Devstack, application: str, opti
     assert uwsgi(stack) == {option: application, "processes": "2"}
 
 
-def test_limits_of_other_services_and_regions_are_kept(stack: Devstack, keystone: pathlib.Path):
+def test_unstacking_keeps_limits_of_other_services_and_regions(
+    stack: Devstack, keystone: pathlib.Path
+):
     ran(stack, "stack")
-    state = things(keystone)
+    state = resources(keystone)
     state["service"].append({"id": "S2", "name": "other"})
     other = {"id": "L2", "service": "other", "region": "RegionOne", "resource-name": "hours"}
     elsewhere = {**other, "id": "L3", "service": "reservation", "region": "Two"}
     keystone.write_text(json.dumps({**state, "limit": [other, elsewhere]}))
     ran(stack, "unstack")
-    left = things(keystone)
+    left = resources(keystone)
     assert [limit["id"] for limit in left["limit"]] == ["L2", "L3"]
     assert "registered limit" not in left
 
 
-def test_other_regions_keep_their_own(stack: Devstack, keystone: pathlib.Path):
+def test_unstacking_keeps_endpoints_of_other_regions(stack: Devstack, keystone: pathlib.Path):
     ran(stack, "stack")
-    state = things(keystone)
+    state = resources(keystone)
     for kind in ("endpoint", "registered limit"):
         state[kind] += [{**t, "id": f"{t['id']}-2", "region": "Two"} for t in state[kind]]
     keystone.write_text(json.dumps(state))
     ran(stack, "unstack")
-    left = things(keystone)
+    left = resources(keystone)
     assert {t["region"] for t in left["registered limit"]} == {"Two"}
     assert len(left["service"]) == 2
 
 
-def test_cleaned(stack: Devstack):
+def test_clean_uninstalls_the_package(stack: Devstack):
     ran(stack, "stack")
     # Nothing asks the database, which is away by then and whose data clean.sh removes.
     assert ran(stack, "clean") == [
@@ -171,12 +177,12 @@ def test_cleaned(stack: Devstack):
     ]
 
 
-def test_cleaned_where_packages_are_the_systems(stack: Devstack):
+def test_clean_without_global_venv_uninstalls_from_the_system(stack: Devstack):
     stack.variables["GLOBAL_VENV"] = "False"
     assert ran(stack, "clean")[-1] == "sudo -H pip uninstall -y warre-blazar"
 
 
-def test_cleaned_twice(stack: Devstack):
+def test_clean_twice_succeeds(stack: Devstack):
     ran(stack, "stack")
     ran(stack, "clean")
     stack.conf.unlink()
@@ -188,12 +194,12 @@ def test_cleaned_twice(stack: Devstack):
 @pytest.mark.parametrize(
     "failing", ["limit delete", "registered limit delete", "role remove", "endpoint delete"]
 )
-def test_what_stays_in_keystone_is_told(
+def test_unstacking_names_what_keystone_refuses_to_remove(
     stack: Devstack, keystone: pathlib.Path, monkeypatch: pytest.MonkeyPatch, failing: str
 ):
     ran(stack, "stack")
     own = {"id": "L1", "service": "reservation", "region": "RegionOne", "resource-name": "hours"}
-    keystone.write_text(json.dumps({**things(keystone), "limit": [own]}))
+    keystone.write_text(json.dumps({**resources(keystone), "limit": [own]}))
     monkeypatch.setenv("FAKE_KEYSTONE_REFUSES", failing)
     done = stack.run("unstack")
     what = "endpoint" if failing.startswith("endpoint") else "limits"
@@ -208,7 +214,7 @@ def test_what_stays_in_keystone_is_told(
     }
 
 
-def test_unstacked_when_keystone_is_away(stack: Devstack):
+def test_unstacking_without_keystone_undoes_the_rest(stack: Devstack):
     ran(stack, "stack")
     stack.program("openstack", 1)
     done = stack.run("unstack")
@@ -217,18 +223,18 @@ def test_unstacked_when_keystone_is_away(stack: Devstack):
     assert "its endpoint may still be in Keystone" in done.stdout
 
 
-def test_stacking_stops_when_keystone_refuses(stack: Devstack, monkeypatch: pytest.MonkeyPatch):
+def test_stacking_stops_if_keystone_refuses(stack: Devstack, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("FAKE_KEYSTONE_REFUSES", "registered limit list")
     assert stack.run("stack").returncode == 1
     assert not [call for call in stack.calls() if call.startswith("warre-blazar-status")]
 
 
-def test_a_failed_check_stops_the_stack(stack: Devstack):
+def test_failed_upgrade_check_stops_the_stack(stack: Devstack):
     stack.program("warre-blazar-status", 2)
     assert stack.run("stack").returncode == 1
 
 
-def test_without_blazar_nothing_happens(stack: Devstack, keystone: pathlib.Path):
+def test_disabled_blazar_leaves_everything_unchanged(stack: Devstack, keystone: pathlib.Path):
     stack.variables["ENABLED_SERVICES"] = "key"
     before = keystone.read_text()
     for script in devstack.PHASES:
@@ -240,10 +246,12 @@ def test_without_blazar_nothing_happens(stack: Devstack, keystone: pathlib.Path)
     assert keystone.read_text() == before
 
 
-def test_a_service_on_a_port_of_its_own(stack: Devstack, keystone: pathlib.Path):
+def test_blazar_on_its_own_port_gets_that_port_in_the_endpoint(
+    stack: Devstack, keystone: pathlib.Path
+):
     stack.variables["BLAZAR_USE_MOD_WSGI"] = "False"
     calls = ran(stack, "stack")
-    assert things(keystone)["endpoint"][1]["url"] == "http://127.0.0.1:1234/v2/warre"
+    assert resources(keystone)["endpoint"][1]["url"] == "http://127.0.0.1:1234/v2/warre"
     # Blazar 18's own script ends at once.
     config = f"--config-file {stack.conf}"
     assert calls[-3:-1] == [
@@ -255,9 +263,9 @@ def test_a_service_on_a_port_of_its_own(stack: Devstack, keystone: pathlib.Path)
     assert not stack.uwsgi_conf.exists()
 
 
-def test_a_developers_limit_is_kept(stack: Devstack, keystone: pathlib.Path):
+def test_stacking_keeps_an_existing_limit(stack: Devstack, keystone: pathlib.Path):
     ran(stack, "stack")
     stack.variables["WARRE_BLAZAR_HOURS"] = "7"
     ran(stack, "stack")
-    limits = things(keystone)["registered limit"]
+    limits = resources(keystone)["registered limit"]
     assert {t["resource-name"]: t["default-limit"] for t in limits}["hours"] == "1000"

@@ -1,4 +1,4 @@
-"""Time by the minute, so that a reference can count what the arithmetic computes."""
+"""Times by the minute, with which references count what the arithmetic computes."""
 
 import datetime
 import itertools
@@ -20,7 +20,7 @@ def span(start, end):
 
 
 def minutes(span):
-    """The minutes of a span, as numbers."""
+    """The numbers of the minutes of a span."""
     return range((span.start - MIDNIGHT) // MINUTE, (span.end - MIDNIGHT) // MINUTE)
 
 
@@ -29,13 +29,13 @@ def minutes_of(spans):
 
 
 def level_at(levels, minute):
-    """What the steps say of a minute."""
+    """The level at a minute."""
     return [level for moment, level in levels.steps if moment <= at(minute)][-1]
 
 
 @st.composite
 def spans(draw, last=24):
-    """Spans of at least a minute between 0 and ``last``."""
+    """A span of at least a minute between the minutes 0 and ``last``."""
     start = draw(st.integers(0, last - 1))
     return span(start, draw(st.integers(start + 1, last)))
 
@@ -45,7 +45,7 @@ def claims(last=24, most=8):
 
 
 def longest(fits, window):
-    """The subspans that fit and can't be a minute longer at either end, by start."""
+    """The parts of a window that fit and wouldn't if they were a minute longer, by start."""
     first, last = minutes(window)[0], minutes(window)[-1] + 1
     fitting = {
         (start, end)

@@ -2,6 +2,6 @@
 
 import hypothesis
 
-# How long an example takes says something about the machine, not about the code.
+# Examples have no deadline, because their time depends on the machine more than on the code.
 hypothesis.settings.register_profile("warre", deadline=None, max_examples=150)
 hypothesis.settings.load_profile("warre")

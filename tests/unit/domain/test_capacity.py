@@ -1,13 +1,19 @@
-"""What hosts hold in all, and how much is booked of it, against counting by the minute."""
+"""The capacity of hosts and its use, compared with counts by the minute."""
 
+import dataclasses
 import datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.domain.shapes import flavor, shape
 from warre_blazar.domain import capacity
-from warre_blazar.domain.hosts import Holding, Host, Inventory
+from warre_blazar.domain.capacity import Limit, LimitKind
+from warre_blazar.domain.holdings import Holding
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.domain.request_groups import Group
 from warre_blazar.domain.timeline import Claim, Span
 
 T0 = datetime.datetime(2100, 1, 1)
@@ -36,7 +42,91 @@ def test_hosts_when_empty():
     assert [(r.host.name, r.instances) for r in rooms] == [("a", 2), ("b", 4)]
 
 
-def test_who_shares_hosts():
+def test_bookable_hosts_are_those_with_room_when_empty():
+    busy = (Holding("r", Span(datetime.datetime.min, datetime.datetime.max), None),)
+    hosts = [host("c", 3), host("b", 17, held=busy), host("a", 8), host("d", 100, gpu="h100")]
+    assert capacity.bookable_hosts(hosts, SHAPE) == 2
+    assert capacity.bookable_hosts([host("c", 3), host("d", 100, gpu="h100")], SHAPE) == 0
+
+
+DEVICE = Provider("a_0000:81:00.0", "a_0000:81:00.0", "a", {"GPU": Inventory(1)}, frozenset("T"))
+
+
+def with_devices(*devices: Provider) -> Host:
+    """A host with 8 virtual CPUs and the devices."""
+    one = host("a", 8)
+    root = Provider("a", "a", None, one.inventories, frozenset({"ROOT"}))
+    return dataclasses.replace(one, providers=(root, *devices))
+
+
+def gpu(amount: int = 1, *required: str) -> Group:
+    return Group.of({"GPU": amount}, required)
+
+
+LIMITS = {
+    "CPUs": (shape(vcpu=4), 2, [(LimitKind.RESOURCE_CLASS, "VCPU", 2)]),
+    "devices": (
+        shape(vcpu=1, device_groups=(gpu(),)),
+        1,
+        [(LimitKind.RESOURCE_CLASS, "GPU", 1)],
+    ),
+    "another zone": (
+        shape(availability_zone="east"),
+        0,
+        [(LimitKind.ZONE, "east", 0)],
+    ),
+    "another property": (
+        shape(properties='["==", "$gpu", "h100"]'),
+        0,
+        [(LimitKind.PROPERTY, "gpu == h100", 0)],
+    ),
+    "a trait that no device has": (
+        shape(device_groups=(gpu(1, "FAST"),)),
+        0,
+        [(LimitKind.REQUIRED_TRAIT, "FAST", 0)],
+    ),
+    "a trait that the root has not": (
+        shape(extra_specs={"trait:T": "required"}),
+        0,
+        [(LimitKind.REQUIRED_TRAIT, "T", 0)],
+    ),
+    "a trait that the root has": (
+        shape(extra_specs={"trait:ROOT": "forbidden"}),
+        0,
+        [(LimitKind.FORBIDDEN_TRAIT, "ROOT", 0)],
+    ),
+    "a class that it lacks": (
+        shape(extra_specs={"resources:FPGA": "1"}),
+        0,
+        [(LimitKind.RESOURCE_CLASS, "FPGA", 0)],
+    ),
+    "classes of different providers in one group": (
+        shape(vcpu=1, extra_specs={"resources1:GPU": "1", "resources1:VCPU": "1"}),
+        0,
+        [(LimitKind.GROUPS, "GPU, VCPU", 0)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LIMITS)
+def test_limits_of_an_empty_host(case: str):
+    wanted, instances, expected = LIMITS[case]
+    found = capacity.limits(with_devices(DEVICE), wanted)
+    fewest = [limit for limit in found.limits if limit.instances == found.limits[0].instances]
+    assert found.instances == instances
+    assert [(limit.kind, limit.name, limit.instances) for limit in fewest] == expected
+
+
+def test_a_limit_says_which_providers_have_how_much():
+    other = dataclasses.replace(DEVICE, id="b", name="a_0000:82:00.0")
+    wanted = shape(vcpu=1, device_groups=(gpu(), gpu()))
+    first, *_ = capacity.limits(with_devices(DEVICE, other), wanted).limits
+    assert first == Limit(
+        LimitKind.RESOURCE_CLASS, "GPU", 1, (DEVICE.name, other.name), asked=2, capacity=2
+    )
+
+
+def test_flavors_that_can_be_on_the_same_hosts_share_them():
     rooms = capacity.when_empty([host("a", 8), host("b", 16)], SHAPE)
     others = [
         flavor(id="any", shape=shape(vcpu=1)),
@@ -48,10 +138,10 @@ def test_who_shares_hosts():
     assert [(s.flavor.id, s.hosts) for s in found] == [("any", ["a", "b"]), ("large", ["b"])]
 
 
-def test_nothing_bookable():
+def test_utilisation_with_nothing_bookable_is_none():
     use = capacity.use([Claim(span(0, 9), 2)], span(0, 10), T0)
     assert use.utilisation(0, span(0, 10)) is None
-    # More than there is, since slots were taken away.
+    # More is booked than can be, because the flavor has lost slots since.
     assert use.utilisation(1, span(0, 10)) == 1.8
 
 

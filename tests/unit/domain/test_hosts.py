@@ -1,4 +1,4 @@
-"""Which hosts hold a booking, against counting every class on every host minute by minute."""
+"""Room on hosts and the choice of hosts, compared with counts of every class by the minute."""
 
 import itertools
 
@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from tests.unit.domain.clock import level_at, longest, minutes, span, spans
 from tests.unit.domain.shapes import shape
-from warre_blazar.domain.hosts import Holding, Host, Inventory, Packing, choose, free_spans
+from warre_blazar.domain.holdings import Holding
+from warre_blazar.domain.hosts import (
+    Host,
+    Packing,
+    choose,
+    free_spans,
+    kept,
+)
+from warre_blazar.domain.providers import Inventory
+from warre_blazar.domain.request_groups import Request
 
 LAST = 12
 WHOLE = None
@@ -32,21 +41,22 @@ def host(number=1, **values):
 
 
 def held(start, end, resources, reservation="other"):
-    return Holding(reservation, span(start, end), resources)
+    request = WHOLE if resources is WHOLE else Request.plain(resources)
+    return Holding(reservation, span(start, end), request)
 
 
-# The reference: put instances on a host one by one, and look at every minute.
+# The reference puts instances on a host one by one, and looks at every minute.
 
 
 def overfilled(one, asked, count, minute):
-    """Whether ``count`` more instances are more than a host has at a minute."""
+    """Whether a host can't hold ``count`` more instances at a minute."""
     present = [h for h in one.holdings if minute in minutes(h.span)]
-    if any(h.resources is WHOLE for h in present):
+    if any(h.request is WHOLE for h in present):
         return True
     return any(
-        sum(h.resources.get(cls, 0) for h in present) + count * amount
+        sum(h.request.amounts.get(cls, 0) for h in present) + count * amount
         > one.inventories[cls].capacity
-        for cls, amount in asked.items()
+        for cls, amount in asked.amounts.items()
     )
 
 
@@ -59,7 +69,8 @@ def may_ask(inventory, amount):
 
 
 def room_for(one, asked, window):
-    if not asked or not all(may_ask(one.inventories.get(c), n) for c, n in asked.items()):
+    amounts = asked.amounts
+    if not amounts or not all(may_ask(one.inventories.get(c), n) for c, n in amounts.items()):
         return 0
     fits = (
         count
@@ -69,12 +80,16 @@ def room_for(one, asked, window):
     return next(fits) - 1
 
 
+def taken(holding):
+    return {} if holding.request is WHOLE else holding.request.amounts
+
+
 def fullest(one, asked, window):
-    """The largest share of a class that is held at some minute."""
+    """The largest share of any class that is held at some minute."""
     shares = [
-        sum((h.resources or {}).get(cls, 0) for h in one.holdings if minute in minutes(h.span))
+        sum(taken(h).get(cls, 0) for h in one.holdings if minute in minutes(h.span))
         / one.inventories[cls].capacity
-        for cls in asked
+        for cls in asked.amounts
         for minute in minutes(window)
         if cls in one.inventories and one.inventories[cls].capacity > 0
     ]
@@ -91,17 +106,18 @@ inventories = st.builds(
     allocation_ratio=st.sampled_from([0.0, 0.5, 1.0, 1.0, 1.5, 4.0]),
 )
 amounts = st.dictionaries(st.sampled_from(["VCPU", "MEMORY_MB", "DISK_GB"]), st.integers(0, 4))
+requests = st.builds(Request.plain, amounts)
 holdings = st.builds(
     Holding,
     st.sampled_from(["a", "b"]),
     spans(LAST),
-    amounts | amounts | amounts | st.none(),
+    requests | requests | requests | st.none(),
 )
 
 
 @st.composite
 def many_hosts(draw):
-    """Hosts, some of the same name, some without a class, some holding more than they have."""
+    """Hosts, of which some have the same name, lack a class, or hold more than they have."""
     return [
         host(
             number,
@@ -128,34 +144,41 @@ windows = spans(LAST)
 
 
 @given(many_hosts(), shapes, windows)
-def test_room_is_as_much_as_overfills_no_minute(hosts, wanted, window):
+def test_room_is_the_most_that_overfills_no_minute(hosts, wanted, window):
     for one in hosts:
-        assert one.room(wanted.resources, window) == room_for(one, wanted.resources, window)
+        assert one.room(wanted.request, window) == room_for(one, wanted.request, window)
 
 
 @given(many_hosts(), shapes, windows)
 def test_levels_are_the_room_of_every_minute(hosts, wanted, window):
     for one in hosts:
-        levels = one.levels(wanted.resources, window)
+        levels = one.levels(wanted.request, window)
         assert levels.steps[0][0] == window.start
         assert levels.steps[-1][0] < window.end
         for minute in minutes(window):
-            expected = room_for(one, wanted.resources, span(minute, minute + 1))
+            expected = room_for(one, wanted.request, span(minute, minute + 1))
             assert level_at(levels, minute) == expected
+
+
+@given(many_hosts(), shapes, windows)
+def test_when_empty_is_the_room_beside_nothing(hosts, wanted, window):
+    for one in hosts:
+        alone = one.holding([])
+        assert one.when_empty(wanted.request) == room_for(alone, wanted.request, window)
 
 
 @given(many_hosts(), shapes, windows)
 def test_fullness_is_the_largest_share_of_any_minute(hosts, wanted, window):
     for one in hosts:
-        expected = fullest(one, wanted.resources, window)
-        assert one.fullness(wanted.resources, window) == expected
+        expected = fullest(one, wanted.request, window)
+        assert one.fullness(wanted.request, window) == expected
 
 
 @given(many_hosts(), shapes, counts, windows, st.dictionaries(st.integers(0, 4), counts))
 def test_choose_takes_all_there_is_and_overfills_nothing(hosts, wanted, count, window, before):
     preferred = {f"id{number}": amount for number, amount in before.items()}
     chosen, room = choose(hosts, wanted, count, window, preferred)
-    rooms = {h.id: room_for(h, wanted.resources, window) for h in hosts}
+    rooms = {h.id: room_for(h, wanted.request, window) for h in hosts}
     assert sum(chosen.values()) == room == min(count, sum(rooms.values()))
     assert all(0 < amount <= rooms[one] for one, amount in chosen.items())
 
@@ -167,7 +190,7 @@ def test_preferred_hosts_keep_theirs(hosts, wanted, window, data):
     preferred = data.draw(st.dictionaries(st.sampled_from(ids), st.integers(1, 4), min_size=1))
     count = sum(preferred.values())
     chosen, _ = choose(hosts, wanted, count, window, preferred)
-    rooms = {h.id: room_for(h, wanted.resources, window) for h in hosts}
+    rooms = {h.id: room_for(h, wanted.request, window) for h in hosts}
     for one, amount in preferred.items():
         assert chosen.get(one, 0) >= min(amount, rooms[one])
 
@@ -175,7 +198,7 @@ def test_preferred_hosts_keep_theirs(hosts, wanted, window, data):
 @given(many_hosts(), shapes, counts, windows)
 def test_no_instance_goes_to_an_emptier_host_than_it_has_to(hosts, wanted, count, window):
     chosen, _ = choose(hosts, wanted, count, window)
-    asked = wanted.resources
+    asked = wanted.request
     order = {h.id: (-fullest(h, asked, window), h.name, h.id) for h in hosts}
     with_room = [h for h in hosts if chosen.get(h.id, 0) < room_for(h, asked, window)]
     for one, other in itertools.product(chosen, with_room):
@@ -186,35 +209,35 @@ def test_no_instance_goes_to_an_emptier_host_than_it_has_to(hosts, wanted, count
 def test_spread_takes_as_many_and_from_the_emptiest_first(hosts, wanted, count, window):
     chosen, room = choose(hosts, wanted, count, window, packing=Packing(spread=True))
     assert room == choose(hosts, wanted, count, window)[1] == sum(chosen.values())
-    asked = wanted.resources
+    asked = wanted.request
     order = {h.id: (fullest(h, asked, window), h.name, h.id) for h in hosts}
     rooms = {h.id: room_for(h, asked, window) for h in hosts}
     with_room = [h.id for h in hosts if chosen.get(h.id, 0) < rooms[h.id]]
     assert all(0 < amount <= rooms[one] for one, amount in chosen.items())
     for one, other in itertools.product(chosen, with_room):
-        # Its last instance went there before the other's turn came to have as many.
+        # Each host gets its last instance before hosts that come later have as many.
         assert chosen[one] <= chosen.get(other, 0) + (order[one] <= order[other])
 
 
 @given(many_hosts(), shapes, counts, windows, st.booleans())
-def test_on_one_host_go_all_or_as_many_as_any_host_takes(hosts, wanted, count, window, spread):
+def test_together_instances_go_to_the_host_with_the_most_room(hosts, wanted, count, window, spread):
     chosen, room = choose(hosts, wanted, count, window, packing=Packing(spread, affinity=True))
-    rooms = [room_for(h, wanted.resources, window) for h in hosts]
+    rooms = [room_for(h, wanted.request, window) for h in hosts]
     assert room == min(count, max(rooms, default=0)) == sum(chosen.values())
     assert len(chosen) == (room > 0)
 
 
 @given(many_hosts(), shapes, counts, windows, st.booleans())
-def test_each_on_a_host_of_its_own(hosts, wanted, count, window, spread):
+def test_apart_instances_go_to_a_host_each(hosts, wanted, count, window, spread):
     chosen, room = choose(hosts, wanted, count, window, packing=Packing(spread, affinity=False))
-    rooms = [room_for(h, wanted.resources, window) for h in hosts]
+    rooms = [room_for(h, wanted.request, window) for h in hosts]
     assert room == min(count, sum(r > 0 for r in rooms)) == len(chosen)
     assert set(chosen.values()) <= {1}
 
 
 @given(many_hosts(), shapes, windows, st.data())
-def test_together_they_stay_on_their_host_where_it_has_room(hosts, wanted, window, data):
-    rooms = {h.id: room_for(h, wanted.resources, window) for h in hosts}
+def test_together_instances_stay_on_their_host_if_it_has_room(hosts, wanted, window, data):
+    rooms = {h.id: room_for(h, wanted.request, window) for h in hosts}
     able = [one for one, room in rooms.items() if room]
     assume(able)
     mine = data.draw(st.sampled_from(able))
@@ -231,7 +254,7 @@ def test_free_spans_are_the_longest_in_which_so_many_can_be_put(
         part = span(stretch[0], stretch[-1] + 1)
         return choose(hosts, wanted, count, part, packing=Packing(affinity=affinity))[1] == count
 
-    found = free_spans(hosts, wanted.resources, count, window, affinity)
+    found = free_spans(hosts, wanted.request, count, window, affinity)
     assert found == longest(fits, window)
 
 
@@ -250,9 +273,9 @@ def test_hosts_of_one_name_go_by_id():
 
 
 @given(many_hosts(), shapes, counts, windows, windows)
-def test_another_span_throughout_which_they_fit_too(hosts, wanted, count, window, also):
+def test_chosen_hosts_fit_throughout_both_spans(hosts, wanted, count, window, also):
     chosen, room = choose(hosts, wanted, count, window, also=also)
-    asked = wanted.resources
+    asked = wanted.request
     rooms = {h.id: min(room_for(h, asked, w) for w in (window, also)) for h in hosts}
     assert sum(chosen.values()) == room == min(count, sum(rooms.values()))
     assert all(0 < amount <= rooms[one] for one, amount in chosen.items())
@@ -264,7 +287,7 @@ def test_without_a_reservation_only_the_others_hold(hosts, wanted, window):
         kept = one.without("a")
         assert {h.reservation_id for h in kept.holdings} <= {"b"}
         assert [h for h in one.holdings if h.reservation_id == "b"] == list(kept.holdings)
-        assert kept.room(wanted.resources, window) >= one.room(wanted.resources, window)
+        assert kept.room(wanted.request, window) >= one.room(wanted.request, window)
 
 
 @pytest.mark.parametrize(
@@ -340,15 +363,15 @@ def test_a_host_without_a_zone_is_in_none():
     ],
 )
 def test_room(holdings, room):
-    assert host(holdings=holdings).room(shape().resources, span(20, 40)) == room
+    assert host(holdings=holdings).room(shape().request, span(20, 40)) == room
 
 
-def test_a_class_that_the_host_has_not():
-    assert host().room({"VGPU": 1}, span(0, 60)) == 0
+def test_shape_with_a_class_that_the_host_lacks_does_not_fit():
+    assert host().room(Request.plain({"VGPU": 1}), span(0, 60)) == 0
 
 
-def test_what_takes_nothing_fits_nowhere():
-    assert host().room({}, span(0, 60)) == 0
+def test_shape_without_resources_fits_nowhere():
+    assert host().room(Request.plain({}), span(0, 60)) == 0
 
 
 @pytest.mark.parametrize(
@@ -389,3 +412,26 @@ def test_spread_over_three_hosts(count, preferred, expected):
     )
     assert chosen == expected
     assert room == sum(expected.values())
+
+
+_instances = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 4), min_size=1)
+
+
+@given(_instances, st.data())
+def test_kept_instances_against_every_way_to_keep_so_many(held, data):
+    """A host keeps what its servers take and gets no more, and as few hosts as possible stay."""
+    used = {i: data.draw(st.integers(0, n)) for i, n in held.items()}
+    count = data.draw(st.integers(max(1, sum(used.values())), sum(held.values())))
+    found = kept(held, used, count)
+    ranges = [range(used[i], n + 1) for i, n in held.items()]
+    ways = [way for way in itertools.product(*ranges) if sum(way) == count]
+    assert tuple(found.get(i, 0) for i in held) in ways
+    assert 0 not in found.values()
+    if not any(used.values()):
+        assert len(found) == min(sum(n > 0 for n in way) for way in ways)
+
+
+@given(_instances, st.integers(1, 4))
+def test_servers_stay_where_fewer_were_asked_for(held, count):
+    assume(count < sum(held.values()))
+    assert kept(held, held, count) == held

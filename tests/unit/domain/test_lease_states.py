@@ -1,7 +1,7 @@
-"""Every state that a lease can be in leads, in a few looks, to one that contradicts itself nowhere.
+"""Every state of a lease leads, in a few looks of the repairer, to a state without contradictions.
 
-The states are all combinations of what Blazar and this package keep of a lease. Between two looks
-Blazar and our executor do what they do with such a lease; both are written here anew.
+The states are all combinations of what Blazar and this package keep of a lease. Between two looks,
+an executor, Blazar's or this package's, does what is due. Both executors are modeled here.
 """
 
 import dataclasses
@@ -34,13 +34,13 @@ def all_states(lease: str, mixed: bool) -> Iterator[State]:
         EVENTS, EVENTS, Reservations, Phase, FLAGS, FLAGS, FLAGS, Age
     ):
         statuses = Statuses(lease, start, end)
-        # A missing event isn't at its time.
+        # Events aren't exact if one is missing.
         is_exact = exact and MISSING not in (start, end)
         yield State(statuses, reservations, phase, is_exact, holds, backed, mixed, age=age)
 
 
 def executed(state: State) -> State:
-    """What an executor, ours or Blazar's, makes of a lease with something due."""
+    """The state of a lease after an executor, Blazar's or this package's, has done what is due."""
     statuses = state.statuses
     if (statuses.lease, statuses.start, state.phase) == ("PENDING", "UNDONE", Phase.DURING):
         return dataclasses.replace(
@@ -49,13 +49,13 @@ def executed(state: State) -> State:
             reservations=Reservations.ACTIVE,
         )
     if state.mixed and (statuses.lease, statuses.start) == ("PENDING", "UNDONE"):
-        # Blazar starts what is late, and ends it then.
+        # Blazar starts a lease that is late, and then ends it.
         return over(state) if state.phase is Phase.AFTER else state
     ends = statuses.lease in ("PENDING", "ACTIVE", "ERROR") and statuses.end == "UNDONE"
     if not ends or state.phase is not Phase.AFTER:
         return state
     if state.mixed and state.reservations in (Reservations.PENDING, Reservations.PARTLY):
-        # Blazar ends no lease of which something never started.
+        # Blazar doesn't end a lease of which a reservation never started.
         tried = dataclasses.replace(statuses, end="ERROR")
         return dataclasses.replace(state, statuses=tried)
     return over(state)
@@ -74,7 +74,7 @@ def over(state: State) -> State:
 
 
 def looked_at(state: State) -> State | None:
-    """A lease after a look at it; None when it was deleted."""
+    """The state of a lease after a look of the repairer, None if the lease was deleted."""
     decision = lease_states.decide(state)
     if decision.action is Action.REMOVE:
         return None
@@ -89,7 +89,7 @@ def looked_at(state: State) -> State | None:
 
 
 def at_rest(state: State) -> State | None:
-    """What a lease comes to that is looked at until nothing changes."""
+    """The state of a lease after looks until nothing changes, None if the lease was deleted."""
     for _ in range(LOOKS):
         after = looked_at(state)
         if after is None:
@@ -101,14 +101,14 @@ def at_rest(state: State) -> State | None:
 
 
 def contradicts(state: State) -> bool:
-    """Whether a lease at rest says two things, or waits for something that is past."""
+    """Whether a lease at rest contradicts itself, or waits for a time that is past."""
     statuses = state.statuses
     if not state.events_exact or statuses.lease not in STABLE:
         return True
     if not state.mixed and not (state.holds and state.backed):
         return True
     if state.mixed and state.phase is Phase.AFTER and statuses.lease == "ERROR":
-        return statuses.end != "ERROR"  # it can be deleted
+        return statuses.end != "ERROR"  # such a lease can be deleted
     if state.phase is Phase.AFTER:
         return statuses != Statuses("TERMINATED", "DONE", "DONE")
     agreed = {
@@ -118,13 +118,13 @@ def contradicts(state: State) -> bool:
         Reservations.ERRONEOUS: Statuses("ERROR", "ERROR", "UNDONE"),
     }
     if agreed.get(state.reservations) == statuses:
-        # What waits for a start that is due would be started.
+        # An executor would have started a lease whose start is due.
         return statuses.lease == "PENDING" and state.phase is not Phase.BEFORE
-    # Some reservations run; the rest is to be started at the lease's time.
-    some = (Reservations.PARTLY, Phase.BEFORE, "PENDING")
+    # Some reservations run, and the others are started at the lease's time.
+    partly = (Reservations.PARTLY, Phase.BEFORE, "PENDING")
     if not state.mixed or statuses.lease == "PENDING":
-        return (state.reservations, state.phase, statuses.lease) != some
-    # One with other types is in ERROR, can be deleted, and ends by itself.
+        return (state.reservations, state.phase, statuses.lease) != partly
+    # A lease with other types may be in ERROR: it can be deleted, and Blazar ends it.
     return not (statuses.lease == "ERROR" and statuses.end == "UNDONE")
 
 
@@ -141,7 +141,7 @@ def test_every_state_comes_to_rest(lease: str, mixed: bool):
 
 
 @pytest.mark.parametrize("lease", [*TRANSITIONAL, *STABLE])
-def test_only_what_was_never_booked_or_was_asked_to_go_is_removed(lease: str):
+def test_only_leases_that_are_half_made_or_half_deleted_are_removed(lease: str):
     for state in all_states(lease, mixed=False):
         if lease_states.decide(state).action is Action.REMOVE:
             assert lease in ("CREATING", "DELETING")
@@ -150,7 +150,7 @@ def test_only_what_was_never_booked_or_was_asked_to_go_is_removed(lease: str):
 @pytest.mark.parametrize("phase", [Phase.BEFORE, Phase.DURING])
 @pytest.mark.parametrize("reservations", [Reservations.PENDING, Reservations.ACTIVE])
 def test_whole_reservation_is_never_ended_before_its_time(phase: Phase, reservations: Reservations):
-    """It holds hosts, Nova has its part, and nobody deletes it."""
+    """A reservation is whole if it holds hosts, has its backing, and isn't being deleted."""
     for lease in set(TRANSITIONAL + STABLE) - {"CREATING", "DELETING"}:
         for state in all_states(lease, mixed=False):
             whole = dataclasses.replace(
@@ -159,7 +159,7 @@ def test_whole_reservation_is_never_ended_before_its_time(phase: Phase, reservat
             assert lease_states.decide(whole).action in (Action.LEAVE, Action.SETTLE)
 
 
-def test_nothing_is_done_to_what_a_manager_executes():
+def test_lease_that_a_living_manager_executes_is_left():
     for lease in (*TRANSITIONAL, *STABLE):
         for mixed in FLAGS:
             for state in all_states(lease, mixed):
@@ -167,7 +167,7 @@ def test_nothing_is_done_to_what_a_manager_executes():
                 assert lease_states.decide(claimed).action is Action.LEAVE
 
 
-def test_what_a_dead_manager_had_claimed_is_what_nobody_works_on():
+def test_claim_of_a_dead_manager_counts_as_none():
     for lease in (*TRANSITIONAL, *STABLE):
         for state in all_states(lease, mixed=False):
             if state.age is Age.STUCK:
@@ -192,12 +192,12 @@ def test_summary(statuses: list[str], expected: Reservations):
 
 
 def test_every_row_of_the_table_is_needed():
-    """No state would be decided otherwise without a row: then the row could go."""
+    """Every row is the first match of some state. Otherwise the row could be deleted."""
     used = set()
     for lease in (*TRANSITIONAL, *STABLE):
         for mixed in FLAGS:
             for state in all_states(lease, mixed):
                 rows = enumerate(lease_states.TABLE)
                 used.add(next(n for n, row in rows if row.matches(state)))
-    # The first row is about claims that are alive, which are left out here.
+    # The first row is about living claims, which ``all_states`` leaves out.
     assert used == set(range(1, len(lease_states.TABLE)))

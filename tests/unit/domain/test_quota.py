@@ -1,4 +1,4 @@
-"""What a quota lets pass."""
+"""The check of a request against the limits of a project."""
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ amounts = st.builds(Amount, st.integers(0, 6), st.integers(0, 6))
 
 
 @given(limits, amounts, amounts)
-def test_passes_what_stays_within_each_limit_or_asks_for_none_of_it(limit, used, asked):
+def test_request_passes_if_it_exceeds_no_limit_that_it_asks_for(limit, used, asked):
     names = [
         name
         for name, allowed in limit.by_name().items()
@@ -29,7 +29,7 @@ def test_passes_what_stays_within_each_limit_or_asks_for_none_of_it(limit, used,
     assert [each["resource"] for each in caught.value.detail["exceeded"]] == names
 
 
-def test_a_refusal_tells_all():
+def test_refusal_names_every_exceeded_limit():
     with pytest.raises(exceptions.QuotaExceeded) as caught:
         quota.check(Amount(1, 10), Amount(1, 9), Amount(1, 4))
     assert caught.value.detail["exceeded"] == [

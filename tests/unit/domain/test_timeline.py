@@ -1,4 +1,4 @@
-"""Interval arithmetic against counting minute by minute."""
+"""Interval arithmetic, compared with counts by the minute."""
 
 import datetime
 import itertools
@@ -118,7 +118,7 @@ def test_widest_leaves_those_within_no_other(some):
 
 @pytest.fixture
 def berlin(monkeypatch):
-    """A process in a zone whose clocks go forward in the night that ``at`` counts from."""
+    """Run the process in a zone whose clocks go forward in the night from which ``at`` counts."""
     monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
     time.tzset()
     yield
@@ -167,7 +167,7 @@ def test_maximal_spans_are_the_longest_that_stay_where_they_are(stocks, count, w
     assert timeline.maximal_spans(supplies, count, window) == longest(fits, window)
 
 
-def test_a_low_level_is_let_go_though_a_higher_one_fell_since():
+def test_low_level_is_dropped_although_a_later_higher_level_has_fallen():
     one = Levels([(at(0), 1), (at(2), 5), (at(3), 3)])
     other = Levels([(at(0), 4), (at(3), 2)])
     free = timeline.maximal_spans([one, other], 5, span(0, 9))

@@ -1,4 +1,4 @@
-"""Blazar finds our filters by name, as it finds its own."""
+"""Blazar finds our filters by name, in the same way as its own."""
 
 import pytest
 from blazar.enforcement import enforcement as blazar_enforcement
@@ -15,12 +15,12 @@ def registered():
 
 @pytest.fixture
 def enabling():
-    """Enables a filter, until the test is over."""
+    """A function that enables a filter until the end of the test."""
     yield lambda name: cfg.CONF.set_override("enabled_filters", [name], "enforcement")
     cfg.CONF.clear_override("enabled_filters", "enforcement")
 
 
-def test_there_are_filters():
+def test_filters_are_listed():
     assert "FlavorMaxLengthFilter" in enforcement.FILTERS
 
 
@@ -30,7 +30,7 @@ def test_filter_is_found_by_name(name):
     assert name in filters.all_filters
 
 
-def test_registering_again_changes_nothing():
+def test_second_registration_changes_nothing():
     before = list(filters.all_filters)
     enforcement.register()
     assert filters.all_filters == before

@@ -1,4 +1,4 @@
-"""``StrictLeaseFilter``: which values of a lease it lets pass, and how it refuses."""
+"""``StrictLeaseFilter``: the values of a lease that it lets pass, and its refusals."""
 
 import datetime
 from typing import Any
@@ -15,13 +15,13 @@ USER = "user"
 
 @pytest.fixture
 def strict():
-    """The filter, in the context of a request of USER."""
+    """The filter in the context of a request by USER."""
     with context.BlazarContext(user_id=USER, project_id="project"):
         yield StrictLeaseFilter(conf=None)
 
 
 def created(**changes: Any) -> dict[str, Any]:
-    """A creation as Blazar hands it to filters, whatever its reservations are of."""
+    """The values of a creation as Blazar passes them to filters, with a reservation of any type."""
     return {
         "name": "mine",
         "start_date": START,
@@ -39,7 +39,7 @@ def updated(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("more", [{}, {"before_end_date": None}, {"before_end_date": "2100-01-01"}])
-def test_what_clients_send_passes(strict: StrictLeaseFilter, more: dict[str, Any]):
+def test_fields_that_clients_send_pass(strict: StrictLeaseFilter, more: dict[str, Any]):
     strict.check_create({}, created(**more))
     strict.check_update({}, {}, updated(**more))
     strict.check_update({}, {}, updated(name="another", **more))
@@ -62,23 +62,25 @@ LONG_NAME = {"name": "x" * 100}
 
 
 @pytest.mark.parametrize("field", [*BAD, "long name"])
-def test_update_with_anything_else_is_refused(strict: StrictLeaseFilter, field: str):
+def test_update_with_another_field_is_refused(strict: StrictLeaseFilter, field: str):
     changes = LONG_NAME if field == "long name" else {field: BAD[field]}
     with pytest.raises(blazar_exc.InvalidInput) as refused:
         strict.check_update({}, {}, updated(**changes))
-    # Blazar spares a lease for this exact type only.
+    # Only for this exact type, Blazar doesn't set the lease to ERROR.
     assert type(refused.value) is blazar_exc.InvalidInput
     assert refused.value.kwargs["warre"]["detail"]["field"] in changes
 
 
 @pytest.mark.parametrize("field", sorted(set(BAD) - {"status", "project_id"}))
-def test_creation_with_anything_else_is_refused(strict: StrictLeaseFilter, field: str):
+def test_creation_with_another_field_is_refused(strict: StrictLeaseFilter, field: str):
     with pytest.raises(blazar_exc.InvalidInput) as refused:
         strict.check_create({}, created(**{field: BAD[field]}))
     assert refused.value.kwargs["warre"]["detail"]["field"] == field
 
 
 @pytest.mark.parametrize("reservations", [None, {}, [1], "all"])
-def test_reservations_that_are_no_list_of_objects(strict: StrictLeaseFilter, reservations: Any):
+def test_reservations_that_are_no_list_of_objects_are_refused(
+    strict: StrictLeaseFilter, reservations: Any
+):
     with pytest.raises(blazar_exc.InvalidInput):
         strict.check_update({}, {}, updated(reservations=reservations))

@@ -1,4 +1,4 @@
-"""The tools' own modules can be imported: they aren't installed."""
+"""Makes the modules of tools/ importable, because they aren't installed."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""Environments are filled by uv, which is configured like pip, and by pip where uv fails."""
+"""uv makes environments and is configured like pip; pip takes its place if uv fails."""
 
 import pathlib
 import sys
@@ -11,7 +11,7 @@ from devcloud_lib.installer import Installer
 _ALWAYS = ["--index-strategy", "unsafe-best-match"]
 
 
-def test_pips_variables_go_before_its_sections():
+def test_pip_variables_override_pip_sections():
     listing = """\
 :env:.cert='/env.pem'
 download.cert='/download.pem'
@@ -58,11 +58,11 @@ install.extra-index-url='\\nhttps://three/simple\\nhttps://four/simple'
         pytest.param({"disable-pip-version-check": "1"}, [], id="pips-own-affairs"),
     ],
 )
-def test_pips_configuration_as_options_of_uv(configuration: dict[str, str], expected: list[str]):
+def test_pip_configuration_becomes_uv_options(configuration: dict[str, str], expected: list[str]):
     assert installer.uv_arguments(configuration, "/there".__eq__) == [*_ALWAYS, *expected]
 
 
-def test_pips_configuration_as_variables_of_uv():
+def test_pip_configuration_becomes_uv_variables():
     usual = installer.uv_environment({})
     assert "SSL_CERT_FILE" not in usual
     configuration = {"cert": "/a.pem", "proxy": "http://proxy", "default-timeout": "180"}
@@ -75,7 +75,7 @@ def test_pips_configuration_as_variables_of_uv():
 
 
 class Programs:
-    """Programs that write down how they were called, in place of Python, pip and uv."""
+    """Stand-ins for Python, pip and uv that record how they were called."""
 
     def __init__(self, directory: pathlib.Path) -> None:
         self._calls = directory / "calls"
@@ -106,7 +106,7 @@ def programs(tmp_path: pathlib.Path) -> Programs:
     return found
 
 
-def test_uv_makes_and_fills(programs: Programs, capsys: pytest.CaptureFixture[str]):
+def test_uv_makes_environment_and_installs(programs: Programs, capsys: pytest.CaptureFixture[str]):
     programs.add_uv()
     programs.installer.make(programs.environment, "python3.99")
     programs.installer.install(programs.environment, "--editable", "project")
@@ -122,21 +122,21 @@ def test_uv_makes_and_fills(programs: Programs, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out == ""
 
 
-def test_an_environment_that_is_there_is_kept(programs: Programs):
+def test_existing_environment_is_kept(programs: Programs):
     programs.add_uv()
     programs.add(programs.environment / "bin" / "pip")
     programs.installer.make(programs.environment)
     assert not (programs.environment.parent / "calls").exists()
 
 
-def test_what_is_set_for_uv_is_kept(programs: Programs, monkeypatch: pytest.MonkeyPatch):
+def test_user_variables_for_uv_take_precedence(programs: Programs, monkeypatch: pytest.MonkeyPatch):
     programs.add_uv('[ "$UV_HTTP_TIMEOUT $UV_COMPILE_BYTECODE" = "7 true" ]')
     monkeypatch.setenv("UV_HTTP_TIMEOUT", "7")
     programs.installer.install(programs.environment, "project")
     assert len(programs.calls()) == 1
 
 
-def test_pip_takes_over_where_uv_fails(programs: Programs, capsys: pytest.CaptureFixture[str]):
+def test_failing_uv_is_replaced_by_pip(programs: Programs, capsys: pytest.CaptureFixture[str]):
     programs.add_uv("exit 2")
     python = programs.add(programs.environment.parent / "python3.99")
     programs.installer.make(programs.environment, python)
@@ -153,7 +153,7 @@ def test_pip_takes_over_where_uv_fails(programs: Programs, capsys: pytest.Captur
     assert "uv ended with status 2" in lines[0]
 
 
-def test_pip_takes_over_where_uv_cannot_be_had(
+def test_uv_that_cannot_be_installed_is_replaced_by_pip(
     programs: Programs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     failing = programs.add(programs.environment.parent / "python3.99", "exit 1")
@@ -166,13 +166,13 @@ def test_pip_takes_over_where_uv_cannot_be_had(
     assert "pip takes its place" in capsys.readouterr().out
 
 
-def test_pip_takes_over_where_uvs_environment_is_half_made(programs: Programs):
+def test_incomplete_uv_environment_is_replaced_by_pip(programs: Programs):
     programs.add(programs.uv_home / "bin" / "uv")
     programs.installer.install(programs.environment, "project")
     assert programs.calls() == ["python -m pip install --quiet project"]
 
 
-def test_a_failure_of_both_is_told(programs: Programs):
+def test_failure_of_uv_and_pip_raises(programs: Programs):
     programs.add_uv("exit 2")
     programs.add(programs.environment / "bin" / "python", "exit 1")
     with pytest.raises(Failure, match="python ended with status 1"):

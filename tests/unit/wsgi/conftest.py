@@ -1,4 +1,4 @@
-"""One site for all tests here, furnished anew before each of them; and its people."""
+"""The site that all tests here share, which is set up again before each test, and its users."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from warre_blazar.services import waiting
 
 @pytest.fixture(scope="package")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WholeSite]:
-    """The site as it runs."""
+    """The running site, whatever is in it."""
     with WholeSite(tmp_path_factory.mktemp("site")) as site:
         yield site
     timeutils.clear_time_override()
@@ -40,7 +40,7 @@ def alpha(site: WholeSite) -> Person:
 
 
 class Asked:
-    """What the API asked of the manager: (function, values); the manager isn't asked."""
+    """The calls of the manager by the API: (function, values). They don't reach the manager."""
 
     def __init__(self) -> None:
         self.values: list[tuple[str, dict[str, Any]]] = []
@@ -51,7 +51,7 @@ class Asked:
 
 @pytest.fixture
 def asked(site: WholeSite, monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """Records what would be asked of the manager."""
+    """Records calls of the manager instead of sending them."""
     found = Asked()
 
     def create(_self: Any, values: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A day in Blazar's life with clients that send anything, and a watch on what must not happen.
+"""A fuzzer of Blazar's v1 leases, which watches for what must not happen.
 
 The requests go to the API in this process, which asks Blazar's own manager; the clock is moved and
 the manager's due events are run by hand.
@@ -23,38 +23,38 @@ from tests.unit.api.site import NOW
 from tests.unit.wsgi import hostile, sending
 from tests.unit.wsgi.whole import WholeSite
 
-#: How many of clients' leases there are at a time; the oldest are deleted.
+#: How many leases clients have at a time. The oldest ones are deleted.
 _LEASES = 10
-#: How many requests come between two turns of the clock.
+#: How many requests are sent before the clock moves.
 _REQUESTS_A_TURN = 6
 _TURN = datetime.timedelta(minutes=7)
-#: From the start of one control lease to that of the next, and how long each is.
+#: The time from the start of one control lease to that of the next, and the length of each.
 _CONTROL_EVERY, _CONTROL_LENGTH = 6 * _TURN, 3 * _TURN
-#: By these Blazar's manager breaks a lease of its own types on a change that only it can know to be
-#: impossible, here: flavor:instance beside virtual:instance on a host.
+#: Exceptions on which Blazar's manager breaks leases of its own types, for changes that only it can
+#: know to be impossible. Here these are flavor:instance beside virtual:instance on a host.
 _BLAZARS = ("ReservationTypeConflict",)
 _STABLE = ("PENDING", "ACTIVE", "TERMINATED")
-#: Projects and users whom leases are of.
+#: The projects and users that leases may belong to.
 _OWNERS = ("project-alphauser-alpha", "project-betauser-beta")
 
 
 @dataclasses.dataclass
 class Report:
-    """What came of it."""
+    """The results of a run."""
 
     requests: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     statuses: collections.Counter[int] = dataclasses.field(default_factory=collections.Counter)
-    #: 5xx by where in Blazar they were raised.
+    #: Answers with 5xx, by the place in Blazar where they were raised.
     failures: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: Leases that Blazar broke by itself, which their owner could still delete.
+    #: Leases that Blazar broke without our doing, and that their owner could still delete.
     broken: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
-    #: Starts and ends of control leases that were seen on time.
+    #: How many starts and ends of control leases were on time.
     controls: int = 0
-    #: What must not be, each with the request that came before it.
+    #: What must not happen, each with the request before it.
     wrong: list[str] = dataclasses.field(default_factory=list)
 
     def lines(self) -> list[str]:
-        """The same for a person."""
+        """The results as text for people."""
         counted = [f"{number:6} {method}" for method, number in sorted(self.requests.items())]
         counted += [
             f"{number:6} answers {status}" for status, number in sorted(self.statuses.items())
@@ -69,7 +69,7 @@ class Report:
 
 
 def stock(site: WholeSite) -> Any:
-    """Blazar's own application, of whose outright failures a client is told all the same."""
+    """Blazar's own application. A crash of it is answered with 500."""
     blazar = site.stock_app()
 
     def application(environ: Any, start_response: Any) -> Any:
@@ -84,14 +84,14 @@ def stock(site: WholeSite) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Control:
-    """A lease that has to start and end on time, whatever clients send."""
+    """A lease that must start and end on time, whatever clients send."""
 
     id: str
     start: datetime.datetime
 
 
 class Fuzz:
-    """One run, on a site that was furnished for it."""
+    """A run of the fuzzer, on a site that is set up for it."""
 
     def __init__(self, site: WholeSite, app: Any) -> None:
         self.site, self.app = site, app
@@ -104,7 +104,7 @@ class Fuzz:
         things.add_flavor(Person(site.app, "admin"), slots=8)
 
     def run(self, examples: int, seed: int) -> Report:
-        """Send so many requests, then delete all leases."""
+        """Send a number of requests, then delete all leases."""
 
         @hypothesis.seed(seed)
         @hypothesis.settings(
@@ -154,7 +154,7 @@ class Fuzz:
         return answer
 
     def _classify(self, answer: webob.Response, failures: Any) -> None:
-        """Whose failure a 5xx was: ours has our code in its traceback, or is our own answer."""
+        """Who caused a 5xx: it is ours if our code is in the traceback, or if we answered it."""
         frames = traceback.extract_tb(failures[-1].__traceback__) if failures else []
         ours = [frame for frame in frames if "/warre_blazar/" in frame.filename]
         if ours or "code" in answer.json:
@@ -170,16 +170,16 @@ class Fuzz:
         self.report.wrong.append(f"{what}; after {self._last}")
 
     def _look(self) -> None:
-        """Whether all leases are as clients may have them, and all events belong to one.
+        """Check that all leases are as clients may have them, and that each event has a lease.
 
-        No lease is in between or broken, has other than its two events, is another's than its
-        maker's, or runs before its start.
+        No lease may be broken or in an intermediate status, have other events than its two,
+        belong to another project or user than its creator's, or run before its start.
         """
         with self.site.engine.begin() as connection:
             events = connection.execute(
                 sa.text("SELECT id FROM events WHERE lease_id IS NULL")
             ).fetchall()
-            # As SQLite keeps it.
+            # The format in which SQLite stores times.
             now = self.now.isoformat(" ", "microseconds")
             broken = connection.execute(sa.text(_BROKEN), {"now": now}).fetchall()
         for event in events:
@@ -189,7 +189,7 @@ class Fuzz:
             self._take_away(lease)
 
     def _take_away(self, lease: Any) -> None:
-        """Tell of a broken lease, and go on without it, so that the next one is seen as well."""
+        """Report a broken lease and delete it, so that the next one is noticed too."""
         found = [each for each in self._leases if each["id"] == lease.id]
         whole = (lease.status, lease.starts, lease.ends) == ("ERROR", 1, 1)
         what = self._blazars_own(found[0]) if whole and found else None
@@ -206,17 +206,17 @@ class Fuzz:
         self._controls = collections.deque(c for c in self._controls if c.id != lease.id)
 
     def _blazars_own(self, lease: dict[str, Any]) -> str | None:
-        """By what Blazar has broken a lease without our or a client's doing, if it has."""
+        """Why Blazar broke a lease without our doing or a client's; None if it didn't."""
         if self.site.failures():
             raised = type(self.site.failures()[-1]).__name__
             return raised if raised in _BLAZARS else None
-        # Now and then Blazar finds such a lease's host outside of the pool of free hosts at its
-        # start; nothing of ours is on that way.
+        # Sometimes Blazar doesn't find such a lease's host in the freepool at the lease's
+        # start. Our code isn't involved there.
         kinds = {each["resource_type"] for each in lease["reservations"]}
         return "a failed event of physical:host" if "physical:host" in kinds else None
 
     def _delete(self, lease: dict[str, Any]) -> None:
-        """As its owner; a lease that can't be deleted is stuck."""
+        """Delete a lease as its owner. A lease that can't be deleted is reported as stuck."""
         self._leases.remove(lease)
         path = f"/v1/leases/{lease['id']}"
         answer = sending.send(self.app, "DELETE", path)
@@ -224,7 +224,7 @@ class Fuzz:
             self._wrong(f"a lease can't be deleted: {answer.status_int} {answer.text[:300]}")
 
     def _turn(self) -> None:
-        """Some minutes pass."""
+        """Move the clock by some minutes."""
         self._last = f"a turn of the clock, and {self._last}"
         self.site.failures().clear()
         self.now += _TURN
@@ -239,7 +239,7 @@ class Fuzz:
         self._look_at_control()
 
     def _book_controls(self, turns: int) -> None:
-        """One after the other, before anybody else comes; another project's."""
+        """Create all control leases, in another project, before clients send requests."""
         flavor = things.add_flavor(Person(self.site.app, "admin"), name="control")
         start, end = self.now + _TURN, self.now + turns * _TURN
         while start + _CONTROL_LENGTH < end:
@@ -255,7 +255,7 @@ class Fuzz:
             start += _CONTROL_EVERY
 
     def _look_at_control(self) -> None:
-        """Whether the control has started and ended on time, to the turn of the clock."""
+        """Check that the present control lease has started and ended on time."""
         if not self._controls or self.now < self._controls[0].start:
             return
         control = self._controls[0]
@@ -272,7 +272,7 @@ class Fuzz:
 
 
 def _raised(failures: Any) -> str:
-    """What the manager raised last, and where."""
+    """The manager's last exception, and where it was raised."""
     if not failures:
         return ""
     frame = traceback.extract_tb(failures[-1].__traceback__)[-1]

@@ -1,4 +1,4 @@
-"""Bodies of leases between good and hostile, by hypothesis."""
+"""Strategies of hypothesis for bodies of leases that are good, bad or hostile."""
 
 import dataclasses
 import datetime
@@ -82,7 +82,7 @@ RESERVATION_KEYS = [
 ]
 
 
-#: Bodies that are no good from the start.
+#: Bodies that are bad as a whole.
 RAW = st.one_of(
     st.sampled_from([b"", b"{}", b"[]", b"null", b'{"name": NaN}', b"\xff", b'{"a":' * 2000]),
     st.binary(max_size=40),
@@ -92,7 +92,7 @@ RAW = st.one_of(
 
 @dataclasses.dataclass(frozen=True)
 class Spoiling:
-    """One thing to do to a body: to a key of the lease, or of its reservation of a number."""
+    """One change of a body: of a key of the lease, or of one of its reservations."""
 
     reservation: int | None
     key: str
@@ -102,17 +102,17 @@ class Spoiling:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A request, before anybody knows what leases there are."""
+    """A plan for a request, which is made before it is known which leases exist."""
 
     changes: bool
     lease: int
-    #: Minutes from now to the start, and from there to the end.
+    #: The minutes from now to the start, and from the start to the end.
     start: int
     length: int
     kinds: list[str]
     keys: list[str]
     reservation_keys: list[str]
-    #: Whether a change has the empty list of events that clients send to make a lease.
+    #: Whether a change contains the empty list of events that clients send to create a lease.
     events: bool
     spoilings: list[Spoiling]
     raw: bytes | None
@@ -129,7 +129,7 @@ _SPOILINGS = st.one_of(_IN_LEASE, _IN_RESERVATION).flatmap(
         absent=st.integers(0, 9).map(lambda chance: chance == 0),
     )
 )
-#: What changes of a lease change; mostly its end.
+#: The keys that a change of a lease contains. Most changes contain the end.
 _CHANGES = ["end_date", "start_date", "name", "before_end_date", "reservations"]
 _SOME = st.sampled_from(["amount", "resource_type", "affinity", "flavor_id", "vcpus", "max"])
 
@@ -152,19 +152,19 @@ PLANS = st.builds(
 
 
 def text(time: datetime.datetime) -> str:
-    """A time as Blazar reads it."""
+    """A time in the format that Blazar reads."""
     return time.strftime("%Y-%m-%d %H:%M")
 
 
 def creation(plan: Plan, now: datetime.datetime, name: str) -> Document | bytes:
-    """The body of a plan that makes a lease."""
+    """The body for a plan that creates a lease."""
     reservations = [{"resource_type": kind, **KINDS[kind]} for kind in plan.kinds]
     body = {"name": name, **_dates(plan, now), "events": [], "before_end_date": None}
     return _spoiled(plan, {**body, "reservations": reservations})
 
 
 def change(plan: Plan, now: datetime.datetime, lease: Document) -> Document | bytes:
-    """The body of a plan that changes a lease, which Blazar has shown so."""
+    """The body for a plan that changes a lease, given the lease as Blazar shows it."""
     possible: Document = {
         "name": lease["name"] + "!",
         **_dates(plan, now),
@@ -185,7 +185,7 @@ def _dates(plan: Plan, now: datetime.datetime) -> Document:
 
 
 def _some(plan: Plan, kind: str) -> Document:
-    """Some of what a reservation of that kind has, and perhaps its kind."""
+    """Some keys of a reservation of a resource type, and perhaps the type itself."""
     known = {**KINDS[kind], "resource_type": kind}
     return {key: known[key] for key in plan.reservation_keys if key in known}
 

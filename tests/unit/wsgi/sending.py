@@ -1,4 +1,4 @@
-"""Requests as anybody can make them, with whatever a client library would put right."""
+"""Raw requests, with mistakes that a client library would correct."""
 
 import io
 import json
@@ -12,12 +12,12 @@ SPAN = {"start_date": "2100-01-03 09:00", "end_date": "2100-01-03 11:00"}
 
 
 def slot(flavor: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """A reservation of ours."""
+    """A reservation of flavor:slot."""
     return {"resource_type": "flavor:slot", "flavor_id": flavor["id"], "amount": 1, **changes}
 
 
 def lease(*reservations: Any, **changes: Any) -> dict[str, Any]:
-    """What python-blazarclient sends to make a lease; a change to ``...`` leaves that out."""
+    """The body with which python-blazarclient creates a lease. A value of ``...`` omits the key."""
     usual = {
         "name": "lease",
         **SPAN,
@@ -62,7 +62,7 @@ def send(
 
 
 def refused(answer: webob.Response) -> tuple[int, str]:
-    """Status and code of an error in the API's shape."""
+    """The status and the code of an error, which must be in the API's form."""
     assert answer.status_int >= 400, answer
     document = answer.json
     assert document["error_code"] == answer.status_int, answer

@@ -1,4 +1,4 @@
-"""Bodies of every kind of transport, HEAD, paths, failures; all of it as a WSGI server calls us."""
+"""Bodies with a length and in chunks, HEAD, paths and failures, as a WSGI server sends them."""
 
 import io
 import json
@@ -11,14 +11,14 @@ from oslo_config import cfg
 from tests.unit.api import things
 from tests.unit.wsgi import sending
 from warre_blazar import exceptions
-from warre_blazar.wsgi import bodies
+from warre_blazar.wsgi import request_bodies
 from warre_blazar.wsgi.guard import Guard
 
 LIMIT = 128 * 1024
 
 
 class Stream:
-    """A body as servers hand it out: by no more than so many bytes at a time."""
+    """A body from a server that returns only a few bytes at a time."""
 
     def __init__(self, data: bytes, at_once: int = 7) -> None:
         self._data = io.BytesIO(data)
@@ -36,14 +36,14 @@ class Broken:
         raise OSError("the client is gone")
 
 
-#: A request in chunks has no length, and either the server ends its body or it doesn't.
+#: A request in chunks has no length. A server may or may not mark the end of its body.
 CHUNKED = {"CONTENT_LENGTH": None, "HTTP_TRANSFER_ENCODING": "chunked"}
 TERMINATED = {**CHUNKED, "wsgi.input_terminated": True}
 
 
 def read(body, limit: int = 100, **environ):
     environ = {k: v for k, v in {"wsgi.input": body, **environ}.items() if v is not None}
-    found = bodies.read(environ, limit)
+    found = request_bodies.read(environ, limit)
     assert environ["wsgi.input"].read() == found
     assert environ["CONTENT_LENGTH"] == str(len(found))
     assert "HTTP_TRANSFER_ENCODING" not in environ
@@ -56,29 +56,29 @@ def read(body, limit: int = 100, **environ):
         {"CONTENT_LENGTH": "12"},
         TERMINATED,
         {**TERMINATED, "HTTP_TRANSFER_ENCODING": "gzip, Chunked"},
-        # A length beside chunks is none.
+        # A length is ignored if the body is in chunks.
         {**TERMINATED, "CONTENT_LENGTH": "3"},
-        # HTTP/2 has no chunks, and needs no length.
+        # In HTTP/2 a body has no chunks and needs no length.
         {"wsgi.input_terminated": True},
     ],
 )
-def test_a_body_is_read_whole(environ):
+def test_whole_body_is_read(environ):
     assert read(Stream(b"twelve bytes"), **environ) == b"twelve bytes"
 
 
 @pytest.mark.parametrize("environ", [{}, {"CONTENT_LENGTH": ""}, {"CONTENT_LENGTH": "0"}])
-def test_without_a_length_there_is_no_body(environ):
+def test_body_without_length_is_empty(environ):
     assert read(Stream(b"of the next request"), **environ) == b""
 
 
-def test_more_than_the_length_is_not_read():
+def test_no_more_than_the_length_is_read():
     stream = Stream(b"twelve bytes and the next request")
     assert read(stream, CONTENT_LENGTH="12") == b"twelve bytes"
     assert stream.given == 12
 
 
 @pytest.mark.parametrize("environ", [{"CONTENT_LENGTH": "1000"}, TERMINATED])
-def test_too_many_bytes(environ):
+def test_body_over_the_limit_is_refused(environ):
     stream = Stream(b"x" * 1000)
     with pytest.raises(exceptions.Refused, match="at most 100 bytes") as raised:
         read(stream, **environ)
@@ -86,37 +86,37 @@ def test_too_many_bytes(environ):
     assert stream.given <= 107
 
 
-def test_as_many_bytes_as_may_be():
+def test_body_of_exactly_the_limit_is_read():
     assert len(read(Stream(b"x" * 100), **TERMINATED)) == 100
     assert len(read(Stream(b"x" * 100), CONTENT_LENGTH="100")) == 100
 
 
 @pytest.mark.parametrize("length", ["-1", "x", "1.5", "+1", "1 ", "\u0661", "0x10"])
-def test_a_length_that_is_none(length):
+def test_malformed_length_is_refused(length):
     with pytest.raises(exceptions.Refused, match="Content-Length"):
         read(Stream(b"x"), CONTENT_LENGTH=length)
 
 
 @pytest.mark.parametrize("environ", [{"CONTENT_LENGTH": "9"}, TERMINATED])
-def test_a_client_that_goes_away(environ):
+def test_body_of_a_client_that_disconnects_is_refused(environ):
     with pytest.raises(exceptions.Refused) as raised:
         read(Broken(), **environ)
     assert raised.value.code == "incomplete_body"
 
 
-def test_a_body_shorter_than_announced():
+def test_body_shorter_than_its_length_is_refused():
     with pytest.raises(exceptions.Refused, match="4 of the 9 bytes"):
         read(Stream(b"four"), CONTENT_LENGTH="9")
 
 
-def test_chunks_that_the_server_does_not_read():
+def test_chunks_that_the_server_can_not_read_are_refused():
     with pytest.raises(exceptions.Refused, match="Content-Length") as raised:
         read(Stream(b"x"), **CHUNKED)
     assert raised.value.code == "length_required"
 
 
-def test_chunks_under_uwsgi(monkeypatch):
-    """uWSGI has a function of its own for them."""
+def test_chunks_are_read_with_uwsgis_function(monkeypatch):
+    """uWSGI has a function of its own that reads chunks."""
     chunks = [b"twelve ", b"bytes", b""]
     module = types.SimpleNamespace(chunked_read=lambda: chunks.pop(0))
     monkeypatch.setitem(sys.modules, "uwsgi", module)
@@ -127,8 +127,8 @@ def test_chunks_under_uwsgi(monkeypatch):
 
 
 @pytest.mark.parametrize("environ", [{}, TERMINATED])
-def test_a_booking_either_way(site, admin, environ):
-    """Our own controllers, and Blazar's v1, get what was sent in chunks."""
+def test_booking_works_with_length_and_in_chunks(site, admin, environ):
+    """Both our controllers and Blazar's v1 get a body that was sent in chunks."""
     flavor = things.add_flavor(admin)
     body = things.booking(flavor)
     answer = sending.send(site.app, "POST", "/v2/reservations", body, environ=environ)
@@ -141,8 +141,8 @@ def test_a_booking_either_way(site, admin, environ):
     assert sending.send(site.app, "PUT", path, changed, environ=environ).status_int == 200
 
 
-def test_a_body_without_a_length_is_empty(site, admin):
-    """Blazar's v1 compares the length with a number."""
+def test_request_without_length_is_refused_as_empty(site, admin):
+    """Blazar's v1 would fail, because it compares the length with a number."""
     none = {"CONTENT_LENGTH": None}
     answer = sending.send(site.app, "POST", "/v1/leases", environ=none)
     assert sending.refused(answer) == (400, "empty_body")
@@ -152,7 +152,7 @@ def test_a_body_without_a_length_is_empty(site, admin):
 
 @pytest.mark.parametrize("path", ["/v1/leases", "/v1/os-hosts", "/v2/flavors", "/v2/nothing", "/"])
 @pytest.mark.parametrize("environ", [{}, TERMINATED])
-def test_a_large_body_is_refused_anywhere(site, path, environ):
+def test_body_over_the_limit_is_refused_on_every_path(site, path, environ):
     body = b"[" + b" " * LIMIT
     answer = sending.send(site.app, "POST", path, body, environ=environ)
     assert sending.refused(answer) == (413, "body_too_large")
@@ -160,7 +160,7 @@ def test_a_large_body_is_refused_anywhere(site, path, environ):
     assert answer.json["detail"] == {"limit": LIMIT}
 
 
-def test_a_length_of_gigabytes_is_not_read(site):
+def test_body_whose_length_is_over_the_limit_is_not_read(site):
     class Never:
         def read(self, size: int = -1) -> bytes:
             raise AssertionError("read")
@@ -178,7 +178,7 @@ def test_a_length_of_gigabytes_is_not_read(site):
         *("/v2/flavors/\xff\xfe", "/v1/leases/\xff\xfe", "/v2/\xff", "/\xff"),
     ],
 )
-def test_head_is_get_without_the_body(site, path):
+def test_head_is_answered_like_get_without_the_body(site, path):
     got, head = (sending.send(site.app, method, path) for method in ("GET", "HEAD"))
     assert head.status_int == got.status_int < 500
     assert head.body == b""
@@ -187,27 +187,27 @@ def test_head_is_get_without_the_body(site, path):
 
 
 @pytest.mark.parametrize("path", ["/v2/flavors/\xff\xfe", "/v1/leases/\xff\xfe", "/\xff"])
-def test_a_path_that_is_no_text(site, path):
+def test_path_that_is_not_utf_8_is_refused(site, path):
     assert sending.refused(sending.send(site.app, "GET", path)) == (400, "invalid_field")
 
 
 @pytest.mark.parametrize("accept", [None, "", "*/*", "text/html", "application/json"])
-def test_whatever_a_client_accepts(site, admin, accept):
-    """Blazar's v1 made the lease, then failed, for a client that didn't say."""
+def test_lease_is_answered_for_any_accept_header(site, admin, accept):
+    """Blazar's v1 would create the lease and then fail if the request had no such header."""
     body = sending.lease(sending.slot(things.add_flavor(admin)))
     answer = sending.send(site.app, "POST", "/v1/leases", body, environ={"HTTP_ACCEPT": accept})
     assert answer.status_int == 201
     assert answer.json["lease"]["name"] == "lease"
 
 
-def test_behind_a_unix_socket(site):
-    """There a request has no address."""
+def test_request_without_client_address_is_answered(site):
+    """A request through a Unix socket has no address."""
     sent = {"REMOTE_ADDR": None}
     assert sending.send(site.app, "GET", "/v1/leases", environ=sent).status_int == 200
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "a/b", "x"])
-def test_a_body_of_another_kind(site, admin, kind):
+def test_lease_with_another_content_type_is_refused(site, admin, kind):
     body = sending.lease(sending.slot(things.add_flavor(admin)))
     sent = {"CONTENT_TYPE": kind}
     answer = sending.send(site.app, "POST", "/v1/leases", body, environ=sent)
@@ -215,8 +215,8 @@ def test_a_body_of_another_kind(site, admin, kind):
     assert sending.send(site.app, "GET", "/v1/leases").json["leases"] == []
 
 
-def test_without_a_token(site):
-    """What is wrong in itself is said at once; for all else it takes a token."""
+def test_bad_body_is_refused_before_the_token_is_checked(site):
+    """All other requests need a token."""
     good = sending.lease({"resource_type": "flavor:slot"})
     for who in (None, "stranger"):
         answer = sending.send(site.app, "POST", "/v1/leases", {"events": [1]}, who=who)
@@ -226,8 +226,8 @@ def test_without_a_token(site):
 
 
 @pytest.mark.parametrize("begun", [False, True])
-def test_a_failure_is_answered(begun):
-    """And a server is told of it where an answer was begun, which it may have sent."""
+def test_unexpected_failure_is_answered_as_internal(begun):
+    """If an answer has begun, the server gets the exception, because it may have sent a part."""
 
     def fails(environ, start_response):
         if begun:
@@ -245,7 +245,7 @@ def test_a_failure_is_answered(begun):
     assert [type(each[1]) for each in failure] == [ZeroDivisionError] * begun
 
 
-def test_the_limits_are_options(site):
+def test_limits_of_bodies_come_from_options(site):
     body = sending.lease(*[{"resource_type": "flavor:slot", "flavor_id": "x" * 250}] * 4)
     cfg.CONF.set_override("max_lease_reservations", 3, "warre")
     try:

@@ -1,6 +1,6 @@
-"""Which layer stops which hole, each layer by itself: the table in the security page.
+"""Which layer stops which attack by itself: the table in the security page.
 
-Without any layer each hole is open: that is Blazar 18 as it is, with our plugin's rules about rooms
+Without any layer every attack succeeds. That is stock Blazar 18, with our plugin's rules on hosts
 and slots.
 """
 
@@ -18,15 +18,16 @@ from tests.unit.api import things
 from tests.unit.api.people import Person
 from tests.unit.wsgi import fuzzing, sending
 from tests.unit.wsgi.whole import WholeSite
+from warre_blazar import blazar_errors
 from warre_blazar.db import leases, session
 from warre_blazar.domain import lease_states
-from warre_blazar.plugins import errors
-from warre_blazar.services import backing, reservations
-from warre_blazar.services.repair import Repairer
+from warre_blazar.services.booking import lookup
+from warre_blazar.services.running import backing
+from warre_blazar.services.running.repair import Repairer
 
 PLUGIN, FILTER, APPLICATION = "plugin and repairs", "filter", "application"
 LAYERS = (PLUGIN, FILTER, APPLICATION)
-#: By hole, the layers that stop it by themselves.
+#: The layers that stop each attack by themselves.
 STOPPED_BY = {
     "an update without events": {PLUGIN, FILTER, APPLICATION},
     "a start event of the client's own": {PLUGIN, APPLICATION},
@@ -42,7 +43,7 @@ PAGE = pathlib.Path(__file__).parents[3] / "doc/source/security.rst"
 
 
 class Layered:
-    """A site on which one layer, or none, is there."""
+    """A site on which only one layer, or none, is active."""
 
     def __init__(self, site: WholeSite, layer: str | None, patch: pytest.MonkeyPatch) -> None:
         self.site, self.layer = site, layer
@@ -50,7 +51,7 @@ class Layered:
         if layer != FILTER:
             patch.setattr(site._manager.enforcement, "enabled_filters", [])
         if layer != PLUGIN:
-            patch.setattr(errors, "check_time", lambda *_: None)
+            patch.setattr(blazar_errors, "check_time", lambda *_: None)
         self._seconds = 0.0
         self._repairer = Repairer(lambda _: 60.0, lambda: self._seconds)
 
@@ -62,7 +63,7 @@ class Layered:
         return answer.json.get("lease", {}) if answer.status_int == 201 else {}
 
     def run(self, now: datetime.datetime) -> None:
-        """Blazar's executor, and with the layer ours and the repairs, for two minutes."""
+        """Run Blazar's executor for two minutes, and ours with the repairs if it is active."""
         self.site.set_time(now)
         for _ in range(3):
             if self.layer == PLUGIN:
@@ -80,7 +81,7 @@ def state(lease: dict[str, Any]) -> str:
 
 
 def is_whole(lease: dict[str, Any], now: datetime.datetime) -> bool:
-    """Whether a lease is at rest, by the table of states."""
+    """Whether nothing is left to do for a lease, by the table of states."""
     with session.reader() as db:
         (found,) = leases.read(db, [lease["id"]])
     return lease_states.is_at_rest(found.state(now, lease_states.Age.STUCK))
@@ -103,7 +104,7 @@ def empty_events(layered: Layered, flavor: dict[str, Any]) -> bool:
 
 
 def with_event(layered: Layered, flavor: dict[str, Any], **event: Any) -> dict[str, Any]:
-    """A lease with an event of the client's, unless the layer refuses that.
+    """A lease with an event that the client sent, unless the layer refuses it.
 
     SQLite takes no text for a time, as MariaDB does: there the row is what MariaDB would have.
     """
@@ -123,7 +124,7 @@ def early_start(layered: Layered, flavor: dict[str, Any]) -> bool:
     lease = with_event(layered, flavor, event_type="start_lease", time=EARLY, status="UNDONE")
     if not lease:
         return False
-    # Which of two start events Blazar finds is its database's choice: here it is the client's.
+    # The database decides which of two start events Blazar finds. Here it finds the client's.
     for event in db_api.event_get_all():
         if event["event_type"] == "start_lease" and event["time"] != EARLY:
             db_api.event_destroy(event["id"])
@@ -183,10 +184,10 @@ def outdated_end(layered: Layered, flavor: dict[str, Any]) -> bool:
     found = {e["event_type"]: e for e in db_api.event_get_all()}
     with context.BlazarContext():
         db_api.event_update(found["end_lease"]["id"], {"status": "IN_PROGRESS"})
-        with contextlib.suppress(errors.TooEarly):
+        with contextlib.suppress(blazar_errors.TooEarly):
             layered.site._manager.end_lease(lease_id=lease["id"], event_id=found["end_lease"]["id"])
     layered.run(END)
-    reservation, _ = reservations.get(lease["reservations"][0]["id"], None)
+    reservation, _ = lookup.get(lease["reservations"][0]["id"], None)
     return reservation.state != "ACTIVE"
 
 
@@ -201,7 +202,7 @@ HOLES: dict[str, Callable[[Layered, dict[str, Any]], bool]] = dict(
 
 @pytest.mark.parametrize("layer", [None, *LAYERS], ids=["none", *LAYERS])
 @pytest.mark.parametrize("hole", HOLES)
-def test_hole_is_stopped_by_its_layers_only(
+def test_attack_is_stopped_by_its_layers_only(
     site: WholeSite, admin: Person, monkeypatch: pytest.MonkeyPatch, hole: str, layer: str | None
 ):
     flavor = things.add_flavor(admin, slots=8)

@@ -1,4 +1,4 @@
-"""However a path is written: if Blazar takes it for a lease's, the body was checked."""
+"""However a path is written: if Blazar routes it to a lease, the body has been checked."""
 
 import json
 
@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.functional.db import world
 from tests.unit.wsgi import sending
 from warre_blazar import exceptions
-from warre_blazar.wsgi import bodies, guard, leases
+from warre_blazar.wsgi import guard, lease_bodies, request_bodies
 
 FORBIDDEN = {"events": [{"event_type": "start_lease"}], "project_id": "other", "user_id": "other"}
 
-#: {id} is a lease's.
+#: {id} stands for a lease's id.
 CREATIONS = [
     *("/v1/leases", "/v1/leases.json", "//v1/leases", "/v1//leases", "/v1/leases/", "/v1/leases//"),
     *(
@@ -52,7 +52,7 @@ def variants():
         yield "POST", path
     for path in CHANGES:
         yield "PUT", path
-    # Pecan lets a query or a form choose the method.
+    # With "_method", Pecan lets a query or a form choose the method.
     for query in ("_method=POST", "%5fmethod=post", "_%6dethod=POST"):
         for method in ("GET", "POST", "DELETE", "PUT", "PATCH"):
             yield method, f"/v2/leases?{query}"
@@ -60,10 +60,10 @@ def variants():
 
 
 def ask_all(app, asked, lease_id: str) -> list[tuple[str, str, int]]:
-    """The requests by which the manager was asked to write what nobody may send."""
+    """The requests with which forbidden keys reached the manager."""
     through = []
     body = {"name": "x", **sending.SPAN, "reservations": [], **FORBIDDEN}
-    # v2 takes an identity for a UUID or for nothing.
+    # v2 ignores ids of users and projects that aren't UUIDs.
     body = {**body, "user_id": "0" * 32, "project_id": "1" * 32}
     for method, url in variants():
         path, _, query = url.format(id=lease_id).partition("?")
@@ -81,15 +81,15 @@ def ask_all(app, asked, lease_id: str) -> list[tuple[str, str, int]]:
     return through
 
 
-def test_nothing_forbidden_comes_through(site, asked, lease_id):
+def test_forbidden_keys_reach_no_manager(site, asked, lease_id):
     assert ask_all(site.app, asked, lease_id) == []
 
 
-def test_blazar_alone_lets_it_through(site, asked, lease_id):
-    """The variants above are those by which it would come through."""
+def test_forbidden_keys_reach_the_manager_of_stock_blazar(site, asked, lease_id):
+    """This shows that the variants above would get through without the checks."""
 
     def lenient(environ, start_response):
-        # Blazar fails on some of them outright, which is not what this is about.
+        # Blazar crashes on some of the requests, which doesn't matter here.
         try:
             return site.stock_app()(environ, start_response)
         except Exception:
@@ -129,8 +129,8 @@ PATHS = st.tuples(st.sampled_from(HEADS), st.lists(st.sampled_from(TAILS), max_s
 )
 
 
-def test_whatever_blazar_routes_to_a_lease_is_checked(site):
-    """Of any path: Blazar's own map of v1 is asked, and our middleware."""
+def test_every_path_that_blazar_routes_to_a_lease_is_checked(site):
+    """This compares Blazar's own map of v1 with our middleware, for random paths."""
     urls = site.stock_app().v1.url_map
     found = set()
 
@@ -151,10 +151,10 @@ def test_whatever_blazar_routes_to_a_lease_is_checked(site):
             return
         if path.startswith("/v1") and "lease" in rule.endpoint:
             found.add(rule.rule)
-            bodies.put(environ, json.dumps(FORBIDDEN).encode())
+            request_bodies.put(environ, json.dumps(FORBIDDEN).encode())
             with pytest.raises(exceptions.WarreError):
                 guard._prepare(environ)
-            assert leases.CHECKED not in environ
+            assert lease_bodies.CHECKED not in environ
 
     run()
     assert found == {
@@ -163,7 +163,7 @@ def test_whatever_blazar_routes_to_a_lease_is_checked(site):
 
 
 @pytest.mark.parametrize("script_name", ["", "/reservation"])
-def test_below_a_prefix(site, asked, lease_id, script_name):
+def test_lease_is_checked_below_a_url_prefix(site, asked, lease_id, script_name):
     sent = {"SCRIPT_NAME": script_name}
     path = f"/v1/leases/{lease_id}"
     assert sending.refused(sending.send(site.app, "PUT", path, FORBIDDEN, environ=sent)) == (
@@ -176,7 +176,7 @@ def test_below_a_prefix(site, asked, lease_id, script_name):
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
 @pytest.mark.parametrize("path", ["/v2/leases", "/v2/leases/", "/v2/leases/x"])
-def test_v2_leases_are_only_read(site, asked, method, path):
+def test_v2_leases_can_not_be_created_or_changed(site, asked, method, path):
     answer = sending.send(site.app, method, path, sending.lease())
     assert sending.refused(answer) == (405, "method_not_allowed")
     assert set(answer.allow) == {"GET", "HEAD", "DELETE"}
@@ -187,8 +187,8 @@ def test_v2_leases_can_be_listed(site):
     assert sending.send(site.app, "GET", "/v2/leases").status_int == 200
 
 
-def test_other_routes_of_v1_take_what_they_took(site, asked):
-    """A property of hosts may be called leases."""
+def test_other_routes_of_v1_are_not_checked(site, asked):
+    """For instance, a property of hosts may be called leases."""
     path = "/v1/os-hosts/properties/leases"
     answer = sending.send(site.app, "PATCH", path, {"private": True}, who="admin")
     assert "InvalidResourceProperty" in answer.json["error_message"]

@@ -1,4 +1,4 @@
-"""The site with all of Blazar's API, as our application serves it, and Blazar's own plugins."""
+"""A site with all of Blazar's API, served by our application, and with Blazar's own plugins."""
 
 import logging
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from tests.functional.db import world
 from tests.unit.api.site import Site
 
-# Blazar's v1 answers nothing where this doesn't log.
+# Blazar's v1 doesn't answer unless this logger has the level INFO.
 logging.getLogger("blazar.api.v1.request_log").setLevel(logging.INFO)
 
 HOSTS = ("host-1", "host-2", "host-3")
-#: A Nova flavor that everybody sees.
+#: A public Nova flavor.
 PLAIN = {
     "id": "plain",
     "name": "plain",
@@ -22,26 +22,26 @@ PLAIN = {
 
 
 class WholeSite(Site):
-    """``app`` is our application; ``stock_app()`` makes Blazar's own, for comparison."""
+    """The site. ``app`` is our application, and ``stock_app()`` makes Blazar's for comparison."""
 
     plugins = (
         "physical.host.plugin,virtual.instance.plugin,flavor.instance.plugin,flavor.slot.plugin"
     )
 
     def _make_app(self) -> Any:
-        from warre_blazar.wsgi import building  # noqa: PLC0415
+        from warre_blazar.wsgi import checked_application  # noqa: PLC0415
 
-        return building.build(self.stock_app())
+        return checked_application.build(self.stock_app())
 
     @staticmethod
     def stock_app() -> Any:
-        """Blazar's application as Blazar serves it."""
+        """Blazar's own application, without our checks."""
         from blazar.api import app  # noqa: PLC0415
 
         return app.VersionSelectorApplication()
 
     def furnish(self) -> None:
-        """Hosts in Blazar's pool of free ones, and a plain Nova flavor."""
+        """Empty the site, and add hosts in Blazar's freepool and a plain Nova flavor."""
         for name in HOSTS:
             world.add_host(self.cloud, name, vcpus=16, zone="az1")
         nova = self.cloud.nova

@@ -1,1 +1,1 @@
-"""Scripts that need OpenStack's libraries: run with the virtual environment's Python."""
+"""Scripts that need OpenStack's libraries. They run with the virtual environment's Python."""

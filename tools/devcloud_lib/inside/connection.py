@@ -1,11 +1,11 @@
-"""The cloud as its admin sees it, for the scripts here."""
+"""The connection to the cloud that the scripts in this directory use."""
 
 import openstack
 from openstack.connection import Connection
 
 
 def connect(auth_url: str, password: str, region: str) -> Connection:
-    """Log in as admin, whatever the environment says."""
+    """Log in as admin. Environment variables and clouds.yaml are ignored."""
     return openstack.connect(
         load_envvars=False,
         load_yaml_config=False,

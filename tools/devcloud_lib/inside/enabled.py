@@ -1,6 +1,7 @@
-"""For pytest's ``-p``: warre-blazar enabled in the process that Blazar's own tests run in.
+"""A pytest plugin that enables warre-blazar in the process that runs Blazar's own tests.
 
-The options' defaults, for the tests begin each with what the defaults are.
+It changes the defaults of Blazar's options, because each test begins by resetting the options to
+their defaults.
 """
 
 import importlib.metadata
@@ -25,8 +26,8 @@ def _enable() -> None:
         for group in _GROUPS
     }
     assert all(ours.values())
-    for found in ours.values():
-        for entry_point in found:
+    for entry_points in ours.values():
+        for entry_point in entry_points:
             entry_point.load()
     from warre_blazar import enforcement  # noqa: PLC0415
 
@@ -37,8 +38,8 @@ def _enable() -> None:
     }
     for group, option, module in _OPTIONS:
         cfg.CONF.import_opt(option, module, group=group)
-        now = list(cfg.CONF[group][option])
-        cfg.CONF.set_default(option, [*now, *names[option]], group=group)
+        default = list(cfg.CONF[group][option])
+        cfg.CONF.set_default(option, [*default, *names[option]], group=group)
 
 
 _enable()

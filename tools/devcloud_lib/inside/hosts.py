@@ -1,4 +1,4 @@
-"""Register computes as Blazar's hosts. Repeating changes nothing."""
+"""Registers compute hosts in Blazar. Running it again changes nothing."""
 
 import json
 import sys

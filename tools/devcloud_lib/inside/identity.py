@@ -1,6 +1,7 @@
-"""Make Keystone hold projects, users, roles, the catalogue and limits, as standard input says.
+"""Makes the projects, users, roles, service catalog and limits that standard input lists.
 
-Prints as JSON the id of each service's public endpoint, by type. Repeating it changes nothing.
+It prints the id of each service's public endpoint by service type, as JSON. Running it again
+changes nothing.
 """
 
 import json
@@ -25,7 +26,7 @@ def main(wanted: dict[str, Any]) -> None:
         cloud.identity.assign_system_role_to_user(user, role, "all")
     endpoints = {
         service["type"]: ensure_endpoints(cloud, service, wanted["region"])
-        for service in wanted["catalogue"]
+        for service in wanted["catalog"]
     }
     for limit in wanted["limits"]:
         ensure_limit(cloud, limit, wanted["region"])
@@ -40,39 +41,39 @@ def ensure_project(cloud: Connection, name: str) -> None:
 def ensure_user(
     cloud: Connection, name: str, password: str, project: str, roles: list[str]
 ) -> None:
-    place = cloud.identity.find_project(project, domain_id="default", ignore_missing=False)
+    home = cloud.identity.find_project(project, domain_id="default", ignore_missing=False)
     user = cloud.identity.find_user(name, domain_id="default")
     if not user:
         user = cloud.identity.create_user(
-            name=name, password=password, domain_id="default", default_project_id=place.id
+            name=name, password=password, domain_id="default", default_project_id=home.id
         )
     for role in roles:
-        found = cloud.identity.find_role(role, ignore_missing=False)
-        cloud.identity.assign_project_role_to_user(place, user, found)
+        keystone_role = cloud.identity.find_role(role, ignore_missing=False)
+        cloud.identity.assign_project_role_to_user(home, user, keystone_role)
 
 
 def ensure_endpoints(cloud: Connection, wanted: dict[str, str], region: str) -> str:
-    """Make a service with its three endpoints; the id of the public one."""
+    """Make a service with its three endpoints. Return the id of the public one."""
     services = list(cloud.identity.services(type=wanted["type"]))
     service = services[0] if services else None
     if service is None:
         service = cloud.identity.create_service(type=wanted["type"], name=wanted["name"])
-    there = {e.interface: e for e in cloud.identity.endpoints(service_id=service.id)}
+    existing = {e.interface: e for e in cloud.identity.endpoints(service_id=service.id)}
     for interface in INTERFACES:
-        if interface not in there:
-            there[interface] = cloud.identity.create_endpoint(
+        if interface not in existing:
+            existing[interface] = cloud.identity.create_endpoint(
                 service_id=service.id, interface=interface, url=wanted["url"], region_id=region
             )
-        elif there[interface].url != wanted["url"]:
-            cloud.identity.update_endpoint(there[interface], url=wanted["url"])
-    return str(there["public"].id)
+        elif existing[interface].url != wanted["url"]:
+            cloud.identity.update_endpoint(existing[interface], url=wanted["url"])
+    return str(existing["public"].id)
 
 
 def ensure_limit(cloud: Connection, wanted: dict[str, Any], region: str) -> None:
-    """Register the limit; one that is registered keeps its value, which may be a developer's."""
+    """Register a limit. One that exists keeps its value, which a developer may have chosen."""
     service = next(iter(cloud.identity.services(type=wanted["service"])))
-    there = cloud.identity.registered_limits(service_id=service.id, region_id=region)
-    if any(limit.resource_name == wanted["resource"] for limit in there):
+    registered = cloud.identity.registered_limits(service_id=service.id, region_id=region)
+    if any(limit.resource_name == wanted["resource"] for limit in registered):
         return
     cloud.identity.create_registered_limit(
         service_id=service.id,

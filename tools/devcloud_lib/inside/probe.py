@@ -1,4 +1,4 @@
-"""Print as JSON what the installed warre_blazar offers to Blazar."""
+"""Prints, as JSON, the plugins, controllers and filters that the installed warre_blazar has."""
 
 import importlib
 import json
@@ -18,33 +18,33 @@ FILTERS = ("StrictLeaseFilter", "FlavorMaxLengthFilter", "ProjectQuotaFilter")
 
 def main() -> None:
     broken: list[str] = []
-    found = {
+    offered = {
         "plugins": usable("blazar.resource.plugins", PLUGINS, broken),
         "controllers": usable("blazar.api.v2.controllers.extensions", CONTROLLERS, broken),
         "filters": filters(broken),
         "broken": broken,
     }
-    print(json.dumps(found))
+    print(json.dumps(offered))
 
 
 def usable(group: str, names: tuple[str, ...], broken: list[str]) -> list[str]:
-    """Those of the names that the group has and that can be imported, in the names' order."""
+    """Return the names that the group has and whose modules can be imported, in order."""
     offered = {point.name: point for point in entry_points(group=group)}
-    return [name for name in names if name in offered and imports(offered[name], broken)]
+    return [name for name in names if name in offered and can_load(offered[name], broken)]
 
 
-def imports(point: EntryPoint, broken: list[str]) -> bool:
-    """Whether an entry point leads to something."""
+def can_load(point: EntryPoint, broken: list[str]) -> bool:
+    """Whether an entry point can be loaded. If not, the error is added to ``broken``."""
     try:
         point.load()
-    except Exception as error:  # whatever a module raises while it is being written
+    except Exception as error:  # a module that is being edited may raise anything
         broken.append(f"{point.name}: {type(error).__name__}: {error}")
         return False
     return True
 
 
 def filters(broken: list[str]) -> list[str]:
-    """The enforcement filters that warre_blazar.enforcement lists."""
+    """Return the enforcement filters that warre_blazar.enforcement lists."""
     try:
         offered = importlib.import_module("warre_blazar.enforcement").FILTERS
     except (ModuleNotFoundError, AttributeError):

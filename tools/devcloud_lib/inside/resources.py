@@ -1,4 +1,4 @@
-"""Make the aggregates, network and image that servers need. Repeating changes nothing."""
+"""Makes the aggregates, network and image that servers need. Repeating it changes nothing."""
 
 import json
 import sys
@@ -22,7 +22,7 @@ def ensure_aggregate(cloud: Connection, name: str) -> None:
 
 
 def ensure_zone(cloud: Connection, name: str, host: str) -> None:
-    """An availability zone with one compute, for flavors that ask for one."""
+    """Make an availability zone with one compute, for flavors that require a zone."""
     known = {aggregate.name: aggregate for aggregate in cloud.compute.aggregates()}
     zone = known.get(name) or cloud.compute.create_aggregate(name=name, availability_zone=name)
     if not zone.hosts:
@@ -38,7 +38,7 @@ def ensure_network(cloud: Connection, name: str, cidr: str) -> None:
 
 
 def ensure_image(cloud: Connection, name: str) -> None:
-    """A kilobyte of nothing: the fake driver boots it as well as anything."""
+    """Make an image of a kilobyte of zeros. Nova's fake driver never reads its content."""
     if cloud.image.find_image(name) is None:
         cloud.image.create_image(
             name=name,

@@ -1,7 +1,8 @@
-"""Ask servers on the message bus to answer, until all have.
+"""Pings servers on the message bus until all of them have answered.
 
 Usage: rpc_ping.py SECONDS TRANSPORT_URL EXCHANGE/TOPIC/SERVER ...
-Names those that stayed silent on standard error, one a line, and ends with status 1.
+Servers that don't answer within that time are printed on standard error, one on each line. The
+exit status is then 1.
 """
 
 import sys
@@ -11,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import oslo_messaging as messaging
 from oslo_config import cfg
 
-# Short, and asked again: a question to a queue that does not exist yet is lost.
-_ASK_SECONDS = 2
+# Short, and then repeated, because a ping to a queue that doesn't exist yet is lost.
+_PING_TIMEOUT = 2
 
 
 def main(seconds: float, url: str, servers: list[str]) -> int:
@@ -28,10 +29,10 @@ def main(seconds: float, url: str, servers: list[str]) -> int:
 
 
 def ping(transport: messaging.Transport, name: str, deadline: float) -> bool:
-    """Whether one server answers before the deadline."""
+    """Whether a server answers before the deadline."""
     exchange, topic, server = name.split("/")
     target = messaging.Target(exchange=exchange, topic=topic, server=server)
-    client = messaging.get_rpc_client(transport, target, timeout=_ASK_SECONDS)
+    client = messaging.get_rpc_client(transport, target, timeout=_PING_TIMEOUT)
     while time.monotonic() < deadline:
         try:
             client.call({}, "oslo_rpc_server_ping")

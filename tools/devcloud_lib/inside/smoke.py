@@ -1,4 +1,4 @@
-"""Whether an installed warre-blazar is whole: metadata, hooks, programs, data files."""
+"""Checks that an installed warre-blazar is complete: metadata, hooks, programs, data files."""
 
 import importlib.metadata
 import pathlib
@@ -18,12 +18,12 @@ _HOOKS = {
 }
 
 
-def said(program: str, *words: str, ends: int = 0) -> str:
-    """What a program prints that has to end with a status."""
+def output(program: str, *words: str, status: int = 0) -> str:
+    """Run a program, which has to end with the given status. Return what it prints."""
     command = [_PROGRAMS / program, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     text = done.stdout + done.stderr
-    assert done.returncode == ends, f"{program} {' '.join(words)}: {done.returncode}\n{text}"
+    assert done.returncode == status, f"{program} {' '.join(words)}: {done.returncode}\n{text}"
     return text
 
 
@@ -40,21 +40,23 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         conf = pathlib.Path(directory) / "blazar.conf"
         conf.write_text(f"[database]\nconnection = sqlite:///{directory}/blazar.sqlite\n")
-        history = said("warre-blazar-manage", "--config-file", str(conf), "db", "history")
+        history = output("warre-blazar-manage", "--config-file", str(conf), "db", "history")
         assert "0001" in history
-        refused = said("warre-blazar-manage", "--config-file", str(conf), "db", "upgrade", ends=1)
+        refused = output(
+            "warre-blazar-manage", "--config-file", str(conf), "db", "upgrade", status=1
+        )
         assert "blazar-db-manage" in refused
-        checked = said(
-            "warre-blazar-status", "--config-file", str(conf), "upgrade", "check", ends=2
+        checked = output(
+            "warre-blazar-status", "--config-file", str(conf), "upgrade", "check", status=2
         )
         assert "Check: Tables" in checked
-    assert "reconcile_interval" in said("oslo-config-generator", "--namespace", "warre_blazar")
-    assert "warre:flavor:create" in said(
+    assert "reconcile_interval" in output("oslo-config-generator", "--namespace", "warre_blazar")
+    assert "warre:flavor:create" in output(
         "oslopolicy-sample-generator", "--namespace", "warre_blazar"
     )
     print("smoke: warre-blazar-manage, warre-blazar-status and the sample generators work")
-    assert "--slots" in said("openstack", "reservation", "flavor", "create", "--help")
-    assert "flavor-create" in said("blazar", "help")
+    assert "--slots" in output("openstack", "reservation", "flavor", "create", "--help")
+    assert "flavor-create" in output("blazar", "help")
     print("smoke: the openstack and blazar commands are there")
 
 

@@ -1,4 +1,4 @@
-"""One module per OpenStack service: its configuration, its database, its processes.
+"""The OpenStack services. Each has a module for its configuration, database and processes.
 
-Each has `configure(layout)`, `migrate(layout)` and `services(layout)`.
+Each module has `configure(layout)`, `migrate(layout)` and `services(layout)`.
 """

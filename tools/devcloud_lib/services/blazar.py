@@ -1,4 +1,4 @@
-"""Blazar with this repository's plugin, controllers and filters, as far as they are there."""
+"""Blazar with those plugins, controllers and filters of this repository that can be imported."""
 
 import json
 import subprocess
@@ -8,15 +8,16 @@ from devcloud_lib import ini, readiness, shell, venv, wsgi
 from devcloud_lib.console import Failure, say
 from devcloud_lib.layout import PASSWORD, REGION, Layout
 from devcloud_lib.service import Service
+from devcloud_lib.services import nova
 
 _STOCK_PLUGINS = ("physical.host.plugin", "virtual.instance.plugin", "flavor.instance.plugin")
-# blazar-api's own defaults, for when the repository offers no controller yet.
+# blazar-api's own defaults, which are used if the repository has no controller.
 _STOCK_CONTROLLERS = ("oshosts", "leases")
 _PROBE = Path(__file__).resolve().parents[1] / "inside" / "probe.py"
 
 
 def probe(layout: Layout) -> dict[str, list[str]]:
-    """What the installed warre_blazar offers: plugins, controllers, filters; and what is broken."""
+    """Return the plugins, controllers, filters and broken parts of the installed warre_blazar."""
     done = subprocess.run(
         [layout.program("python"), str(_PROBE)], capture_output=True, text=True, check=False
     )
@@ -26,10 +27,13 @@ def probe(layout: Layout) -> dict[str, list[str]]:
 
 
 def configure(layout: Layout, endpoint_id: str) -> None:
-    """Write the configuration; `endpoint_id` is Blazar's public endpoint, which limits hang on."""
+    """Write the configuration files.
+
+    :param endpoint_id: Blazar's public endpoint, by which oslo.limit finds the limits.
+    """
     offered = probe(layout)
     for problem in offered["broken"]:
-        say(f"blazar: left out, for it cannot be imported: {problem}")
+        say(f"blazar: left out, because it cannot be imported: {problem}")
     ini.write(
         _config(layout),
         {
@@ -41,12 +45,20 @@ def configure(layout: Layout, endpoint_id: str) -> None:
             "api": {"api_v2_controllers": ",".join(offered["controllers"] or _STOCK_CONTROLLERS)},
             "enforcement": {
                 "enabled_filters": ",".join(offered["filters"]),
-                # Whoever changes a limit here wants to see it hold.
+                # Short, so that a changed limit takes effect at once.
                 "project_quota_cache_time": 2,
             },
-            # By these follows how long a lease may be left half done before it is repaired: three
-            # minutes, for which a test can wait.
-            "warre": {"request_timeout": 15, "server_deletion_timeout": 30},
+            "warre": {
+                # These two determine when a half-finished lease is repaired: after three minutes,
+                # for which a test can wait.
+                "request_timeout": 15,
+                "server_deletion_timeout": 30,
+                # The same as in Nova's configuration.
+                "pci_alias": nova.GPU_ALIAS,
+                "pci_in_placement": True,
+                # Rare, so that a test sees what its own "host refresh" finds.
+                "provider_poll_interval": 3600,
+            },
             "oslo_limit": {
                 **_system_login(layout),
                 "endpoint_id": endpoint_id,
@@ -58,13 +70,13 @@ def configure(layout: Layout, endpoint_id: str) -> None:
 
 
 def migrate(layout: Layout) -> None:
-    """Blazar's own tables."""
+    """Make Blazar's own tables."""
     words: shell.Words = [layout.program("blazar-db-manage"), "--config-file", _config(layout)]
     shell.run([*words, "upgrade", "head"], layout.log("blazar-db-manage"))
 
 
 def migrate_project(layout: Layout) -> str:
-    """This repository's tables, at every `up`: its code is what changes here."""
+    """Upgrade this repository's tables. Each `up` does so, because the repository changes."""
     program = layout.program("warre-blazar-manage")
     if not program.exists():
         return ""
@@ -74,7 +86,7 @@ def migrate_project(layout: Layout) -> str:
 
 
 def services(layout: Layout) -> list[Service]:
-    found = [
+    api = [
         wsgi.service(
             layout,
             "blazar-api",
@@ -84,7 +96,7 @@ def services(layout: Layout) -> list[Service]:
             version=venv.project_version(),
         )
     ]
-    return found + [_manager(layout, host) for host in _manager_hosts(layout)]
+    return api + [_manager(layout, host) for host in _manager_hosts(layout)]
 
 
 def _manager(layout: Layout, host: str) -> Service:
@@ -113,14 +125,14 @@ def _host_config(layout: Layout, host: str) -> Path:
 
 
 def _system_login(layout: Layout) -> dict[str, ini.Value]:
-    """Limits are read with a token for the system, not for a project."""
+    """Return options that log in with the system scope, with which limits are read."""
     scoped = ("project_domain_id", "project_name")
     login = {name: value for name, value in layout.login("blazar").items() if name not in scoped}
     return {**login, "system_scope": "all"}
 
 
 def _peer_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
-    """Where Blazar finds its database and the other services."""
+    """Return the options by which Blazar finds its database and the other services."""
     return {
         "DEFAULT": {
             "transport_url": layout.rabbit,

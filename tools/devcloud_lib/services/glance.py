@@ -1,4 +1,4 @@
-"""Glance: images, in files."""
+"""Glance, which keeps images in files."""
 
 import shutil
 

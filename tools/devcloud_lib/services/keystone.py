@@ -1,4 +1,4 @@
-"""Keystone: who may do what, and where the services are."""
+"""Keystone: users, roles, limits and the service catalog."""
 
 import getpass
 import grp

@@ -1,4 +1,4 @@
-"""Neutron: networks and ports that exist in its database only (no agents)."""
+"""Neutron without agents: networks and ports exist in its database only."""
 
 import shutil
 from pathlib import Path
@@ -7,7 +7,7 @@ from devcloud_lib import ini, shell, wsgi
 from devcloud_lib.layout import Layout
 from devcloud_lib.service import Service
 
-# The application, with a workaround, and the ML2 mechanism that binds ports without agents.
+# The application, with a workaround, and the ML2 mechanism driver that binds ports without agents.
 _CODE = Path(__file__).resolve().parents[1] / "inside" / "neutron_api"
 _MECHANISM = "devcloud"
 
@@ -61,7 +61,7 @@ def services(layout: Layout) -> list[Service]:
 
 
 def _register_mechanism(layout: Layout) -> None:
-    """Neutron finds mechanisms by entry point, so ours is shown as an installed package."""
+    """Write package metadata of our mechanism driver. Neutron finds drivers by entry point."""
     package = layout.etc("neutron", "devcloud_neutron-1.0.dist-info")
     package.mkdir(exist_ok=True)
     (package / "METADATA").write_text(

@@ -1,5 +1,6 @@
 """Nova: the API, conductor, scheduler with Blazar's filter, and computes on the fake driver."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from devcloud_lib import ini, readiness, shell, wsgi
 from devcloud_lib.layout import Layout
 from devcloud_lib.service import Service
 
-# Where conductor and scheduler say they run; not a compute's name.
+# The host name of conductor and scheduler, which must not be the name of a compute.
 CONTROLLER = "controller"
 # Our variant of Nova's fake.MediumFakeDriver.
 _CODE = Path(__file__).resolve().parents[1] / "inside" / "nova_compute"
@@ -18,8 +19,15 @@ _FILTERS = (
     "ServerGroupAntiAffinityFilter",
     "ServerGroupAffinityFilter",
     "AggregateInstanceExtraSpecsFilter",
+    "PciPassthroughFilter",
     "BlazarFilter",
 )
+# The GPUs' vendor and model: an NVIDIA A100. Nova makes the resource class CUSTOM_PCI_10DE_20B0 of
+# them, because the alias names no class.
+_GPU = {"vendor_id": "10de", "product_id": "20b0"}
+#: The line that names the GPUs, in Nova's configuration and in this package's.
+GPU_ALIAS = json.dumps({"name": "a100", **_GPU, "device_type": "type-PCI"})
+_HOSTS_WITH_GPUS = 2
 
 
 def configure(layout: Layout) -> None:
@@ -28,7 +36,8 @@ def configure(layout: Layout) -> None:
     for host in compute_hosts(layout):
         state = layout.state("nova", host)
         state.mkdir(parents=True, exist_ok=True)
-        ini.write(_host_config(layout, host), {"DEFAULT": {"host": host, "state_path": state}})
+        options = {"DEFAULT": {"host": host, "state_path": state}, **_device_options(layout, host)}
+        ini.write(_host_config(layout, host), options)
 
 
 def migrate(layout: Layout) -> None:
@@ -38,18 +47,22 @@ def migrate(layout: Layout) -> None:
     shell.run([*manage, "api_db", "sync"], log)
     shell.run([*manage, "cell_v2", "map_cell0", "--database_connection", cell0], log)
     shell.run([*manage, "db", "sync"], log)
-    # Status 2: the cell was there already.
+    # Status 2 means that the cell exists already.
     shell.run([*manage, "cell_v2", "create_cell", "--name", "cell1"], log, accept=(0, 2))
 
 
 def discover_hosts(layout: Layout) -> None:
-    """Map computes that have come up to the cell: only then do they get servers."""
+    """Map running computes to the cell. Without that, no server is scheduled to them."""
     manage: shell.Words = [layout.program("nova-manage"), "--config-file", _config(layout)]
     shell.run([*manage, "cell_v2", "discover_hosts"], layout.log("nova-manage"))
 
 
 def compute_hosts(layout: Layout) -> list[str]:
     return [f"cmp{number}" for number in range(1, layout.settings.computes + 1)]
+
+
+def hosts_with_gpus(layout: Layout) -> list[str]:
+    return compute_hosts(layout)[:_HOSTS_WITH_GPUS]
 
 
 def api(layout: Layout) -> Service:
@@ -63,15 +76,15 @@ def api(layout: Layout) -> Service:
 
 
 def services(layout: Layout) -> list[Service]:
-    """Everything but the API: what works off the message bus."""
-    found = [
+    """Return all services except the API. They are reached over the message bus."""
+    workers = [
         _worker(layout, f"nova-{topic}", [layout.program(f"nova-{topic}")], topic, CONTROLLER)
         for topic in ("conductor", "scheduler")
     ]
     program: shell.Words = [layout.program("python"), _CODE / "nova_compute.py"]
     for host in compute_hosts(layout):
-        found.append(_worker(layout, f"nova-compute-{host}", program, "compute", host))
-    return found
+        workers.append(_worker(layout, f"nova-compute-{host}", program, "compute", host))
+    return workers
 
 
 def _worker(layout: Layout, name: str, program: shell.Words, topic: str, host: str) -> Service:
@@ -98,7 +111,7 @@ def _host_config(layout: Layout, host: str) -> Path:
 
 
 def _process_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
-    """What Nova is and how it schedules."""
+    """Return the options of Nova's processes and of its scheduler."""
     every_filter = "nova.scheduler.filters.all_filters"
     blazar_filter = "blazarnova.scheduler.filters.blazar_filter.BlazarFilter"
     return {
@@ -123,7 +136,9 @@ def _process_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
         "filter_scheduler": {
             "available_filters": [every_filter, blazar_filter],
             "enabled_filters": ",".join(_FILTERS),
+            "pci_in_placement": True,
         },
+        "pci": {"alias": GPU_ALIAS},
         "oslo_concurrency": {"lock_path": layout.state("nova", "locks")},
         "vnc": {"enabled": False},
         "key_manager": {
@@ -133,8 +148,20 @@ def _process_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
     }
 
 
+def _device_options(layout: Layout, host: str) -> dict[str, dict[str, ini.Value]]:
+    """Return the options of a compute's PCI devices.
+
+    A compute that has reported its devices in Placement once doesn't start without that option.
+    """
+    gpus = layout.settings.gpus if host in hosts_with_gpus(layout) else 0
+    return {
+        "pci": {"device_spec": json.dumps(_GPU), "report_in_placement": True},
+        "devcloud": {"gpus": gpus},
+    }
+
+
 def _peer_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
-    """Where Nova finds its databases and the other services."""
+    """Return the options by which Nova finds its databases and the other services."""
     return {
         "api_database": {"connection": layout.database("nova_api")},
         "database": {"connection": layout.database("nova")},

@@ -1,4 +1,4 @@
-"""Placement: inventories and allocations."""
+"""Placement, which keeps inventories and allocations."""
 
 from devcloud_lib import ini, shell, wsgi
 from devcloud_lib.layout import Layout

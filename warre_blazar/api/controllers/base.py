@@ -1,4 +1,4 @@
-"""What our controllers share."""
+"""The base class of this package's controllers, and functions that the controllers share."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -10,21 +10,24 @@ from blazar.context import BlazarContext
 from oslo_middleware import http_proxy_to_wsgi
 from pecan import hooks, rest
 
-from warre_blazar.api import parsing, preparing
-from warre_blazar.api.hooks import ErrorHook
-from warre_blazar.plugins import errors
+from warre_blazar import blazar_errors, exceptions, policy
+from warre_blazar.api import parsing, pecan_requests
+from warre_blazar.api.error_hook import ErrorHook, is_warres
 
-# v1 in this process looks a manager's exception up by its name.
-errors.expose_to_v1()
+# Blazar's v1 API runs in the same process, and looks up a manager's exception by its class name.
+blazar_errors.expose_to_v1()
 
 MAX_ID = 64
 
-#: The query's parameters for pages of a listing.
+#: The query parameters that select a page of a listing.
 PAGING = {"limit": parsing.positive, "page": parsing.positive, "next": parsing.next_page}
 
 
 class Controller(rest.RestController, hooks.HookController):
-    """A noun of the API. Blazar reads ``name`` and ``extra_routes``."""
+    """The base class of the controllers. Each resource of the API has a controller.
+
+    Blazar reads ``name`` and ``extra_routes``.
+    """
 
     __hooks__ = [ErrorHook()]  # noqa: RUF012
     name = ""
@@ -32,43 +35,82 @@ class Controller(rest.RestController, hooks.HookController):
 
     @pecan.expose()
     def _route(self, args: list[str], request: Any = None) -> Any:
-        """Let what Pecan refuses while it looks for a method go through our hook too."""
-        if preparing.REFUSAL in request.environ:
+        """The method for a request. If Pecan finds no method, it is ``_refuse``.
+
+        ``ErrorHook`` handles only errors that a controller's method raises. So an error that occurs
+        earlier is stored in the request, and ``_refuse`` raises it.
+        """
+        if pecan_requests.REFUSAL in request.environ:
             return self._refuse, []
         try:
             return super()._route(args, request)
         except webob.exc.HTTPException as error:
-            # Without methods of its own it is only a part of others' paths.
-            known = hasattr(self, "get_all")
-            request.environ[preparing.REFUSAL] = error if known else webob.exc.HTTPNotFound()
+            # A controller without ``get_all`` isn't a resource, but only a part of the paths of
+            # other controllers.
+            is_resource = hasattr(self, "get_all")
+            refusal = error if is_resource else webob.exc.HTTPNotFound()
+            request.environ[pecan_requests.REFUSAL] = refusal
             return self._refuse, []
 
     @pecan.expose("json")
     def _refuse(self, **_query: Any) -> None:
-        raise pecan.request.environ[preparing.REFUSAL]
+        raise pecan.request.environ[pecan_requests.REFUSAL]
 
 
-preparing.install(Controller)
+# The preparation of requests is installed when this module is imported. Blazar imports controllers,
+# and calls none of their functions before the first request.
+pecan_requests.install(Controller)
 
 
 def context() -> BlazarContext:
-    """The caller's, as Keystone's middleware found it."""
+    """Blazar's context of the request, with the caller's user, project and roles."""
     return pecan.request.context
 
 
+def is_warres_path() -> bool:
+    """Whether the request came to /v2/warre/v1, where requests and answers have Warre's form."""
+    return is_warres(pecan.request)
+
+
+def may_list_more(asked: bool, rule: str, hidden: str) -> bool:
+    """Whether a listing also contains items that only an operator may list.
+
+    If a query asks for these items and the caller may not list them, the query is refused. On
+    Warre's path these items are only left out, as in Warre.
+
+    :param asked: whether the query asks for items that only an operator may list.
+    :param rule: the policy rule that allows the caller to list them.
+    :param hidden: the text of the refusal. It says what the caller may not list, and what to ask
+        for instead.
+    :raises Forbidden: the query asks for these items, and the caller may not list them.
+    """
+    allowed = asked and policy.allows(context(), rule)
+    if asked and not allowed and not is_warres_path():
+        raise exceptions.Forbidden(rule, hidden)
+    return allowed
+
+
 def reply(status: int, document: Any) -> Any:
-    """Answer with a status."""
+    """Set the answer's status, and return its document."""
     pecan.response.status = status
     return document
 
 
 def empty(status: int) -> webob.Response:
-    """Answer with a status and nothing else."""
+    """An answer with a status and no body."""
     return webob.Response(status=status)
 
 
-def item(path: tuple[str, ...]) -> str:
-    """The id in the path of a thing; Pecan may not take it from the query or the body."""
+def item_id(path: tuple[str, ...]) -> str:
+    """The id in the path of a request on one item.
+
+    Controllers take the whole path as ``*path``. If they had a named parameter for the id, Pecan
+    would also fill it from the query or the body.
+
+    :raises webob.exc.HTTPMethodNotAllowed: the path has no id.
+    :raises webob.exc.HTTPNotFound: the id can't be the id of any item, or the path continues after
+        the id.
+    """
     if len(path) != 1:
         raise webob.exc.HTTPMethodNotAllowed if not path else webob.exc.HTTPNotFound
     if len(path[0]) > MAX_ID or not path[0].isprintable():
@@ -77,7 +119,11 @@ def item(path: tuple[str, ...]) -> str:
 
 
 def page_of(query: dict[str, Any]) -> tuple[int | None, int]:
-    """(limit, offset) of a listing's query, taken out of it; no limit: everything."""
+    """The page that a listing's query asks for. The parameters of paging are removed from the
+    query.
+
+    :returns: limit and offset. A limit of None means all results.
+    """
     limit = query.pop("limit", None)
     page = query.pop("page", 1)
     page = query.pop("next", page)
@@ -85,7 +131,10 @@ def page_of(query: dict[str, Any]) -> tuple[int | None, int]:
 
 
 def listing(results: list[Any], total: int, limit: int | None, offset: int) -> dict[str, Any]:
-    """A page of results, with a link to the next one if there is one."""
+    """The document of a page of results, with a link to the next page if there is one.
+
+    :param total: the number of results on all pages.
+    """
     document: dict[str, Any] = {"results": results, "total": total}
     if limit is not None and offset + limit < total:
         document["next"] = _next_link(offset // limit + 2)
@@ -93,13 +142,15 @@ def listing(results: list[Any], total: int, limit: int | None, offset: int) -> d
 
 
 def _next_link(page: int) -> str:
-    """The present request's, for another page, as the client would have to send it.
+    """The URL of another page of the listing that the present request is for.
 
-    Warre's clients know the link by its ending ``/?page=N``, and send limit and filters along
-    with it; here the link has these in it, so it works by itself too.
+    Warre's clients expect that the link ends with ``/?page=N``, and add limit and filters to it
+    themselves. The link already contains limit and filters, so that it also works for other
+    clients.
     """
     request = pecan.request.copy_get()
-    # What a proxy tells of itself changes only this link, which goes back to who sent it.
+    # The headers of a proxy are trusted here even if Blazar isn't configured to trust them. They
+    # change nothing but this link. Only the client that sent the headers gets the link.
     http_proxy_to_wsgi.HTTPProxyToWSGI(
         None, {"enable_proxy_headers_parsing": True}
     ).process_request(request)

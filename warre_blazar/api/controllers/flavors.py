@@ -1,4 +1,4 @@
-"""/flavors"""
+"""The controller of /flavors."""
 
 import datetime
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import pecan
 from oslo_utils import timeutils
 
-from warre_blazar import exceptions, policy, terms
-from warre_blazar.api import parsing, schemas, views
+from warre_blazar import booking_conditions, device_rules, exceptions, exemptions, policy
+from warre_blazar.api import error_hook, parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.timeline import Span
 from warre_blazar.policies import flavors as policies
-from warre_blazar.services import capacity, flavors, freeslots
+from warre_blazar.services.offering import capacity, flavors, free_slots, no_free_slots
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
@@ -22,14 +22,18 @@ LIST_QUERY = {
 }
 
 SHOW_QUERY = {"detail": parsing.detail, "start": parsing.moment, "end": parsing.moment}
-_CAPACITY_DAYS = datetime.timedelta(days=30)
+#: The length of the time for which capacity is shown if the query has no end.
+_CAPACITY_LENGTH = datetime.timedelta(days=30)
 FREE_QUERY = {
     "start": parsing.moment,
     "end": parsing.moment,
     "count": parsing.positive,
     "affinity": parsing.boolean,
+    "hours": parsing.hours,
+    "reason": parsing.boolean,
 }
-_FREE_DAYS = datetime.timedelta(days=365)
+#: The length of the time in which free slots are searched if the query has no end.
+_FREE_LENGTH = datetime.timedelta(days=365)
 
 
 class FlavorsController(base.Controller):
@@ -41,95 +45,143 @@ class FlavorsController(base.Controller):
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         context = base.context()
-        policy.authorise(context, policies.LIST)
+        policy.authorize(context, policies.LIST)
         query = parsing.query(pecan.request, LIST_QUERY)
-        wanted = query.pop("all_projects", False)
+        everything = base.may_list_more(
+            query.pop("all_projects", False),
+            policies.LIST_ALL,
+            "all_projects: only an operator may list inactive flavors and private ones of other "
+            "projects; leave all_projects out to list those that your project may book",
+        )
         limit, offset = base.page_of(query)
-        found, total = flavors.listing(
+        page, total = flavors.listing(
             project_id=context.project_id,
-            everything=wanted and policy.allows(context, policies.LIST_ALL),
+            everything=everything,
             filters=query,
             limit=limit,
             offset=offset,
         )
-        return base.listing([views.flavor(f) for f in found], total, limit, offset)
+        return base.listing(_documents(page), total, limit, offset)
 
     @pecan.expose("json")
     def get_one(self, *path: str, **_query: Any) -> Any:
         context = base.context()
-        policy.authorise(context, policies.GET)
+        policy.authorize(context, policies.GET)
         query = parsing.query(pecan.request, SHOW_QUERY)
-        flavor_id = base.item(path)
+        flavor_id = base.item_id(path)
         if "detail" not in query:
             for name in query:
                 raise exceptions.InvalidField(name, "expected only with detail=capacity")
-            return views.flavor(_visible(flavor_id))
-        policy.authorise(context, policies.CAPACITY)
-        now, window = _window(query, _CAPACITY_DAYS)
-        flavor = _visible(flavor_id)
-        found = capacity.of_flavor(flavor, window, now)
-        return {**views.flavor(flavor), "capacity": views.capacity(found)}
+            return _shown(_visible_flavor(flavor_id))
+        policy.authorize(context, policies.CAPACITY)
+        now, window = _now_and_window(query, _CAPACITY_LENGTH)
+        flavor = _visible_flavor(flavor_id)
+        its_capacity = capacity.of_flavor(flavor, window, now)
+        return {**_shown(flavor), "capacity": views.capacity(its_capacity)}
 
     @pecan.expose("json")
     def freeslots(self, *path: str, **_query: Any) -> Any:
         context = base.context()
-        policy.authorise(context, policies.FREE)
-        flavor_id = base.item(path)
+        policy.authorize(context, policies.FREE)
+        flavor_id = base.item_id(path)
         query = parsing.query(pecan.request, FREE_QUERY)
-        now, window = _window(query, _FREE_DAYS)
-        question = freeslots.Question(
+        now, window = _now_and_window(query, _FREE_LENGTH)
+        question = free_slots.Question(
             flavor=flavor_id,
             project_id=context.project_id,
             everything=policy.allows(context, policies.LIST_ALL),
             count=query.get("count", 1),
             window=window,
             now=now,
-            cleaning=terms.cleaning(),
+            cleaning=booking_conditions.cleaning(),
             affinity=query.get("affinity"),
+            least=query.get("hours", datetime.timedelta(0)),
+            any_length=context.project_id in exemptions.projects_of_any_length(),
+            device_rules=device_rules.of_stock(),
         )
-        return [views.span(s) for s in freeslots.find(question)]
+        spans = free_slots.find(question)
+        if not query.get("reason"):
+            return [views.span(s) for s in spans]
+        return views.free(spans, None if spans else no_free_slots.find(question))
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
-        policy.authorise(base.context(), policies.CREATE)
+        policy.authorize(base.context(), policies.CREATE)
         parsing.query(pecan.request, {})
         values = parsing.body(pecan.request, schemas.FLAVOR_CREATE)
-        made = flavors.create({**schemas.FLAVOR_DEFAULTS, **values}, timeutils.utcnow())
-        return base.reply(202, views.flavor(made))
+        flavor = flavors.create(
+            {**schemas.FLAVOR_DEFAULTS, **values}, timeutils.utcnow(), device_rules.configured()
+        )
+        return base.reply(202, _document(flavor))
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
-        flavor_id = base.item(path)
-        _authorise_change(policies.UPDATE, flavor_id)
+        flavor_id = base.item_id(path)
+        _authorize_change(policies.UPDATE, flavor_id)
         values = parsing.body(pecan.request, schemas.FLAVOR_UPDATE)
-        return views.flavor(flavors.update(flavor_id, values))
+        return _document(flavors.update(flavor_id, values, device_rules.configured()))
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
-        flavor_id = base.item(path)
-        _authorise_change(policies.DELETE, flavor_id)
+        flavor_id = base.item_id(path)
+        _authorize_change(policies.DELETE, flavor_id)
         flavors.delete(flavor_id)
         return base.empty(204)
 
 
-def _window(query: dict[str, Any], usual: datetime.timedelta) -> tuple[datetime.datetime, Span]:
-    """The present minute, and the time that a query is about, from now on unless it says."""
+def _document(flavor: flavors.Flavor) -> dict[str, Any]:
+    return _documents([flavor])[0]
+
+
+def _shown(flavor: flavors.Flavor) -> dict[str, Any]:
+    """The document of a single flavor, with the flavor's limits if the caller may see them."""
+    document = _document(flavor)
+    if base.is_warres_path() or not policy.allows(base.context(), policies.CAPACITY):
+        return document
+    return {**document, "limits": views.flavor_limits(capacity.limits(flavor))}
+
+
+def _documents(page: list[flavors.Flavor]) -> list[dict[str, Any]]:
+    """The documents of flavors. On Warre's path they have only the fields of Warre."""
+    if error_hook.is_warres(pecan.request):
+        return [views.flavor(flavor) for flavor in page]
+    hosts = capacity.bookable_hosts(page)
+    counted = policy.allows(base.context(), policies.CAPACITY)
+    return [views.offered(flavor, hosts[flavor.id], counted=counted) for flavor in page]
+
+
+def _now_and_window(
+    query: dict[str, Any], length: datetime.timedelta
+) -> tuple[datetime.datetime, Span]:
+    """The present minute, and the time that a query is about.
+
+    If the query has no start, the time starts now.
+
+    :param length: the length of the time if the query has no end.
+    """
     now = timeutils.utcnow().replace(second=0, microsecond=0)
     start = query.get("start", now)
-    window = Span(start, query.get("end", start + usual))
+    window = Span(start, query.get("end", start + length))
     if window.end <= window.start:
         raise exceptions.InvalidField("end", "expected a time after the start")
     return now, window
 
 
-def _visible(flavor_id: str) -> flavors.Flavor:
+def _visible_flavor(flavor_id: str) -> flavors.Flavor:
+    """A flavor, by id or name.
+
+    :raises FlavorNotFound: the flavor doesn't exist, or the caller may not see it.
+    """
     context = base.context()
     everything = policy.allows(context, policies.LIST_ALL)
     return flavors.get(flavor_id, project_id=context.project_id, everything=everything)
 
 
-def _authorise_change(rule: str, flavor_id: str) -> None:
-    """As in Warre, what one may not change isn't there."""
+def _authorize_change(rule: str, flavor_id: str) -> None:
+    """Check that the request has no query, and that the caller may change the flavor.
+
+    :raises FlavorNotFound: the caller may not change the flavor. Warre hides it in the same way.
+    """
     parsing.query(pecan.request, {})
     if not policy.allows(base.context(), rule):
         raise exceptions.FlavorNotFound(flavor_id)

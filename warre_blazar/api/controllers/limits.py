@@ -1,42 +1,44 @@
-"""/limits"""
+"""The controller of /limits."""
 
 from typing import Any
 
 import pecan
 
-from warre_blazar import exceptions, policy, terms
+from warre_blazar import booking_conditions, exceptions, policy
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
 from warre_blazar.policies import limits as policies
-from warre_blazar.services import quotas
+from warre_blazar.services.booking import quotas
 
 QUERY = {"project_id": parsing.word, "all_projects": parsing.boolean, **base.PAGING}
 
 
 class LimitsController(base.Controller):
-    """Limits: how much a project may book, and has booked."""
+    """Limits: how much a project may book, and how much it has booked."""
 
     name = "limits"
 
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         context = base.context()
-        policy.authorise(context, policies.GET)
+        policy.authorize(context, policies.GET)
         query = parsing.query(pecan.request, QUERY)
         if query.get("all_projects"):
-            policy.authorise(context, policies.GET_OTHER)
+            policy.authorize(context, policies.GET_OTHER)
             return _of_all_projects(query)
         project_id = query.get("project_id", context.project_id)
         if not project_id:
-            raise exceptions.InvalidField("project_id", "expected, for a token without a project")
+            raise exceptions.InvalidField(
+                "project_id", "expected, because the token is for no project"
+            )
         if project_id != context.project_id:
-            policy.authorise(context, policies.GET_OTHER)
-        return views.limits(quotas.of_project(terms.quota_rule(), project_id))
+            policy.authorize(context, policies.GET_OTHER)
+        return views.limits(quotas.of_project(booking_conditions.quota_rule(), project_id))
 
 
 def _of_all_projects(query: dict[str, Any]) -> Any:
     limit, offset = base.page_of(query)
-    found = quotas.of_all_projects(terms.quota_rule())
+    standings = quotas.of_all_projects(booking_conditions.quota_rule())
     end = None if limit is None else offset + limit
-    page = [views.project_limits(each) for each in found[offset:end]]
-    return base.listing(page, len(found), limit, offset)
+    page = [views.project_limits(standing) for standing in standings[offset:end]]
+    return base.listing(page, len(standings), limit, offset)

@@ -1,104 +1,192 @@
-"""/reservations"""
+"""The controller of /reservations."""
 
+import dataclasses
 from typing import Any
 
 import pecan
 from oslo_utils import timeutils
 
-from warre_blazar import exceptions, policy, terms
+from warre_blazar import booking_conditions, exceptions, policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
+from warre_blazar.db.reservation_filters import Filter
 from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.timeline import Span
 from warre_blazar.policies import reservations as policies
-from warre_blazar.services import bookings, reservations
-from warre_blazar.services.callers import Caller
+from warre_blazar.services.booking import admission, lookup, through_manager
+from warre_blazar.services.caller import Caller
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
     "project_id": parsing.word,
+    "user_id": parsing.word,
     "flavor_id": parsing.word,
+    "status": parsing.statuses,
+    "from": parsing.moment,
+    "to": parsing.moment,
+    "host": parsing.word,
+    "sort": parsing.sort,
+    "name": parsing.word,
+    "deleted": parsing.boolean,
     **base.PAGING,
 }
+_WARRES_LIST_QUERY = {name: take for name, take in LIST_QUERY.items() if name != "deleted"}
 
 
 class ReservationsController(base.Controller):
-    """Reservations: what is booked."""
+    """Reservations: the flavors that projects have booked."""
 
     name = "reservations"
 
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
-        policy.authorise(base.context(), policies.LIST)
-        query = parsing.query(pecan.request, LIST_QUERY)
+        policy.authorize(base.context(), policies.LIST)
+        known = _WARRES_LIST_QUERY if base.is_warres_path() else LIST_QUERY
+        query = parsing.query(pecan.request, known)
         limit, offset = base.page_of(query)
-        found, total = reservations.listing(
-            project_id=_listed_project(query),
-            flavor_id=query.get("flavor_id"),
+        sort, descending = query.get("sort", ("start", False))
+        page, total = lookup.listing(
+            _filter(query),
+            host=query.get("host"),
+            sort=sort,
+            descending=descending,
             limit=limit,
             offset=offset,
+            deleted=query.get("deleted", False),
         )
-        return base.listing([views.reservation(r, f) for r, f in found], total, limit, offset)
+        documents = [_document(reservation, flavor) for reservation, flavor in page]
+        return base.listing(documents, total, limit, offset)
 
     @pecan.expose("json")
     def get_one(self, *path: str, **_query: Any) -> Any:
         parsing.query(pecan.request, {})
-        return views.reservation(*_find(policies.GET, base.item(path)))
+        return _document(*_find(policies.GET, base.item_id(path)))
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
         context = base.context()
-        policy.authorise(context, policies.CREATE)
+        policy.authorize(context, policies.CREATE)
         if not context.project_id:
             raise exceptions.Forbidden(policies.CREATE)
         parsing.query(pecan.request, {})
-        values = parsing.body(pecan.request, schemas.RESERVATION_CREATE)
-        request = reservations.Request(
+        schema = schemas.RESERVATION_CREATE
+        if base.is_warres_path():
+            schema = schemas.without(schema, "name", "note")
+        values = parsing.body(pecan.request, schema)
+        request = admission.Request(
             project_id=context.project_id,
             flavor=values["flavor_id"],
             count=values.get("instance_count", 1),
             span=Span(values["start"], values["end"]),
             now=timeutils.utcnow(),
-            terms=terms.of(context),
+            conditions=booking_conditions.of(context),
             affinity=values.get("affinity"),
+            labels=Labels(values.get("name"), values.get("note")),
         )
-        return views.reservation(*bookings.create(_caller(), request))
+        return _document(*through_manager.create(_caller(), request))
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
-        reservation_id = base.item(path)
-        found, flavor = _find(policies.UPDATE, reservation_id)
+        reservation_id = base.item_id(path)
+        reservation, flavor = _find(policies.UPDATE, reservation_id)
         parsing.query(pecan.request, {})
-        values = parsing.body(pecan.request, schemas.RESERVATION_UPDATE)
-        moved, done = bookings.move(_caller(), found, values["end"], terms.of(base.context()))
-        return base.reply(200 if done else 202, views.reservation(moved, flavor))
+        only_extends = base.is_warres_path()
+        schema = schemas.RESERVATION_EXTEND if only_extends else schemas.RESERVATION_UPDATE
+        values = parsing.body(pecan.request, schema)
+        change, conditions = _change(reservation, values), booking_conditions.of(base.context())
+        changed, is_done = through_manager.change(_caller(), reservation, change, conditions)
+        return base.reply(200 if is_done else 202, _document(changed, flavor))
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
         parsing.query(pecan.request, {})
-        found, _ = _find(policies.DELETE, base.item(path))
-        return base.empty(204 if bookings.delete(_caller(), found) else 202)
+        reservation, _ = _find(policies.DELETE, base.item_id(path))
+        is_done = through_manager.delete(_caller(), reservation)
+        return base.empty(204 if is_done else 202)
+
+
+def _filter(query: dict[str, Any]) -> Filter:
+    """The filter by which to list reservations.
+
+    :raises Forbidden: the query names a host, and the caller may not list the reservations of all
+        projects. Such callers may not know which reservations are on a host.
+    """
+    if "host" in query:
+        policy.authorize(base.context(), policies.LIST_ALL)
+    after, before = query.get("from"), query.get("to")
+    if after is not None and before is not None and before <= after:
+        raise exceptions.InvalidField("to", "expected a time after from")
+    return Filter(
+        project_id=_listed_project(query),
+        user_id=query.get("user_id"),
+        flavor_id=query.get("flavor_id"),
+        states=query.get("status"),
+        after=after,
+        before=before,
+        name=query.get("name"),
+    )
+
+
+def _document(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
+    """A reservation's document. If the reservation was deleted, it says when and by whom.
+
+    On Warre's path the document has no name, no note and no flags, as in Warre.
+    """
+    document = views.reservation(reservation, flavor)
+    if base.is_warres_path():
+        return document
+    deletion = views.deletion(reservation) if reservation.deleted_at is not None else {}
+    labels, flags = views.labels(reservation.labels), views.host_flags(reservation)
+    return {**document, **labels, **flags, **deletion}
+
+
+def _change(reservation: Reservation, values: dict[str, Any]) -> through_manager.Change:
+    """The change that a body asks for."""
+    labels = {name: values[name] for name in ("name", "note") if name in values}
+    return through_manager.Change(
+        values.get("start"),
+        values.get("end"),
+        values.get("instance_count"),
+        dataclasses.replace(reservation.labels, **labels) if labels else None,
+    )
 
 
 def _listed_project(query: dict[str, Any]) -> str | None:
-    """Whose reservations to list: one's own, unless one may ask for more."""
-    context = base.context()
-    own = context.project_id or ""
-    if not policy.allows(context, policies.LIST_ALL):
+    """The project whose reservations to list. None: the reservations of all projects.
+
+    This is the caller's own project, unless the query asks for other projects and the caller may
+    list them.
+
+    :raises Forbidden: the query asks for other projects, and the caller may not list them.
+    """
+    own = base.context().project_id or ""
+    everything, project_id = query.get("all_projects", False), query.get("project_id", own)
+    field = "all_projects" if everything else "project_id"
+    more = base.may_list_more(
+        everything or project_id != own,
+        policies.LIST_ALL,
+        f"{field}: only an operator may list reservations of other projects; leave {field} out to "
+        "list those of your project",
+    )
+    if not more:
         return own
-    if query.get("all_projects"):
-        return query.get("project_id")
-    return query.get("project_id", own)
+    return query.get("project_id") if everything else project_id
 
 
 def _find(rule: str, reservation_id: str) -> tuple[Reservation, Flavor]:
-    """A reservation that the rule allows; one that it doesn't isn't there."""
-    found, flavor = reservations.get(reservation_id, None)
-    target = {"project_id": found.project_id, "user_id": found.user_id}
+    """A reservation and its flavor.
+
+    :param rule: the policy rule that must allow the caller to act on the reservation.
+    :raises ReservationNotFound: the reservation doesn't exist, or the rule doesn't allow the
+        action.
+    """
+    reservation, flavor = lookup.get(reservation_id, None)
+    target = {"project_id": reservation.project_id, "user_id": reservation.user_id}
     if not policy.allows(base.context(), rule, target):
         raise exceptions.ReservationNotFound(reservation_id)
-    return found, flavor
+    return reservation, flavor
 
 
 def _caller() -> Caller:

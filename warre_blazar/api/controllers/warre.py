@@ -1,11 +1,20 @@
-"""/warre/v1: the same again where an unmodified Warre client looks for it."""
+"""The controller of /warre. It serves the same resources under /warre/v1 for Warre's clients.
 
+An unmodified client of Warre finds /warre/v1 by itself if the endpoint in Keystone's catalog is the
+URL .../v2/warre.
+"""
+
+from typing import Any
+
+import pecan
+
+from warre_blazar.api import error_hook
 from warre_blazar.api.controllers import base
-from warre_blazar.api.controllers.flavorprojects import FlavorProjectsController
+from warre_blazar.api.controllers.flavor_access import FlavorProjectsController
 from warre_blazar.api.controllers.flavors import FlavorsController
 from warre_blazar.api.controllers.limits import LimitsController
+from warre_blazar.api.controllers.maintenance_windows import WindowsController
 from warre_blazar.api.controllers.reservations import ReservationsController
-from warre_blazar.api.controllers.windows import WindowsController
 
 
 class _V1(base.Controller):
@@ -17,7 +26,13 @@ class _V1(base.Controller):
 
 
 class WarreController(base.Controller):
-    """With .../v2/warre as its endpoint in the catalogue, Warre's client finds v1 below it."""
+    """The root of Warre's path. It marks each request, because some answers differ on this path."""
 
     name = "warre"
+
+    @pecan.expose()
+    def _route(self, args: list[str], request: Any = None) -> Any:
+        error_hook.mark_as_warres(request or pecan.request)
+        return super()._route(args, request)
+
     v1 = _V1()

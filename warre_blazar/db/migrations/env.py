@@ -7,7 +7,8 @@ from warre_blazar.db.migration import VERSION_TABLE
 
 engine = sa.create_engine(context.config.attributes["url"], poolclass=sa.NullPool)
 with engine.connect() as connection:
-    # MariaDB commits with every CREATE: one transaction a revision, so that what was done is noted.
+    # MariaDB commits with every CREATE. With one transaction for each revision, every completed
+    # revision is recorded.
     context.configure(
         connection=connection, version_table=VERSION_TABLE, transaction_per_migration=True
     )

@@ -1,7 +1,7 @@
 """Neutron's WSGI application, with SQLAlchemy's mappers configured.
 
-Neutron 29 reads the attribute Port.port_forwardings, a backref, before SQLAlchemy 2.1 has made it,
-unless the mappers are configured once everything is imported.
+Neutron 29 reads the attribute Port.port_forwardings. It is a backref, which SQLAlchemy 2.1 makes
+only when the mappers are configured. So they are configured here, after all imports.
 """
 
 from neutron.db.models import port_forwarding  # noqa: F401

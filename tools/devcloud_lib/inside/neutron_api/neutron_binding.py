@@ -1,4 +1,4 @@
-"""An ML2 mechanism that binds every port to the host that asks: there is no agent to ask."""
+"""An ML2 mechanism driver that binds every port to its host. The dev cloud has no agents."""
 
 from neutron_lib import constants
 from neutron_lib.api.definitions import portbindings
@@ -6,10 +6,10 @@ from neutron_lib.plugins.ml2 import api
 
 
 class AlwaysBinds(api.MechanismDriver):  # type: ignore[misc]  # neutron_lib is not typed
-    """Nova's fake driver plugs nothing in, so that any binding does."""
+    """Binds every port. Nova's fake driver plugs in no network, so any binding is good enough."""
 
     def initialize(self) -> None:
-        """Nothing to prepare."""
+        """Do nothing: the driver has no state."""
 
     @property
     def connectivity(self) -> str:

@@ -1,9 +1,14 @@
-"""nova-compute that finds our virt driver: Nova looks for drivers inside nova.virt only."""
+"""Runs nova-compute with our virt driver, which it makes visible inside nova.virt.
+
+Nova looks for drivers only there.
+"""
 
 import sys
 from pathlib import Path
 
-from nova.cmd import compute  # first of all of Nova: it decides how threads are made
+from nova.cmd import (
+    compute,
+)  # must be imported before the rest of Nova: it sets how threads are made
 
 from nova import virt  # isort: skip
 

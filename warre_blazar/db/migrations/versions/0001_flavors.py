@@ -1,4 +1,4 @@
-"""Flavors, and the projects that may use the private ones."""
+"""Tables of flavors, and of the projects' access to private flavors."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,6 +1,6 @@
-"""Reservations, the generations of hosts, and what Nova and Placement hold.
+"""Tables of reservations, of the generations of hosts, and of notes of backings.
 
-The first revision that refers to Blazar's own tables.
+This is the first revision that refers to Blazar's own tables.
 """
 
 import sqlalchemy as sa
@@ -25,7 +25,7 @@ def _text() -> sa.types.TypeEngine[str]:
 
 
 def _referring(table: str, column: str) -> sa.types.TypeEngine[str]:
-    """The type of a column of Blazar's, character set included, as a foreign key has to have."""
+    """The type of a column in Blazar's tables, with its character set, for a foreign key to it."""
     found = sa.inspect(op.get_bind()).get_columns(table)
     return next(c["type"] for c in found if c["name"] == column)
 

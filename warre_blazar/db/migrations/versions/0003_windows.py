@@ -1,4 +1,4 @@
-"""Maintenance windows and the flavors that each closes."""
+"""Tables of maintenance windows, and of the flavors that each window closes."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The generations by which projects' quotas are claimed, and an index for what they hold."""
+"""A table of the generations of projects for quota claims, and an index for quota checks."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Indexes for what holds hosts and slots at a time."""
+"""Indexes for queries of the reservations that hold hosts and slots in a window of time."""
 
 from alembic import op
 

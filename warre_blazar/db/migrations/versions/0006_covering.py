@@ -1,4 +1,4 @@
-"""Indexes that answer from themselves where reservations are and of what type."""
+"""Covering indexes for the resource types and the hosts of reservations."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,7 +6,7 @@ from alembic import op
 revision = "0006"
 down_revision = "0005"
 
-#: By name, the table and the columns; the first refers to another table.
+#: The table and the columns of each index, by name. The first column is a foreign key.
 _INDEXES = {
     "ix_warre_reservations_lease": ("reservations", ["lease_id", "resource_type"]),
     "ix_warre_allocations_reservation": (
@@ -23,7 +23,8 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     for name, (table, columns) in _INDEXES.items():
-        # InnoDB made one by itself for the foreign key, and dropped it when ours could serve.
+        # InnoDB makes an index for a foreign key by itself. It dropped that index when the covering
+        # index could replace it.
         others = [i for i in sa.inspect(op.get_bind()).get_indexes(table) if i["name"] != name]
         if not any(other["column_names"][0] == columns[0] for other in others):
             op.create_index(columns[0], table, [columns[0]])

@@ -1,4 +1,4 @@
-"""Our own execution of starts and ends: managers, their claims, and an index of due events."""
+"""Tables of managers and of executions, and indexes of due events and of promises."""
 
 import sqlalchemy as sa
 from alembic import op

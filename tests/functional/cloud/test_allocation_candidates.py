@@ -1,0 +1,145 @@
+"""The room that is counted on hosts is what the real Placement allows.
+
+Random flavors are translated by Nova's own code, and Placement answers for trees of resource
+providers that the tests make. Instances are allocated one after the other until Placement refuses.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from oslo_config import cfg
+
+from tests.functional.cloud import devcloud, nova_requests, random_flavors, scratch_trees, world
+from tests.functional.cloud.placement_side import Placement
+from tests.functional.cloud.waiting import at_once
+from warre_blazar.clients import placement as our_placement
+from warre_blazar.domain import device_options
+from warre_blazar.domain.devices import Rules
+from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.hosts import Host
+from warre_blazar.services.offering import devices
+
+FLAVORS, TREES = 100, 2
+_SEED = 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _configuration(hosts: None) -> Iterator[None]:
+    """Blazar's configuration, by which this package's client finds Placement."""
+    config = devcloud.home() / "etc" / "blazar" / "blazar.conf"
+    cfg.CONF([], default_config_files=[str(config)], default_config_dirs=[])
+    yield
+    cfg.CONF.reset()
+
+
+def _hosts(names: Sequence[str]) -> list[Host]:
+    """The hosts with these names, as this package reads them from Placement."""
+    trees = our_placement.trees(names)
+    return [
+        Host(
+            id=name,
+            name=name,
+            availability_zone=None,
+            properties={},
+            inventories={},
+            traits=frozenset(),
+            holdings=(),
+            providers=trees[name],
+        )
+        for name in names
+    ]
+
+
+def _counted(host: Host, flavor: dict[str, Any], aliases: Sequence[str]) -> int:
+    """How many instances this package counts on an empty host."""
+    rules = Rules(device_options.aliases(aliases, in_placement=True), in_placement=True)
+    resolved = devices.resolve(flavor["extra_specs"], rules)
+    shape = Shape(
+        vcpu=flavor["vcpus"],
+        memory_mb=flavor["memory_mb"],
+        disk_gb=flavor["root_gb"],
+        ephemeral_gb=flavor["ephemeral_gb"],
+        extra_specs=flavor["extra_specs"],
+        properties=None,
+        availability_zone=None,
+        device_groups=resolved.groups if resolved else (),
+    )
+    return host.when_empty(shape.request) if host.matches(shape) else 0
+
+
+def _allowed(placement: Placement, query: str, root: str, rng: random.Random) -> int:
+    """How many instances Placement allocates on a tree, one after the other."""
+    consumers: list[str] = []
+    try:
+        while consumer := _allocated(placement, query, root, rng):
+            consumers.append(consumer)
+        return len(consumers)
+    finally:
+        placement.free(consumers)
+
+
+def _allocated(placement: Placement, query: str, root: str, rng: random.Random) -> str | None:
+    """Allocate an instance in one of the ways that Placement proposes, chosen at random."""
+    candidates = placement.candidates(query, root)
+    rng.shuffle(candidates)
+    # Placement proposes ways of which each group fits, but not all groups of them together.
+    return next(filter(None, map(placement.allocate, candidates)), None)
+
+
+def test_room_for_random_flavors_is_what_placement_allows(placement: Placement) -> None:
+    rng = random.Random(_SEED)
+    flavors = [random_flavors.random_flavor(rng) for _ in range(FLAVORS)]
+    queries = nova_requests.queries(devcloud.home(), flavors, random_flavors.ALIASES)
+    trees = [scratch_trees.random_tree(rng) for _ in range(TREES)]
+    with scratch_trees.made(placement, trees) as roots:
+        found = _hosts(list(roots))
+
+        def compare(host: Host) -> list[tuple[int, int]]:
+            choice = random.Random(_SEED)
+            return [
+                (
+                    _counted(host, flavor, random_flavors.ALIASES),
+                    _allowed(placement, query, roots[host.name], choice),
+                )
+                for flavor, query in zip(flavors, queries, strict=True)
+            ]
+
+        rooms = at_once([lambda h=host: compare(h) for host in found])
+    wrong = [
+        f"counted {counted}, Placement allows {allowed}: {flavor} on {tree}"
+        for tree, pairs in zip(trees, rooms, strict=True)
+        for flavor, (counted, allowed) in zip(flavors, pairs, strict=True)
+        if counted != allowed
+    ]
+    assert not wrong, "\n".join(wrong)
+    numbers = [allowed for pairs in rooms for _, allowed in pairs]
+    # Otherwise the flavors and the trees would have to be chosen in another way.
+    assert min(numbers.count(0), numbers.count(1), numbers.count(2)) > FLAVORS * TREES // 20
+
+
+@pytest.mark.parametrize("host", world.HOSTS)
+def test_gpus_of_a_compute_are_those_that_placement_proposes(
+    placement: Placement, host: str
+) -> None:
+    config = cfg.ConfigOpts()
+    config.register_opts([cfg.MultiStrOpt("alias", default=[])], "pci")
+    nova_conf = devcloud.home() / "etc" / "nova" / "nova.conf"
+    config([], default_config_files=[str(nova_conf)], default_config_dirs=[])
+    flavors = [
+        {
+            "vcpus": 1,
+            "memory_mb": 128,
+            "root_gb": 1,
+            "ephemeral_gb": 0,
+            "extra_specs": {"pci_passthrough:alias": f"a100:{number}"},
+        }
+        for number in range(1, 6)
+    ]
+    queries = nova_requests.queries(devcloud.home(), flavors, config.pci.alias)
+    (compute,) = _hosts([host])
+    fits = [_counted(compute, flavor, config.pci.alias) > 0 for flavor in flavors]
+    root = compute.providers[0].id
+    assert fits == [bool(placement.candidates(query, root)) for query in queries]
+    assert sum(fits) == (4 if host in world.PAIR else 0)

@@ -1,0 +1,587 @@
+"""The audit on real rows and a fake cloud: each kind of difference is made, found and mended."""
+
+import dataclasses
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from blazar.db import api as db_api
+from oslo_utils import timeutils
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import world
+from tests.functional.db.managers import RUNNING, WAITING, Manager, state
+from tests.functional.db.test_statements import counted
+from warre_blazar.db import backings, hosts, session, tables
+from warre_blazar.domain.audit.differences import Kind, Needs
+from warre_blazar.services.keeping.audit import PAUSE, Audit, Result, looking
+from warre_blazar.services.running import backing
+
+pytestmark = pytest.mark.usefixtures("database")
+
+SPAN = world.hours(1, 3)
+PATIENCE = 600.0
+#: The time of the audit.
+NOW = SPAN.start + datetime.timedelta(minutes=20)
+FIX, YES = frozenset({Needs.FIX}), frozenset({Needs.FIX, Needs.YES})
+
+
+@dataclasses.dataclass
+class Scene:
+    """A flavor with 3 slots on two hosts, and a pending and a running reservation of it."""
+
+    cloud: Cloud
+    flavor: Any
+    waiting: world.Lease
+    running: world.Lease
+    manager: Manager
+    #: The pauses that the audit has made, in seconds.
+    slept: list[float] = dataclasses.field(default_factory=list)
+    #: Called in each pause, to do what managers do meanwhile.
+    meanwhile: Callable[[], None] = lambda: None
+
+    def audit(self) -> Audit:
+        return Audit(
+            patience=lambda count: PATIENCE * count,
+            server_patience=0.1,
+            trust_grace=60.0,
+            now=lambda: NOW,
+            sleep=self._sleep,
+        )
+
+    def _sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.meanwhile()
+
+    def found(self) -> set[Kind]:
+        return {difference.kind for difference in self.audit().run().left}
+
+    def mend(self, allowed: frozenset[Needs]) -> Result:
+        result = self.audit().run(allowed)
+        self.manager.run(NOW)
+        return result
+
+    def nova_flavor(self, lease: world.Lease) -> dict[str, Any]:
+        return self.cloud.nova.flavors[backing.nova_flavor(lease.reservation_id)]
+
+    def aggregate(self, lease: world.Lease) -> dict[str, Any]:
+        named = (
+            a for a in self.cloud.nova.aggregates.values() if a["name"] == lease.reservation_id
+        )
+        return next(named)
+
+    def inventories(self, lease: world.Lease) -> dict[str, int]:
+        cls = backing.resource_class(lease.reservation_id)
+        offered = self.cloud.placement.offered()
+        return {name: totals[cls] for name, totals in offered.items() if cls in totals}
+
+
+@pytest.fixture
+def scene(cloud: Cloud) -> Scene:
+    for name in ("a", "b"):
+        world.add_host(cloud, name, vcpus=4)
+        provider = cloud.placement.named(name)
+        assert provider is not None
+        for cls, total in {"VCPU": 4, "MEMORY_MB": 65536, "DISK_GB": 1000}.items():
+            provider["inventories"][cls] = {"total": total, "reserved": 0, "allocation_ratio": 1.0}
+    flavor = world.add_flavor(slots=5, extra_specs={"hw:cpu_sockets": "1"})
+    waiting = world.book(world.request(flavor, world.hours(2, 4)))
+    running = world.book(world.request(flavor, SPAN, 3))
+    manager = Manager()
+    manager.run(SPAN.start)
+    assert (state(waiting), state(running)) == (WAITING, RUNNING)
+    return Scene(cloud, flavor, waiting, running, manager)
+
+
+def test_consistent_records_have_no_differences(scene: Scene):
+    result = scene.audit().run(YES)
+    assert (result.left, result.mended, result.away, scene.slept) == ([], [], {}, [])
+
+
+def at(lease: world.Lease, table: sa.Table, **values: Any) -> None:
+    """Write columns of a row of a lease or its reservation, as a person with SQL would."""
+    key = table.c.id if table is tables.reservations else table.c.reservation_id
+    with session.writer() as db:
+        db.execute(table.update().where(key == lease.reservation_id).values(**values))
+
+
+def delete_row(lease: world.Lease, table: sa.Table) -> None:
+    with session.writer() as db:
+        db.execute(table.delete().where(table.c.reservation_id == lease.reservation_id))
+
+
+# Differences that --fix alone mends.
+
+
+def stale_start(scene: Scene) -> None:
+    world.set_event(scene.running, "start_lease", "ERROR")
+
+
+def stale_promise(scene: Scene) -> None:
+    span = world.hours(9, 10)
+    values = {"claim_start": span.start, "claim_end": span.end}
+    at(scene.waiting, tables.bookings, **values)
+    world.age_promise(scene.waiting, int(PATIENCE) + 100)
+
+
+def missing_instance_row(scene: Scene) -> None:
+    delete_row(scene.running, tables.instance_reservations)
+
+
+def other_instance_row(scene: Scene) -> None:
+    at(scene.running, tables.instance_reservations, vcpus=1)
+
+
+def other_noted_aggregate(scene: Scene) -> None:
+    at(scene.waiting, tables.backings, aggregate_id=4711)
+
+
+def missing_class(scene: Scene) -> None:
+    cls = backing.resource_class(scene.running.reservation_id)
+    for provider in scene.cloud.placement.providers.values():
+        provider["inventories"].pop(cls, None)
+    scene.cloud.placement.classes.remove(cls)
+
+
+def missing_aggregate(scene: Scene) -> None:
+    del scene.cloud.nova.aggregates[scene.aggregate(scene.running)["id"]]
+
+
+def other_metadata(scene: Scene) -> None:
+    scene.aggregate(scene.waiting)["metadata"]["filter_tenant_id"] = "project-beta"
+
+
+def missing_flavor(scene: Scene) -> None:
+    del scene.cloud.nova.flavors[backing.nova_flavor(scene.running.reservation_id)]
+
+
+def other_specs(scene: Scene) -> None:
+    del scene.nova_flavor(scene.waiting)["extra_specs"]["hw:cpu_sockets"]
+
+
+def half_open(scene: Scene) -> None:
+    at(scene.running, tables.backings, open_done=False)
+
+
+def missing_host(scene: Scene) -> None:
+    scene.aggregate(scene.running)["hosts"].pop()
+
+
+def missing_inventory(scene: Scene) -> None:
+    cls = backing.resource_class(scene.running.reservation_id)
+    provider = scene.cloud.placement.named("blazar_a")
+    assert provider is not None
+    del provider["inventories"][cls]
+
+
+def missing_access(scene: Scene) -> None:
+    scene.nova_flavor(scene.running)["access"].clear()
+
+
+def host_too_early(scene: Scene) -> None:
+    scene.aggregate(scene.waiting)["hosts"].append("a")
+
+
+def access_too_early(scene: Scene) -> None:
+    scene.nova_flavor(scene.waiting)["access"].add(world.PROJECT)
+
+
+def access_of_another(scene: Scene) -> None:
+    scene.nova_flavor(scene.running)["access"].add("project-beta")
+
+
+FIXABLE = {
+    stale_start: Kind.LEASE_STATE,
+    stale_promise: Kind.STALE_PROMISE,
+    missing_instance_row: Kind.INSTANCE_ROW,
+    other_instance_row: Kind.INSTANCE_ROW,
+    other_noted_aggregate: Kind.NOTE_WRONG,
+    missing_class: Kind.CLASS_MISSING,
+    missing_aggregate: Kind.AGGREGATE_MISSING,
+    other_metadata: Kind.AGGREGATE_METADATA,
+    missing_flavor: Kind.FLAVOR_MISSING,
+    other_specs: Kind.FLAVOR_SPECS,
+    half_open: Kind.NOT_OPENED,
+    missing_host: Kind.HOSTS_MISSING,
+    missing_inventory: Kind.INVENTORY_MISSING,
+    missing_access: Kind.ACCESS_MISSING,
+    host_too_early: Kind.HOST_TOO_MANY,
+    access_too_early: Kind.ACCESS_TOO_MANY,
+    access_of_another: Kind.ACCESS_TOO_MANY,
+}
+
+
+# Differences that only --fix --yes mends, because something is deleted or ended.
+
+
+def lost_hosts(scene: Scene) -> None:
+    with session.writer() as db:
+        hosts.release(db, scene.waiting.reservation_id)
+
+
+def missing_note(scene: Scene) -> None:
+    delete_row(scene.waiting, tables.backings)
+
+
+def orphan_event(scene: Scene) -> None:
+    db_api.event_create({"event_type": "start_lease", "time": SPAN.start, "status": "UNDONE"})
+
+
+def other_sizes(scene: Scene) -> None:
+    scene.nova_flavor(scene.running)["vcpus"] = 64
+
+
+def inventory_too_early(scene: Scene) -> None:
+    provider = scene.cloud.placement.named("blazar_b")
+    assert provider is not None
+    cls = backing.resource_class(scene.waiting.reservation_id)
+    provider["inventories"][cls] = {"total": 1, "reserved": 0, "allocation_ratio": 1.0}
+
+
+def server_too_early(scene: Scene) -> None:
+    scene.nova_flavor(scene.waiting)["access"].add(world.PROJECT)
+    scene.cloud.nova.boot(backing.nova_flavor(scene.waiting.reservation_id), world.PROJECT)
+    scene.nova_flavor(scene.waiting)["access"].clear()
+
+
+def leftover(scene: Scene) -> None:
+    db_api.lease_destroy(scene.waiting.id)
+
+
+GONE = "0c0ffee0-0000-4000-8000-000000000001"
+
+
+def orphan_class(scene: Scene) -> None:
+    scene.cloud.placement.classes.add(backing.resource_class(GONE))
+
+
+def orphan_aggregate(scene: Scene) -> None:
+    made = {"id": 99, "name": GONE, "hosts": ["a"], "metadata": {"reservation": GONE}}
+    scene.cloud.nova.aggregates[99] = made
+
+
+def orphan_flavor(scene: Scene) -> None:
+    scene.cloud.nova.flavors[backing.nova_flavor(GONE)] = nova_flavor(backing.nova_flavor(GONE))
+
+
+def orphan_flavor_of_a_stock_plugin(scene: Scene) -> None:
+    scene.cloud.nova.flavors[GONE] = nova_flavor(GONE)
+
+
+def nova_flavor(flavor_id: str) -> dict[str, Any]:
+    return {
+        "id": flavor_id,
+        "name": f"reservation:{GONE}",
+        "vcpus": 1,
+        "ram": 1,
+        "disk": 1,
+        "OS-FLV-EXT-DATA:ephemeral": 0,
+        "os-flavor-access:is_public": False,
+        "extra_specs": {},
+        "access": set(),
+    }
+
+
+def orphan_server(scene: Scene) -> None:
+    """A server whose Nova flavor is gone, so that Nova doesn't find the server by the flavor."""
+    scene.cloud.nova.servers["server"] = {
+        "flavor": backing.nova_flavor(GONE),
+        "flavor_name": f"reservation:{GONE}",
+        "project_id": world.PROJECT,
+    }
+
+
+def unused_trust(scene: Scene) -> None:
+    scene.cloud.keystone.trusts["unused"] = {}
+
+
+DELETED = {
+    lost_hosts: Kind.LEASE_STATE_LOST,
+    missing_note: Kind.LEASE_STATE_LOST,
+    orphan_event: Kind.ORPHAN_EVENTS,
+    other_sizes: Kind.FLAVOR_WRONG,
+    inventory_too_early: Kind.INVENTORY_TOO_MANY,
+    server_too_early: Kind.SERVER_OUTSIDE,
+    leftover: Kind.LEFTOVER,
+    orphan_class: Kind.LEFTOVER,
+    orphan_aggregate: Kind.LEFTOVER,
+    orphan_flavor: Kind.LEFTOVER,
+    orphan_flavor_of_a_stock_plugin: Kind.LEFTOVER,
+    orphan_server: Kind.LEFTOVER,
+    unused_trust: Kind.TRUSTS_UNUSED,
+}
+
+
+# Differences about which a person has to decide.
+
+
+def overdue(scene: Scene) -> None:
+    early = world.hours(0, 4)
+    db_api.lease_update(scene.waiting.id, {"start_date": early.start})
+    world.write_dates(scene.waiting, early)
+
+
+def missing_booking(scene: Scene) -> None:
+    delete_row(scene.waiting, tables.bookings)
+
+
+def other_allocations(scene: Scene) -> None:
+    at(scene.waiting, tables.bookings, instance_count=2)
+    at(scene.waiting, tables.instance_reservations, amount=2)
+
+
+def fewer_slots(scene: Scene) -> None:
+    with session.writer() as db:
+        flavors = tables.flavors
+        db.execute(flavors.update().values(slots=2))
+
+
+def host_shrank(scene: Scene) -> None:
+    provider = scene.cloud.placement.named("a")
+    assert provider is not None
+    provider["inventories"]["DISK_GB"]["total"] = 900
+
+
+def host_is_overbooked(scene: Scene) -> None:
+    provider = scene.cloud.placement.named("a")
+    assert provider is not None
+    provider["inventories"]["VCPU"]["total"] = 1
+
+
+def provider_is_gone(scene: Scene) -> None:
+    placement = scene.cloud.placement
+    (provider_id,) = [i for i, p in placement.providers.items() if p["name"] == "b"]
+    placement.providers[provider_id]["name"] = "renamed"
+
+
+def host_has_failed(scene: Scene) -> None:
+    for host in db_api.host_list():
+        db_api.host_update(host["id"], {"reservable": False})
+
+
+def trust_is_gone(scene: Scene) -> None:
+    db_api.lease_update(scene.waiting.id, {"trust_id": "gone"})
+
+
+PERSONAL = {
+    overdue: {Kind.LEASE_OVERDUE},
+    missing_booking: {Kind.BOOKING_MISSING},
+    other_allocations: {Kind.ALLOCATIONS_DIFFER},
+    fewer_slots: {Kind.FLAVOR_OVERSOLD},
+    host_shrank: {Kind.HOST_SHRANK},
+    host_is_overbooked: {Kind.HOST_SHRANK, Kind.HOST_OVERSOLD},
+    provider_is_gone: {Kind.HOST_GONE},
+    host_has_failed: {Kind.HOST_NOT_RESERVABLE},
+    trust_is_gone: {Kind.TRUST_GONE},
+}
+
+
+def test_every_kind_of_difference_has_a_case() -> None:
+    made = {*FIXABLE.values(), *DELETED.values()}.union(*PERSONAL.values())
+    assert made == set(Kind)
+
+
+def cases(table: Any) -> pytest.MarkDecorator:
+    ids = [make.__name__ for make in table]
+    return pytest.mark.parametrize(("make", "expected"), table.items(), ids=ids)
+
+
+@cases(FIXABLE)
+def test_difference_that_needs_fix_is_mended_with_fix(scene: Scene, make, expected: Kind):
+    before = visible_state(scene)
+    make(scene)
+    assert expected in scene.found()
+    result = scene.mend(FIX)
+    assert not result.failures
+    assert expected in {difference.kind for difference in result.mended}
+    assert scene.found() == set()
+    assert visible_state(scene) == before
+
+
+def visible_state(scene: Scene) -> Any:
+    """The part of the state that users depend on."""
+    nova, placement = scene.cloud.nova, scene.cloud.placement
+    return (
+        state(scene.waiting),
+        state(scene.running),
+        {i: (f["vcpus"], f["extra_specs"], f["access"]) for i, f in sorted(nova.flavors.items())},
+        sorted((a["name"], a["hosts"], a["metadata"]) for a in nova.aggregates.values()),
+        placement.offered(),
+        placement.classes.copy(),
+        scene.manager.outside.told,
+    )
+
+
+@cases(DELETED)
+def test_difference_that_needs_yes_is_mended_only_with_yes(scene: Scene, make, expected: Kind):
+    make(scene)
+    assert expected in scene.found()
+    assert expected in {difference.kind for difference in scene.mend(FIX).left}
+    result = scene.mend(YES)
+    assert not result.failures
+    assert expected in {difference.kind for difference in result.mended}
+    assert scene.found() == set()
+    assert state(scene.running) == RUNNING
+    assert scene.inventories(scene.running)
+
+
+@cases(PERSONAL)
+def test_difference_that_needs_a_person_is_left_alone(scene: Scene, make, expected: set[Kind]):
+    make(scene)
+    assert scene.found() == expected
+    if make is overdue:
+        return  # The test's manager would start or end the lease.
+    result = scene.mend(YES)
+    assert {difference.kind for difference in result.left} == expected
+    assert scene.found() == expected
+
+
+def test_server_of_running_reservation_is_no_difference(scene: Scene):
+    scene.cloud.nova.boot(backing.nova_flavor(scene.running.reservation_id), world.PROJECT)
+    assert scene.found() == set()
+
+
+def test_several_differences_of_a_reservation_are_mended_together(scene: Scene):
+    for make in (missing_class, missing_flavor, missing_aggregate, missing_instance_row):
+        make(scene)
+    result = scene.mend(FIX)
+    assert len(result.mended) >= 4
+    assert scene.found() == set()
+
+
+class TestBesideManagers:
+    """Anything that a manager is working on at this moment is no difference."""
+
+    def test_lease_being_created_is_no_difference(self, scene: Scene):
+        db_api.lease_update(scene.waiting.id, {"status": "CREATING", "updated_at": NOW})
+        missing_flavor(dataclasses.replace(scene, running=scene.waiting))
+        assert scene.found() == set()
+
+    def test_lease_whose_creation_stopped_long_ago_is_a_difference(self, scene: Scene):
+        long_ago = NOW - datetime.timedelta(seconds=PATIENCE + 1)
+        db_api.lease_update(scene.waiting.id, {"status": "CREATING", "updated_at": long_ago})
+        assert scene.found() == {Kind.LEASE_STATE_LOST}
+
+    def test_claimed_start_is_no_difference(self, scene: Scene):
+        scene.manager.run(scene.waiting.span.start - datetime.timedelta(seconds=5))
+        assert scene.inventories(scene.waiting)
+        assert scene.found() == set()
+
+    def test_requested_end_is_no_difference(self, scene: Scene):
+        lost_hosts(scene)
+        scene.audit().run(YES)
+        assert scene.found() == set()
+        assert state(scene.waiting) == WAITING
+
+    def test_backing_removed_after_an_end_is_no_difference(self, scene: Scene):
+        timeutils.set_time_override(NOW)
+        world.set_status(scene.running, "TERMINATED")
+        timeutils.clear_time_override()
+        for event in ("start_lease", "end_lease"):
+            world.set_event(scene.running, event, "DONE")
+        with session.writer() as db:
+            hosts.release(db, scene.running.reservation_id)
+        assert scene.found() == set()
+
+    def test_difference_gone_at_the_second_look_is_not_reported(self, scene: Scene):
+        missing_access(scene)
+        scene.meanwhile = lambda: scene.nova_flavor(scene.running)["access"].add(world.PROJECT)
+        assert scene.found() == set()
+        assert scene.slept == [PAUSE]
+
+    def test_reservation_that_ends_while_it_is_mended_leaves_nothing_behind(
+        self, scene: Scene, monkeypatch
+    ):
+        missing_flavor(scene)
+        make = backing.make
+
+        def make_too_late(*args: Any) -> int:
+            made = make(*args)
+            db_api.lease_destroy(scene.running.id)
+            return made
+
+        monkeypatch.setattr(backing, "make", make_too_late)
+        scene.audit().run(FIX)
+        backing.reconcile()
+        assert scene.inventories(scene.running) == {}
+        assert backing.nova_flavor(scene.running.reservation_id) not in scene.cloud.nova.flavors
+
+    def test_unused_trust_that_a_lease_uses_after_the_pause_is_kept(self, scene: Scene):
+        """The trust was made for a booking that had just begun."""
+        unused_trust(scene)
+        use = {"trust_id": "unused"}
+
+        def meanwhile() -> None:
+            if 60.0 in scene.slept:
+                db_api.lease_update(scene.waiting.id, use)
+
+        scene.meanwhile = meanwhile
+        scene.audit().run(YES)
+        assert "unused" in scene.cloud.keystone.trusts
+        assert 60.0 in scene.slept
+
+
+def test_trust_missing_from_keystones_list_is_looked_up(scene: Scene):
+    scene.cloud.keystone.unlisted.add("trust")
+    assert scene.found() == set()
+
+
+def test_reservation_of_stock_plugin_is_no_difference(scene: Scene):
+    """What the stock plugin has made in Nova and Placement is no difference either."""
+    lease = world.add_lease(world.hours(5, 6), resource_type="virtual:instance", status="PENDING")
+    scene.cloud.placement.classes.add(backing.resource_class(lease.reservation_id))
+    assert scene.found() == set()
+
+
+@pytest.mark.parametrize(
+    ("service", "says"),
+    [("nova", "Nova"), ("placement", "Placement"), ("keystone", "Keystone")],
+)
+def test_unavailable_service_is_named_and_the_rest_is_compared(
+    scene: Scene, service: str, says: str
+):
+    missing_instance_row(scene)
+    path = {"keystone": "trusts"}.get(service, "")
+    getattr(scene.cloud, service).fail(match=path, status=503)
+    result = scene.audit().run()
+    assert set(result.away) == {says}
+    # The tables can still be compared.
+    assert {difference.kind for difference in result.left} == {Kind.INSTANCE_ROW}
+
+
+def test_failed_remedy_is_reported(scene: Scene):
+    missing_flavor(scene)
+    scene.cloud.nova.fail(match="POST .*flavors", status=403)
+    result = scene.audit().run(FIX)
+    difference = next(d for d in result.left if d.kind is Kind.FLAVOR_MISSING)
+    assert "403" in result.failures[difference.key] or "said so" in result.failures[difference.key]
+
+
+def test_number_of_statements_is_independent_of_rows(database: sa.Engine, scene: Scene):
+    def statements() -> int:
+        with counted(database) as found:
+            assert looking.differences(looking.look(NOW, lambda count: PATIENCE)) == []
+        return len(found)
+
+    few = statements()
+    with session.writer() as db:
+        db.execute(tables.flavors.update().values(slots=99))
+    for number in range(20):
+        world.book(world.request(scene.flavor, world.hours(10 + number, 11 + number)))
+    assert statements() == few
+    assert few < 25
+
+
+def test_note_is_written_before_an_orphan_is_removed(scene: Scene):
+    """If the removal of an orphan stops half way, the reconciler finishes it."""
+    orphan_class(scene)
+    orphan_aggregate(scene)
+    scene.cloud.nova.fail(match="DELETE", status=503)
+    assert scene.audit().run(YES).failures
+    with session.reader() as db:
+        assert [note.reservation_id for note in backings.ended(db)] == [GONE]
+    scene.cloud.mend()
+    backing.reconcile()
+    assert scene.found() == set()

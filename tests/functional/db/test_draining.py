@@ -1,0 +1,200 @@
+"""``warre-blazar-manage host drain``: what moves, what stays and why, and what can't come."""
+
+import json
+
+import pytest
+import sqlalchemy as sa
+from blazar.db import api as db_api
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import oversold, races, world
+from tests.functional.db.outage import book_on, booked_on, fail, heal, hosts_of
+from warre_blazar import exceptions
+from warre_blazar.cmd import host_drain
+from warre_blazar.cmd.manage import main as manage_main
+from warre_blazar.services.booking import admission
+from warre_blazar.services.booking.turns import NO_TURN
+from warre_blazar.services.keeping import draining
+
+pytestmark = pytest.mark.usefixtures("database")
+
+hours = world.hours
+
+
+@pytest.fixture
+def pair(cloud: Cloud) -> tuple[str, str]:
+    """Two hosts with room for two instances each."""
+    return world.add_host(cloud, "a", vcpus=4), world.add_host(cloud, "b", vcpus=4)
+
+
+@pytest.fixture
+def flavor(pair):
+    return world.add_flavor(slots=99)
+
+
+def drain(host: str = "a") -> draining.Drained:
+    return draining.drain(host, world.conditions(), world.NOW)
+
+
+def whys(drained: draining.Drained) -> dict[str, str]:
+    return {left.on_host.reservation_id: left.why for left in drained.left}
+
+
+def test_drained_host_is_empty_and_can_be_deleted(database: sa.Engine, pair, flavor):
+    a, b = pair
+    made = [book_on(a, flavor, hours(n, n + 1), 2) for n in range(3)]
+    drained = drain()
+    assert [each.reservation_id for each in drained.moved] == [m.reservation_id for m in made]
+    assert drained.left == []
+    assert all(hosts_of(lease) == {b: 2} for lease in made)
+    assert oversold.find(database) == []
+    # What Blazar asks before it deletes a host.
+    assert db_api.host_allocation_get_all_by_values(compute_host_id=a) == []
+    db_api.host_destroy(a)
+
+
+def test_drained_host_gets_no_new_bookings_and_no_moves_until_undone(pair, flavor):
+    a, b = pair
+    drain()
+    book_on_b = [world.book(world.request(flavor, hours(1, 3))) for _ in range(2)]
+    assert [hosts_of(lease) for lease in book_on_b] == [{b: 1}, {b: 1}]
+    with pytest.raises(exceptions.HostsExhausted):
+        admission.check(world.request(flavor, hours(1, 3)))
+    fail(b)
+    heal()
+    assert [hosts_of(lease) for lease in book_on_b] == [{b: 1}, {b: 1}]
+    draining.resume("a")
+    heal()
+    assert [hosts_of(lease) for lease in book_on_b] == [{a: 1}, {a: 1}]
+
+
+def test_host_that_was_deleted_and_registered_again_is_not_drained(cloud: Cloud, pair, flavor):
+    drain()
+    db_api.host_destroy(pair[0])
+    again = world.add_host(cloud, "a")
+    book_on(again, flavor, hours(1, 3))
+
+
+def test_what_is_left_is_said_with_its_reason(cloud: Cloud, pair, flavor):
+    a, b = pair
+    begun = book_on(a, flavor, hours(1, 2))
+    world.begin(begun)
+    stock = world.add_stock([a], hours(8, 9), "physical:host")
+    changing = book_on(a, flavor, hours(3, 4))
+    world.set_status(changing, "UPDATING")
+    crowded = book_on(a, flavor, hours(5, 6), 2)
+    book_on(b, flavor, hours(5, 6))
+    reasons = whys(drain())
+    assert set(reasons) == {x.reservation_id for x in (begun, stock, changing, crowded)}
+    assert "has begun" in reasons[begun.reservation_id]
+    assert "physical:host" in reasons[stock.reservation_id]
+    assert "run this command again" in reasons[changing.reservation_id]
+    assert reasons[crowded.reservation_id].startswith("no room for 1 of its instances")
+    assert hosts_of(begun) == {a: 1}
+
+
+def test_reservation_that_only_the_drained_host_matches_is_left(cloud: Cloud):
+    world.add_host(cloud, "a", zone="one")
+    world.add_host(cloud, "b", zone="two")
+    flavor = world.add_flavor(availability_zone="one")
+    lease = world.book(world.request(flavor, hours(1, 3)))
+    assert whys(drain())[lease.reservation_id].startswith("no other host matches")
+
+
+def test_unknown_and_ambiguous_hosts_are_refused(cloud: Cloud, pair):
+    with pytest.raises(exceptions.InvalidField, match="no such host"):
+        drain("nonesuch")
+    world.add_host(None, "a")
+    with pytest.raises(exceptions.InvalidField, match="several"):
+        drain("a")
+    drain(pair[0])
+
+
+def test_drained_host_is_not_taken_for_a_failed_one(cloud: Cloud, pair, flavor):
+    lease = book_on(pair[0], flavor, hours(1, 3))
+    world.begin(lease)
+    drain()
+    heal()
+    assert hosts_of(lease) == {pair[0]: 1}
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first-claim", "later-claim"])
+def test_simultaneous_booking_and_drain_leave_the_host_empty(
+    database: sa.Engine, cloud: Cloud, flavor, pair, monkeypatch: pytest.MonkeyPatch, first
+):
+    """The generations alone decide: the booking is moved, or is made elsewhere."""
+    monkeypatch.setattr(world, "TURN", NO_TURN)
+    for number in range(8):
+        host_id = world.add_host(cloud, f"host-{number}", vcpus=64)
+        if not first:
+            db_api.lease_destroy(book_on(host_id, flavor, hours(1, 2)).id)
+        wish = world.request(flavor, hours(10 * number, 10 * number + 5))
+        booking = races.Job(world.add_lease(wish.span), wish, whole=False)
+        leases = [booking.lease]
+
+        def finish(booking: races.Job = booking) -> None:
+            booking()
+            world.set_status(booking.lease, "PENDING")
+
+        drained: list[draining.Drained] = []
+
+        def empty(host_id: str = host_id, drained: list[draining.Drained] = drained) -> None:
+            drained.append(drain(host_id))
+
+        result = races.in_threads([finish, empty])
+        assert result.outcomes == {"held": 2}
+        # A booking that was being made is left: the operator runs the command again.
+        left = {each.on_host.reservation_id for each in drained[0].left}
+        assert booked_on(database, host_id) <= left
+        assert drain(host_id).left == []
+        assert booked_on(database, host_id) == set()
+        assert sum(hosts_of(leases[0]).values()) == 1
+        assert oversold.find(database) == []
+
+
+@pytest.fixture
+def run(database: sa.Engine, cloud: Cloud, tmp_path, capsys):
+    """Run the command, and return its exit status and what it prints."""
+    path = tmp_path / "blazar.conf"
+    url = database.url.render_as_string(hide_password=False).replace("%", "%%")
+    path.write_text(f"[database]\nconnection = {url}\n")
+
+    def call(*words: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = manage_main(["--config-file", str(path), "host", "drain", *words])
+        return status, *capsys.readouterr()
+
+    return call
+
+
+def test_command_prints_what_moved_and_what_is_left(run, pair, flavor):
+    a, b = pair
+    lease = book_on(a, flavor, hours(1, 3), 2)
+    obstacle = world.add_stock([b], hours(2, 9), "physical:host")
+    status, out, _ = run("a")
+    assert status == host_drain.LEFT
+    assert f"left   {lease.reservation_id}  2100-01-01 01:00 to 2100-01-01 03:00 UTC" in out
+    assert "0 reservations were moved, 1 are left" in out
+    db_api.lease_destroy(obstacle.id)
+    status, out, _ = run("a")
+    assert status == host_drain.EMPTY
+    assert f"moved  {lease.reservation_id}" in out
+
+
+def test_command_prints_json(run, pair, flavor):
+    lease = book_on(pair[0], flavor, hours(1, 3), 2)
+    status, out, _ = run("a", "--json")
+    assert status == host_drain.EMPTY
+    document = json.loads(out)
+    assert document["host_id"] == pair[0]
+    assert document["left"] == []
+    (moved,) = document["moved"]
+    assert moved["reservation_id"] == lease.reservation_id
+    assert (moved["instances"], moved["start"]) == (2, "2100-01-01T01:00:00+00:00")
+    assert json.loads(run("a", "--undo", "--json")[1]) == {"host_id": pair[0], "draining": False}
+
+
+def test_command_fails_on_an_unknown_host(run, pair):
+    status, out, err = run("nonesuch")
+    assert (status, out) == (host_drain.FAILED, "")
+    assert "no such host: nonesuch" in err

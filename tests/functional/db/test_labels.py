@@ -1,0 +1,72 @@
+"""Names and notes of reservations on each database, with any text that its connection carries."""
+
+import dataclasses
+
+import pytest
+import sqlalchemy as sa
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import world
+from warre_blazar import exceptions
+from warre_blazar.db import session
+from warre_blazar.db.reservation_filters import Filter
+from warre_blazar.domain import labels
+from warre_blazar.domain.labels import Labels
+from warre_blazar.services.booking import lookup
+
+pytestmark = pytest.mark.usefixtures("database")
+
+SPAN = world.hours(1, 3)
+
+
+def book(cloud: Cloud, given: Labels) -> world.Lease:
+    world.add_host(cloud, "a")
+    request = world.request(world.add_flavor(slots=3), SPAN)
+    return world.book(dataclasses.replace(request, labels=given))
+
+
+def names(name: str) -> list[str | None]:
+    found, total = lookup.listing(Filter(project_id=world.PROJECT, name=name))
+    assert total == len(found)
+    return [r.labels.name for r, _ in found]
+
+
+def test_labels_are_stored_and_found_by_name(cloud: Cloud):
+    given = Labels("\u00dcbung 7", "a\nb")
+    lease = book(cloud, given)
+    assert lookup.get(lease.reservation_id, None)[0].labels == given
+    assert names("\u00dcbung 7") == ["\u00dcbung 7"]
+    assert names("\u00fcbung 7") == []
+    found, _ = lookup.get(lease.reservation_id, None)
+    lookup.label(found, Labels(None, "x" * labels.LONGEST_NOTE))
+    assert names("\u00dcbung 7") == []
+
+
+@pytest.mark.parametrize("given", [Labels("\U0001f600"), Labels(note="\U0001f600")])
+def test_text_that_the_connection_cannot_carry_is_refused(kind: str, given: Labels):
+    if kind == "mariadb":  # The tests connect to it as Blazar's installation guide says.
+        with pytest.raises(session.FAILURES) as refused:
+            lookup.check_labels(given)
+        assert session.is_uncarried(refused.value)
+    else:
+        lookup.check_labels(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "note", "field"),
+    [
+        ("", None, "name"),
+        (" x", None, "name"),
+        ("a\tb", None, "name"),
+        (7, None, "name"),
+        ("x" * 256, None, "name"),
+        (None, "a\x00", "note"),
+        (None, "x" * 4097, "note"),
+        (None, "\ud83d", "note"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="module")
+def test_invalid_label_is_refused(name, note, field, database: sa.Engine):
+    with pytest.raises(exceptions.InvalidField) as refused:
+        labels.checked(name, note)
+    assert refused.value.detail["field"] == field

@@ -1,0 +1,10 @@
+"""The torture test (tools/torture): random users, random outages, and a judge who believes neither.
+
+``choices`` decides by a seed what each user does and what is taken away; ``users`` and
+``outages`` do it. ``ledger`` keeps what users were told, ``calm`` what was away when, and
+``answers`` what was answered. ``reading`` looks at the tables; ``judge`` compares them with the
+ledger, by arithmetic of its own (``arithmetic``). ``stage`` prepares the cloud, ``run`` puts all
+together, and ``report`` says what came of it.
+
+Nothing here imports the package that is judged.
+"""

@@ -1,0 +1,107 @@
+"""Flavors that no host could hold: how they are marked, and how their booking is refused."""
+
+import pytest
+
+from tests.functional.db import world
+from tests.unit.api import things
+from tests.unit.api.people import Person, refusal
+from tests.unit.api.site import Site
+
+GPU = '["==", "$gpu", "a100"]'
+
+#: Values of flavors that the site's only host, with 16 vCPUs in az1, can't hold.
+UNBOOKABLE = {
+    "typo in a property": {"properties": '["==", "$gpuu", "a100"]'},
+    "unknown zone": {"availability_zone": "nowhere"},
+    "more than any host has": {"vcpu": 100},
+    "trait that no host has": {"extra_specs": {"trait:CUSTOM_X": "required"}},
+    "class that no host has": {"extra_specs": {"resources:VGPU": "1"}},
+}
+
+
+@pytest.mark.parametrize("terms", UNBOOKABLE.values(), ids=UNBOOKABLE)
+def test_flavor_that_no_host_can_hold_is_marked(admin: Person, alpha: Person, terms: dict):
+    made = things.add_flavor(admin, **terms)
+    assert (made["bookable"], made["bookable_hosts"]) == (False, 0)
+    path = f"flavors/{made['id']}"
+    assert things.shown(admin, path) == made
+    assert admin.get("flavors").json["results"] == [made]
+    for shown in (alpha.get(path).json, *alpha.get("flavors").json["results"]):
+        assert shown["bookable"] is False
+        assert "bookable_hosts" not in shown
+
+
+def test_bookable_hosts_are_those_that_match_and_are_large_enough(site: Site, admin: Person):
+    for name, vcpus, properties in (
+        ("small", 1, {"gpu": "a100"}),
+        ("right", 2, {"gpu": "a100"}),
+        ("large", 16, {"gpu": "a100"}),
+        ("other", 16, {"gpu": "h100"}),
+        ("failed", 16, {"gpu": "a100"}),
+    ):
+        reservable = name != "failed"
+        world.add_host(site.cloud, name, vcpus=vcpus, properties=properties, reservable=reservable)
+    made = things.add_flavor(admin, properties=GPU)
+    assert (made["bookable"], made["bookable_hosts"]) == (True, 2)
+    changed = admin.patch(f"flavors/{made['id']}", {"availability_zone": "nowhere"}).json
+    assert (changed["bookable"], changed["bookable_hosts"]) == (False, 0)
+    changed = admin.patch(f"flavors/{made['id']}", {"availability_zone": None}).json
+    assert (changed["bookable"], changed["bookable_hosts"]) == (True, 2)
+
+
+def test_flavor_whose_hosts_are_full_is_still_bookable(admin: Person, alpha: Person):
+    made = things.add_flavor(admin, slots=8)
+    things.book(alpha, made, instance_count=8)
+    assert admin.get(f"flavors/{made['id']}").json["bookable_hosts"] == 1
+
+
+@pytest.mark.parametrize("terms", UNBOOKABLE.values(), ids=UNBOOKABLE)
+def test_booking_of_flavor_that_no_host_can_hold_is_refused(
+    site: Site, admin: Person, alpha: Person, terms: dict
+):
+    made = things.add_flavor(admin, **terms)
+    before = site.rows()
+    answer = alpha.post("reservations", things.booking(made, instance_count=2))
+    assert refusal(answer) == (409, "no_host_matches")
+    assert answer.json["error_message"].startswith("No host matches this flavor: ")
+    matching = 1 if "vcpu" in terms or "resources:VGPU" in str(terms) else 0
+    assert answer.json["detail"] == {"asked": 2, "free": 0, "matching": matching}
+    assert site.rows() == before
+
+
+def test_booking_without_matching_host_is_refused_with_no_host_matches_first(
+    admin: Person, alpha: Person
+):
+    made = things.add_flavor(admin, availability_zone="nowhere")
+    answer = alpha.post("reservations", things.booking(made, instance_count=9))
+    assert refusal(answer) == (409, "no_host_matches")
+
+
+def test_extension_is_refused_once_no_host_matches(site: Site, admin: Person, alpha: Person):
+    made = things.add_flavor(admin)
+    booked = things.book(alpha, made)
+    with site.engine.begin() as connection:
+        connection.exec_driver_sql("update computehosts set reservable = 0")
+    answer = alpha.patch(f"reservations/{booked['id']}", {"end": things.at(2, 13)})
+    assert refusal(answer) == (409, "no_host_matches")
+    assert alpha.get(f"reservations/{booked['id']}").json == booked
+
+
+def test_warres_path_answers_hosts_exhausted_instead_of_no_host_matches(site: Site, alpha: Person):
+    admin = Person(site.app, "admin", "/v2/warre/v1")
+    client = Person(site.app, "alpha", "/v2/warre/v1")
+    made = things.add_flavor(admin, availability_zone="nowhere")
+    listed = admin.get("flavors").json["results"]
+    changed = admin.patch(f"flavors/{made['id']}", {"description": None}).json
+    for shown in (made, changed, admin.get(f"flavors/{made['id']}").json, *listed):
+        assert not {"bookable", "bookable_hosts"} & set(shown)
+    answer = client.post("reservations", things.booking(made))
+    assert refusal(answer) == (400, "hosts_exhausted")
+    said = "No capacity: 1 asked, the 0 matching hosts have room for 0"
+    assert answer.json["error_message"] == said
+    assert refusal(alpha.post("reservations", things.booking(made))) == (409, "no_host_matches")
+
+
+def test_flavor_in_reservation_has_no_bookable_field(admin: Person, alpha: Person):
+    booked = things.book(alpha, things.add_flavor(admin))
+    assert not {"bookable", "bookable_hosts"} & set(booked["flavor"])

@@ -1,0 +1,103 @@
+"""Names and notes of reservations: given, changed, shown and filtered by."""
+
+import pytest
+
+from tests.unit.api import things
+from tests.unit.api.people import Person, refusal
+from tests.unit.api.site import Site
+
+WARRE = "/v2/warre/v1"
+
+
+@pytest.fixture
+def flavor(admin: Person) -> dict:
+    return things.add_flavor(admin)
+
+
+def test_name_and_note_are_shown_and_name_filters(alpha: Person, beta: Person, flavor):
+    labels = {"name": "training run", "note": "two lines\nof note"}
+    booked = things.book(alpha, flavor, **labels)
+    assert {name: booked[name] for name in labels} == labels
+    assert alpha.get(f"reservations/{booked['id']}").json == booked
+    other = things.book(beta, flavor, name="training run")
+    assert other["note"] is None
+    assert alpha.get("reservations?name=training%20run").json["results"] == [booked]
+    assert alpha.get("reservations?name=Training%20run").json["results"] == []
+
+
+def test_change_of_name_and_note_needs_no_manager(site: Site, alpha: Person, flavor):
+    booked = things.book(alpha, flavor, name="first")
+    path = f"reservations/{booked['id']}"
+    with site.without_manager():
+        changed = alpha.patch(path, {"name": "second", "note": "x"}).json
+        assert changed == {**booked, "name": "second", "note": "x"}
+        assert alpha.patch(path, {"name": None}).json == {**changed, "name": None}
+    assert alpha.get(path).json == {**changed, "name": None}
+
+
+def test_refused_change_leaves_the_name_unchanged(site: Site, alpha: Person, flavor):
+    booked = things.book(alpha, flavor, name="first")
+    path = f"reservations/{booked['id']}"
+    before = site.rows()
+    refused = alpha.patch(path, {"name": "second", "instance_count": 9})
+    assert refusal(refused) == (400, "slots_exhausted")
+    assert site.rows() == before
+    changed = alpha.patch(path, {"name": "second", "instance_count": 2}).json
+    assert (changed["name"], changed["instance_count"]) == ("second", 2)
+
+
+BAD = {
+    "name empty": {"name": ""},
+    "name too long": {"name": "x" * 256},
+    "name of spaces": {"name": " x"},
+    "name of lines": {"name": "a\nb"},
+    "name a number": {"name": 7},
+    "name half a character": {"name": "\ud800"},
+    "note empty": {"note": ""},
+    "note too long": {"note": "x" * 4097},
+    "note with control": {"note": "a\x00"},
+}
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, id=c.replace(" ", "-")) for c in BAD])
+def test_bad_name_or_note_is_refused(site: Site, alpha: Person, flavor, case: str):
+    booked = things.book(alpha, flavor)
+    before = site.rows()
+    (field,) = BAD[case]
+    for answer, status in (
+        (alpha.post("reservations", things.booking(flavor, **BAD[case])), 422),
+        (alpha.patch(f"reservations/{booked['id']}", BAD[case]), 400),
+    ):
+        assert refusal(answer) == (status, "invalid_field")
+        assert answer.json["detail"]["field"] == field
+    assert site.rows() == before
+
+
+def test_longest_name_and_note_are_accepted(alpha: Person, flavor):
+    labels = {"name": "\u00fc" * 255, "note": "\U0001f600" * 4096}
+    assert things.book(alpha, flavor, **labels).items() >= labels.items()
+
+
+def test_warres_path_has_no_name_note_and_flags(site: Site, alpha: Person, flavor):
+    booked = things.book(alpha, flavor, name="training")
+    warre = Person(site.app, "alpha", WARRE)
+    shown = warre.get(f"reservations/{booked['id']}").json
+    hidden = {"name", "note", "missing_resources", "resources_changed"}
+    assert hidden <= booked.keys()
+    assert shown == {k: v for k, v in booked.items() if k not in hidden}
+    assert warre.get("reservations").json["results"] == [shown]
+    for field in ("name", "note"):
+        refused = warre.post("reservations", things.booking(flavor, **{field: "x"}))
+        assert refusal(refused) == (422, "invalid_field")
+        refused = warre.patch(f"reservations/{booked['id']}", {field: "x"})
+        assert refusal(refused) == (400, "invalid_field")
+
+
+def test_user_who_may_not_change_can_not_set_the_name(
+    site: Site, alpha: Person, beta: Person, reader, flavor
+):
+    path = f"reservations/{things.book(alpha, flavor)['id']}"
+    before = site.rows()
+    for person in (beta, reader):
+        assert refusal(person.patch(path, {"name": "x"})) == (404, "reservation_not_found")
+    assert site.rows() == before

@@ -1,0 +1,188 @@
+"""/maintenancewindows: times during which some flavors can't be booked."""
+
+import pytest
+
+from tests.unit.api import things
+from tests.unit.api.people import Person, refusal
+from tests.unit.api.site import Site
+from tests.unit.api.things import at
+
+
+@pytest.fixture
+def flavor(admin: Person) -> dict:
+    return things.add_flavor(admin, name="b")
+
+
+def test_create_and_show(admin: Person, alpha: Person, flavor):
+    other = things.add_flavor(admin, name="a")
+    window = things.add_window(admin, flavor, other, note="firmware")
+    assert window == {
+        "id": window["id"],
+        "start": at(5),
+        "end": at(6),
+        "note": "firmware",
+        "flavors": [{"id": f["id"], "name": f["name"]} for f in (other, flavor)],
+    }
+    assert alpha.get(f"maintenancewindows/{window['id']}/").json == window
+    bare = things.made(admin.post("maintenancewindows/", {"start": at(3), "end": at(4)}))
+    assert bare == {**bare, "note": None, "flavors": []}
+    # Listings are sorted by start.
+    assert alpha.get("maintenancewindows").json == {"results": [bare, window], "total": 2}
+
+
+#: Windows that can't be created while a reservation exists on day 2 from 9 to 11.
+REFUSED = {
+    "past": ({"start": at(0, 11, 59)}, (400, "invalid_period")),
+    "backwards": ({"start": at(6), "end": at(5)}, (400, "invalid_period")),
+    "no time": ({"start": at(6), "end": at(6)}, (400, "invalid_period")),
+    "booked": ({"start": at(2, 10), "end": at(2, 12)}, (409, "window_conflict")),
+    "unknown flavor": ({"flavor_ids": ["nope"]}, (404, "flavor_not_found")),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_window_is_refused(site: Site, admin: Person, alpha: Person, flavor, case):
+    changes, expected = REFUSED[case]
+    things.book(alpha, flavor)
+    before = site.rows()
+    body = {"start": at(5), "end": at(6), "flavor_ids": [flavor["id"]], **changes}
+    assert refusal(admin.post("maintenancewindows", body)) == expected
+    assert site.rows() == before
+
+
+def test_window_that_only_touches_a_booking_is_no_conflict(admin: Person, alpha: Person, flavor):
+    things.book(alpha, flavor)
+    things.add_window(admin, flavor, start=at(2, 8), end=at(2, 9))
+    things.add_window(admin, flavor, start=at(2, 11), end=at(2, 12))
+    # A window that closes another flavor, or none, isn't in conflict either.
+    things.add_window(admin, start=at(2), end=at(3))
+
+
+def test_window_closes_its_flavors_for_its_time(admin: Person, alpha: Person, flavor):
+    other = things.add_flavor(admin, name="other")
+    window = things.add_window(admin, flavor)
+
+    def book(of: dict, start: str, end: str) -> int:
+        return alpha.post("reservations", things.booking(of, start=start, end=end)).status_int
+
+    assert book(flavor, at(4, 23), at(5, 0, 1)) == 400
+    assert book(flavor, at(5, 23, 59), at(6, 1)) == 400
+    assert book(flavor, at(4, 20), at(5)) == book(flavor, at(6), at(6, 1)) == 200
+    assert book(other, at(5), at(6)) == 200
+    assert admin.delete(f"maintenancewindows/{window['id']}").status_int == 204
+    assert book(flavor, at(5), at(6)) == 200
+
+
+def test_extension_into_window_is_refused_to_users(admin: Person, alpha: Person, flavor):
+    things.add_window(admin, flavor)
+    booked = things.book(alpha, flavor, start=at(4), end=at(4, 20))
+    path = f"reservations/{booked['id']}"
+    assert refusal(alpha.patch(path, {"end": at(5, 0, 1)})) == (400, "maintenance")
+    assert alpha.get(path).json == booked
+    assert alpha.patch(path, {"end": at(5)}).status_int == 200
+    # An admin may extend it, although the reservation belongs to another project.
+    assert admin.patch(path, {"end": at(5, 2)}).json["end"] == at(5, 2)
+
+
+#: Changes of a window on day 5 with one flavor, and the refusals of those that are refused.
+CHANGES = {
+    "note": ({"note": "later"}, None),
+    "no note": ({"note": None}, None),
+    "end": ({"end": at(7)}, None),
+    "start": ({"start": at(4)}, None),
+    "no flavors": ({"flavor_ids": []}, None),
+    "both": ({"start": at(8), "end": at(9)}, None),
+    "backwards": ({"end": at(5)}, (400, "invalid_period")),
+    "past": ({"start": at(0)}, (400, "invalid_period")),
+    "booked": ({"start": at(2)}, (409, "window_conflict")),
+    "unknown flavor": ({"flavor_ids": ["nope"]}, (404, "flavor_not_found")),
+    "nothing": ({}, (400, "empty_body")),
+    "unknown field": ({"colour": 1}, (400, "invalid_field")),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_update_is_made_or_refused(admin: Person, alpha: Person, flavor, case):
+    changes, refused = CHANGES[case]
+    things.book(alpha, flavor)
+    window = things.add_window(admin, flavor)
+    path = f"maintenancewindows/{window['id']}"
+    answer = admin.patch(path, changes)
+    if refused:
+        assert refusal(answer) == refused
+        assert admin.get(path).json == window
+        return
+    shown = {k: v for k, v in changes.items() if k != "flavor_ids"}
+    flavors = [] if "flavor_ids" in changes else window["flavors"]
+    assert answer.json == admin.get(path).json == {**window, **shown, "flavors": flavors}
+
+
+def test_window_that_has_begun_can_be_changed(site: Site, admin: Person, flavor):
+    window = things.add_window(admin, flavor)
+    site.set_time(things.moment(5, 12))
+    path = f"maintenancewindows/{window['id']}"
+    changes = {"start": window["start"], "end": at(7)}
+    assert admin.patch(path, changes).json == {**window, "end": at(7)}
+
+
+def test_users_may_only_read_windows(admin: Person, alpha: Person, nobody: Person, flavor):
+    window = things.add_window(admin, flavor)
+    path = f"maintenancewindows/{window['id']}"
+    body = {"start": at(7), "end": at(8)}
+    assert refusal(alpha.post("maintenancewindows", body)) == (403, "forbidden")
+    assert refusal(alpha.patch(path, {"note": "x"})) == (404, "window_not_found")
+    assert refusal(alpha.delete(path)) == (404, "window_not_found")
+    for asked in ("maintenancewindows", path):
+        assert refusal(nobody.get(asked)) == (403, "forbidden")
+    for send in (admin.get, admin.delete):
+        assert refusal(send("maintenancewindows/nope")) == (404, "window_not_found")
+    assert refusal(admin.patch("maintenancewindows/nope", {"note": "x"})) == (
+        404,
+        "window_not_found",
+    )
+    assert alpha.get(path).json == window
+
+
+def test_deleted_flavor_is_removed_from_its_windows(admin: Person, flavor):
+    window = things.add_window(admin, flavor)
+    assert admin.delete(f"flavors/{flavor['id']}").status_int == 204
+    assert admin.get(f"maintenancewindows/{window['id']}").json["flavors"] == []
+
+
+def test_conflict_lists_the_reservations_during_the_window(
+    admin: Person, alpha: Person, beta: Person, flavor
+):
+    other = things.add_flavor(admin, name="a", slots=9)
+    first = things.book(alpha, flavor)
+    second = things.book(beta, other, start=at(2, 10), end=at(2, 20), instance_count=2)
+    things.book(beta, other, start=at(3), end=at(4))
+    body = {"start": at(2), "end": at(3), "flavor_ids": [flavor["id"], other["id"]]}
+    refused = admin.post("maintenancewindows", body)
+    assert refusal(refused) == (409, "window_conflict")
+    names = ("id", "project_id", "instance_count", "start", "end")
+    assert refused.json["detail"] == {
+        "flavor": min(flavor["id"], other["id"]),
+        "reservations": [
+            {
+                **{name: booked[name] for name in names},
+                "flavor": {name: booked["flavor"][name] for name in ("id", "name")},
+            }
+            for booked in (first, second)
+        ],
+        "total": 2,
+    }
+    window = things.add_window(admin, flavor, other)
+    moved = admin.patch(f"maintenancewindows/{window['id']}", {"start": at(2, 12)})
+    assert refusal(moved) == (409, "window_conflict")
+    # Now the conflict is with the second reservation and the one on day 3.
+    assert moved.json["detail"]["reservations"][0]["id"] == second["id"]
+    assert moved.json["detail"]["total"] == 2
+
+
+def test_conflict_lists_at_most_twenty_reservations(admin: Person, alpha: Person, flavor):
+    for minute in range(0, 44, 2):
+        things.book(alpha, flavor, start=at(2, 9, minute), end=at(2, 9, minute + 1))
+    body = {"start": at(2), "end": at(3), "flavor_ids": [flavor["id"]]}
+    detail = admin.post("maintenancewindows", body).json["detail"]
+    assert (len(detail["reservations"]), detail["total"]) == (20, 22)
+    assert detail["reservations"][0]["start"] == at(2, 9)

@@ -1,0 +1,127 @@
+"""``free slots`` without a result explains why, and says what to do."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.fakes.service import Answer
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.fake_api import Api, error
+from warre_blazar.api import schemas
+from warre_blazar.cli import flavors, no_free_slots
+
+_LATER = {"start": "2026-12-01T09:00:00+00:00", "end": "2026-12-02T09:30:00+00:00"}
+_FREE_LATER = (
+    ". It is free from 2026-12-01 09:00 UTC for 24 hours 30 minutes: --start 2026-12-01T09:00Z. "
+    "{calendar} f shows more."
+)
+_WINDOW = {"id": "w", "note": "firmware", **_LATER}
+
+#: By the API's code: its data, and what is printed.
+TOLD: dict[str, tuple[dict[str, Any], str]] = {
+    "flavor_inactive": ({}, "f is closed. Book another flavor; see {list}."),
+    "invalid_period": ({}, "What the API says."),
+    "after_flavor_end": (
+        {"end": _LATER["end"]},
+        "f can't be booked after 2026-12-02 09:30 UTC. Ask for an earlier time.",
+    ),
+    "before_flavor_start": (
+        {"start": _LATER["start"]},
+        "f can't be booked before 2026-12-01 09:00 UTC. Ask for a later time.",
+    ),
+    "too_long": (
+        {"max_length_hours": 24},
+        "f can be booked for at most 24 hours at a time. Give --hours 24 or less.",
+    ),
+    "no_host_matches": (
+        {"matching": 0},
+        "No host matches f, so it can't be booked at any time. Book another flavor ({list}), or "
+        "ask the operator.",
+    ),
+    "count_over_slots": (
+        {"asked": 9, "slots": 2},
+        "f has 2 slots, and 9 were asked for. Give --count 2 or less.",
+    ),
+    "count_over_hosts": (
+        {"asked": 9, "room": 8},
+        "The hosts of f have room for 8 when nothing else is on them, and 9 were asked for. Give "
+        "--count 8 or less, or another --affinity.",
+    ),
+    "maintenance": (
+        {"windows": [_WINDOW, {**_WINDOW, "note": None}], "next_free": _LATER},
+        "f is closed for maintenance then: 2026-12-01 09:00 UTC to 2026-12-02 09:30 UTC "
+        "(firmware); 2026-12-01 09:00 UTC to 2026-12-02 09:30 UTC" + _FREE_LATER,
+    ),
+    "not_that_long": (
+        {"longest": _LATER, "next_free": _LATER},
+        "f is free then, but for at most 24 hours 30 minutes at a time" + _FREE_LATER,
+    ),
+    "all_booked": (
+        {"next_free": None},
+        "Not enough slots of f are free then. Nothing is free in the year after either; "
+        "{calendar} f shows what is.",
+    ),
+}
+
+_NAMES = {
+    "blazar": {"list": "blazar flavor-list", "calendar": "blazar flavor-calendar"},
+    "openstack": {
+        "list": "openstack reservation flavor list",
+        "calendar": "openstack reservation flavor calendar",
+    },
+}
+
+
+def test_every_reason_has_an_explanation() -> None:
+    assert set(TOLD) == set(no_free_slots._EXPLANATIONS) == set(schemas._REASON_CODES)
+
+
+@pytest.mark.parametrize("code", TOLD)
+def test_reason_is_explained(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str], code: str
+) -> None:
+    detail, said = TOLD[code]
+    reason = {"code": code, "message": "What the API says", "detail": detail}
+    api.answers["GET /v2/flavors/f/freeslots"] = [
+        Answer(200, []),
+        Answer(200, {"results": [], "reason": reason}),
+    ]
+    assert run(flavors.ListFreeSlots, "f", "--count", "9", "--hours", "1.5") == ""
+    assert capsys.readouterr().err == said.format(**_NAMES[run.cli]) + "\n"
+    first, second = (request.query for request in api.seen)
+    assert second == {**first, "reason": "true", "hours": "1.500000"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(error(422, "reason: Unknown field.", "invalid_field"), id="older API"),
+        pytest.param(Answer(200, {"results": [], "reason": None}), id="free by now"),
+    ],
+)
+def test_missing_reason_is_not_invented(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str], answer: Answer
+) -> None:
+    api.answers["GET /v2/flavors/f/freeslots"] = [Answer(200, []), answer]
+    run(flavors.ListFreeSlots, "f")
+    assert capsys.readouterr().err.startswith("Nothing is free then. ")
+
+
+@pytest.mark.parametrize("detail", [{}, {"next_free": 7}], ids=["no data", "other data"])
+def test_unknown_reason_shows_the_api_message(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str], detail: dict[str, Any]
+) -> None:
+    for code in ("all_booked", "of a newer API"):
+        reason = {"code": code, "message": "What the API says", "detail": detail}
+        api.answers["GET /v2/flavors/f/freeslots"] = [
+            Answer(200, []),
+            Answer(200, {"results": [], "reason": reason}),
+        ]
+        run(flavors.ListFreeSlots, "f")
+        assert capsys.readouterr().err == "What the API says.\n"
+
+
+def test_no_free_slots_give_an_empty_json_list(api: Api, run: Run) -> None:
+    api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, [])
+    assert json.loads(run(flavors.ListFreeSlots, "f", "-f", "json")) == []

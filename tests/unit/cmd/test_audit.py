@@ -1,0 +1,139 @@
+"""``warre-blazar-manage audit``: what it prints, and its exit status."""
+
+import configparser
+import json
+import pathlib
+from collections.abc import Callable, Iterator
+
+import pytest
+import sqlalchemy as sa
+from blazar.db.sqlalchemy import facade_wrapper
+from oslo_config import cfg
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import world
+from warre_blazar.cmd import audit_command, manage
+from warre_blazar.db import models
+from warre_blazar.services.keeping import audit
+from warre_blazar.services.running import backing
+
+ORPHAN = "0c0ffee0-0000-4000-8000-000000000001"
+Run = Callable[..., int]
+
+
+@pytest.fixture
+def database(tmp_path: pathlib.Path) -> str:
+    """Blazar's database with all tables."""
+    url = f"sqlite:///{tmp_path / 'blazar.sqlite'}"
+    engine = sa.create_engine(url)
+    models.metadata.create_all(engine)
+    engine.dispose()
+    return url
+
+
+@pytest.fixture
+def run(
+    cloud: Cloud, database: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Run]:
+    """Runs the command with a configuration file that names the fake services."""
+    parser = configparser.RawConfigParser()
+    parser.read_dict({"DEFAULT": cloud.options(), "database": {"connection": database}})
+    path = tmp_path / "blazar.conf"
+    with path.open("w") as file:
+        parser.write(file)
+    monkeypatch.setattr(audit, "PAUSE", 0)
+    facade_wrapper._clear_engine()
+    # The fakes have a trust that nothing uses here.
+    cloud.keystone.trusts.clear()
+    cfg.CONF(["--config-file", str(path)], project="blazar")
+    yield lambda *words: manage.main(["--config-file", str(path), "audit", *words])
+    facade_wrapper._clear_engine()
+
+
+def test_cloud_without_differences_is_clean(run: Run, capsys: pytest.CaptureFixture[str]):
+    assert run() == audit_command.CLEAN
+    assert capsys.readouterr().out == "0 differences\n"
+
+
+def test_difference_is_printed_with_its_remedy(run: Run, cloud: Cloud, capsys):
+    cloud.placement.classes.add(backing.resource_class(ORPHAN))
+    assert run() == audit_command.DIFFERENT
+    shown = capsys.readouterr().out
+    assert shown.startswith("leftover  Reservation 0c0ffee0-")
+    assert "is in no table, but has this: resource class" in shown
+    assert "With --fix --yes: The servers and the rest of" in shown
+    assert "1 differences: 1 need --fix --yes" in shown
+    assert cloud.placement.classes
+
+
+def test_fix_alone_deletes_nothing(run: Run, cloud: Cloud):
+    cloud.placement.classes.add(backing.resource_class(ORPHAN))
+    assert run("--fix") == audit_command.DIFFERENT
+    assert cloud.placement.classes
+
+
+def test_fix_with_yes_deletes(run: Run, cloud: Cloud, capsys):
+    cloud.placement.classes.add(backing.resource_class(ORPHAN))
+    assert run("--fix", "--yes") == audit_command.CLEAN
+    shown = capsys.readouterr().out
+    assert shown.startswith("mended  leftover  ")
+    assert shown.endswith("0 differences; 1 were mended\n")
+    assert not cloud.placement.classes
+
+
+def test_json_has_the_differences(run: Run, cloud: Cloud, capsys):
+    cloud.placement.classes.add(backing.resource_class(ORPHAN))
+    assert run("--json") == audit_command.DIFFERENT
+    document = json.loads(capsys.readouterr().out)
+    (found,) = document["differences"]
+    assert (found["kind"], found["subject"], found["needs"]) == ("leftover", ORPHAN, "--fix --yes")
+    assert (document["mended"], document["away"]) == ([], {})
+
+
+def test_failed_remedy_is_printed(run: Run, cloud: Cloud, capsys):
+    cloud.placement.classes.add(backing.resource_class(ORPHAN))
+    cloud.placement.fail(match="DELETE", status=403)
+    assert run("--fix", "--yes") == audit_command.DIFFERENT
+    assert "It could not be mended: Placement refused" in capsys.readouterr().out
+
+
+def test_yes_without_fix_is_refused(run: Run, capsys):
+    assert run("--yes") == audit_command.BLIND
+    assert "--yes needs --fix" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("service", "name"), [("nova", "Nova"), ("placement", "Placement"), ("keystone", "Keystone")]
+)
+def test_unavailable_service_is_named(run: Run, cloud: Cloud, capsys, service: str, name: str):
+    getattr(cloud, service).fail(status=503)
+    assert run() == audit_command.BLIND
+    assert f"{name} could not be compared: {name} is not available" in capsys.readouterr().out
+
+
+def test_keystone_is_named_when_it_refuses_to_list_trusts(run: Run, cloud: Cloud, capsys):
+    cloud.keystone.fail(match="trusts", status=403)
+    assert run() == audit_command.BLIND
+    assert "Keystone could not be compared" in capsys.readouterr().out
+
+
+def test_unreadable_database_is_reported(run: Run, database: str, capsys):
+    pathlib.Path(database.removeprefix("sqlite:///")).write_text("this is no database")
+    assert run() == audit_command.BLIND
+    assert "database can't be read" in capsys.readouterr().err
+
+
+def test_missing_configuration_is_reported(capsys):
+    assert manage.main(["--config-file", "/nonexistent", "audit"]) == audit_command.BLIND
+    assert "configuration can't be read" in capsys.readouterr().err
+
+
+def test_consistent_reservation_is_clean(run: Run, cloud: Cloud):
+    world.add_host(cloud, "a")
+    provider = cloud.placement.named("a")
+    assert provider is not None
+    for cls, total in {"VCPU": 16, "MEMORY_MB": 65536, "DISK_GB": 1000}.items():
+        provider["inventories"][cls] = {"total": total, "reserved": 0, "allocation_ratio": 1.0}
+    cloud.keystone.trusts["trust"] = {}
+    world.book(world.request(world.add_flavor(), world.hours(1, 2)))
+    assert run() == audit_command.CLEAN

@@ -1,0 +1,101 @@
+"""Hosts with several providers, and the room on them by a try of every way to place instances.
+
+The reference follows Placement's rules: it makes every choice of providers for every group of an
+instance, one instance after the other, and asks Placement's questions of each choice.
+"""
+
+import collections
+import itertools
+
+from tests.unit.domain.clock import minutes
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.providers import Inventory, Provider
+
+
+def host(*providers, number=1, holdings=()):
+    root, *_ = providers
+    return Host(
+        f"id{number}",
+        f"compute{number}",
+        "nova",
+        {},
+        root.inventories,
+        root.traits,
+        holdings,
+        providers=providers,
+    )
+
+
+def provider(name="compute1", traits=(), **inventories):
+    stocks = {
+        cls: Inventory(value) if isinstance(value, int) else value
+        for cls, value in inventories.items()
+    }
+    parent = None if name.startswith("compute") else "compute1"
+    return Provider(name, name, parent, stocks, frozenset(traits))
+
+
+# The reference.
+
+
+def gives(one, amounts):
+    return all(
+        cls in one.inventories and one.inventories[cls].takes(amount) for cls, amount in amounts
+    )
+
+
+def suits(one, group):
+    return group.required <= one.traits and not group.forbidden & one.traits
+
+
+def placements(providers, request):
+    """Every use of providers that Placement would offer for an instance, were they empty."""
+    if not request.root_required <= providers[0].traits:
+        return
+    free = [
+        [p for p in providers if gives(p, [item]) and not request.unsuffixed.forbidden & p.traits]
+        for item in request.unsuffixed.resources
+    ]
+    bound = [
+        [p for p in providers if gives(p, g.resources) and suits(p, g)] for g in request.suffixed
+    ]
+    for chosen in itertools.product(*free, *bound):
+        of_free, of_bound = chosen[: len(free)], chosen[len(free) :]
+        if not request.unsuffixed.required <= frozenset().union(*(p.traits for p in of_free)):
+            continue
+        if request.isolate and len({p.id for p in of_bound}) < len(of_bound):
+            continue
+        used = collections.Counter()
+        for one, (cls, amount) in zip(of_free, request.unsuffixed.resources, strict=True):
+            used[one.id, cls] += amount
+        for one, group in zip(of_bound, request.suffixed, strict=True):
+            for cls, amount in group.resources:
+                used[one.id, cls] += amount
+        by_id = {p.id: p for p in providers}
+        if all(n <= by_id[p].inventories[c].max_unit for (p, c), n in used.items()):
+            yield used
+
+
+def all_fit(providers, requests):
+    """Whether instances of all requests can be placed at once."""
+    capacity = {(p.id, c): i.capacity for p in providers for c, i in p.inventories.items()}
+    # What has been used, whatever the order of the instances.
+    reached = {()}
+    for request in requests:
+        ways = {tuple(sorted(way.items())) for way in placements(providers, request)}
+        reached = {
+            tuple(sorted(used.items()))
+            for before, way in itertools.product(reached, ways)
+            for used in [collections.Counter(dict(before)) + collections.Counter(dict(way))]
+            if all(n <= capacity[cell] for cell, n in used.items())
+        }
+    return bool(reached)
+
+
+def room_beside(one, asked, held):
+    fits = (n for n in itertools.count(1) if not all_fit(one.providers, [*held, *[asked] * n]))
+    return next(fits) - 1
+
+
+def held_at(one, minute):
+    return [h.request for h in one.holdings if minute in minutes(h.span)]

@@ -1,0 +1,467 @@
+"""The comparisons of an audit: what was read, and the differences that are found."""
+
+import collections
+import dataclasses
+import datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.domain import shapes
+from warre_blazar.domain import backing_names, providers
+from warre_blazar.domain.audit import cloud_side, overselling, table_side, trust_side
+from warre_blazar.domain.audit.differences import RULES, Difference, Kind, Needs, in_both
+from warre_blazar.domain.audit.facts import (
+    Booking,
+    InstanceRow,
+    KnownHost,
+    Note,
+    NovaAggregate,
+    NovaFacts,
+    NovaFlavor,
+    NovaServer,
+    Offered,
+    Place,
+    PlacementFacts,
+    Provider,
+    SeenLease,
+    Standing,
+    Taking,
+    TrustUse,
+)
+from warre_blazar.domain.lease_states import Age, Claim, Phase, Reservations, State, Statuses
+from warre_blazar.domain.providers import Inventory
+from warre_blazar.domain.timeline import Span
+
+ID = "11111111-2222-4333-8444-555555555555"
+PROJECT = "project"
+SHAPE = shapes.shape(extra_specs={"hw:a": "1"})
+START = datetime.datetime(2100, 1, 1)
+HOUR = datetime.timedelta(hours=1)
+CLASS = backing_names.resource_class(ID)
+
+
+def span(first: float, last: float) -> Span:
+    return Span(START + first * HOUR, START + last * HOUR)
+
+
+def booking(status: str = "active", **changes: Any) -> Booking:
+    """A reservation of two instances on host a and one on host b, open unless it waits."""
+    is_active = status == "active"
+    usual = Booking(
+        reservation_id=ID,
+        lease_id="lease",
+        status=status,
+        shape=SHAPE,
+        count=3,
+        places=(Place("1", "a", "a.example", 2), Place("2", "b", "b.example", 1)),
+        note=Note(ID, PROJECT, 7, opened=is_active, open_done=is_active),
+        row=InstanceRow(3, 8, 16384, 60, 7, backing_names.nova_flavor(ID)),
+    )
+    return dataclasses.replace(usual, **changes)
+
+
+def flavor(**changes: Any) -> NovaFlavor:
+    usual = NovaFlavor(
+        id=backing_names.nova_flavor(ID),
+        name=f"reservation:{ID}",
+        vcpus=4,
+        ram=8192,
+        disk=30,
+        ephemeral=0,
+        is_public=False,
+        extra_specs=backing_names.flavor_specs(ID, SHAPE),
+        projects=frozenset({PROJECT}),
+    )
+    return dataclasses.replace(usual, **changes)
+
+
+def aggregate(**changes: Any) -> NovaAggregate:
+    metadata = backing_names.aggregate_metadata(ID, PROJECT)
+    usual = NovaAggregate(7, ID, frozenset({"a", "b"}), metadata)
+    return dataclasses.replace(usual, **changes)
+
+
+def nova(flavors: Any = (), aggregates: Any = (), servers: Any = ()) -> NovaFacts:
+    return NovaFacts(tuple(flavors), tuple(aggregates), tuple(servers))
+
+
+def kinds(found: Any) -> list[Kind]:
+    return [difference.kind for difference in found]
+
+
+WAITS = {"flavor": flavor(projects=frozenset()), "aggregate": aggregate(hosts=frozenset())}
+NOTE = booking().note
+assert NOTE is not None
+
+
+@pytest.mark.parametrize(
+    ("status", "changes", "expected"),
+    [
+        pytest.param("active", {}, [], id="as it should be"),
+        pytest.param("pending", WAITS, [], id="as it should be before its start"),
+        pytest.param("active", {"flavor": None}, [Kind.FLAVOR_MISSING], id="no flavor"),
+        pytest.param(
+            "active", {"flavor": flavor(ram=1)}, [Kind.FLAVOR_WRONG], id="flavor of another size"
+        ),
+        pytest.param(
+            "active", {"flavor": flavor(is_public=True)}, [Kind.FLAVOR_WRONG], id="public flavor"
+        ),
+        pytest.param(
+            "active",
+            {"flavor": flavor(extra_specs={"hw:a": "1"})},
+            [Kind.FLAVOR_SPECS],
+            id="flavor without our specs",
+        ),
+        pytest.param(
+            "active",
+            {"flavor": flavor(extra_specs={**flavor().extra_specs, "more": "1"})},
+            [],
+            id="flavor with a spec that an operator added",
+        ),
+        pytest.param(
+            "active",
+            {"flavor": flavor(projects=frozenset())},
+            [Kind.ACCESS_MISSING],
+            id="project not let in",
+        ),
+        pytest.param(
+            "active",
+            {"flavor": flavor(projects=frozenset({PROJECT, "other"}))},
+            [Kind.ACCESS_TOO_MANY],
+            id="another project let in",
+        ),
+        pytest.param(
+            "pending", {**WAITS, "flavor": flavor()}, [Kind.ACCESS_TOO_MANY], id="let in too early"
+        ),
+        pytest.param(
+            "error", {**WAITS, "flavor": flavor()}, [Kind.ACCESS_TOO_MANY], id="let in after error"
+        ),
+        pytest.param("active", {"aggregate": None}, [Kind.AGGREGATE_MISSING], id="no aggregate"),
+        pytest.param(
+            "active",
+            {"aggregate": aggregate(metadata={"reservation": ID})},
+            [Kind.AGGREGATE_METADATA],
+            id="aggregate without project",
+        ),
+        pytest.param(
+            "active", {"aggregate": aggregate(id=8)}, [Kind.NOTE_WRONG], id="another aggregate"
+        ),
+        pytest.param(
+            "active",
+            {"aggregate": aggregate(hosts=frozenset({"a"}))},
+            [Kind.HOSTS_MISSING],
+            id="host missing",
+        ),
+        pytest.param(
+            "active",
+            {"aggregate": aggregate(hosts=frozenset("abc"))},
+            [Kind.HOST_TOO_MANY],
+            id="host too many",
+        ),
+        pytest.param(
+            "pending", {**WAITS, "aggregate": aggregate()}, [Kind.HOST_TOO_MANY] * 2, id="too early"
+        ),
+    ],
+)
+def test_backing_in_nova_gives_these_differences(
+    status: str, changes: dict[str, Any], expected: list[Kind]
+):
+    backing = {"flavor": flavor(), "aggregate": aggregate(), **changes}
+    facts = nova(
+        [backing["flavor"]] if backing["flavor"] else (),
+        [backing["aggregate"]] if backing["aggregate"] else (),
+    )
+    assert kinds(cloud_side.compare_nova([booking(status)], facts)) == expected
+
+
+def test_running_reservation_that_is_half_open_is_a_difference():
+    half = booking(note=dataclasses.replace(NOTE, open_done=False))
+    facts = nova([flavor(projects=frozenset())], [aggregate(hosts=frozenset())])
+    assert kinds(cloud_side.compare_nova([half], facts)) == [Kind.NOT_OPENED]
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [("active", []), ("pending", [Kind.SERVER_OUTSIDE]), ("error", [Kind.SERVER_OUTSIDE])],
+)
+def test_server_on_a_reservation_that_does_not_run_is_a_difference(
+    status: str, expected: list[Kind]
+):
+    backing = [flavor(), aggregate()] if status == "active" else WAITS.values()
+    nova_flavor, nova_aggregate = backing
+    facts = nova([nova_flavor], [nova_aggregate], [NovaServer("server", ID)])
+    assert kinds(cloud_side.compare_nova([booking(status)], facts)) == expected
+
+
+def placement(classes: Any = (CLASS,), **offered: dict[str, Any]) -> PlacementFacts:
+    return PlacementFacts(
+        frozenset(classes),
+        {
+            f"blazar_{host}.example": Provider(host, f"blazar_{host}.example", {CLASS: inventory})
+            for host, inventory in offered.items()
+        },
+    )
+
+
+TWO, ONE = backing_names.inventory(2), backing_names.inventory(1)
+
+
+@pytest.mark.parametrize(
+    ("status", "facts", "expected"),
+    [
+        pytest.param("active", placement(a=TWO, b=ONE), [], id="as it should be"),
+        pytest.param("pending", placement(), [], id="as it should be before its start"),
+        pytest.param("pending", placement(()), [Kind.CLASS_MISSING], id="no class"),
+        pytest.param("active", placement(a=TWO), [Kind.INVENTORY_MISSING], id="host missing"),
+        pytest.param(
+            "active", placement(a=ONE, b=ONE), [Kind.INVENTORY_MISSING], id="too few on a host"
+        ),
+        pytest.param(
+            "active",
+            placement(a={**TWO, "reserved": 1}, b=ONE),
+            [Kind.INVENTORY_MISSING],
+            id="reserved by somebody",
+        ),
+        pytest.param(
+            "active", placement(a=TWO, b=ONE, c=ONE), [Kind.INVENTORY_TOO_MANY], id="another host"
+        ),
+        pytest.param("pending", placement(a=TWO), [Kind.INVENTORY_TOO_MANY], id="too early"),
+    ],
+)
+def test_backing_in_placement_gives_these_differences(
+    status: str, facts: PlacementFacts, expected: list[Kind]
+):
+    assert kinds(cloud_side.compare_placement([booking(status)], facts)) == expected
+
+
+OTHER = "99999999-2222-4333-8444-555555555555"
+
+
+@pytest.mark.parametrize(
+    ("standing", "expected"),
+    [
+        pytest.param(Standing(frozenset(), frozenset(), {}), [Kind.LEFTOVER], id="unknown"),
+        pytest.param(Standing(frozenset(), frozenset({OTHER}), {}), [Kind.LEFTOVER], id="over"),
+        pytest.param(Standing(frozenset({OTHER}), frozenset(), {}), [], id="somebody's"),
+        pytest.param(
+            Standing(frozenset(), frozenset(), {OTHER: Note(OTHER, PROJECT, None, False, False)}),
+            [Kind.LEFTOVER],
+            id="noted",
+        ),
+    ],
+)
+def test_backing_without_a_live_reservation_is_a_leftover(standing: Standing, expected: list[Kind]):
+    facts = PlacementFacts(frozenset({CLASS, backing_names.resource_class(OTHER)}), {})
+    found = cloud_side.present(nova([flavor()], [aggregate()]), facts)
+    assert set(found) == {ID, OTHER}
+    assert kinds(cloud_side.strays([booking()], standing, found)) == expected
+
+
+def test_names_of_other_things_belong_to_no_reservation():
+    assert backing_names.of_class("CUSTOM_RESERVATION_X") is None
+    assert backing_names.of_class("CUSTOM_GPU") is None
+    assert backing_names.of_flavor("reservation:x") is None
+    assert backing_names.of_flavor("m1.small") is None
+    # Blazar names its aggregates of whole hosts by reservation ids too.
+    assert backing_names.of_aggregate(ID, {"blazar:owner": PROJECT}) is None
+    assert backing_names.of_aggregate("freepool", {}) is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        pytest.param(booking(), [], id="as it should be"),
+        pytest.param(booking(shape=None, count=0), [Kind.BOOKING_MISSING], id="no row of ours"),
+        pytest.param(booking(count=4), [Kind.ALLOCATIONS_DIFFER, Kind.INSTANCE_ROW], id="count"),
+        pytest.param(booking(row=None), [Kind.INSTANCE_ROW], id="no row of Blazar's"),
+        pytest.param(
+            booking(row=InstanceRow(3, 4, 8192, 30, 7, backing_names.nova_flavor(ID))),
+            [Kind.INSTANCE_ROW],
+            id="row of a smaller one",
+        ),
+        pytest.param(booking(places=()), [], id="without hosts: the lease's state says so"),
+        pytest.param(
+            booking(
+                places=(
+                    Place("1", "a", "a.example", 2, reservable=False),
+                    Place("2", "b", "b.example", 1),
+                )
+            ),
+            [Kind.HOST_NOT_RESERVABLE],
+            id="failed host",
+        ),
+    ],
+)
+def test_rows_of_a_reservation_give_these_differences(changed: Booking, expected: list[Kind]):
+    assert kinds(table_side.compare_bookings([changed])) == expected
+
+
+def lease(
+    statuses: tuple[str, str, str],
+    reservations: Reservations,
+    *,
+    due: datetime.datetime | None = None,
+    is_requested: bool = False,
+    **changes: Any,
+) -> SeenLease:
+    state = State(Statuses(*statuses), reservations, Phase.DURING, **changes)
+    return SeenLease("lease", state, due, is_requested)
+
+
+RUNNING = (("ACTIVE", "DONE", "UNDONE"), Reservations.ACTIVE)
+STOPPED = (("CREATING", "UNDONE", "UNDONE"), Reservations.PENDING)
+BROKEN = (("ACTIVE", "ERROR", "UNDONE"), Reservations.ACTIVE)
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        pytest.param(lease(*RUNNING), [], id="as it should be"),
+        pytest.param(lease(*BROKEN), [Kind.LEASE_STATE], id="contradiction"),
+        pytest.param(lease(*BROKEN, age=Age.FRESH), [], id="contradiction just now"),
+        pytest.param(lease(*STOPPED), [Kind.LEASE_STATE_LOST], id="making stopped"),
+        pytest.param(lease(*STOPPED, age=Age.QUIET), [], id="is being made"),
+        pytest.param(
+            lease(*STOPPED, age=Age.QUIET, claim=Claim.DEAD),
+            [Kind.LEASE_STATE_LOST],
+            id="its manager has died",
+        ),
+        pytest.param(lease(*STOPPED, claim=Claim.LIVE), [], id="a manager works on it"),
+        pytest.param(lease(*STOPPED, is_requested=True), [], id="requested already"),
+        pytest.param(lease(*RUNNING, holds=False), [Kind.LEASE_STATE_LOST], id="hosts are gone"),
+        pytest.param(lease(*RUNNING, due=START - HOUR), [Kind.LEASE_OVERDUE], id="overdue"),
+        pytest.param(lease(*RUNNING, due=START - HOUR / 60), [], id="due a minute ago"),
+        pytest.param(lease(*RUNNING, due=START - HOUR, mixed=True), [], id="Blazar's to end"),
+    ],
+)
+def test_state_of_a_lease_gives_these_differences(seen: SeenLease, expected: list[Kind]):
+    assert kinds(table_side.compare_leases([seen], START)) == expected
+
+
+@pytest.mark.parametrize(
+    ("uses", "trusts", "expected"),
+    [
+        ([TrustUse("t", "lease")], {"t"}, []),
+        ([TrustUse("t", "lease")], set(), [Kind.TRUST_GONE]),
+        ([TrustUse("t", None)], set(), []),
+        ([TrustUse("t", None)], {"t"}, []),
+        ([TrustUse("t", None)], {"t", "u", "v"}, [Kind.TRUSTS_UNUSED]),
+    ],
+)
+def test_missing_and_unused_trusts_are_differences(
+    uses: list[TrustUse], trusts: set[str], expected: list[Kind]
+):
+    assert kinds(trust_side.compare_trusts(uses, trusts)) == expected
+
+
+HOST = KnownHost("h", "host", "host.example", {"VCPU": 4})
+
+
+def taking(name: str, when: Span, vcpus: int | None = 2) -> Taking:
+    amounts = None if vcpus is None else {"VCPU": vcpus}
+    return Taking("h", name, (when,), amounts)
+
+
+@pytest.mark.parametrize(
+    ("takings", "expected"),
+    [
+        pytest.param([taking("a", span(0, 2)), taking("b", span(1, 3))], 0, id="full"),
+        pytest.param([taking("a", span(0, 2)), taking("b", span(1, 3), 3)], 1, id="one too many"),
+        pytest.param([taking("a", span(0, 2), 4), taking("b", span(2, 3), 4)], 0, id="in turn"),
+        pytest.param(
+            [taking("a", span(-5, -1), 4), taking("b", span(-3, -2), 4)], 0, id="in the past"
+        ),
+        pytest.param([taking("a", span(0, 2), None), taking("b", span(1, 3))], 1, id="whole host"),
+        pytest.param(
+            [taking("a", span(0, 2), None), taking("b", span(2, 3))], 0, id="whole before"
+        ),
+        pytest.param(
+            [taking("a", span(0, 2), None), taking("b", span(1, 2), None)], 2, id="whole twice"
+        ),
+        pytest.param([Taking("h", "a", (span(0, 1),), {"VGPU": 1})], 1, id="what it doesn't have"),
+    ],
+)
+def test_oversold_host_is_a_difference(takings: list[Taking], expected: int):
+    found = list(overselling.oversold_hosts([HOST], takings, START))
+    assert kinds(found) == [Kind.HOST_OVERSOLD] * expected
+
+
+def test_host_that_shrank_counts_with_its_actual_capacity():
+    root = providers.Provider(
+        "p", "host.example", None, {"VCPU": Inventory(4, reserved=1)}, frozenset()
+    )
+    facts = PlacementFacts(
+        frozenset(), {"host.example": Provider("p", "host.example", {})}, {"host.example": (root,)}
+    )
+    assert kinds(overselling.shrunk_hosts([HOST], facts)) == [Kind.HOST_SHRANK]
+    (shrunk,) = overselling.with_actual_capacities([HOST], facts)
+    assert shrunk.capacities == {"VCPU": 3}
+    assert overselling.with_actual_capacities([HOST], None) == [HOST]
+    assert kinds(overselling.shrunk_hosts([HOST], placement())) == [Kind.HOST_GONE]
+
+
+def test_host_whose_providers_could_not_be_read_counts_with_what_is_known():
+    facts = PlacementFacts(frozenset(), {"host.example": Provider("p", "host.example", {})})
+    assert list(overselling.shrunk_hosts([HOST], facts)) == []
+    assert overselling.with_actual_capacities([HOST], facts) == [HOST]
+
+
+def test_devices_that_only_capabilities_name_are_not_expected_in_placement():
+    host = KnownHost("h", "host", "host.example", {"VCPU": 4, "pci_alias_a100": 2})
+    root = providers.Provider("p", "host.example", None, {"VCPU": Inventory(4)}, frozenset())
+    facts = PlacementFacts(
+        frozenset(), {"host.example": Provider("p", "host.example", {})}, {"host.example": (root,)}
+    )
+    assert list(overselling.shrunk_hosts([host], facts)) == []
+    assert overselling.with_actual_capacities([host], facts) == [host]
+
+
+def test_overbooked_class_names_the_reservations_at_that_moment():
+    takings = [
+        Taking("h", "a", (span(0, 2),), {"VCPU": 2}),
+        Taking("h", "b", (span(1, 3),), {"VCPU": 3}),
+        Taking("h", "later", (span(5, 6),), {"VCPU": 4}),
+        Taking("other", "elsewhere", (span(1, 3),), {"VCPU": 4}),
+    ]
+    (found,) = overselling.overbooked([HOST], takings, START)
+    assert (found.booked, found.capacity, found.when) == (5, 4, START + HOUR)
+    assert [taking.reservation_id for taking in found.takings] == ["a", "b"]
+    text = found.text()
+    assert f"a ({START} to {START + 2 * HOUR}), b ({START + HOUR} to {START + 3 * HOUR})" in text
+
+
+spans = st.tuples(st.integers(-3, 8), st.integers(1, 4)).map(lambda t: span(t[0], t[0] + t[1]))
+
+
+@given(st.lists(st.tuples(spans, st.integers(1, 3)), max_size=8))
+def test_oversold_slots_are_those_that_a_count_by_the_hour_finds(booked: list[tuple[Span, int]]):
+    by_hour = collections.Counter()
+    for when, amount in booked:
+        for hour in range(12):
+            if when.start <= START + hour * HOUR < when.end:
+                by_hour[hour] += amount
+    expected = max(by_hour.values(), default=0)
+    takings = [
+        Taking("f", str(number), (when,), {"f": amount})
+        for number, (when, amount) in enumerate(booked)
+    ]
+    for slots in (expected - 1, expected):
+        found = overselling.oversold_flavors([Offered("f", "flavor", slots)], takings, START)
+        assert len(list(found)) == (1 if slots < expected else 0)
+
+
+def test_in_both_keeps_only_what_two_looks_find():
+    one, two = (Difference(Kind.LEFTOVER, name, name) for name in "ab")
+    changed = dataclasses.replace(one, text="changed")
+    assert in_both([one, two], [changed]) == [changed]
+
+
+def test_every_kind_has_a_rule_and_only_deletions_need_yes():
+    assert set(RULES) == set(Kind)
+    for kind, rule in RULES.items():
+        deletes = "delete" in rule.remedy or "removed" in rule.remedy
+        if rule.needs is not Needs.PERSON and kind is not Kind.LEASE_STATE_LOST:
+            assert deletes == (rule.needs is Needs.YES), kind

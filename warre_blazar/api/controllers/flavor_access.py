@@ -1,0 +1,57 @@
+"""The controller of /flavorprojects."""
+
+from typing import Any
+
+import pecan
+
+from warre_blazar import exceptions, policy
+from warre_blazar.api import parsing, schemas, views
+from warre_blazar.api.controllers import base
+from warre_blazar.policies import flavor_access as policies
+from warre_blazar.services.offering import flavor_access
+
+LIST_QUERY = {"flavor_id": parsing.word, "project_id": parsing.word, **base.PAGING}
+
+
+class FlavorProjectsController(base.Controller):
+    """Access: which projects may book which private flavors."""
+
+    name = "flavorprojects"
+
+    @pecan.expose("json")
+    def get_all(self, **_query: Any) -> Any:
+        policy.authorize(base.context(), policies.LIST)
+        query = parsing.query(pecan.request, LIST_QUERY)
+        limit, offset = base.page_of(query)
+        accesses, total = flavor_access.listing(query, limit, offset)
+        return base.listing([views.access(a) for a in accesses], total, limit, offset)
+
+    @pecan.expose("json")
+    def get_one(self, *path: str, **_query: Any) -> Any:
+        access_id = base.item_id(path)
+        _authorize_one(policies.GET, access_id)
+        return views.access(flavor_access.get(access_id))
+
+    @pecan.expose("json")
+    def post(self, **_query: Any) -> Any:
+        policy.authorize(base.context(), policies.CREATE)
+        parsing.query(pecan.request, {})
+        values = parsing.body(pecan.request, schemas.ACCESS_CREATE)
+        return views.access(flavor_access.grant(values["flavor_id"], values["project_id"]))
+
+    @pecan.expose("json")
+    def delete(self, *path: str, **_query: Any) -> Any:
+        access_id = base.item_id(path)
+        _authorize_one(policies.DELETE, access_id)
+        flavor_access.revoke(access_id)
+        return base.empty(204)
+
+
+def _authorize_one(rule: str, access_id: str) -> None:
+    """Check that the request has no query, and that the caller may act on the project's access.
+
+    :raises AccessNotFound: the caller may not act on the access. Warre hides it in the same way.
+    """
+    parsing.query(pecan.request, {})
+    if not policy.allows(base.context(), rule):
+        raise exceptions.AccessNotFound(access_id)

@@ -1,0 +1,70 @@
+"""The controller of /maintenancewindows."""
+
+from typing import Any
+
+import pecan
+from oslo_utils import timeutils
+
+from warre_blazar import exceptions, policy
+from warre_blazar.api import parsing, schemas, views
+from warre_blazar.api.controllers import base
+from warre_blazar.domain.timeline import Span
+from warre_blazar.policies import maintenance_windows as policies
+from warre_blazar.services.offering import maintenance_windows
+
+
+class WindowsController(base.Controller):
+    """Maintenance windows: times during which some flavors can't be booked."""
+
+    name = "maintenancewindows"
+
+    @pecan.expose("json")
+    def get_all(self, **_query: Any) -> Any:
+        policy.authorize(base.context(), policies.LIST)
+        query = parsing.query(pecan.request, base.PAGING)
+        limit, offset = base.page_of(query)
+        windows, total = maintenance_windows.listing(limit, offset)
+        return base.listing([views.window(w) for w in windows], total, limit, offset)
+
+    @pecan.expose("json")
+    def get_one(self, *path: str, **_query: Any) -> Any:
+        policy.authorize(base.context(), policies.GET)
+        parsing.query(pecan.request, {})
+        return views.window(maintenance_windows.get(base.item_id(path)))
+
+    @pecan.expose("json")
+    def post(self, **_query: Any) -> Any:
+        policy.authorize(base.context(), policies.CREATE)
+        parsing.query(pecan.request, {})
+        values = parsing.body(pecan.request, schemas.WINDOW_CREATE)
+        window = maintenance_windows.create(
+            Span(values["start"], values["end"]),
+            values.get("note"),
+            values.get("flavor_ids", []),
+            timeutils.utcnow(),
+        )
+        return base.reply(201, views.window(window))
+
+    @pecan.expose("json")
+    def patch(self, *path: str, **_query: Any) -> Any:
+        window_id = base.item_id(path)
+        _authorize_change(policies.UPDATE, window_id)
+        values = parsing.body(pecan.request, schemas.WINDOW_UPDATE)
+        return views.window(maintenance_windows.update(window_id, values, timeutils.utcnow()))
+
+    @pecan.expose("json")
+    def delete(self, *path: str, **_query: Any) -> Any:
+        window_id = base.item_id(path)
+        _authorize_change(policies.DELETE, window_id)
+        maintenance_windows.delete(window_id)
+        return base.empty(204)
+
+
+def _authorize_change(rule: str, window_id: str) -> None:
+    """Check that the request has no query, and that the caller may change the maintenance window.
+
+    :raises WindowNotFound: the caller may not change the window. Warre hides it in the same way.
+    """
+    parsing.query(pecan.request, {})
+    if not policy.allows(base.context(), rule):
+        raise exceptions.WindowNotFound(window_id)

@@ -1,0 +1,56 @@
+"""The bodies of error responses. Their statuses are in ``error_statuses``."""
+
+from typing import Any
+
+from warre_blazar import exceptions
+
+_NAMES = {
+    400: "BAD_REQUEST",
+    403: "FORBIDDEN",
+    404: "NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
+    406: "NOT_ACCEPTABLE",
+    409: "CONFLICT",
+    411: "LENGTH_REQUIRED",
+    413: "REQUEST_ENTITY_TOO_LARGE",
+    422: "UNPROCESSABLE_ENTITY",
+    500: "INTERNAL_SERVER_ERROR",
+    502: "BAD_GATEWAY",
+    503: "SERVICE_UNAVAILABLE",
+}
+
+#: The error codes, by status, of requests that Pecan refuses.
+CODES = {404: "not_found", 405: "method_not_allowed", 406: "not_acceptable"}
+
+
+def as_ours(error: exceptions.WarreError) -> exceptions.WarreError:
+    """The error to answer with on all paths except Warre's.
+
+    On these paths, a private flavor without access for the caller looks as if it didn't exist.
+    """
+    if error.code == exceptions.FlavorNotAccessible.code and "flavor" in error.detail:
+        return exceptions.FlavorNotFound(error.detail["flavor"])
+    return error
+
+
+def as_warres(error: exceptions.WarreError) -> exceptions.WarreError:
+    """The error to answer with on Warre's path. Warre's clients know fewer codes."""
+    detail = error.detail
+    if error.code == exceptions.FlavorNotAccessible.code:
+        return exceptions.FlavorNotBookable(error.code, "Flavor is not accessible")
+    if error.code != exceptions.NoHostMatches.code:
+        return error
+    return exceptions.HostsExhausted(detail.get("asked", 1), 0, detail.get("matching", 0))
+
+
+def body(status_code: int, error: exceptions.WarreError) -> dict[str, Any]:
+    """An error's body: Blazar's three keys, the error's code, and its detail if it has any."""
+    document: dict[str, Any] = {
+        "error_code": status_code,
+        "error_message": error.message,
+        "error_name": _NAMES[status_code],
+        "code": error.code,
+    }
+    if error.detail:
+        document["detail"] = error.detail
+    return document

@@ -1,0 +1,102 @@
+"""The hook around every controller of this package, which answers errors in JSON."""
+
+import contextlib
+import json
+from typing import Any
+
+import webob
+import webob.exc
+from oslo_db import exception as db_exc
+from oslo_log import log as logging
+from pecan import hooks
+
+from warre_blazar import error_statuses, exceptions
+from warre_blazar.api import error_bodies
+from warre_blazar.db import session
+
+LOG = logging.getLogger(__name__)
+
+
+#: The key in a request's WSGI environment that marks a request to Warre's path.
+_WARRES = "warre.path"
+
+
+def mark_as_warres(request: Any) -> None:
+    """Mark a request to Warre's path, /v2/warre/v1, where answers have the form of Warre's."""
+    request.environ[_WARRES] = True
+
+
+def is_warres(request: Any) -> bool:
+    """Whether a request came to Warre's path."""
+    return _WARRES in request.environ
+
+
+class _Answer(webob.Response):
+    """A response that Blazar's middleware for errors can read.
+
+    The middleware reads the first part of an error's body, even in the response to a HEAD.
+    """
+
+    def __call__(self, environ: Any, start_response: Any) -> Any:
+        body = super().__call__(environ, start_response)
+        return [b""] if environ["REQUEST_METHOD"] == "HEAD" else body
+
+
+class ErrorHook(hooks.PecanHook):
+    """Answers every error that is raised by a controller, or by Pecan while it calls one."""
+
+    def on_error(self, state: Any, error: Exception) -> webob.Response:
+        request = state.request
+        warre_error = _uncarried_text(error, request) or as_warre(error)
+        as_answered = error_bodies.as_warres if is_warres(request) else error_bodies.as_ours
+        warre_error = as_answered(warre_error)
+        status = error_statuses.in_controllers(warre_error.code, request.method)
+        if status >= 500:
+            LOG.error("%s %s: %s", request.method, request.path, warre_error, exc_info=error)
+        return _Answer(
+            json.dumps(error_bodies.body(status, warre_error)).encode(),
+            status=status,
+            content_type="application/json",
+            charset="UTF-8",
+        )
+
+
+def _uncarried_text(error: Exception, request: Any) -> exceptions.WarreError | None:
+    """The error for a text with a character that can't be sent to the database. It names the field.
+
+    :returns: None if ``error`` has another cause.
+    """
+    if not session.is_uncarried(error):
+        return None
+    values = list(request.GET.items())
+    with contextlib.suppress(ValueError, AttributeError):
+        values += json.loads(request.body).items()
+    fields = [name for name, value in values if any(ord(char) > 0xFFFF for char in str(value))]
+    return exceptions.UncarriedText(fields[0] if fields else "path")
+
+
+def as_warre(error: Exception) -> exceptions.WarreError:
+    """Convert any exception to an error of this package.
+
+    An unexpected exception becomes an error with the code ``internal``. Its text tells a client
+    nothing about the cause.
+    """
+    if isinstance(error, exceptions.WarreError):
+        return error
+    if isinstance(error, UnicodeDecodeError):
+        return exceptions.InvalidField("query", "expected UTF-8")
+    if isinstance(error, RecursionError):
+        return exceptions.Refused("malformed_json", "body: nested too deeply")
+    if isinstance(error, LookupError) and "encoding" in str(error):
+        return exceptions.InvalidField("Content-Type", "expected the character set UTF-8")
+    if isinstance(error, webob.exc.HTTPBadRequest):
+        # Pecan raises this only for text that it can't decode.
+        return exceptions.Refused("malformed_json", "body: expected JSON in UTF-8")
+    if isinstance(error, webob.exc.HTTPException):
+        return exceptions.Refused(error_bodies.CODES.get(error.code, "refused"), error.title)
+    if isinstance(error, db_exc.DBDataError):
+        return exceptions.InvalidField("body", "a value can't be stored by this database")
+    # These include SQLAlchemy's errors that oslo.db doesn't translate, such as a missing table.
+    if isinstance(error, session.FAILURES):
+        return exceptions.ServiceUnavailable("The database", type(error).__name__)
+    return exceptions.Refused("internal", "Internal Server Error")

@@ -1,0 +1,58 @@
+"""The JSON Schema of a flavor's limits by host, in the answer that shows one flavor."""
+
+from warre_blazar.api.schemas import Schema
+from warre_blazar.domain.capacity import LimitKind
+
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_AMOUNT: Schema = {"type": ["integer", "null"], "minimum": 0}
+_TEXT: Schema = {"type": "string"}
+
+
+def _object(**properties: Schema) -> Schema:
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+_LIMIT = _object(
+    kind={"enum": [kind.name.lower() for kind in LimitKind]},
+    name={
+        **_TEXT,
+        "description": "The zone, comparison, trait or resource class. For `groups`, the classes "
+        "of which no provider has enough together.",
+    },
+    providers={
+        "type": "array",
+        "items": _TEXT,
+        "description": "The names of the resource providers that have the class, or that lack the "
+        "trait or have the forbidden one.",
+    },
+    asked={**_AMOUNT, "description": "How much of the resource class an instance takes."},
+    capacity={**_AMOUNT, "description": "How much of the class the providers have together."},
+)
+
+_HOST = _object(
+    name=_TEXT,
+    instances={**_COUNT, "description": "How many instances the host holds when it is empty."},
+    limits={
+        "type": "array",
+        "items": _LIMIT,
+        "description": "What limits the number of instances on the host. There are several if they "
+        "limit it equally.",
+    },
+)
+
+FLAVOR_LIMITS: Schema = {
+    **_object(
+        by={
+            "enum": ["slots", "hosts"],
+            "description": "Whether the flavor's slots or its hosts limit how many instances can "
+            "be booked at the same time.",
+        },
+        instances={
+            **_COUNT,
+            "description": "How many instances the hosts hold when nothing else is on them.",
+        },
+        hosts={"type": "array", "items": _HOST, "description": "All reservable hosts, by name."},
+    ),
+    "description": "What limits how many instances can be booked at the same time. Only callers "
+    "who may see the flavor's capacity get this field.",
+}

@@ -1,0 +1,280 @@
+"""The table of the API's operations: the query, body, answers and errors of each.
+
+``openapi`` generates the published document from this table.
+"""
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from oslo_policy.policy import DocumentedRuleDefault
+
+from warre_blazar import error_statuses, policies
+from warre_blazar.api import schemas
+from warre_blazar.api.controllers import base, flavor_access, flavors, limits, reservations
+from warre_blazar.api.schemas import Schema
+
+_Query = Mapping[str, Callable[[str, str], Any]]
+
+
+def ref(name: str) -> Schema:
+    """A reference to one of the document's named schemas."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """One method of one path."""
+
+    method: str
+    path: str
+    summary: str
+    #: The schemas of successful answers by status. None means an answer without a body.
+    answers: Mapping[int, Schema | None]
+    #: The codes of the operation's own errors. ``refusals`` adds codes that many operations share.
+    codes: tuple[str, ...] = ()
+    #: The query parameters, each with the function that converts its value.
+    query: _Query = dataclasses.field(default_factory=dict)
+    #: The name of the schema of the request's body. None means that there is no body.
+    body: str | None = None
+
+    @property
+    def noun(self) -> str:
+        """The resource, which is the first part of the path."""
+        return self.path.split("/")[1]
+
+    def rules(self) -> list[str]:
+        """The names of the policy rules that this operation checks."""
+        operation = {"path": f"/v2{self.path}", "method": self.method}
+        documented = (r for r in policies.list_rules() if isinstance(r, DocumentedRuleDefault))
+        return [rule.name for rule in documented if operation in rule.operations]
+
+    def refusals(self) -> dict[int, list[str]]:
+        """The codes of all errors that the operation may answer with, by status."""
+        codes = {*self.codes, "invalid_field", "service_unavailable"}
+        if "{" in self.path:
+            codes.add("not_found")
+        if self.body:
+            codes |= {"empty_body", "malformed_json", "length_required", "body_too_large"}
+        by_status: dict[int, list[str]] = defaultdict(list)
+        for code in sorted(codes):
+            by_status[error_statuses.in_controllers(code, self.method)].append(code)
+        return dict(sorted(by_status.items()))
+
+
+#: The codes of errors that the manager may raise for any request.
+_MANAGER = ("conflict", "no_answer", "not_found", "refused", "service_refused", "try_again")
+
+#: The codes of errors that say why a flavor can't be booked.
+_BOOKABLE = (
+    "after_flavor_end",
+    "before_flavor_start",
+    "flavor_inactive",
+    "flavor_not_accessible",
+    "hosts_exhausted",
+    "invalid_period",
+    "limits_not_registered",
+    "maintenance",
+    "no_host_matches",
+    "quota_exceeded",
+    "slots_exhausted",
+    "too_long",
+)
+
+
+#: The codes of errors that say why a maintenance window can't be created or changed.
+_WINDOW_CODES = ("flavor_not_found", "invalid_period", "try_again", "window_conflict")
+
+_FLAVOR = "/flavors/{flavor_id}"
+_ACCESS = "/flavorprojects/{flavorproject_id}"
+_RESERVATION = "/reservations/{reservation_id}"
+_WINDOW = "/maintenancewindows/{window_id}"
+
+OPERATIONS = (
+    Operation(
+        "GET",
+        "/flavors",
+        "List the flavors that the project may book, sorted by name.",
+        {200: schemas.page(ref("FlavorOffered"))},
+        ("forbidden",),
+        query=flavors.LIST_QUERY,
+    ),
+    Operation(
+        "POST",
+        "/flavors",
+        "Create a flavor.",
+        {202: ref("FlavorOffered")},
+        ("device_not_countable", "forbidden", "misconfigured", "service_refused"),
+        body="FlavorCreate",
+    ),
+    Operation(
+        "GET",
+        _FLAVOR,
+        "Show a flavor, by id or name. With `detail=capacity` also show how many instances its "
+        "hosts hold, and how many instances are booked from `start` (default: now) to `end` "
+        "(default: 30 days after the start).",
+        {200: ref("FlavorShown")},
+        ("flavor_ambiguous", "flavor_not_found", "forbidden"),
+        query=flavors.SHOW_QUERY,
+    ),
+    Operation(
+        "PATCH",
+        _FLAVOR,
+        "Change a flavor. Reservations that are already booked don't change.",
+        {200: ref("FlavorOffered")},
+        (
+            "device_not_countable",
+            "flavor_ambiguous",
+            "flavor_not_found",
+            "misconfigured",
+            "service_refused",
+            "try_again",
+        ),
+        body="FlavorUpdate",
+    ),
+    Operation(
+        "DELETE",
+        _FLAVOR,
+        "Delete a flavor whose reservations are all complete.",
+        {204: None},
+        ("flavor_ambiguous", "flavor_in_use", "flavor_not_found", "try_again"),
+    ),
+    Operation(
+        "GET",
+        f"{_FLAVOR}/freeslots",
+        "List the free slots of a flavor: the longest spans of time during which `count` instances "
+        "can be booked. Spans may overlap. With `reason=true` the answer is an object with the "
+        "spans, and with the reason if there are none.",
+        {200: {"anyOf": [{"type": "array", "items": ref("Span")}, ref("Free")]}},
+        ("flavor_ambiguous", "flavor_not_found", "forbidden"),
+        query=flavors.FREE_QUERY,
+    ),
+    Operation(
+        "GET",
+        "/flavorprojects",
+        "List which projects have access to which private flavors.",
+        {200: schemas.page(ref("Access"))},
+        ("forbidden",),
+        query=flavor_access.LIST_QUERY,
+    ),
+    Operation(
+        "POST",
+        "/flavorprojects",
+        "Give a project access to a private flavor, so that it can book the flavor.",
+        {200: ref("Access")},
+        ("access_exists", "flavor_ambiguous", "flavor_not_found", "forbidden"),
+        body="AccessCreate",
+    ),
+    Operation(
+        "GET",
+        _ACCESS,
+        "Show a project's access to a private flavor.",
+        {200: ref("Access")},
+        ("access_not_found",),
+    ),
+    Operation(
+        "DELETE",
+        _ACCESS,
+        "Remove a project's access to a private flavor. The project's reservations of the flavor "
+        "stay.",
+        {204: None},
+        ("access_not_found",),
+    ),
+    Operation(
+        "GET",
+        "/reservations",
+        "List the project's reservations, sorted by start unless `sort` says otherwise. With "
+        "`deleted=true`, list only reservations that were deleted.",
+        {200: schemas.page(ref("Reservation"))},
+        ("forbidden",),
+        query=reservations.LIST_QUERY,
+    ),
+    Operation(
+        "POST",
+        "/reservations",
+        "Book a flavor. If the booking takes long, the answer is a reservation whose status is "
+        "PENDING_CREATE.",
+        {200: ref("Reservation")},
+        ("flavor_ambiguous", "flavor_not_found", "forbidden", *_BOOKABLE, *_MANAGER),
+        body="ReservationCreate",
+    ),
+    Operation(
+        "GET",
+        _RESERVATION,
+        "Show a reservation.",
+        {200: ref("Reservation")},
+        ("reservation_not_found",),
+    ),
+    Operation(
+        "PATCH",
+        _RESERVATION,
+        "Change a reservation: its start, end, number of instances, name or note. Status 202 means "
+        "that the change is still going on. Under /v2/warre/v1 only the end can be changed.",
+        {200: ref("Reservation"), 202: ref("Reservation")},
+        (
+            "invalid_state",
+            "lease_shared",
+            "owner_gone",
+            "reservation_not_found",
+            *_BOOKABLE,
+            *_MANAGER,
+        ),
+        body="ReservationUpdate",
+    ),
+    Operation(
+        "DELETE",
+        _RESERVATION,
+        "Delete a reservation and its servers. Status 202 means that the deletion is still going "
+        "on.",
+        {204: None, 202: None},
+        ("invalid_state", "lease_shared", "reservation_not_found", *_MANAGER),
+    ),
+    Operation(
+        "GET",
+        "/maintenancewindows",
+        "List maintenance windows, sorted by start.",
+        {200: schemas.page(ref("Window"))},
+        ("forbidden",),
+        query=base.PAGING,
+    ),
+    Operation(
+        "POST",
+        "/maintenancewindows",
+        "Create a maintenance window: a time during which some flavors can't be booked.",
+        {201: ref("Window")},
+        ("forbidden", *_WINDOW_CODES),
+        body="WindowCreate",
+    ),
+    Operation(
+        "GET",
+        _WINDOW,
+        "Show a maintenance window.",
+        {200: ref("Window")},
+        ("forbidden", "window_not_found"),
+    ),
+    Operation(
+        "PATCH",
+        _WINDOW,
+        "Change a maintenance window.",
+        {200: ref("Window")},
+        ("window_not_found", *_WINDOW_CODES),
+        body="WindowUpdate",
+    ),
+    Operation(
+        "DELETE",
+        _WINDOW,
+        "Delete a maintenance window.",
+        {204: None},
+        ("window_not_found",),
+    ),
+    Operation(
+        "GET",
+        "/limits",
+        "Show a project's limits, and how much of them the project uses. With `all_projects=true` "
+        "list the limits of all projects.",
+        {200: {"anyOf": [ref("Limits"), schemas.page(ref("ProjectLimits"))]}},
+        ("forbidden", "limits_not_registered"),
+        query=limits.QUERY,
+    ),
+)

@@ -1,0 +1,58 @@
+"""Prepares requests to this package's controllers, so that Pecan can't fail on them.
+
+Blazar's controller of /v2 lets Pecan read the query and the body before it routes the request to
+one of this package's controllers. If Pecan can't read the query or body, it answers in plain text,
+or it crashes (for example on a form without its boundary). The controllers of this package read the
+body themselves, and answer every error in JSON.
+"""
+
+import inspect
+
+import pecan
+import webob.exc
+from blazar.api.v2.controllers import V2Controller
+from pecan import rest
+
+from warre_blazar import exceptions
+
+#: A key in a request's WSGI environment. Its value is an error that the controller must raise.
+REFUSAL = "warre.refusal"
+
+
+def install(ours: type[rest.RestController]) -> None:
+    """Make Blazar's controller prepare every request to our controllers before it routes it.
+
+    Blazar has no hook for this, so the method ``_route`` of Blazar's controller is replaced.
+
+    :param ours: the base class of our controllers.
+    """
+    stock = V2Controller._route
+    # Before Blazar 18, ``_route`` takes only the path, and Pecan finds the request by itself.
+    takes_request = "request" in inspect.signature(stock).parameters
+
+    @pecan.expose()
+    def _route(self: V2Controller, args: list[str], request: pecan.Request) -> object:
+        if args and isinstance(getattr(self, args[0], None), ours):
+            prepare(request)
+        return stock(self, args, request) if takes_request else stock(self, args)
+
+    V2Controller._route = _route
+
+
+def prepare(request: pecan.Request) -> None:
+    """Hide a request's body from Pecan, and remove a query that must not reach Pecan.
+
+    A query must not reach Pecan if it isn't UTF-8, or if it has the parameter ``_method``. Pecan
+    would take the request's method from this parameter. The error for the query is stored in the
+    request, and the controller raises it.
+    """
+    request.environ["CONTENT_TYPE"] = "application/octet-stream"
+    try:
+        chooses_method = "_method" in request.GET
+    except webob.exc.HTTPBadRequest:
+        request.environ[REFUSAL] = exceptions.InvalidField("query", "expected UTF-8")
+        request.environ["QUERY_STRING"] = ""
+        return
+    if chooses_method:
+        request.environ[REFUSAL] = exceptions.InvalidField("_method", "Unknown field.")
+        request.environ["QUERY_STRING"] = ""

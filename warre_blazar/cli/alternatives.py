@@ -1,0 +1,109 @@
+"""Suggests what a user could book instead if a booking is refused."""
+
+import dataclasses
+import datetime
+from typing import Any
+
+from warre_blazar.cli import no_free_slots, time_display, wording
+from warre_blazar.cli.command_names import Fields
+from warre_blazar.client import Client, Reason, Span, errors
+
+#: Codes of refusals after which the booking may be possible at another time.
+CODES = frozenset(
+    {"slots_exhausted", "hosts_exhausted", "maintenance", "before_flavor_start", "after_flavor_end"}
+)
+_REASONS = {
+    "slots_exhausted": "No slot is free then",
+    "hosts_exhausted": "No host has room then",
+    "maintenance": "The flavor is closed for maintenance then",
+}
+#: Reasons to give if only some of the instances could be booked. The fields in braces are data of
+#: the error's detail.
+_PARTIAL_REASONS = {
+    "slots_exhausted": "Only {free} of {asked} slots {are} free then",
+    "hosts_exhausted": "The hosts have room for only {free} of {asked} instances then",
+}
+
+
+def first(spans: list[Span], length: datetime.timedelta) -> datetime.datetime | None:
+    """Return the first start at which a booking of the length fits, or None."""
+    return min((span.start for span in spans if span.length >= length), default=None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """A booking that the user wants.
+
+    ``flavor`` is an id or a name. ``where`` is the zone in which times are shown.
+    """
+
+    flavor: str
+    start: datetime.datetime
+    end: datetime.datetime
+    count: int
+    affinity: bool | None
+    where: datetime.tzinfo
+
+    @property
+    def length(self) -> datetime.timedelta:
+        """The time that passes from start to end, even if clocks are changed in between."""
+        return self.end.astimezone(datetime.UTC) - self.start.astimezone(datetime.UTC)
+
+    @property
+    def period(self) -> str:
+        """The start and the end in words, in the time zone of the start."""
+        return time_display.period(self.start, self.end, self.start.tzinfo or self.where)
+
+
+def instead(client: Client, wanted: Wanted, error: errors.ApiError, app: object) -> str:
+    """Return a text that says why a booking was refused, and when it would be possible.
+
+    :param error: a refusal with one of ``CODES``.
+    :param app: the running CLI. The text names commands as this CLI does.
+    """
+    asked, free = error.detail.get("asked"), error.detail.get("free")
+    if asked and free and error.code in _PARTIAL_REASONS:
+        are = "is" if free == 1 else "are"
+        reason = _PARTIAL_REASONS[error.code].format(asked=asked, free=free, are=are)
+    else:
+        reason = _REASONS.get(error.code, str(error).rstrip("."))
+    return f"{reason}. {later(client, wanted, app)}"
+
+
+def later(client: Client, wanted: Wanted, app: object) -> str:
+    """Return a sentence with the first start at which the booking fits, or other advice."""
+    verb = "is" if wanted.count == 1 else "are"
+    slots, hours = wording.slots(wanted.count), _hours(wanted.length)
+    free_slots, calendar = (Fields(app)[n] for n in ("flavor-free-slots", "flavor-calendar"))
+    search: dict[str, Any] = {
+        "start": wanted.start,
+        "count": wanted.count,
+        "affinity": wanted.affinity,
+    }
+    try:
+        spans = client.flavors.free_slots(wanted.flavor, **search)
+    except errors.ClientError:
+        return f"See {free_slots} {wanted.flavor} for when it is free"
+    start = first(spans, wanted.length)
+    if start is None:
+        reason = no_free_slots.reason(client, wanted.flavor, length=wanted.length, **search)
+        if reason is not None and reason.code in no_free_slots.LASTING:
+            return no_free_slots.explanation(reason, wanted.flavor, wanted.where, app)
+        return (
+            f"In the year after, {slots} {verb} never free for {hours} h. Try fewer slots or "
+            f"hours; {calendar} {wanted.flavor} shows what is free"
+        )
+    return (
+        f"{slots} {verb} free for {hours} h from {time_display.brief(start, wanted.where)}: "
+        f"--start {time_display.argument(start, wanted.where)}"
+    )
+
+
+def no_host(flavor: str, app: object) -> str:
+    """Return the explanation for a flavor that no host could hold."""
+    reason = Reason("no_host_matches", "", {})
+    return no_free_slots.explanation(reason, flavor, datetime.UTC, app)
+
+
+def _hours(length: datetime.timedelta) -> str:
+    return f"{length.total_seconds() / 3600:.2f}".rstrip("0").rstrip(".")

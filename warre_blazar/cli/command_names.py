@@ -1,0 +1,37 @@
+"""The names of the commands in the CLI that is running: openstack or blazar."""
+
+from typing import Any
+
+#: Words in names of commands: the word that ``blazar`` uses, and the word that ``openstack`` uses.
+_VERBS = {"update": "set"}
+
+
+def command(name: str, *, in_openstack: bool) -> str:
+    """Return the words that a user types to run a command, including the program's name.
+
+    :param name: the command's name in ``blazar``, such as ``flavor-list``.
+    """
+    if not in_openstack:
+        return f"blazar {name}"
+    words = [_VERBS.get(word, word) for word in name.removeprefix("reservation-").split("-")]
+    return f"openstack reservation {' '.join(words)}"
+
+
+class Fields(dict[str, Any]):
+    """Values for ``str.format_map``. A field with a hyphen gives the full name of a command.
+
+    For example, ``"See {flavor-list}".format_map(fields)`` names the command as the running CLI
+    does.
+
+    :param app: the running CLI, as cliff passes it to commands.
+    :param values: the values of other fields. The names of these fields have no hyphen.
+    """
+
+    def __init__(self, app: Any, **values: Any) -> None:
+        super().__init__(values)
+        self._in_openstack = hasattr(app, "client_manager")
+
+    def __missing__(self, name: str) -> str:
+        if "-" not in name:
+            raise KeyError(name)
+        return command(name, in_openstack=self._in_openstack)

@@ -1,0 +1,56 @@
+"""Asks for confirmation before a reservation and its servers are deleted."""
+
+from typing import Any
+
+from keystoneauth1 import exceptions as ksa
+
+from warre_blazar.cli import confirmation
+from warre_blazar.client import Reservation
+
+_TIMEOUT = 60
+_SHOWN = 5
+#: Statuses of reservations that may have servers, and of reservations that have ended.
+_RUNNING = ("ACTIVE", "ERROR")
+_OVER = ("COMPLETE",)
+
+
+def ask(session: Any, reservation: Reservation, what: str) -> None:
+    """Ask whether a reservation and its servers shall be deleted.
+
+    If the reservation has ended, the user isn't asked.
+
+    :param what: a description of the reservation.
+    :raises Failure: the user doesn't confirm.
+    """
+    if reservation.status in _OVER:
+        return
+    servers = running(session, reservation)
+    warning = f" {servers} will be deleted for good." if servers else ""
+    confirmation.ask(f"{what}.{warning} Delete?", f"Not deleted: {reservation.id}")
+
+
+def running(session: Any, reservation: Reservation) -> str:
+    """Return a phrase for the servers on a reservation, or "" if it has no servers."""
+    names = _servers(session, reservation) if reservation.status in _RUNNING else []
+    return "" if names == [] else _phrase(names)
+
+
+def _servers(session: Any, reservation: Reservation) -> list[str] | None:
+    """Return the names of a reservation's servers, or None if Nova doesn't answer."""
+    try:
+        answer = session.get(
+            "/servers",
+            params={"flavor": reservation.compute_flavor},
+            endpoint_filter={"service_type": "compute"},
+            timeout=_TIMEOUT,
+        )
+        return [server["name"] for server in answer.json()["servers"]]
+    except (ksa.ClientException, ValueError, KeyError):
+        return None
+
+
+def _phrase(servers: list[str] | None) -> str:
+    if servers is None:
+        return "The servers on it"
+    names = ", ".join(servers[:_SHOWN]) + (", ..." if len(servers) > _SHOWN else "")
+    return f"Its {len(servers)} server{'s' if len(servers) > 1 else ''} ({names})"

@@ -1,0 +1,60 @@
+"""The text that commands show for an error of the API, with advice on what to do."""
+
+from warre_blazar.cli.command_names import Fields
+from warre_blazar.client import errors
+
+NO_CREDENTIALS = (
+    "No credentials: set OS_AUTH_TYPE=password, OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, "
+    "OS_PROJECT_NAME, OS_USER_DOMAIN_ID and OS_PROJECT_DOMAIN_ID (your cloud's openrc file does), "
+    "or OS_CLOUD"
+)
+
+#: Advice by the API's error code. The fields in braces are data of the error's detail, or names of
+#: commands.
+_ADVICE = {
+    "flavor_inactive": "The operator has closed the flavor; see {flavor-list} for others",
+    "flavor_not_accessible": "Ask the operator for access ({flavor-access-grant})",
+    "too_long": "Book at most {max_length_hours} hours at a time",
+    "maintenance": "See {maintenance-window-list}, and {flavor-free-slots} for other times",
+    "flavor_in_use": "See {reservation-list} --all-projects --flavor {flavor}",
+    "try_again": "Try again",
+    "window_conflict": "See {reservation-list} --all-projects for what is booked then",
+    "lease_shared": "Change it by its lease, {lease} ({lease-update}, {lease-delete})",
+    "access_exists": "See {flavor-access-list}",
+    "limits_not_registered": "The operator has to register them, see the installation guide",
+    "quota_exceeded": "See {limits-show}; delete a reservation, or ask the operator for more",
+    "no_answer": "See {reservation-list} before you try again",
+    "forbidden": "Your role doesn't allow this; ask the operator",
+    "service_unavailable": "Try again later",
+}
+
+
+def ambiguous(error: errors.ClientError) -> str | None:
+    """Return a text that lists the flavors with an ambiguous name, or None for another error."""
+    if not isinstance(error, errors.ApiError) or error.code != "flavor_ambiguous":
+        return None
+    flavors = error.detail.get("flavors", [])
+    name = error.detail.get("flavor")
+    lines = [f"{name!r} could be several flavors; give the ID of one:"]
+    for flavor in flavors:
+        sizes = "{vcpu} vCPUs, {memory_mb} MiB, {disk_gb} GB".format(**flavor)
+        others = [flavor[key] for key in ("category", "availability_zone") if flavor.get(key)]
+        lines.append(f"  {flavor['id']}  {', '.join([sizes, *others])}")
+    return "\n".join(lines)
+
+
+def text(error: errors.ClientError, app: object) -> str:
+    """Return the error's own text, followed by the advice for the error's code, if any.
+
+    :param app: the running CLI. The advice names commands as this CLI does.
+    """
+    message = str(error)
+    code = error.code if isinstance(error, errors.ApiError) else ""
+    if not isinstance(error, errors.ApiError) or code not in _ADVICE:
+        return message
+    try:
+        advice = _ADVICE[code].format_map(Fields(app, **error.detail))
+    except (KeyError, ValueError, TypeError):
+        return message
+    # Some of the API's own messages contain the advice.
+    return message if advice.lower() in message.lower() else f"{message.rstrip('.')}. {advice}"

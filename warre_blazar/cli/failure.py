@@ -1,0 +1,7 @@
+"""The error that ends a command with status 1."""
+
+from blazarclient.exception import BlazarClientException
+
+
+class Failure(BlazarClientException):
+    """Ends a command. The text tells the user what is wrong and what to do."""

@@ -1,0 +1,61 @@
+"""Formats what limits a flavor, by host, for the output of commands."""
+
+from collections import defaultdict
+
+from cliff import columns
+
+from warre_blazar.client.types import Document
+
+#: The most names of hosts or providers in one line.
+_MOST_NAMES = 4
+
+
+class LimitsColumn(columns.FormattableColumn):
+    """The API's document. Tables show a line for each reason and number."""
+
+    def human_readable(self) -> str:
+        if self._value["by"] == "slots":
+            first = "the slots limit it; the hosts hold more or as much"
+        else:
+            first = "the hosts limit it"
+        return "\n".join([first, *lines(self._value)])
+
+
+def lines(limits: Document) -> list[str]:
+    """Return the lines. Hosts with the same number of instances and reason share a line.
+
+    :param limits: the API's document of what limits a flavor.
+    """
+    hosts: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for host in limits["hosts"]:
+        reasons = "; ".join(_reason(limit) for limit in host["limits"])
+        hosts[host["instances"], reasons].append(host["name"])
+    return [
+        f"{_names(names)}: {instances}" + (f" ({reasons})" if reasons else "")
+        for (instances, reasons), names in sorted(hosts.items(), key=lambda item: -item[0][0])
+    ]
+
+
+def _names(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _reason(limit: Document) -> str:
+    name = limit["name"]
+    match limit["kind"]:
+        case "zone":
+            return f"not in zone {name}"
+        case "property":
+            return f"not {name}"
+        case "required_trait":
+            return f"no trait {name}"
+        case "forbidden_trait":
+            return f"has trait {name}"
+        case "resource_class" if limit["providers"]:
+            return f"{limit['capacity']} {name}, {limit['asked']} asked"
+        case "resource_class":
+            return f"no {name}"
+        case "groups":
+            return f"no provider with enough of {name} together"
+    return f"{limit['kind']} {name}"

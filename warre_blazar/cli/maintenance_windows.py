@@ -1,0 +1,186 @@
+"""Commands on maintenance windows, in which flavors can't be booked."""
+
+import argparse
+from typing import Any
+
+from warre_blazar.cli import arguments, base, dry_run, flavors, time_display, window_conflicts
+from warre_blazar.cli.failure import Failure
+from warre_blazar.client import Window, errors
+from warre_blazar.client.types import Document
+
+_COLUMNS = ("id", "start", "end", "note", "flavors")
+_REF = "ID of the maintenance window, the start of the ID, or its note"
+
+
+class _Windows(base.Command):
+    noun = "maintenance window"
+    nouns = "maintenance windows"
+
+    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
+        if isinstance(error, errors.NotFound) and error.code == "flavor_not_found":
+            return flavors.advice_on_flavor(self, error, str(error.detail.get("flavor", "")))
+        if isinstance(error, errors.ApiError) and error.code == "window_conflict":
+            return self._conflict(error) or super().advice(error, parsed_args)
+        return super().advice(error, parsed_args)
+
+    def _conflict(self, error: errors.ApiError) -> str:
+        """Return a text with the reservations that conflict with a refused window.
+
+        The text is empty if the API is too old to list the reservations.
+        """
+        lines = window_conflicts.refused(self, error)
+        if not lines:
+            return ""
+        total = max(int(error.detail.get("total") or 0), len(lines))
+        reservations_are = "1 reservation is" if total == 1 else f"{total} reservations are"
+        if total > len(lines):
+            lines.append(
+                f"  and {total - len(lines)} more: {self.name('reservation-list')} --all-projects "
+                "with --from and --to"
+            )
+        return "\n".join(
+            [
+                f"The window isn't made or changed: {reservations_are} in its time. Choose another "
+                f"time, or let their projects delete them ({self.name('reservation-delete')}):",
+                *lines,
+            ]
+        )
+
+    def flavor_ids(self, refs: list[str]) -> list[str]:
+        """Return the ids of flavors. The API doesn't accept names in maintenance windows."""
+        return [self.v2.flavors.get(ref).id for ref in refs]
+
+
+class ListWindows(_Windows, base.ListCommand):
+    """List maintenance windows."""
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        return self.table(_COLUMNS, (_flat(w) for w in self.v2.windows.list()))
+
+
+class ShowWindow(_Windows, base.ShowCommand):
+    """Show a maintenance window, and the reservations of its flavors during the window."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("window", metavar="WINDOW", help=_REF)
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        window = self.v2.windows.get(parsed_args.window)
+        names, values = self.details(_flat(window))
+        booked = window_conflicts.within(self, window)
+        if booked is None:
+            return names, values
+        return (*names, "reservations"), (*values, booked)
+
+
+class CreateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
+    """Close flavors for a time. This is refused if one of them is booked during the time."""
+
+    asks = True
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("flavors", metavar="FLAVOR", nargs="+", help="ID or name of a flavor")
+        arguments.add_start(parser, "start of the window", required=True)
+        arguments.add_until(parser, "end of the window", "length of the window, instead of an end")
+        parser.add_argument("--note", help="the reason, for people")
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        start, end = self.times(parsed_args)
+        assert start is not None
+        start, end = arguments.span(start, end, parsed_args.hours, self.where)
+        period = time_display.period(start, end, start.tzinfo or self.where)
+        plan = f"{', '.join(parsed_args.flavors)} closed, {period}"
+        self.confirm_times(plan, (parsed_args.start, parsed_args.end), parsed_args)
+        flavor_ids = self.flavor_ids(parsed_args.flavors)
+        if parsed_args.dry_run:
+            dry_run.window(self.v2, flavor_ids, start, end, self.where)
+            return self.report_dry_run(f"make a window: {plan}")
+        made = self.v2.windows.create(
+            start=start, end=end, flavor_ids=flavor_ids, note=parsed_args.note
+        )
+        return self.details(_flat(made))
+
+
+class UpdateWindow(_Windows, base.ChangeCommand):
+    """Change a maintenance window."""
+
+    asks = True
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("window", metavar="WINDOW", help=_REF)
+        arguments.add_start(parser, "new start of the window")
+        arguments.add_end(parser, "new end of the window")
+        parser.add_argument("--note", help="new note")
+        parser.add_argument(
+            "--flavor",
+            metavar="FLAVOR",
+            dest="flavors",
+            action="append",
+            help="ID or name of a flavor (repeatable); the given flavors replace the present ones",
+        )
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> None:
+        start, end = self.times(parsed_args)
+        values: dict[str, Any] = {"start": start, "end": end, "note": parsed_args.note}
+        if parsed_args.flavors is not None:
+            values["flavor_ids"] = self.flavor_ids(parsed_args.flavors)
+        values = {name: value for name, value in values.items() if value is not None}
+        if not values:
+            raise Failure("Nothing to change: give at least one option")
+        ref = parsed_args.window
+        if start or end or parsed_args.dry_run:
+            ref = self._confirm(parsed_args, values)
+        if parsed_args.dry_run:
+            return
+        self.v2.windows.update(ref, **values)
+        print(f"Updated maintenance window: {parsed_args.window}", file=self.app.stdout)
+
+    def _confirm(self, parsed_args: argparse.Namespace, values: dict[str, Any]) -> str:
+        """Ask the user to confirm the new times, or report the dry run. Return the window's id."""
+        window = self.v2.windows.get(parsed_args.window)
+        start, end = values.get("start", window.start), values.get("end", window.end)
+        start, end = arguments.span(start, end, None, self.where)
+        typed = values.get("start") or values.get("end") or start.astimezone(self.where)
+        period = time_display.period(start, end, typed.tzinfo or self.where)
+        texts = (parsed_args.start, parsed_args.end)
+        self.confirm_times(f"{_phrase(window)}, {period}", texts, parsed_args)
+        if parsed_args.dry_run:
+            flavor_ids = values.get("flavor_ids", [flavor.id for flavor in window.flavors])
+            dry_run.window(self.v2, flavor_ids, start, end, self.where)
+            note = f", noted {values['note']!r}" if "note" in values else ""
+            self.report_dry_run(
+                f"change {_phrase(window)}: {period}, {len(flavor_ids)} flavors{note}"
+            )
+        return window.id
+
+
+class DeleteWindow(_Windows, base.DeleteCommand):
+    """Delete maintenance windows, so that their flavors can be booked again."""
+
+    refs = "ID, the start of the ID, or note"
+
+    def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
+        self.v2.windows.delete(ref)
+        return True
+
+    def describe(self, ref: str) -> str:
+        window = self.v2.windows.get(ref)
+        return f"{_phrase(window)}, {time_display.period(window.start, window.end, self.where)}"
+
+
+def _phrase(window: Window) -> str:
+    """Return a phrase for a window, for use in a sentence."""
+    names = ", ".join(flavor.name for flavor in window.flavors)
+    noted = f" {window.note!r}" if window.note else ""
+    return f"window{noted} ({window.id}) of {names}"
+
+
+def _flat(window: Window) -> Document:
+    """Return a window's fields, with the names of its flavors instead of the flavors."""
+    return {**window.document, "flavors": [flavor.name for flavor in window.flavors]}

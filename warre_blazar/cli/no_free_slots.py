@@ -1,0 +1,96 @@
+"""Explains why a flavor has no free slots, and what to do."""
+
+import datetime
+from typing import Any
+
+from warre_blazar.cli import time_display
+from warre_blazar.cli.command_names import Fields
+from warre_blazar.client import Reason, Span, errors
+
+#: Explanations by the reason's code. The fields in braces are data of the reason's detail, or names
+#: of commands.
+_EXPLANATIONS = {
+    "flavor_inactive": "{flavor} is closed. Book another flavor; see {flavor-list}",
+    "invalid_period": "{message}",
+    "after_flavor_end": "{flavor} can't be booked after {end}. Ask for an earlier time",
+    "before_flavor_start": "{flavor} can't be booked before {start}. Ask for a later time",
+    "too_long": "{flavor} can be booked for at most {max_length_hours} hours at a time. Give "
+    "--hours {max_length_hours} or less",
+    "no_host_matches": "No host matches {flavor}, so it can't be booked at any time. Book another "
+    "flavor ({flavor-list}), or ask the operator",
+    "count_over_slots": "{flavor} has {slots} slots, and {asked} were asked for. Give --count "
+    "{slots} or less",
+    "count_over_hosts": "The hosts of {flavor} have room for {room} when nothing else is on them, "
+    "and {asked} were asked for. Give --count {room} or less, or another --affinity",
+    "maintenance": "{flavor} is closed for maintenance then: {windows}",
+    "not_that_long": "{flavor} is free then, but for at most {longest} at a time",
+    "all_booked": "Not enough slots of {flavor} are free then",
+}
+#: Codes of reasons that hold at any time.
+LASTING = frozenset(
+    {"flavor_inactive", "too_long", "no_host_matches", "count_over_slots", "count_over_hosts"}
+)
+#: Codes of reasons whose detail has the next free time.
+_PASSING = frozenset({"maintenance", "not_that_long", "all_booked"})
+
+
+def explanation(reason: Reason, flavor: str, where: datetime.tzinfo, app: object) -> str:
+    """Return a text that says why a flavor isn't free, and what to do.
+
+    :param where: the zone in which times are shown.
+    :param app: the running CLI. The text names commands as this CLI does.
+    """
+    values = _shown(reason.detail, where)
+    fields = Fields(app, **{**values, "flavor": flavor, "message": reason.message})
+    try:
+        text = _EXPLANATIONS[reason.code].format_map(fields)
+        next_free = _next_free(reason, where, fields) if reason.code in _PASSING else ""
+    except (KeyError, ValueError, TypeError):
+        # The API is newer than this command, and has given an unknown reason or other data.
+        return reason.message
+    return f"{text}{next_free}"
+
+
+def reason(client: Any, flavor: str, **search: Any) -> Reason | None:
+    """Ask the API why a search for free slots finds nothing.
+
+    The result is None if the API gives no reason, for instance because it is too old.
+    """
+    try:
+        answer: Reason | None = client.flavors.why_not_free(flavor, **search)
+    except errors.ClientError:
+        return None
+    return answer
+
+
+def _next_free(reason: Reason, where: datetime.tzinfo, fields: Fields) -> str:
+    next_free = reason.detail["next_free"]
+    calendar = f"{fields['flavor-calendar']} {fields['flavor']}"
+    if next_free is None:
+        return f". Nothing is free in the year after either; {calendar} shows what is"
+    span = Span.of(next_free)
+    return (
+        f". It is free from {time_display.brief(span.start, where)} for "
+        f"{time_display.length(span.length)}: "
+        f"--start {time_display.argument(span.start, where)}. {calendar} shows more"
+    )
+
+
+def _shown(detail: dict[str, Any], where: datetime.tzinfo) -> dict[str, Any]:
+    """Return a reason's data with times and lengths as text."""
+    shown = dict(detail)
+    for name in ("start", "end"):
+        if isinstance(shown.get(name), str):
+            shown[name] = time_display.brief(datetime.datetime.fromisoformat(shown[name]), where)
+    if "longest" in shown:
+        shown["longest"] = time_display.length(Span.of(shown["longest"]).length)
+    if "windows" in shown:
+        shown["windows"] = "; ".join(_window(window, where) for window in shown["windows"])
+    return shown
+
+
+def _window(window: dict[str, Any], where: datetime.tzinfo) -> str:
+    span = Span.of(window)
+    start, end = (time_display.brief(moment, where) for moment in (span.start, span.end))
+    note = f" ({window['note']})" if window.get("note") else ""
+    return f"{start} to {end}{note}"

@@ -1,0 +1,97 @@
+"""Commands that show and set a project's quota: its limits in Keystone, and its usage."""
+
+import argparse
+import re
+from typing import Any
+
+from warre_blazar.cli import base, limits, project_names
+from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.keystone_limits import Limits
+
+#: The options, and the name of each limit in Keystone.
+_RESOURCES = {"reservations": "reservation", "hours": "hours"}
+_UNLIMITED = -1
+_DEFAULT = "default"
+
+
+def _limit(text: str) -> int | str:
+    if text == _DEFAULT:
+        return text
+    if text in ("unlimited", str(_UNLIMITED)):
+        return _UNLIMITED
+    if re.fullmatch(r"\d{1,9}", text, re.ASCII):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} isn't a whole number, unlimited or {_DEFAULT}")
+
+
+class _Quotas(base.Command):
+    noun = nouns = "quota"
+    zoned = False
+
+
+class ShowQuota(_Quotas, base.ListCommand):
+    """Show how much a project may book, and how much of it is left."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "project",
+            metavar="PROJECT",
+            nargs="?",
+            help="ID or name of the project (default: your own; others: admin only)",
+        )
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        project = None
+        if parsed_args.project is not None:
+            project = project_names.identity(self, parsed_args.project)
+        return limits.COLUMNS, limits.rows(self.v2.limits.get(project))
+
+
+class SetQuota(_Quotas, base.ChangeCommand, base.ListCommand):
+    """Set how much a project may book (admin only). Existing reservations stay.
+
+    The limits are kept in Keystone.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("project", metavar="PROJECT", help="ID or name of the project")
+        for option, unit in (("reservations", "reservations"), ("hours", "hours of instances")):
+            parser.add_argument(
+                f"--{option}",
+                metavar="N",
+                type=_limit,
+                help=f"how many {unit} the project may have at a time: a number, unlimited, or "
+                f"{_DEFAULT} for the limit of projects that have no limit of their own",
+            )
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        options = {name: getattr(parsed_args, name) for name in _RESOURCES}
+        new_values = {name: value for name, value in options.items() if value is not None}
+        if not new_values:
+            raise Failure("Nothing to set: give --reservations or --hours")
+        project = project_names.identity(self, parsed_args.project)
+        keystone = Limits(self.v2.transport.session, "reservation")
+        # Read both limits first, so that a failure to read one leaves the other unchanged.
+        current = {name: keystone.get(project, _RESOURCES[name]) for name in new_values}
+        rows = []
+        for name, value in new_values.items():
+            limit = current[name]
+            wanted = None if value == _DEFAULT else int(value)
+            before = limit.default if limit.value is None else limit.value
+            after = limit.default if wanted is None else wanted
+            rows.append((name, limits.Limit(before), limits.Limit(after)))
+            if not parsed_args.dry_run:
+                keystone.set(project, limit, wanted)
+        if parsed_args.dry_run:
+            changes = (f"{n} from {b.human_readable()} to {a.human_readable()}" for n, b, a in rows)
+            self.report_dry_run(f"set the limits of project {project}: {', '.join(changes)}")
+            return (), ()
+        return ("resource", "before", "limit"), rows
+
+    def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
+        # After a dry run there is nothing to print.
+        return super().produce_output(parsed_args, names, data) if names else 0

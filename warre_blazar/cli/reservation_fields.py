@@ -1,0 +1,43 @@
+"""Formats reservations for commands: as fields with names in addition to ids, and as phrases."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from warre_blazar.cli import wording
+from warre_blazar.client import Reservation
+from warre_blazar.client.types import Document
+
+
+@dataclasses.dataclass(frozen=True)
+class Names:
+    """The known names of projects and users, by id."""
+
+    projects: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    users: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def beside(self, field: str, identity: Any) -> Document:
+        """Return an additional field with the name that belongs to the id in a field.
+
+        For example, the additional field for ``project_id`` is ``project``. The result is empty if
+        no name is known.
+        """
+        names = {"project_id": self.projects, "user_id": self.users}.get(field, {})
+        return {field.removesuffix("_id"): names[identity]} if identity in names else {}
+
+
+def flat(item: Reservation, names: Names = Names()) -> Document:
+    """Return a reservation's fields, and the names of its flavor, project and user."""
+    fields: Document = {}
+    for name, value in item.document.items():
+        if name == "flavor":
+            fields |= {"flavor": value["name"], "flavor_id": value["id"]}
+        else:
+            fields |= {**names.beside(name, value), name: value}
+    return fields
+
+
+def phrase(reservation: Reservation) -> str:
+    """Return a phrase for a reservation, for use in a sentence."""
+    slots = wording.slots(reservation.instance_count)
+    return f"reservation {reservation.id}, {slots} of {reservation.flavor.name}"

@@ -1,0 +1,189 @@
+"""The command that lists reservations, and its filters."""
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from warre_blazar.cli import (
+    arguments,
+    base,
+    flavors,
+    project_names,
+    time_display,
+    user_names,
+)
+from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.reservation_fields import Names, flat
+from warre_blazar.client import Reservation, errors, lookup
+
+_SHORT = ("id", "flavor", "instance_count", "start", "end", "status")
+_FLAGS = ("missing_resources", "resources_changed")
+_LONG = (
+    *_SHORT,
+    "name",
+    "note",
+    "status_reason",
+    *_FLAGS,
+    "affinity",
+    "project",
+    "project_id",
+    "user",
+    "user_id",
+    "flavor_id",
+    "compute_flavor",
+    "lease_id",
+    "created_at",
+)
+_RARE = ("name", *_FLAGS)
+_STATES = ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "COMPLETE", "ERROR")
+_SORTS = ("start", "end", "created_at", "project_id", "user_id")
+
+
+class ListReservations(base.ListCommand):
+    """List reservations of your project, unless --project or --all-projects is given."""
+
+    noun = "reservation"
+    nouns = "reservations"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        whose = parser.add_mutually_exclusive_group()
+        whose.add_argument(
+            "--all-projects",
+            action="store_true",
+            help="list reservations of all projects (admin only)",
+        )
+        whose.add_argument(
+            "--project",
+            metavar="PROJECT",
+            help="list reservations of this project (ID or name; admin only)",
+        )
+        parser.add_argument(
+            "--flavor", metavar="FLAVOR", help="only reservations of this flavor (ID or name)"
+        )
+        _add_filters(parser)
+        parser.add_argument("--name", metavar="NAME", help="only reservations with this name")
+        parser.add_argument(
+            "--deleted",
+            action="store_true",
+            help="show only deleted reservations, with the time and the user of the deletion; the "
+            "operator decides how long deleted reservations are kept",
+        )
+        parser.add_argument("--long", action="store_true", help="show all columns")
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        reservations = self.v2.reservations.list(**self._filters(parsed_args))
+        columns = _columns(parsed_args, reservations)
+        names = self._names(columns, reservations)
+        return self.table(columns, (flat(reservation, names) for reservation in reservations))
+
+    def _names(self, columns: Sequence[str], reservations: Sequence[Reservation]) -> Names:
+        """Look up the names of projects and users that the columns show."""
+        names = Names()
+        if "project" in columns:
+            project_ids = (reservation.project_id for reservation in reservations)
+            names = Names(project_names.names(self, project_ids))
+        if "user" in columns:
+            user_ids = (reservation.user_id for reservation in reservations)
+            names = dataclasses.replace(names, users=user_names.names(self, user_ids))
+        return names
+
+    def _filters(self, parsed_args: argparse.Namespace) -> dict[str, Any]:
+        """Return the client's filters for the options. Filters for absent options are None."""
+        since, until = (
+            None if text is None else self.time(text)
+            for text in (parsed_args.since, parsed_args.until)
+        )
+        if since is not None and until is not None and until <= since:
+            raise Failure(
+                f"--to, {time_display.brief(until, self.where)}, isn't after --from, "
+                f"{time_display.brief(since, self.where)}"
+            )
+        return {
+            "all_projects": parsed_args.all_projects,
+            "deleted": parsed_args.deleted,
+            "project_id": parsed_args.project and project_names.identity(self, parsed_args.project),
+            "user_id": parsed_args.user and user_names.identity(self, parsed_args.user),
+            "flavor_id": parsed_args.flavor and self._flavor_id(parsed_args.flavor),
+            "name": parsed_args.name,
+            "status": [state for states in parsed_args.status for state in states],
+            "since": since,
+            "until": until,
+            "host": parsed_args.host,
+            "sort": parsed_args.sort,
+            "limit": parsed_args.limit,
+        }
+
+    def _flavor_id(self, ref: str) -> str:
+        """Return a flavor's id. An id isn't looked up, because the flavor may have been deleted."""
+        return ref if lookup.is_id(ref) else self.v2.flavors.get(ref).id
+
+    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
+        if parsed_args.flavor is None:
+            return super().advice(error, parsed_args)
+        return flavors.advice_on_flavor(self, error, parsed_args.flavor)
+
+
+def _columns(parsed_args: argparse.Namespace, reservations: Sequence[Reservation]) -> list[str]:
+    """Return the columns to show, which depend on the options and on what is listed."""
+    columns = list(_LONG if parsed_args.long else _SHORT)
+    if not parsed_args.long:
+        # These columns would be empty in most lists.
+        columns += [rare for rare in _RARE if any(getattr(r, rare) for r in reservations)]
+        if parsed_args.all_projects:
+            columns += ["project", "project_id"]
+    if parsed_args.deleted:
+        columns += ["deleted_at", "deleted_by"]
+    return columns
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    """Add the options that filter and sort."""
+    parser.add_argument(
+        "--status",
+        metavar="STATUS",
+        type=_statuses,
+        action="append",
+        default=[],
+        help=f"only reservations in this status ({', '.join(_STATES)}; repeatable, or several "
+        "separated by commas)",
+    )
+    parser.add_argument(
+        "--user", metavar="USER", help="only reservations that this user booked (ID or name)"
+    )
+    for flag, name, text in (
+        ("--from", "since", "only reservations that end after this time"),
+        ("--to", "until", "only reservations that start before this time"),
+    ):
+        parser.add_argument(flag, metavar="TIME", dest=name, help=f"{text}, {arguments.TIME_HELP}")
+    parser.add_argument(
+        "--host",
+        metavar="HOST",
+        help="only reservations with instances on this host (ID or name; admin only)",
+    )
+    parser.add_argument(
+        "--sort",
+        metavar="KEY[:desc]",
+        type=_sort,
+        help=f"sort by {', '.join(_SORTS)}; :desc reverses the order (default: start)",
+    )
+    parser.add_argument("--limit", metavar="N", type=arguments.count, help="list only the first N")
+
+
+def _statuses(text: str) -> list[str]:
+    statuses = text.upper().split(",")
+    for state in statuses:
+        if state not in _STATES:
+            raise argparse.ArgumentTypeError(f"{state!r} isn't one of {', '.join(_STATES)}")
+    return statuses
+
+
+def _sort(text: str) -> str:
+    key, _, direction = text.partition(":")
+    if key not in _SORTS or (":" in text and direction not in ("asc", "desc")):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} isn't one of {', '.join(_SORTS)}, with :asc or :desc after it"
+        )
+    return text

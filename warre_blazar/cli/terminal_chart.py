@@ -1,0 +1,106 @@
+"""Draws the calendar and the bookings of flavors as charts in a terminal."""
+
+import datetime
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from warre_blazar.cli import time_display, time_zones, wording
+from warre_blazar.cli.free_by_day import Day, Row, touches
+from warre_blazar.client import Reservation, Span
+
+#: The smallest width of a day: digits, marks and a space.
+_LEAST_CELL = 4
+_DATE = 7
+_WEEK = 7
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_LEGEND = (
+    "2: two slots can be booked all day; 2+: more for part of the day; ·: none. "
+    "/: closed for maintenance, *: booked by your project, at least partly. Time zone: {zone}"
+)
+
+
+def draw(rows: Sequence[Row], out: TextIO, zone: datetime.tzinfo) -> None:
+    """Draw the weeks of each flavor below each other. Color is used only on a terminal."""
+    # Without a terminal, Rich uses 80 columns, or the number of columns in the variable COLUMNS.
+    console = Console(file=out, highlight=False, markup=False, emoji=False)
+    with console.capture() as drawn:
+        for row in rows:
+            _print(console, _title(row, console.width))
+            for line in _weeks(row, console.width):
+                _print(console, line)
+        console.print(Text(_LEGEND.format(zone=time_zones.label(zone)), style="dim"))
+    # Rich must not write the chart itself, because it would end the program when a pipe is closed.
+    out.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
+
+
+def _print(console: Console, line: Text) -> None:
+    console.print(line, no_wrap=True, crop=True, overflow="crop")
+
+
+def _title(row: Row, width: int) -> Text:
+    slots = f": {wording.slots(row.slots)}"
+    name = row.name
+    if cell_len(name) + len(slots) > width:
+        name = set_cell_size(name, max(1, width - len(slots) - 1)).rstrip() + "…"
+    return Text(f"{name}{slots}", style="bold")
+
+
+def _weeks(row: Row, width: int) -> Iterator[Text]:
+    """Yield a line for each week from Monday on, or for each day if weeks are too wide."""
+    cells = [(day.date, _cell(row, day)) for day in row.days]
+    cell = max(_LEAST_CELL, 1 + max(len(text) for _, text in cells))
+    if _DATE + _WEEK * cell > width:
+        for date, text in cells:
+            yield Text(f"{date:%a %b %d} ") + text
+        return
+    yield Text(" " * _DATE + "".join(name.rjust(cell) for name in _WEEKDAYS))
+    lines: dict[datetime.date, Text] = {}
+    for date, text in cells:
+        monday = date - datetime.timedelta(days=date.weekday())
+        new_line = Text(f"{monday:%b %d} ".ljust(_DATE) + " " * cell * date.weekday())
+        lines[monday] = lines.get(monday, new_line) + Text(" " * (cell - len(text))) + text
+    yield from lines.values()
+
+
+def _cell(row: Row, day: Day) -> Text:
+    """Return a day's text: the number, "+" and the marks that the legend explains."""
+    more = "+" if day.at_best > day.throughout else ""
+    closed = "/" if any(touches(day.span, window) for window in row.windows) else ""
+    own = "*" if any(touches(day.span, Span(r.start, r.end)) for r in row.own) else ""
+    if not day.at_best:
+        return Text(f"·{closed}{own}", style="red")
+    style = "green" if day.throughout == row.most else "yellow"
+    return Text(f"{day.throughout}{more}{closed}{own}", style=style)
+
+
+def bookings(
+    labeled: Sequence[tuple[str, Reservation]], period: Span, out: TextIO, zone: datetime.tzinfo
+) -> None:
+    """Draw a bar for each reservation of a flavor. The width of the chart is the whole period.
+
+    :param labeled: the reservations, each with its label, which is the name of its project.
+    """
+    console = Console(file=out, highlight=False, markup=False, emoji=False)
+    name_width = min(24, max([len("project")] + [cell_len(name) for name, _ in labeled]))
+    bar_width = max(10, console.width - name_width - 10)
+    whole = (period.end - period.start).total_seconds()
+
+    def share(moment: datetime.datetime) -> float:
+        return min(1, max(0, (moment - period.start).total_seconds() / whole))
+
+    with console.capture() as drawn:
+        for name, booking in labeled:
+            first = min(bar_width - 1, int(share(booking.start) * bar_width))
+            last = max(first + 1, round(share(booking.end) * bar_width))
+            bar = " " * first + "█" * (last - first)
+            text = f"{set_cell_size(name, name_width)} {booking.instance_count:>4} |"
+            style = "green" if booking.status == "ACTIVE" else "yellow"
+            line = Text(text) + Text(bar.ljust(bar_width), style=style) + Text("|")
+            _print(console, line)
+        start, end = (time_display.brief(moment, zone) for moment in (period.start, period.end))
+        console.print(Text(f"Project, slots and time, from {start} to {end}", style="dim"))
+    out.write(drawn.get())

@@ -1,0 +1,84 @@
+"""Formats all times and lengths that commands show."""
+
+import datetime
+from typing import Any
+
+from warre_blazar.cli import time_zones
+
+#: The fields of the API's documents that are times.
+FIELDS = frozenset({"start", "end", "created_at", "deleted_at"})
+#: Lengths in hours are shown in steps of 0.05 h, so that --hours accepts them.
+_STEP_MINUTES = 3
+
+
+def field(name: str, value: Any, where: datetime.tzinfo) -> Any:
+    """Return a field of a document as it is shown. A time is converted to the zone."""
+    if name not in FIELDS or not isinstance(value, str):
+        return value
+    return iso(datetime.datetime.fromisoformat(value), where)
+
+
+def iso(moment: datetime.datetime, where: datetime.tzinfo) -> str:
+    """Return a time for tables and programs, such as 2026-12-01T10:00:00+01:00."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    return moment.astimezone(where).isoformat()
+
+
+def brief(moment: datetime.datetime, where: datetime.tzinfo) -> str:
+    """Return a time for a sentence, such as 2026-12-01 10:00 +01:00 or 2026-12-01 09:00 UTC."""
+    local = moment.astimezone(where)
+    return f"{local:%Y-%m-%d %H:%M} {_offset(local)}"
+
+
+def plain(moment: datetime.datetime, where: datetime.tzinfo) -> str:
+    """Return a time in full, with weekday, offset and the name of the zone, for confirmations."""
+    local = moment.astimezone(where)
+    name = time_zones.label(where)
+    named = f" ({name})" if name not in ("UTC", _offset(local)) else ""
+    return f"{local:%a} {brief(moment, where)}{named}"
+
+
+def period(start: datetime.datetime, end: datetime.datetime, where: datetime.tzinfo) -> str:
+    """Return start and end in full, for confirmations, and the length."""
+    # The length is calculated in UTC. Within a zone, Python subtracts the times that clocks show,
+    # which isn't the time that passes if clocks are changed in between.
+    lasting = end.astimezone(datetime.UTC) - start.astimezone(datetime.UTC)
+    return f"{plain(start, where)} to {plain(end, where)}, {length(lasting)}"
+
+
+def argument(moment: datetime.datetime, where: datetime.tzinfo) -> str:
+    """Return a time as an argument of a command, such as 2026-12-01T10:00+01:00."""
+    text = moment.astimezone(where).isoformat(timespec="minutes")
+    return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
+
+
+def length(lasting: datetime.timedelta) -> str:
+    """Return a length in words, such as "24 hours" or "1 hour 30 minutes"."""
+    hours, minutes = divmod(int(lasting.total_seconds()) // 60, 60)
+    counted = ((hours, "hour"), (minutes, "minute"))
+    parts = [f"{count} {unit}{'' if count == 1 else 's'}" for count, unit in counted if count]
+    return " ".join(parts) or "0 minutes"
+
+
+def hours(lasting: datetime.timedelta) -> float:
+    """Return a length in hours, rounded down to a number that ``--hours`` accepts."""
+    minutes = int(lasting.total_seconds()) // 60
+    return round((minutes - minutes % _STEP_MINUTES) / 60, 2)
+
+
+def left(seconds: float) -> str:
+    """Return the remaining time of a wait, such as "2 d 03:00 h" or "4:59"."""
+    whole = max(0, int(seconds))
+    days, rest = divmod(whole, 86400)
+    count, rest = divmod(rest, 3600)
+    minutes, second = divmod(rest, 60)
+    if days:
+        return f"{days} d {count:02}:{minutes:02} h"
+    return f"{count}:{minutes:02}:{second:02}" if count else f"{minutes}:{second:02}"
+
+
+def _offset(local: datetime.datetime) -> str:
+    if local.tzinfo is datetime.UTC or local.tzname() in ("UTC", "GMT"):
+        return "UTC"
+    return local.isoformat()[-6:]

@@ -1,0 +1,151 @@
+"""Finds time zones by their names, and chooses the time zone of a command."""
+
+import datetime
+import os
+import re
+import zoneinfo
+
+from warre_blazar.cli.failure import Failure
+
+_UTC = frozenset({"utc", "gmt", "z", "zulu", "etc/utc", "etc/gmt", "etc/zulu"})
+_OFFSET = re.compile(r"(?:utc|gmt)?\s?([+-])(\d{1,2})(?::?(\d{2}))?", re.IGNORECASE | re.ASCII)
+#: A zone's name. Abbreviations such as CET don't match.
+_NAME = re.compile(r"[a-z_]+(/[a-z0-9_+-]+)+", re.IGNORECASE | re.ASCII)
+#: The largest offsets from UTC that a zone has.
+_MOST_EAST, _MOST_WEST = datetime.timedelta(hours=14), datetime.timedelta(hours=-12)
+#: Names and offsets that can be written instead of an abbreviation. Most abbreviations mean several
+#: zones.
+_ABBREVIATIONS = {
+    "AEDT": ("Australia/Sydney", "+11:00"),
+    "AEST": ("Australia/Brisbane", "+10:00"),
+    "AST": ("America/Halifax", "Asia/Riyadh"),
+    "BST": ("Europe/London", "Asia/Dhaka"),
+    "CEST": ("Europe/Berlin", "+02:00"),
+    "CET": ("Europe/Berlin", "+01:00"),
+    "CDT": ("America/Chicago", "America/Havana"),
+    "CST": ("America/Chicago", "Asia/Shanghai"),
+    "EDT": ("America/New_York", "UTC-04:00"),
+    "EEST": ("Europe/Kyiv", "+03:00"),
+    "EET": ("Europe/Kyiv", "+02:00"),
+    "EST": ("America/New_York", "UTC-05:00"),
+    "IST": ("Asia/Kolkata", "Asia/Jerusalem", "Europe/Dublin"),
+    "JST": ("Asia/Tokyo", "+09:00"),
+    "KST": ("Asia/Seoul", "+09:00"),
+    "MDT": ("America/Denver", "UTC-06:00"),
+    "MSK": ("Europe/Moscow", "+03:00"),
+    "MST": ("America/Denver", "America/Phoenix"),
+    "NZDT": ("Pacific/Auckland", "+13:00"),
+    "NZST": ("Pacific/Auckland", "+12:00"),
+    "PDT": ("America/Los_Angeles", "UTC-07:00"),
+    "PST": ("America/Los_Angeles", "Asia/Manila"),
+    "SGT": ("Asia/Singapore", "+08:00"),
+    "WEST": ("Europe/Lisbon", "+01:00"),
+    "WET": ("Europe/Lisbon", "+00:00"),
+}
+
+
+class NoZone(Failure):
+    """A name isn't the name of a time zone.
+
+    :ivar problem: what is wrong with the name, for people.
+    """
+
+    def __init__(self, problem: str, instead: str) -> None:
+        self.problem = problem
+        super().__init__(f"{problem}; write {instead}")
+
+
+def chosen(name: str | None) -> datetime.tzinfo:
+    """Return the time zone of a command.
+
+    This is the named zone. Without a name, it is the zone in the variable TZ, or else the zone of
+    the machine.
+
+    :raises Failure: the zone doesn't exist, or the machine's zone is unknown.
+    """
+    if name is not None and name != "local":
+        return named(name)
+    variable = os.environ.get("TZ")
+    return _zone_of_machine() if variable is None else _zone_of_variable(variable)
+
+
+def named(name: str) -> datetime.tzinfo:
+    """Return the time zone with a name such as Europe/Berlin, or an offset such as UTC-5.
+
+    The case of a name doesn't matter.
+
+    :raises NoZone: the zone doesn't exist.
+    """
+    if is_utc(name):
+        return datetime.UTC
+    if match := _OFFSET.fullmatch(name):
+        return _offset(name, *match.groups())
+    if not _NAME.fullmatch(name):
+        instead = alternatives(name) or ("Europe/Berlin", "+10:00")
+        raise NoZone(f"{name!r} isn't one time zone", " or ".join(instead))
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        pass
+    by_folded_name = {key.casefold(): key for key in zoneinfo.available_timezones()}
+    if name.casefold() in by_folded_name:
+        return zoneinfo.ZoneInfo(by_folded_name[name.casefold()])
+    raise NoZone(f"{name!r} isn't a time zone", "a name such as Europe/Berlin, or +10:00")
+
+
+def alternatives(abbreviation: str) -> tuple[str, ...]:
+    """Return names and offsets to write instead of an abbreviation; none if it is unknown."""
+    return _ABBREVIATIONS.get(abbreviation.upper(), ())
+
+
+def known(word: str) -> bool:
+    """Whether a word is a name of UTC or a known abbreviation."""
+    return is_utc(word) or bool(alternatives(word))
+
+
+def is_utc(name: str) -> bool:
+    """Whether a name is one of the names of UTC."""
+    return name.casefold() in _UTC
+
+
+def label(zone: datetime.tzinfo) -> str:
+    """Return a zone's name for people, such as UTC, Europe/Berlin or +10:00."""
+    name = getattr(zone, "key", None) or str(zone)
+    if is_utc(name):
+        return "UTC"
+    return str(name).removeprefix("UTC") or "UTC"
+
+
+def _offset(text: str, sign: str, hours: str, minutes: str | None) -> datetime.tzinfo:
+    ahead = datetime.timedelta(hours=int(hours), minutes=int(minutes or 0))
+    ahead = -ahead if sign == "-" else ahead
+    if int(minutes or 0) > 59 or not _MOST_WEST <= ahead <= _MOST_EAST:
+        raise NoZone(f"{text!r} isn't the offset of a time zone", "one from -12:00 to +14:00")
+    return datetime.timezone(ahead) if ahead else datetime.UTC
+
+
+def _zone_of_variable(value: str) -> datetime.tzinfo:
+    """Return the zone in the variable TZ. As in the C library, the name needn't have a slash."""
+    name = value.removeprefix(":")
+    if not name or is_utc(name):
+        return datetime.UTC
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise Failure(
+            f"The variable TZ is {value!r}, which isn't the name of a time zone; set it to a name "
+            "such as Europe/Berlin, or give --utc or --timezone"
+        ) from None
+
+
+def _zone_of_machine() -> datetime.tzinfo:
+    # tzlocal returns the zone with its rules. Today's offset alone isn't enough, because it may
+    # change with the season.
+    import tzlocal  # noqa: PLC0415
+
+    try:
+        return tzlocal.get_localzone()
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise Failure(
+            "This machine doesn't say which time zone it is in; give --utc or --timezone, or set TZ"
+        ) from error

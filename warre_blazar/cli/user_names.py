@@ -1,0 +1,67 @@
+"""Translates between names and ids of users, as far as Keystone allows the user to."""
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+from keystoneauth1 import exceptions as ksa
+
+from warre_blazar.cli import base, project_names
+from warre_blazar.cli.failure import Failure
+from warre_blazar.client import lookup
+
+#: The largest number of users whose names are looked up. Each user needs a request to Keystone.
+_MOST = 20
+
+
+def identity(command: base.Command, ref: str) -> str:
+    """Return the id of a user.
+
+    :param ref: the user's id or name.
+    :raises Failure: no user has this name, or several users have it.
+    """
+    if lookup.is_id(ref):
+        return ref
+    named = project_names.ask_keystone(
+        command.v2.transport.session, "/users", {"name": ref}, "users"
+    )
+    if named is None:
+        # Keystone refuses to list users. So the text is used as an id, even though it doesn't look
+        # like one.
+        return ref
+    if len(named) == 1:
+        return str(named[0]["id"])
+    if not named:
+        raise Failure(f"There is no user {ref!r}; see openstack user list")
+    lines = "\n".join(f"  {user['id']}  domain {user['domain_id']}" for user in named)
+    raise Failure(f"Several users are named {ref!r}; give the ID of one:\n{lines}")
+
+
+def names(command: base.Command, ids: Iterable[str | None]) -> dict[str, str]:
+    """Return the names of users by id. Users that Keystone hides are left out.
+
+    This function sends a request for each user until Keystone refuses a request. For more than 20
+    users it sends no request and returns no names.
+    """
+    wanted = {user_id for user_id in ids if user_id}
+    if len(wanted) > _MOST:
+        return {}
+    session = command.v2.transport.session
+    own = _own_id(session)
+    names_by_id = {}
+    # The user's own name is looked up first, because Keystone never refuses that request.
+    for user_id in sorted(wanted, key=lambda user_id: (user_id != own, user_id)):
+        user = project_names.ask_keystone(session, f"/users/{quote(user_id, safe='')}", {}, "user")
+        if user is not None:
+            names_by_id[user_id] = user["name"]
+        elif user_id != own:
+            break
+    return names_by_id
+
+
+def _own_id(session: Any) -> str | None:
+    try:
+        own: str | None = session.get_user_id()
+        return own
+    except ksa.ClientException:
+        return None

@@ -1,0 +1,81 @@
+"""Lists the reservations during a maintenance window."""
+
+import datetime
+from collections.abc import Iterable
+from typing import Any
+
+from cliff import columns
+
+from warre_blazar.cli import base, project_names, time_display, wording
+from warre_blazar.client import Reservation, Span, Window, errors
+from warre_blazar.client.types import Document
+
+
+class Reservations(columns.FormattableColumn):
+    """A column with reservations. Tables show a line for each, and -f json shows documents.
+
+    :param where: the zone in which times are shown.
+    """
+
+    def __init__(self, value: list[Document], where: datetime.tzinfo) -> None:
+        super().__init__(value)
+        self._where = where
+
+    def human_readable(self) -> str:
+        return "\n".join(line(item, self._where) for item in self._value)
+
+
+def line(item: Document, where: datetime.tzinfo) -> str:
+    """Return a line about a reservation: its id, slots, flavor, time and project."""
+    span = Span.of(item)
+    start, end = (time_display.brief(moment, where) for moment in (span.start, span.end))
+    project = item.get("project") or item["project_id"]
+    slots = f"{wording.slots(item['instance_count'])} of {item['flavor']}"
+    return f"{item['id']}  {slots}  {start} to {end}  project {project}"
+
+
+def refused(command: base.Command, error: errors.ApiError) -> list[str]:
+    """Return a line for each reservation that conflicts with a refused window.
+
+    The list is empty if the API doesn't list the reservations.
+    """
+    reservations = error.detail.get("reservations") or []
+    try:
+        flat = [{**item, "flavor": item["flavor"]["name"]} for item in reservations]
+        return [f"  {line(item, command.where)}" for item in _with_project_names(command, flat)]
+    except (KeyError, TypeError, ValueError):
+        return []
+
+
+def within(command: base.Command, window: Window) -> Reservations | None:
+    """Return the reservations of a window's flavors during the window.
+
+    The result is None if the user may not list the reservations, or the API is too old for that.
+    """
+    flavors = {flavor.id for flavor in window.flavors}
+    only = min(flavors) if len(flavors) == 1 else None
+    try:
+        reservations = command.v2.reservations.list(
+            all_projects=True, flavor_id=only, since=window.start, until=window.end
+        )
+    except errors.ClientError:
+        return None
+    documents = [_document(item) for item in reservations if item.flavor.id in flavors]
+    return Reservations(_with_project_names(command, documents), command.where)
+
+
+def _document(item: Reservation) -> Document:
+    names = ("id", "instance_count", "start", "end", "status", "project_id")
+    return {**{name: item.document[name] for name in names}, "flavor": item.flavor.name}
+
+
+def _with_project_names(
+    command: base.Command, documents: Iterable[Document]
+) -> list[dict[str, Any]]:
+    """Return the documents with the names of the projects, as far as Keystone shows the names."""
+    items = list(documents)
+    names = project_names.names(command, (item["project_id"] for item in items))
+    return [
+        {**item, **({"project": names[item["project_id"]]} if item["project_id"] in names else {})}
+        for item in items
+    ]

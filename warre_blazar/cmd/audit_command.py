@@ -1,0 +1,144 @@
+"""``warre-blazar-manage audit``: prints the differences that an audit finds, and mends them.
+
+The output is for people or, as JSON, for programs. The exit status is for monitoring.
+"""
+
+import json
+import sys
+from collections import Counter
+from typing import Any
+
+from oslo_config import cfg
+from oslo_db import options as db_options
+from oslo_messaging import opts as messaging_opts
+from oslo_utils import timeutils
+
+from warre_blazar import conf
+from warre_blazar.cmd import setup_errors
+from warre_blazar.domain.audit.differences import Difference, Needs
+from warre_blazar.plugins import monitor
+from warre_blazar.services.keeping.audit import Audit, Result
+
+#: The exit statuses: no differences, some differences, and a failure to read some of the facts.
+CLEAN, DIFFERENT, BLIND = 0, 1, 2
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command and its arguments."""
+    parser = subparsers.add_parser(
+        "audit",
+        help="Compare the tables of Blazar and of this package with Nova, Placement and Keystone, "
+        "and print every difference. Exit status 0: there are no differences; 1: there are some; "
+        "2: a service or the database couldn't be read.",
+    )
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="correct what can be corrected without deleting anything: write rows, and make what "
+        "is missing in Nova and Placement",
+    )
+    parser.add_argument(
+        "--yes",
+        action="store_true",
+        help="with --fix: also delete what should not exist, including servers, and end leases "
+        "whose end or deletion stopped half way",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(arguments: Any) -> int:
+    """Run the command.
+
+    :param arguments: the parsed arguments of the command line.
+    :returns: the exit status.
+    """
+    if arguments.yes and not arguments.fix:
+        print("warre-blazar-manage: --yes needs --fix", file=sys.stderr)
+        return BLIND
+    db_options.set_defaults(cfg.CONF)
+    conf.register(cfg.CONF)
+    allowed = [Needs.FIX] * arguments.fix + [Needs.YES] * arguments.yes
+    try:
+        result = audit().run(frozenset(allowed))
+    except setup_errors.DATABASE as error:
+        return _fail(setup_errors.database(error))
+    (_print_json if arguments.json else _print)(result)
+    if result.away:
+        return BLIND
+    return DIFFERENT if result.left else CLEAN
+
+
+def audit() -> Audit:
+    """An audit whose waiting times come from the configuration."""
+    options = cfg.CONF.warre
+    _register_response_timeout()
+    return Audit(
+        patience=monitor.patience,
+        server_patience=float(options.server_deletion_timeout),
+        trust_grace=float(cfg.CONF.rpc_response_timeout + options.request_timeout),
+        now=timeutils.utcnow,
+    )
+
+
+def _register_response_timeout() -> None:
+    """Register ``rpc_response_timeout``, which oslo.messaging registers only for a client."""
+    for group, options in messaging_opts.list_opts():
+        timeouts = [option for option in options if option.name == "rpc_response_timeout"]
+        if group is None and timeouts:
+            cfg.CONF.register_opts(timeouts)
+
+
+def _fail(message: str) -> int:
+    print(f"warre-blazar-manage: {message}", file=sys.stderr)
+    return BLIND
+
+
+def _print(result: Result) -> None:
+    for difference in result.mended:
+        print(f"mended  {_line(difference)}")
+    for difference in result.left:
+        print(_line(difference))
+        failure = result.failures.get(difference.key)
+        if failure:
+            print(f"    It could not be mended: {failure}")
+        print(f"    {_means(difference.rule.needs)}: {difference.rule.remedy}")
+    for service, reason in result.away.items():
+        print(f"{service} could not be compared: {reason}")
+    print(_summary(result))
+
+
+def _line(difference: Difference) -> str:
+    return f"{difference.kind.value}  {difference.text}"
+
+
+def _means(needs: Needs) -> str:
+    return "By a person" if needs is Needs.PERSON else f"With {needs}"
+
+
+def _summary(result: Result) -> str:
+    counts = Counter(difference.rule.needs for difference in result.left)
+    parts = [f"{counts[needs]} need {needs}" for needs in Needs if counts[needs]]
+    summary = f"{len(result.left)} differences" + (f": {', '.join(parts)}" if parts else "")
+    return f"{summary}; {len(result.mended)} were mended" if result.mended else summary
+
+
+def _print_json(result: Result) -> None:
+    document = {
+        "differences": [_document(d, result) for d in result.left],
+        "mended": [_document(d, result) for d in result.mended],
+        "away": dict(result.away),
+    }
+    print(json.dumps(document, indent=2))
+
+
+def _document(difference: Difference, result: Result) -> dict[str, str | None]:
+    rule = difference.rule
+    return {
+        "kind": difference.kind.value,
+        "subject": difference.subject,
+        "text": difference.text,
+        "meaning": rule.meaning,
+        "remedy": rule.remedy,
+        "needs": str(rule.needs),
+        "failure": result.failures.get(difference.key),
+    }

@@ -1,0 +1,31 @@
+"""``warre-blazar-manage host``: what operators do with single hosts."""
+
+from typing import Any
+
+from oslo_config import cfg
+from oslo_db import options as db_options
+
+from warre_blazar import conf
+from warre_blazar.cmd import host_drain, host_refresh
+
+#: By the name of the action, the module that adds its arguments and runs it.
+_ACTIONS = {"refresh": host_refresh, "drain": host_drain}
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command and its actions."""
+    parser = subparsers.add_parser("host", help="Manage the hosts that reservations are on.")
+    actions = parser.add_subparsers(dest="action", required=True)
+    for module in _ACTIONS.values():
+        module.add_parser(actions)
+
+
+def run(command: Any) -> int:
+    """Run an action.
+
+    :param command: the parsed arguments of the command line.
+    :returns: the exit status.
+    """
+    db_options.set_defaults(cfg.CONF)
+    conf.register(cfg.CONF)
+    return _ACTIONS[command.action].run(command)

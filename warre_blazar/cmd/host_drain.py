@@ -1,0 +1,105 @@
+"""``warre-blazar-manage host drain``: moves reservations off a host unless they have begun."""
+
+import json
+import sys
+from typing import Any
+
+from oslo_utils import timeutils
+
+from warre_blazar import booking_conditions, exceptions
+from warre_blazar.cmd import setup_errors
+from warre_blazar.db.healing import OnHost
+from warre_blazar.services.keeping import draining
+from warre_blazar.services.keeping.draining import Drained
+
+#: The exit statuses: nothing is left on the host, something is left, and a failed command.
+EMPTY, LEFT, FAILED = 0, 1, 2
+
+
+def add_parser(actions: Any) -> None:
+    """Add the action and its arguments."""
+    parser = actions.add_parser(
+        "drain",
+        help="Book no more flavor:slot reservations on a host. Reservations on the host that "
+        "haven't begun get other hosts, and keep their time. Print what is left on the host, and "
+        "why. Exit status 0: nothing is left, and you can delete the host in Blazar; 1: something "
+        "is left; 2: the command failed.",
+    )
+    parser.add_argument("host", metavar="HOST", help="id or hypervisor hostname")
+    parser.add_argument(
+        "--undo", action="store_true", help="let the host be booked again, and move nothing"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(command: Any) -> int:
+    """Run the action.
+
+    :returns: the exit status.
+    """
+    try:
+        if command.undo:
+            return _undo(command)
+        result = draining.drain(command.host, booking_conditions.of_service(), timeutils.utcnow())
+    except setup_errors.DATABASE as error:
+        return _fail(setup_errors.database(error))
+    except exceptions.WarreError as error:
+        return _fail(error.message)
+    (_print_json if command.json else _print)(command.host, result)
+    return LEFT if result.left else EMPTY
+
+
+def _undo(command: Any) -> int:
+    host_id = draining.resume(command.host)
+    if command.json:
+        print(json.dumps({"host_id": host_id, "draining": False}))
+    else:
+        print(f"Host {command.host} can be booked again")
+    return EMPTY
+
+
+def _fail(message: str) -> int:
+    print(f"warre-blazar-manage: {message}", file=sys.stderr)
+    return FAILED
+
+
+def _print(host: str, result: Drained) -> None:
+    for each in result.moved:
+        print(f"moved  {_line(each)}")
+    for left in result.left:
+        print(f"left   {_line(left.on_host)}")
+        print(f"    {left.why}")
+    print(
+        f"Host {host} is drained: {len(result.moved)} reservations were moved, "
+        f"{len(result.left)} are left"
+    )
+
+
+def _line(each: OnHost) -> str:
+    noun = "instance" if each.instances == 1 else "instances"
+    return (
+        f"{each.shown_id}  {each.start:%Y-%m-%d %H:%M} to {each.end:%Y-%m-%d %H:%M} UTC, "
+        f"{each.instances} {noun}, project {each.project_id}"
+    )
+
+
+def _print_json(host: str, result: Drained) -> None:
+    document = {
+        "host_id": result.host_id,
+        "draining": True,
+        "moved": [_document(each) for each in result.moved],
+        "left": [{**_document(left.on_host), "why": left.why} for left in result.left],
+    }
+    print(json.dumps(document, indent=2))
+
+
+def _document(each: OnHost) -> dict[str, Any]:
+    return {
+        "reservation_id": each.shown_id,
+        "resource_type": each.resource_type,
+        "project_id": each.project_id,
+        "status": each.status,
+        "instances": each.instances,
+        "start": each.start.isoformat(timespec="seconds") + "+00:00",
+        "end": each.end.isoformat(timespec="seconds") + "+00:00",
+    }

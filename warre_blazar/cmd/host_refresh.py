@@ -1,0 +1,153 @@
+"""``warre-blazar-manage host refresh``: reads hosts' resource providers and zones anew."""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from blazar.notification import notifier
+
+from warre_blazar.cmd import setup_errors
+from warre_blazar.db import hosts, session
+from warre_blazar.domain.audit.overselling import Overbooked
+from warre_blazar.domain.provider_trees import Difference
+from warre_blazar.plugins import notifications
+from warre_blazar.services.keeping import host_refresh
+from warre_blazar.services.keeping.host_refresh import Refresh, Refreshed
+
+#: The exit statuses: all is well, a host has less than is booked on it, something couldn't be read.
+WELL, OVERBOOKED, BLIND = 0, 1, 2
+
+
+def add_parser(actions: Any) -> None:
+    """Add the action and its arguments."""
+    parser = actions.add_parser(
+        "refresh",
+        help="Read the resource providers of hosts from Placement and their zones from Nova, and "
+        "print what has changed. Exit status 0: everything was read; 1: everything was read, but "
+        "a host that has changed now has less than is booked on it; 2: a host, the zones or the "
+        "database couldn't be read.",
+    )
+    parser.add_argument(
+        "host", nargs="?", help="id in Blazar or hypervisor hostname; default: all reservable hosts"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(command: Any) -> int:
+    """Run the action.
+
+    :returns: the exit status.
+    """
+    try:
+        ids = _ids(command.host)
+        if ids is not None and not ids:
+            return _fail(f"Blazar has no host {command.host}; see openstack reservation host list")
+        _open_notifications()
+        result = host_refresh.refresh(ids, notifications.tell_overbooked)
+    except setup_errors.DATABASE as error:
+        return _fail(setup_errors.database(error))
+    if ids and not result.hosts:
+        return _fail(f"Host {command.host} isn't reservable; make it reservable first")
+    (_print_json if command.json else _print)(result)
+    if result.zones_failure or any(host.failure for host in result.hosts):
+        return BLIND
+    return OVERBOOKED if any(host.overbooked for host in result.hosts) else WELL
+
+
+def _ids(ref: str | None) -> frozenset[str] | None:
+    if ref is None:
+        return None
+    with session.reader() as db:
+        return hosts.find_ids(db, ref)
+
+
+def _open_notifications() -> None:
+    """Connect Blazar's notifier, which the services do when they start.
+
+    A command sends a message at most once, because it shouldn't wait for a message bus.
+    """
+    if notifier.NOTIFIER is None:
+        notifier.init()
+        sender: Any = notifier.NOTIFIER
+        notifier.NOTIFIER = sender.prepare(retry=0)
+
+
+def _fail(message: str) -> int:
+    print(f"warre-blazar-manage: {message}", file=sys.stderr)
+    return BLIND
+
+
+def _print(result: Refresh) -> None:
+    for host in result.hosts:
+        for line in _lines(host):
+            print(line)
+    if result.zones_failure:
+        print(f"The zones couldn't be read, so they stay: {result.zones_failure}")
+    changed = sum(1 for host in result.hosts if host.difference)
+    failed = sum(1 for host in result.hosts if host.failure)
+    print(f"{len(result.hosts)} hosts: {changed} have changed, {failed} couldn't be read")
+
+
+def _lines(host: Refreshed) -> Iterator[str]:
+    if host.failure:
+        yield f"{host.name} couldn't be read, so what is known of it stays: {host.failure}"
+    if host.difference:
+        yield f"{host.name} has changed:"
+        lines = list(_difference_lines(host.difference)) or ["only ids or unit sizes of providers"]
+        yield from (f"    {line}" for line in lines)
+    for each in host.overbooked:
+        yield f"    OVERBOOKED: {each.text()}"
+
+
+def _difference_lines(difference: Difference) -> Iterator[str]:
+    for cls, (before, after) in difference.totals.items():
+        yield f"{cls}: {before} -> {after}"
+    if difference.zone:
+        yield f"zone: {difference.zone[0]} -> {difference.zone[1]}"
+    lists = {
+        "new traits": sorted(difference.traits_gained),
+        "traits gone": sorted(difference.traits_lost),
+        "new providers": difference.providers_new,
+        "providers gone": difference.providers_gone,
+    }
+    for heading, names in lists.items():
+        if names:
+            yield f"{heading}: {', '.join(names)}"
+
+
+def _print_json(result: Refresh) -> None:
+    document = {
+        "hosts": [_document(host) for host in result.hosts],
+        "zones_failure": result.zones_failure or None,
+    }
+    print(json.dumps(document, indent=2))
+
+
+def _document(host: Refreshed) -> dict[str, Any]:
+    return {
+        "id": host.host_id,
+        "name": host.name,
+        "failure": host.failure or None,
+        "difference": _difference_document(host.difference) if host.difference else None,
+        "overbooked": [_overbooked_document(each) for each in host.overbooked],
+    }
+
+
+def _difference_document(difference: Difference) -> dict[str, Any]:
+    zone = difference.zone
+    return {
+        "totals": {
+            cls: {"before": before, "after": after}
+            for cls, (before, after) in difference.totals.items()
+        },
+        "traits_gained": sorted(difference.traits_gained),
+        "traits_lost": sorted(difference.traits_lost),
+        "zone": {"before": zone[0], "after": zone[1]} if zone else None,
+        "providers_new": list(difference.providers_new),
+        "providers_gone": list(difference.providers_gone),
+    }
+
+
+def _overbooked_document(each: Overbooked) -> dict[str, Any]:
+    return notifications.overbooked_document(each)

@@ -1,0 +1,37 @@
+"""Error messages for operators whose configuration or database can't be used."""
+
+from oslo_config import cfg
+from oslo_db import exception as db_exc
+
+from warre_blazar.db import session
+
+#: The exceptions that reading the configuration raises, for instance if a given path is a directory
+#: or a file that isn't text.
+CONFIGURATION = (cfg.Error, OSError, UnicodeDecodeError)
+#: The exceptions that the use of the database raises. They include the errors for a URL that is
+#: missing or malformed, and for a driver that isn't installed.
+DATABASE = (*session.FAILURES, db_exc.CantStartEngineError, ImportError)
+
+
+def configuration(error: Exception) -> str:
+    """One line that says why the configuration can't be read, and what to do."""
+    advice = "name Blazar's configuration file with --config-file, before the command"
+    if isinstance(error, cfg.ConfigFileParseError | cfg.ConfigFileValueError | UnicodeDecodeError):
+        advice = "correct it"
+    return f"The configuration can't be read: {_first_line(error)}; {advice}"
+
+
+def database(error: Exception) -> str:
+    """One line that says why the database can't be read."""
+    if isinstance(error, db_exc.CantStartEngineError):
+        return (
+            "[database] connection is not set; name Blazar's configuration file with --config-file"
+        )
+    if isinstance(error, db_exc.DBError) or getattr(error, "orig", None):
+        return f"The database can't be read: {_first_line(getattr(error, 'orig', None) or error)}"
+    return f"[database] connection can't be used: {_first_line(error)}"
+
+
+def _first_line(error: object) -> str:
+    """The first line of an error's text. SQLAlchemy adds further lines with SQL and advice."""
+    return str(error).strip().partition("\n")[0].rstrip(" .")

@@ -1,0 +1,300 @@
+"""Reads what an audit needs from this package's and Blazar's tables.
+
+The number of SQL statements doesn't depend on the number of rows.
+"""
+
+import datetime
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import lease_queries, models
+from warre_blazar.db import leases as lease_rows
+from warre_blazar.db.backings import awaits_late
+from warre_blazar.db.leases import Lease
+from warre_blazar.db.tables import (
+    allocations,
+    backings,
+    bookings,
+    compute_hosts,
+    events,
+    instance_reservations,
+    leases,
+    reservations,
+)
+from warre_blazar.domain.audit.facts import (
+    Booking,
+    InstanceRow,
+    Note,
+    Offered,
+    Place,
+    Taking,
+    TrustUse,
+)
+from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
+from warre_blazar.domain.lease_states import TERMINATED
+from warre_blazar.domain.timeline import Span, union
+
+_OURS = reservations.c.resource_type == RESOURCE_TYPE
+_DELETED = "deleted"
+
+
+def live_leases(db: Session, since: datetime.datetime) -> list[Lease]:
+    """The leases that an audit compares with the table of states.
+
+    These are the leases with flavor:slot reservations that haven't ended, the leases that may need
+    a repair (``lease_queries.in_question``), and leases that ended recently.
+
+    :param since: a time. An ended lease is included if it was written then or later, or if it ended
+        then or later and still holds hosts.
+    """
+    held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
+    query = (
+        sa.select(leases.c.id)
+        .distinct()
+        .select_from(leases.join(reservations, reservations.c.lease_id == leases.c.id))
+        .where(
+            _OURS,
+            sa.or_(
+                leases.c.status != TERMINATED,
+                reservations.c.status != _DELETED,
+                sa.and_(leases.c.end_date >= since, held),
+                leases.c.updated_at >= since,
+            ),
+        )
+    )
+    ids = {*db.scalars(query), *lease_queries.in_question(db)}
+    return lease_rows.read(db, ids)
+
+
+def live_bookings(db: Session) -> list[Booking]:
+    """Every flavor:slot reservation that hasn't ended."""
+    places = _places(db)
+    query = (
+        sa.select(
+            reservations.c.id,
+            reservations.c.lease_id,
+            reservations.c.status,
+            bookings.c.shape,
+            bookings.c.instance_count,
+            *_NOTE,
+            instance_reservations.c.id,
+            *_ROW,
+        )
+        .select_from(
+            reservations.outerjoin(bookings, bookings.c.reservation_id == reservations.c.id)
+            .outerjoin(backings, backings.c.reservation_id == reservations.c.id)
+            .outerjoin(
+                instance_reservations, instance_reservations.c.reservation_id == reservations.c.id
+            )
+        )
+        .where(_OURS, reservations.c.status != _DELETED)
+    )
+    live = []
+    for reservation_id, lease_id, status, shape, count, *rest in db.execute(query):
+        note, row_id, row = rest[: len(_NOTE)], rest[len(_NOTE)], rest[len(_NOTE) + 1 :]
+        live.append(
+            Booking(
+                reservation_id=reservation_id,
+                lease_id=lease_id,
+                status=status,
+                shape=Shape.from_json(shape) if shape else None,
+                count=count or 0,
+                places=tuple(places[reservation_id]),
+                note=Note(*note) if note[0] else None,
+                row=InstanceRow(*row) if row_id else None,
+            )
+        )
+    return live
+
+
+#: The columns of ``facts.Note``, in the order of its fields.
+_NOTE = (
+    backings.c.reservation_id,
+    backings.c.project_id,
+    backings.c.aggregate_id,
+    backings.c.opened,
+    backings.c.open_done,
+    backings.c.nova_flavor,
+)
+#: The columns of ``facts.InstanceRow``, in the order of its fields.
+_ROW = (
+    instance_reservations.c.amount,
+    instance_reservations.c.vcpus,
+    instance_reservations.c.memory_mb,
+    instance_reservations.c.disk_gb,
+    instance_reservations.c.aggregate_id,
+    instance_reservations.c.flavor_id,
+)
+
+
+def _places(db: Session) -> dict[str, list[Place]]:
+    columns = (
+        compute_hosts.c.id,
+        compute_hosts.c.service_name,
+        compute_hosts.c.hypervisor_hostname,
+        compute_hosts.c.reservable,
+    )
+    query = (
+        sa.select(allocations.c.reservation_id, *columns, sa.func.count())
+        .select_from(
+            reservations.join(allocations, allocations.c.reservation_id == reservations.c.id).join(
+                compute_hosts, compute_hosts.c.id == allocations.c.compute_host_id
+            )
+        )
+        .where(_OURS, reservations.c.status != _DELETED)
+        .group_by(allocations.c.reservation_id, *columns)
+    )
+    places: dict[str, list[Place]] = defaultdict(list)
+    for reservation_id, host_id, service, hypervisor, reservable, count in db.execute(query):
+        place = Place(host_id, service, hypervisor, count, bool(reservable))
+        places[reservation_id].append(place)
+    return places
+
+
+def leftovers(
+    db: Session, since: datetime.datetime, now: datetime.datetime
+) -> dict[str, tuple[Note, bool]]:
+    """The notes of backings whose reservation has ended or is deleted, by reservation id.
+
+    With each note comes a boolean: whether the note still exists for a good reason. The reason is
+    good if the note's lease was written at or after ``since``, or if a service may still carry out
+    a request that has timed out (``backings.await_late``).
+    """
+    fresh = sa.func.coalesce(leases.c.updated_at >= since, sa.false())
+    query = (
+        sa.select(*_NOTE, sa.or_(fresh, awaits_late(now)))
+        .select_from(
+            backings.outerjoin(
+                reservations, reservations.c.id == backings.c.reservation_id
+            ).outerjoin(leases, leases.c.id == reservations.c.lease_id)
+        )
+        .where(sa.or_(reservations.c.id.is_(None), reservations.c.status == _DELETED))
+    )
+    return {note[0]: (Note(*note), bool(is_fresh)) for *note, is_fresh in db.execute(query)}
+
+
+def statuses(db: Session, reservation_ids: Collection[str]) -> dict[str, tuple[bool, str]]:
+    """Whether a reservation is of type flavor:slot, and its status, by reservation id.
+
+    Reservations that aren't in Blazar's table are left out.
+    """
+    query = sa.select(reservations.c.id, _OURS, reservations.c.status).where(
+        reservations.c.id.in_(reservation_ids)
+    )
+    return {i: (bool(ours), status) for i, ours, status in db.execute(query)}
+
+
+def orphan_event_count(db: Session) -> int:
+    """The number of events that belong to no lease."""
+    orphan = sa.or_(
+        events.c.lease_id.is_(None),
+        sa.not_(sa.exists().where(leases.c.id == events.c.lease_id)),
+    )
+    return db.scalar(sa.select(sa.func.count()).select_from(events).where(orphan)) or 0
+
+
+def offered(db: Session) -> list[Offered]:
+    """Every flavor that isn't deleted."""
+    table = models.flavors
+    query = sa.select(table.c.id, table.c.name, table.c.slots).where(table.c.deleted == "")
+    return [Offered(*row) for row in db.execute(query)]
+
+
+def taken(db: Session, now: datetime.datetime) -> tuple[list[Taking], list[Taking]]:
+    """The resources of hosts and the slots of flavors that reservations take from now on.
+
+    :returns: a list of what reservations of all types take from hosts, and a list of what
+        flavor:slot reservations take from flavors.
+    """
+    query = (
+        sa.select(
+            allocations.c.compute_host_id,
+            reservations.c.id,
+            reservations.c.resource_type,
+            bookings.c.flavor_id,
+            bookings.c.instance_count,
+            bookings.c.shape,
+            instance_reservations.c.vcpus,
+            instance_reservations.c.memory_mb,
+            instance_reservations.c.disk_gb,
+            instance_reservations.c.resource_properties,
+            leases.c.start_date,
+            leases.c.end_date,
+            bookings.c.claim_start,
+            bookings.c.claim_end,
+        )
+        .select_from(
+            allocations.join(reservations, reservations.c.id == allocations.c.reservation_id)
+            .join(leases, leases.c.id == reservations.c.lease_id)
+            .outerjoin(bookings, bookings.c.reservation_id == reservations.c.id)
+            .outerjoin(
+                instance_reservations, instance_reservations.c.reservation_id == reservations.c.id
+            )
+        )
+        .where(sa.or_(leases.c.end_date > now, bookings.c.claim_end > now))
+    )
+    of_hosts: list[Taking] = []
+    of_flavors: dict[str, Taking] = {}
+    for row in db.execute(query).mappings():
+        spans = _spans(row)
+        of_hosts.append(Taking(row["compute_host_id"], row["id"], spans, _amounts(row)))
+        flavor_id = row["flavor_id"]
+        if flavor_id is not None:
+            slots = {flavor_id: row["instance_count"]}
+            of_flavors[row["id"]] = Taking(flavor_id, row["id"], spans, slots)
+    return of_hosts, list(of_flavors.values())
+
+
+def _spans(row: sa.RowMapping) -> tuple[Span, ...]:
+    own = Span(row["start_date"], row["end_date"])
+    if row["claim_start"] is None or row["claim_end"] is None:
+        return (own,)
+    return tuple(union(own, Span(row["claim_start"], row["claim_end"])))
+
+
+def _amounts(row: sa.RowMapping) -> Mapping[str, int] | None:
+    """The amounts that an allocation takes from a host, by resource class; None: the whole host."""
+    if row["resource_type"] == RESOURCE_TYPE:
+        # If the reservation has no row in this package's table, nobody knows what it takes.
+        return Shape.from_json(row["shape"]).request.amounts if row["shape"] else {}
+    if row["resource_type"] == "virtual:instance":
+        values = {name: row[name] or 0 for name in ("vcpus", "memory_mb", "disk_gb")}
+        return _of_sizes(values["vcpus"], values["memory_mb"], values["disk_gb"])
+    if row["resource_type"] == "flavor:instance":
+        return _of_source_flavor(row["resource_properties"])
+    return None
+
+
+def _of_sizes(vcpus: int, memory_mb: int, disk_gb: int) -> dict[str, int]:
+    return {"VCPU": vcpus, "MEMORY_MB": memory_mb, "DISK_GB": disk_gb}
+
+
+def _of_source_flavor(text: str | None) -> dict[str, int] | None:
+    """The amounts of the Nova flavor that Blazar's flavor plugin has recorded as JSON."""
+    try:
+        source: dict[str, Any] = json.loads(text or "")
+        return _of_sizes(int(source["vcpus"]), int(source["ram"]), int(source["disk"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def trust_uses(db: Session) -> list[TrustUse]:
+    """Every trust that a lease or a host has.
+
+    The lease is named only if it hasn't ended and has a flavor:slot reservation.
+    """
+    alive = sa.and_(leases.c.status != TERMINATED, lease_rows.ours())
+    of_leases = sa.select(leases.c.trust_id, leases.c.id, alive).where(
+        leases.c.trust_id.is_not(None)
+    )
+    of_hosts = sa.select(compute_hosts.c.trust_id)
+    uses = [
+        TrustUse(trust_id, lease_id if is_alive else None)
+        for trust_id, lease_id, is_alive in db.execute(of_leases)
+    ]
+    return uses + [TrustUse(trust_id, None) for trust_id in db.scalars(of_hosts)]

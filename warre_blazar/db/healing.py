@@ -1,0 +1,260 @@
+"""Queries on reservations whose hosts have failed or are drained, and writes of flags and marks.
+
+Blazar's host monitor takes a failed host out of use: the host isn't ``reservable`` until the
+monitor sees it working again. An operator's drain of a host is in this package's table.
+"""
+
+import dataclasses
+import datetime
+from collections.abc import Collection, Mapping
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import session
+from warre_blazar.db.leases import Lease
+from warre_blazar.db.tables import (
+    allocations,
+    bookings,
+    bookings_in_leases,
+    compute_hosts,
+    host_generations,
+    leases,
+    reservations,
+)
+from warre_blazar.domain.timeline import Span
+
+#: Blazar's statuses of reservations that wait or run.
+_LIVE = ("pending", "active")
+
+
+def _on_hosts(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    """The SQL condition that a reservation has an instance on a host that meets ``condition``."""
+    return sa.exists().where(
+        allocations.c.reservation_id == reservations.c.id,
+        compute_hosts.c.id == allocations.c.compute_host_id,
+        condition,
+    )
+
+
+def suffering(
+    db: Session,
+    window: Span,
+    host_ids: Collection[str] | None = None,
+    *,
+    unflagged: bool = False,
+) -> list[str]:
+    """The reservations with instances on failed hosts, the earliest start first.
+
+    :param window: only reservations whose leases overlap this time.
+    :param host_ids: only reservations on the failed hosts among these; None for all failed hosts.
+    :param unflagged: only reservations that aren't flagged with ``missing_resources``.
+    :returns: ids of reservations in Blazar's table.
+    """
+    failed = sa.not_(compute_hosts.c.reservable)
+    if host_ids is not None:
+        failed = sa.and_(failed, compute_hosts.c.id.in_(host_ids))
+    query = (
+        sa.select(reservations.c.id)
+        .select_from(bookings_in_leases)
+        .where(
+            reservations.c.status.in_(_LIVE),
+            leases.c.start_date < window.end,
+            leases.c.end_date > window.start,
+            _on_hosts(failed),
+        )
+        .order_by(leases.c.start_date, reservations.c.id)
+    )
+    if unflagged:
+        query = query.where(sa.not_(reservations.c.missing_resources))
+    return list(db.scalars(query))
+
+
+def recovered(db: Session, now: datetime.datetime) -> list[str]:
+    """The reservations that are flagged with ``missing_resources`` and are on no failed host.
+
+    :param now: leases that have ended by this time are left out.
+    """
+    query = (
+        sa.select(reservations.c.id)
+        .select_from(bookings_in_leases)
+        .where(
+            reservations.c.missing_resources,
+            reservations.c.status.in_(_LIVE),
+            leases.c.end_date > now,
+            sa.not_(_on_hosts(sa.not_(compute_hosts.c.reservable))),
+        )
+    )
+    return list(db.scalars(query))
+
+
+def failed_hosts(db: Session) -> set[str]:
+    """The ids of the hosts that have failed."""
+    return set(db.scalars(sa.select(compute_hosts.c.id).where(sa.not_(compute_hosts.c.reservable))))
+
+
+def set_flags(
+    db: Session,
+    lease: Lease,
+    reservation_id: str,
+    *,
+    missing_resources: bool,
+    resources_changed: bool,
+) -> None:
+    """Write Blazar's flags of a reservation, and whether its lease is degraded.
+
+    A lease is degraded while one of its reservations, of any resource type, has one of the flags.
+    The lease's row is written in any case. So a transaction that claims the lease for its start, or
+    in which Blazar begins an update, can't commit at the same time as this one.
+
+    :raises session.LostRace: the lease has changed since it was read.
+    """
+    db.execute(
+        reservations.update()
+        .where(reservations.c.id == reservation_id)
+        .values(missing_resources=missing_resources, resources_changed=resources_changed)
+    )
+    flagged = sa.select(reservations.c.id).where(
+        reservations.c.lease_id == lease.id,
+        sa.or_(reservations.c.missing_resources, reservations.c.resources_changed),
+    )
+    written = db.execute(
+        leases.update()
+        .where(
+            leases.c.id == lease.id,
+            leases.c.status == lease.status,
+            leases.c.start_date == lease.span.start,
+            leases.c.end_date == lease.span.end,
+        )
+        .values(degraded=db.execute(flagged).first() is not None, updated_at=timeutils.utcnow())
+    )
+    session.require(written)
+
+
+def set_draining(db: Session, host_id: str, draining: bool) -> None:
+    """Write whether a host is drained.
+
+    :raises session.LostRace: the host was claimed for the first time at this moment, or is gone.
+    """
+    _mark(db, host_id, draining=draining)
+
+
+def abandon(db: Session, host_id: str) -> None:
+    """Mark a failed host on which servers may be left.
+
+    These are servers of running reservations that were moved off the host.
+
+    :raises session.LostRace: the host was claimed for the first time at this moment, or is gone.
+    """
+    _mark(db, host_id, abandoned=True)
+
+
+def _mark(db: Session, host_id: str, **marks: bool) -> None:
+    """Write marks of a host, and increase its generation.
+
+    The new generation keeps a booking from claiming the host if it has read the host before.
+    """
+    written = db.execute(
+        host_generations.update()
+        .where(host_generations.c.host_id == host_id)
+        .values(generation=host_generations.c.generation + 1, **marks)
+    )
+    if written.rowcount != 1:  # type: ignore[attr-defined]
+        values = {"host_id": host_id, "generation": 1, **marks}
+        session.insert_or_lose(db, host_generations.insert().values(**values))
+
+
+@dataclasses.dataclass(frozen=True)
+class Abandoned:
+    """A host that works again, and on which servers may be left."""
+
+    id: str
+    #: The hypervisor hostname.
+    name: str
+    generation: int
+    #: The instances that reservations have there, by the reservation's id.
+    held: Mapping[str, int]
+
+
+def abandoned(db: Session) -> list[Abandoned]:
+    """The hosts that work again, and on which servers may be left."""
+    hosts = db.execute(
+        sa.select(
+            compute_hosts.c.id, compute_hosts.c.hypervisor_hostname, host_generations.c.generation
+        )
+        .join(host_generations, host_generations.c.host_id == compute_hosts.c.id)
+        .where(host_generations.c.abandoned, compute_hosts.c.reservable)
+    )
+    return [
+        Abandoned(host_id, name, generation, _held(db, host_id))
+        for host_id, name, generation in hosts.all()
+    ]
+
+
+def _held(db: Session, host_id: str) -> dict[str, int]:
+    """The instances that reservations have on a host, by the reservation's id."""
+    query = (
+        sa.select(allocations.c.reservation_id, sa.func.count())
+        .where(allocations.c.compute_host_id == host_id)
+        .group_by(allocations.c.reservation_id)
+    )
+    return {reservation_id: count for reservation_id, count in db.execute(query)}
+
+
+def take_back(db: Session, host: Abandoned) -> bool:
+    """Remove the mark of a host on which no servers are left, and let it be booked again.
+
+    The host's generation stays the same, because this makes room and takes none.
+
+    :returns: False if the host has changed since it was read. In that case nothing is written.
+    """
+    written = db.execute(
+        host_generations.update()
+        .where(
+            host_generations.c.host_id == host.id, host_generations.c.generation == host.generation
+        )
+        .values(abandoned=False)
+    )
+    return written.rowcount == 1  # type: ignore[attr-defined]
+
+
+@dataclasses.dataclass(frozen=True)
+class OnHost:
+    """A reservation of any resource type that has instances on a host."""
+
+    reservation_id: str
+    #: The id that our API shows; for another resource type the same as ``reservation_id``.
+    shown_id: str
+    resource_type: str
+    project_id: str
+    #: Blazar's status of the reservation.
+    status: str
+    instances: int
+    start: datetime.datetime
+    end: datetime.datetime
+
+
+def on_host(db: Session, host_id: str) -> list[OnHost]:
+    """The reservations on a host, by start."""
+    columns = (
+        reservations.c.id,
+        sa.func.coalesce(bookings.c.id, reservations.c.id),
+        reservations.c.resource_type,
+        leases.c.project_id,
+        reservations.c.status,
+        leases.c.start_date,
+        leases.c.end_date,
+    )
+    query = (
+        sa.select(*columns[:5], sa.func.count(), *columns[5:])
+        .select_from(
+            allocations.join(reservations, reservations.c.id == allocations.c.reservation_id)
+            .join(leases, leases.c.id == reservations.c.lease_id)
+            .outerjoin(bookings, bookings.c.reservation_id == reservations.c.id)
+        )
+        .where(allocations.c.compute_host_id == host_id)
+        .group_by(*columns)
+        .order_by(leases.c.start_date, reservations.c.id)
+    )
+    return [OnHost(*row) for row in db.execute(query)]

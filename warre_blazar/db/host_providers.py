@@ -1,0 +1,139 @@
+"""Queries on what is stored about hosts' resource providers and zones."""
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+from oslo_db import exception as db_exc
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import session
+from warre_blazar.db.tables import compute_hosts, host_generations, host_providers
+from warre_blazar.domain import provider_trees
+from warre_blazar.domain.provider_trees import Tree
+
+#: Trees by digest, because reading a tree's text takes much longer than using it.
+_parsed: dict[str, Tree] = {}
+#: The number of trees that a process keeps before it drops all.
+_MOST_PARSED = 20_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Stored:
+    """What is stored about a host. A ``digest`` of None means that nothing is stored."""
+
+    digest: str | None = None
+    #: The host's zone in Nova; None if it wasn't known.
+    zone: str | None = None
+
+
+NOTHING = Stored()
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """What was read about a host in Placement and Nova."""
+
+    tree: Tree
+    #: None if Nova wasn't asked, or didn't say.
+    zone: str | None
+
+
+def trees(db: Session, digests: Mapping[str, str]) -> dict[str, Tree]:
+    """The trees of hosts, by host id.
+
+    If the process has already read all these trees, this takes no SQL statement. Otherwise it takes
+    one.
+
+    :param digests: the digests of the trees, by host id.
+    """
+    known = {i: _parsed[digest] for i, digest in digests.items() if digest in _parsed}
+    unknown = digests.keys() - known.keys()
+    if not unknown:
+        return known
+    query = sa.select(host_providers.c.host_id, host_providers.c.digest, host_providers.c.tree)
+    # If most trees are unknown, reading all texts is faster than a query with so many ids.
+    if len(unknown) <= len(digests) / 2:
+        query = query.where(host_providers.c.host_id.in_(unknown))
+    if len(_parsed) > _MOST_PARSED:
+        _parsed.clear()
+    for host_id, digest, text in db.execute(query):
+        if host_id in unknown:
+            known[host_id] = _parsed[digest] = provider_trees.from_text(text)
+    return known
+
+
+def unread(db: Session) -> list[str]:
+    """The ids of the reservable hosts about which nothing is stored."""
+    query = (
+        sa.select(compute_hosts.c.id)
+        .select_from(
+            compute_hosts.outerjoin(host_providers, host_providers.c.host_id == compute_hosts.c.id)
+        )
+        .where(compute_hosts.c.reservable, host_providers.c.host_id.is_(None))
+    )
+    return list(db.scalars(query))
+
+
+def stored(db: Session) -> dict[str, Stored]:
+    """What is stored about hosts, by host id."""
+    columns = (host_providers.c.host_id, host_providers.c.digest, host_providers.c.zone)
+    return {i: Stored(digest, zone) for i, digest, zone in db.execute(sa.select(*columns))}
+
+
+class Overtaken(Exception):
+    """Somebody else has stored something about the host since, or Blazar has deleted the host."""
+
+
+def store(
+    db: Session, host_id: str, reading: Reading, before: Stored, now: datetime.datetime
+) -> None:
+    """Store what was read about a host, provided that what is stored is still ``before``.
+
+    The host's generation increases. So bookings that have read the host before are decided again.
+
+    :raises Overtaken: something else is stored by now, and nothing was written.
+    :raises session.LostRace: somebody has claimed the host for the first time at this moment.
+    """
+    values = {
+        "digest": provider_trees.digest(reading.tree),
+        "tree": provider_trees.to_text(reading.tree),
+        "zone": reading.zone,
+        "read_at": now,
+    }
+    if before.digest is None:
+        _insert(db, {"host_id": host_id, **values})
+    else:
+        zone = host_providers.c.zone
+        same_zone = zone.is_(None) if before.zone is None else zone == before.zone
+        written = db.execute(
+            host_providers.update()
+            .where(
+                host_providers.c.host_id == host_id,
+                host_providers.c.digest == before.digest,
+                same_zone,
+            )
+            .values(**values)
+        )
+        if written.rowcount != 1:  # type: ignore[attr-defined]
+            raise Overtaken
+    _move_generation(db, host_id)
+
+
+def _insert(db: Session, values: Mapping[str, object]) -> None:
+    try:
+        db.execute(host_providers.insert().values(**values))
+    except (db_exc.DBDuplicateEntry, db_exc.DBReferenceError):
+        raise Overtaken from None
+
+
+def _move_generation(db: Session, host_id: str) -> None:
+    moved = db.execute(
+        host_generations.update()
+        .where(host_generations.c.host_id == host_id)
+        .values(generation=host_generations.c.generation + 1)
+    )
+    if not moved.rowcount:  # type: ignore[attr-defined]
+        first = host_generations.insert().values(host_id=host_id, generation=1)
+        session.insert_or_lose(db, first)

@@ -1,0 +1,153 @@
+"""Every write of this package to Blazar's leases and events.
+
+A write changes nothing if the lease has changed since it was read. Each write includes the lease's
+row, because Galera detects conflicts only in rows that are written.
+"""
+
+import datetime
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import session
+from warre_blazar.db.leases import BLAZARS_EVENTS, END_EVENT, START_EVENT, Event, Lease
+from warre_blazar.db.tables import events, leases, reservations
+from warre_blazar.domain import lease_states
+from warre_blazar.domain.lease_states import Statuses
+
+
+def write(
+    db: Session,
+    lease: Lease,
+    statuses: Statuses,
+    times: Mapping[str, datetime.datetime] | None = None,
+) -> None:
+    """Write a lease's statuses, and leave it with one start and one end event.
+
+    Further start and end events, and events of types that Blazar doesn't have, are deleted.
+
+    :param times: times of events by type, if they differ from the lease's own start and end.
+    :raises session.LostRace: the lease or one of its events has changed since it was read.
+    """
+    compare_and_set(db, lease, statuses.lease)
+    due = {START_EVENT: lease.span.start, END_EVENT: lease.span.end, **(times or {})}
+    for event_type, status in ((START_EVENT, statuses.start), (END_EVENT, statuses.end)):
+        matching = lease.of_type(event_type)
+        if matching:
+            set_event(db, matching[0], status, due[event_type])
+        else:
+            _add_event(db, lease.id, event_type, due[event_type], status)
+        _delete_events(db, matching[1:])
+    _delete_events(db, [e for e in lease.events if e.type not in BLAZARS_EVENTS])
+
+
+def compare_and_set(db: Session, lease: Lease, status: str) -> None:
+    """Change a lease's status, provided that the lease hasn't changed since it was read.
+
+    :raises session.LostRace: the lease has changed.
+    """
+    compare_and_set_all(db, [lease], status)
+
+
+def compare_and_set_all(db: Session, unchanged: Sequence[Lease], status: str) -> None:
+    """Change the status of leases, provided that none of them has changed since it was read.
+
+    :raises session.LostRace: one of the leases has changed.
+    """
+    row = sa.tuple_(leases.c.id, leases.c.status, leases.c.start_date, leases.c.end_date)
+    as_read = [(lease.id, lease.status, lease.span.start, lease.span.end) for lease in unchanged]
+    written = db.execute(
+        leases.update()
+        # The condition on the id alone is for MariaDB, which uses no index for a row of columns.
+        .where(leases.c.id.in_([lease.id for lease in unchanged]), row.in_(as_read))
+        .values(status=status, updated_at=timeutils.utcnow())
+    )
+    session.require(written, len(unchanged))
+
+
+def replace_trust(db: Session, lease_id: str, dead: str, trust_id: str) -> None:
+    """Replace a lease's dead trust, provided that the lease still has that trust.
+
+    :raises session.LostRace: the lease has another trust by now, or is gone.
+    """
+    written = db.execute(
+        leases.update()
+        .where(leases.c.id == lease_id, leases.c.trust_id == dead)
+        .values(trust_id=trust_id, updated_at=timeutils.utcnow())
+    )
+    session.require(written)
+
+
+def set_event(db: Session, event: Event, status: str, time: datetime.datetime | None) -> None:
+    """Change an event's status and time, provided that its status is still the one that was read.
+
+    :raises session.LostRace: the event's status has changed, or the event is gone.
+    """
+    written = db.execute(
+        events.update()
+        .where(events.c.id == event.id, events.c.status == event.status)
+        .values(status=status, time=time, updated_at=timeutils.utcnow())
+    )
+    session.require(written)
+
+
+def set_events_in_progress(db: Session, unchanged: Sequence[Event]) -> None:
+    """Mark events as IN_PROGRESS, provided that their statuses are still those that were read.
+
+    :raises session.LostRace: the status of one of the events has changed, or an event is gone.
+    """
+    row = sa.tuple_(events.c.id, events.c.status)
+    ids = [event.id for event in unchanged]
+    written = db.execute(
+        events.update()
+        .where(events.c.id.in_(ids), row.in_([(event.id, event.status) for event in unchanged]))
+        .values(status=lease_states.IN_PROGRESS, updated_at=timeutils.utcnow())
+    )
+    session.require(written, len(unchanged))
+
+
+def _add_event(
+    db: Session, lease_id: str, event_type: str, time: datetime.datetime, status: str
+) -> None:
+    db.execute(
+        events.insert().values(
+            id=str(uuid.uuid4()),
+            lease_id=lease_id,
+            event_type=event_type,
+            time=time,
+            status=status,
+            created_at=timeutils.utcnow(),
+        )
+    )
+
+
+def _delete_events(db: Session, unwanted: Iterable[Event]) -> None:
+    ids = [event.id for event in unwanted]
+    if ids:
+        db.execute(events.delete().where(events.c.id.in_(ids)))
+
+
+def set_reservations(db: Session, reservation_ids: Sequence[str], status: str) -> None:
+    """Write the status of reservations in Blazar's table."""
+    db.execute(
+        reservations.update().where(reservations.c.id.in_(reservation_ids)).values(status=status)
+    )
+
+
+def delete_orphan_events(db: Session) -> int:
+    """Delete all events that belong to no lease, and return their number.
+
+    When an event without a lease is due, it stops Blazar's own executor, because the executor can't
+    find out whether the event's lease is stable.
+    """
+    orphan = sa.or_(
+        events.c.lease_id.is_(None),
+        sa.not_(sa.exists().where(leases.c.id == events.c.lease_id)),
+    )
+    orphan_ids = list(db.scalars(sa.select(events.c.id).where(orphan)))
+    if orphan_ids:
+        db.execute(events.delete().where(events.c.id.in_(orphan_ids)))
+    return len(orphan_ids)

@@ -1,0 +1,130 @@
+"""Queries on maintenance windows. All of them use the caller's session."""
+
+import datetime
+from collections import defaultdict
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from warre_blazar.db.tables import flavors, maintenance_windows, window_flavors
+from warre_blazar.domain.maintenance_window import Window
+from warre_blazar.domain.timeline import Span
+
+
+def insert(db: Session, window: Window, now: datetime.datetime) -> None:
+    """Add a window and the flavors that it closes."""
+    db.execute(
+        maintenance_windows.insert().values(id=window.id, created_at=now, **_columns(window))
+    )
+    _bind(db, window)
+
+
+def update(db: Session, window: Window) -> None:
+    """Replace a window and the flavors that it closes."""
+    db.execute(
+        maintenance_windows.update()
+        .where(maintenance_windows.c.id == window.id)
+        .values(**_columns(window))
+    )
+    db.execute(window_flavors.delete().where(window_flavors.c.window_id == window.id))
+    _bind(db, window)
+
+
+def _columns(window: Window) -> dict[str, datetime.datetime | str | None]:
+    return {
+        "start_date": window.span.start,
+        "end_date": window.span.end,
+        "note": window.note,
+    }
+
+
+def _bind(db: Session, window: Window) -> None:
+    rows = [{"window_id": window.id, "flavor_id": flavor_id} for flavor_id, _ in window.flavors]
+    if rows:
+        db.execute(window_flavors.insert(), rows)
+
+
+def delete(db: Session, window_id: str) -> bool:
+    """Delete a window. Return whether it existed."""
+    db.execute(window_flavors.delete().where(window_flavors.c.window_id == window_id))
+    deletion = maintenance_windows.delete().where(maintenance_windows.c.id == window_id)
+    return db.execute(deletion).rowcount == 1  # type: ignore[attr-defined]
+
+
+def find(db: Session, window_id: str) -> Window | None:
+    """The window with this id, or None if it doesn't exist."""
+    windows = _read(db, sa.select(maintenance_windows).where(maintenance_windows.c.id == window_id))
+    return windows[0] if windows else None
+
+
+def listing(db: Session, limit: int | None, offset: int) -> tuple[list[Window], int]:
+    """A page of windows, sorted by start, and the number of windows on all pages."""
+    total = db.execute(sa.select(sa.func.count()).select_from(maintenance_windows)).scalar_one()
+    query = sa.select(maintenance_windows).order_by(
+        maintenance_windows.c.start_date, maintenance_windows.c.id
+    )
+    if limit is not None:
+        query = query.limit(limit).offset(offset)
+    return _read(db, query), total
+
+
+def _read(db: Session, query: sa.Select[tuple[object, ...]]) -> list[Window]:
+    rows = db.execute(query).mappings().all()
+    bound: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    closed_flavors = (
+        sa.select(window_flavors.c.window_id, flavors.c.id, flavors.c.name)
+        .join(flavors, flavors.c.id == window_flavors.c.flavor_id)
+        .where(window_flavors.c.window_id.in_([row["id"] for row in rows]), flavors.c.deleted == "")
+        .order_by(flavors.c.name)
+    )
+    for window_id, flavor_id, name in db.execute(closed_flavors):
+        bound[window_id].append((flavor_id, name))
+    return [
+        Window(
+            id=row["id"],
+            span=Span(row["start_date"], row["end_date"]),
+            note=row["note"],
+            flavors=tuple(bound[row["id"]]),
+        )
+        for row in rows
+    ]
+
+
+def closing(db: Session, flavor_id: str, during: Span) -> list[Span]:
+    """The times of the windows that close a flavor during a part of a span."""
+    query = (
+        sa.select(maintenance_windows.c.start_date, maintenance_windows.c.end_date)
+        .join(window_flavors, window_flavors.c.window_id == maintenance_windows.c.id)
+        .where(
+            window_flavors.c.flavor_id == flavor_id,
+            maintenance_windows.c.start_date < during.end,
+            maintenance_windows.c.end_date > during.start,
+        )
+    )
+    return [Span(start, end) for start, end in db.execute(query)]
+
+
+def closing_flavor(db: Session, flavor_id: str, during: Span) -> list[Window]:
+    """The windows that close a flavor during a part of a span, sorted by start."""
+    query = (
+        sa.select(maintenance_windows)
+        .join(window_flavors, window_flavors.c.window_id == maintenance_windows.c.id)
+        .where(
+            window_flavors.c.flavor_id == flavor_id,
+            maintenance_windows.c.start_date < during.end,
+            maintenance_windows.c.end_date > during.start,
+        )
+        .order_by(maintenance_windows.c.start_date, maintenance_windows.c.id)
+    )
+    return _read(db, query)
+
+
+def living_flavors(db: Session, ids: Iterable[str]) -> list[tuple[str, str]]:
+    """The ids and names of flavors, sorted by name. Deleted flavors are left out."""
+    query = (
+        sa.select(flavors.c.id, flavors.c.name)
+        .where(flavors.c.id.in_(set(ids)), flavors.c.deleted == "")
+        .order_by(flavors.c.name)
+    )
+    return [(flavor_id, name) for flavor_id, name in db.execute(query)]

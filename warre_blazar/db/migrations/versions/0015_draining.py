@@ -1,0 +1,21 @@
+"""Hosts that an operator drains, and hosts on which servers were left when they failed."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0015"
+down_revision = "0014"
+
+_COLUMNS = ("draining", "abandoned")
+
+
+def upgrade() -> None:
+    for name in _COLUMNS:
+        column = sa.Column(name, sa.Boolean, nullable=False, server_default=sa.false())
+        op.add_column("warre_hosts", column)
+
+
+def downgrade() -> None:
+    with op.batch_alter_table("warre_hosts") as table:
+        for name in _COLUMNS:
+            table.drop_column(name)

@@ -1,0 +1,89 @@
+"""Promises: the new times that the plugin has agreed to for updates of leases.
+
+A promise counts in addition to the lease's own time. It counts until Blazar has written the new
+dates, or certainly won't write them any more.
+"""
+
+import dataclasses
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import session
+from warre_blazar.db.reservations import Reservation
+from warre_blazar.db.sql_functions import seconds_between, utc_now
+from warre_blazar.db.tables import bookings, bookings_in_leases, leases, reservations
+from warre_blazar.domain import timeline
+
+
+def make(db: Session, reservation: Reservation, span: timeline.Span) -> None:
+    """Promise a span to an update. An earlier promise of the reservation is replaced.
+
+    :raises session.LostRace: since the reservation was read, a time was promised to another update,
+        or another update has changed the number of instances.
+    """
+    before = reservation.promised
+    start, end = (before.start, before.end) if before else (None, None)
+    promised = db.execute(
+        bookings.update()
+        .where(
+            bookings.c.reservation_id == reservation.reservation_id,
+            bookings.c.claim_start.is_(None) if start is None else bookings.c.claim_start == start,
+            bookings.c.claim_end.is_(None) if end is None else bookings.c.claim_end == end,
+            bookings.c.instance_count == reservation.instance_count,
+        )
+        .values(claim_start=span.start, claim_end=span.end, promised_at=utc_now())
+    )
+    session.require(promised)
+
+
+@dataclasses.dataclass(frozen=True)
+class Promise:
+    """A promise to an update. The lease isn't UPDATING any more."""
+
+    reservation_id: str
+    span: timeline.Span
+    #: Whether the lease already has the promised time.
+    is_kept: bool
+    #: The seconds since the promise was made, by the database's clock.
+    age: int
+    #: The number of reservations of the lease.
+    lease_size: int
+
+
+def pending(db: Session) -> list[Promise]:
+    """The promises of leases that aren't UPDATING. Their updates are finished or abandoned."""
+    others = reservations.alias()
+    size = sa.select(sa.func.count()).where(others.c.lease_id == leases.c.id).scalar_subquery()
+    kept = sa.and_(
+        bookings.c.claim_start == leases.c.start_date, bookings.c.claim_end == leases.c.end_date
+    )
+    query = (
+        sa.select(
+            bookings.c.reservation_id,
+            bookings.c.claim_start,
+            bookings.c.claim_end,
+            kept,
+            seconds_between(bookings.c.promised_at, utc_now()),
+            size,
+        )
+        .select_from(bookings_in_leases)
+        .where(bookings.c.claim_end.is_not(None), leases.c.status != "UPDATING")
+    )
+    return [
+        Promise(reservation_id, timeline.Span(start, end), bool(is_kept), age or 0, lease_size)
+        for reservation_id, start, end, is_kept, age, lease_size in db.execute(query)
+    ]
+
+
+def drop(db: Session, promise: Promise) -> None:
+    """Delete a promise, unless it has changed since it was read."""
+    db.execute(
+        bookings.update()
+        .where(
+            bookings.c.reservation_id == promise.reservation_id,
+            bookings.c.claim_start == promise.span.start,
+            bookings.c.claim_end == promise.span.end,
+        )
+        .values(claim_start=None, claim_end=None, promised_at=None)
+    )

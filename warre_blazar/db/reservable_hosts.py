@@ -1,0 +1,174 @@
+"""Reads the reservable hosts, from Blazar's tables and from what is stored of their providers."""
+
+import functools
+from collections import defaultdict
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_log import log as logging
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import host_providers as stored_trees
+from warre_blazar.db.tables import (
+    compute_hosts,
+    extra_capabilities,
+    host_generations,
+    host_inventories,
+    host_providers,
+    host_traits,
+    resource_properties,
+)
+from warre_blazar.domain import provider_trees
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.provider_trees import Tree
+from warre_blazar.domain.providers import Inventory, Provider
+
+LOG = logging.getLogger(__name__)
+
+
+def empty(db: Session) -> list[Host]:
+    """Every host that can be booked, without what is booked on it.
+
+    Such a host is reservable in Blazar, isn't drained, and has no servers of reservations that were
+    moved off it when it failed.
+
+    This takes a constant number of statements. If the providers of a host have been read, they say
+    what the host has. Otherwise Blazar's own tables say what the host had when it was registered.
+    """
+    capabilities: dict[str, dict[str, Any]] = defaultdict(dict)
+    inventories: dict[str, dict[str, Inventory]] = defaultdict(dict)
+    traits: dict[str, set[str]] = defaultdict(set)
+    for kind, host_id, name, value, *amounts in db.execute(_facts()):
+        if kind == "inventory":
+            inventories[host_id][name] = Inventory(*amounts)
+        elif kind == "capability":
+            capabilities[host_id][name] = value
+        else:
+            traits[host_id].add(name)
+    rows = db.execute(_hosts()).mappings().all()
+    digests = {row["id"]: row["digest"] for row in rows if row["digest"] is not None}
+    trees = stored_trees.trees(db, digests)
+    hosts = []
+    for row in rows:
+        host_id = row["id"]
+        tree = trees.get(host_id) or (
+            Provider(
+                id=host_id,
+                name=row["hypervisor_hostname"] or host_id,
+                parent_id=None,
+                inventories=inventories[host_id] or _hypervisor_inventories(row),
+                traits=frozenset(traits[host_id]),
+            ),
+        )
+        hosts.append(_host(row, capabilities[host_id], tree, is_read=host_id in trees))
+    return hosts
+
+
+def _host(row: sa.RowMapping, capabilities: dict[str, Any], tree: Tree, is_read: bool) -> Host:
+    zone = row["availability_zone"] if row["zone"] is None else row["zone"]
+    root = tree[0]
+    devices, unclear = provider_trees.devices(capabilities, root)
+    for name in unclear:
+        _warn(root.name, name, str(capabilities[name]))
+    return Host(
+        id=row["id"],
+        name=row["hypervisor_hostname"] or row["id"],
+        availability_zone=zone,
+        properties={
+            **{name: row[name] for name in _COLUMNS},
+            "availability_zone": zone,
+            **capabilities,
+        },
+        inventories=root.inventories,
+        traits=root.traits,
+        holdings=(),
+        generation=row["generation"],
+        providers=(*tree, *devices) if is_read or devices else (),
+    )
+
+
+@functools.cache
+def _warn(host: str, capability: str, value: str) -> None:
+    """Log once in each process that a capability can't be counted."""
+    LOG.warning(
+        "Host %s: capability %s is %r and not a whole number, so it counts 0",
+        host,
+        capability,
+        value,
+    )
+
+
+_COLUMNS = tuple(column.name for column in compute_hosts.c)
+
+
+def _hosts() -> sa.Select[Any]:
+    generation = sa.func.coalesce(host_generations.c.generation, 0).label("generation")
+    return (
+        sa.select(compute_hosts, generation, host_providers.c.digest, host_providers.c.zone)
+        .select_from(
+            compute_hosts.outerjoin(
+                host_generations, host_generations.c.host_id == compute_hosts.c.id
+            ).outerjoin(host_providers, host_providers.c.host_id == compute_hosts.c.id)
+        )
+        .where(
+            compute_hosts.c.reservable,
+            sa.func.coalesce(host_generations.c.draining, sa.false()).is_(sa.false()),
+            sa.func.coalesce(host_generations.c.abandoned, sa.false()).is_(sa.false()),
+        )
+    )
+
+
+#: The columns of ``domain.providers.Inventory``, in the order of its fields.
+_AMOUNTS = (
+    host_inventories.c.total,
+    host_inventories.c.reserved,
+    host_inventories.c.min_unit,
+    host_inventories.c.max_unit,
+    host_inventories.c.step_size,
+    host_inventories.c.allocation_ratio,
+)
+
+
+def _facts() -> sa.CompoundSelect[Any]:
+    """A query of the hosts' inventories, capabilities and traits, which have tables of their own.
+
+    Blazar's inventories and traits are read only for hosts whose providers haven't been read.
+
+    The columns are the kind of row, the host's id, a name, a value, and ``_AMOUNTS``.
+    """
+    no_amounts = [sa.null().label(column.name) for column in _AMOUNTS]
+    inventories = sa.select(
+        sa.literal_column("'inventory'"),
+        host_inventories.c.computehost_id,
+        host_inventories.c.resource_class,
+        sa.null(),
+        *_AMOUNTS,
+    ).where(_unread(host_inventories.c.computehost_id))
+    capabilities = sa.select(
+        sa.literal_column("'capability'"),
+        extra_capabilities.c.computehost_id,
+        resource_properties.c.property_name,
+        extra_capabilities.c.capability_value,
+        *no_amounts,
+    ).join(resource_properties, resource_properties.c.id == extra_capabilities.c.property_id)
+    traits = sa.select(
+        sa.literal_column("'trait'"),
+        host_traits.c.computehost_id,
+        host_traits.c.trait,
+        sa.null(),
+        *no_amounts,
+    ).where(_unread(host_traits.c.computehost_id))
+    return sa.union_all(inventories, capabilities, traits)
+
+
+def _unread(host_id: sa.Column[str]) -> sa.ColumnElement[bool]:
+    return ~sa.exists().where(host_providers.c.host_id == host_id)
+
+
+def _hypervisor_inventories(row: sa.RowMapping) -> dict[str, Inventory]:
+    """The inventories of a host that Blazar registered before it recorded those of Placement."""
+    return {
+        "VCPU": Inventory(row["vcpus"]),
+        "MEMORY_MB": Inventory(row["memory_mb"]),
+        "DISK_GB": Inventory(row["local_gb"]),
+    }

@@ -1,0 +1,66 @@
+"""The site's configuration of devices. Callers of services read it here and pass it on."""
+
+import functools
+
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from warre_blazar import conf, exceptions
+from warre_blazar.domain import device_options
+from warre_blazar.domain.devices import NO_DEVICES, Rules
+
+LOG = logging.getLogger(__name__)
+
+conf.register(cfg.CONF)
+
+
+def configured() -> Rules:
+    """The rules on devices.
+
+    :raises Misconfigured: an option is malformed.
+    """
+    options = cfg.CONF.warre
+    return _rules(
+        tuple(options.pci_alias),
+        tuple(options.device_profile),
+        in_placement=options.pci_in_placement,
+        allow_uncounted=options.allow_uncounted_devices,
+    )
+
+
+def of_stock() -> Rules:
+    """The rules by which devices in reservations of stock resource types are counted.
+
+    Bookings need these rules, and must not fail because of a malformed option. If an option is
+    malformed, no such devices are counted, and the log says so. The API and ``upgrade check``
+    refuse the option.
+    """
+    try:
+        return configured()
+    except exceptions.Misconfigured as error:
+        _log(error.message)
+        return NO_DEVICES
+
+
+@functools.lru_cache(maxsize=4)
+def _log(message: str) -> None:
+    """Log a message once."""
+    LOG.error("%s; devices of Blazar's own resource types aren't counted", message)
+
+
+@functools.lru_cache(maxsize=4)
+def _rules(
+    aliases: tuple[str, ...],
+    profiles: tuple[str, ...],
+    *,
+    in_placement: bool,
+    allow_uncounted: bool,
+) -> Rules:
+    option = "[warre] pci_alias"
+    try:
+        parsed_aliases = device_options.aliases(aliases, in_placement=in_placement)
+        option = "[warre] device_profile"
+        parsed_profiles = device_options.profiles(profiles)
+    except ValueError as error:
+        raise exceptions.Misconfigured(option, str(error)) from None
+    return Rules(parsed_aliases, in_placement, parsed_profiles, allow_uncounted)

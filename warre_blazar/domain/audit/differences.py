@@ -1,0 +1,256 @@
+"""Every kind of difference that an audit can find, with its meaning and its remedy."""
+
+import dataclasses
+import enum
+from collections.abc import Iterable
+from typing import Any
+
+
+class Needs(enum.StrEnum):
+    """The option, or the person, that is needed to mend a difference."""
+
+    #: The remedy only writes or makes something. That can be undone.
+    FIX = "--fix"
+    #: The remedy deletes something or ends a lease.
+    YES = "--fix --yes"
+    #: The audit has no remedy. A person has to decide.
+    PERSON = "a person"
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """The meaning of a kind of difference, its remedy, and what the remedy needs."""
+
+    meaning: str
+    remedy: str
+    needs: Needs
+
+
+class Kind(enum.Enum):
+    """The kinds of differences. The value is the name that the command prints."""
+
+    LEASE_STATE = "lease-state"
+    LEASE_STATE_LOST = "lease-state-lost"
+    LEASE_OVERDUE = "lease-overdue"
+    ORPHAN_EVENTS = "orphan-events"
+    STALE_PROMISE = "stale-promise"
+    BOOKING_MISSING = "booking-missing"
+    ALLOCATIONS_DIFFER = "allocations-differ"
+    INSTANCE_ROW = "instance-row"
+    NOTE_WRONG = "note-wrong"
+    FLAVOR_OVERSOLD = "flavor-oversold"
+    HOST_OVERSOLD = "host-oversold"
+    HOST_SHRANK = "host-shrank"
+    HOST_GONE = "host-gone"
+    HOST_NOT_RESERVABLE = "host-not-reservable"
+    CLASS_MISSING = "class-missing"
+    AGGREGATE_MISSING = "aggregate-missing"
+    AGGREGATE_METADATA = "aggregate-metadata"
+    FLAVOR_MISSING = "flavor-missing"
+    FLAVOR_SPECS = "flavor-specs"
+    FLAVOR_WRONG = "flavor-wrong"
+    NOT_OPENED = "not-opened"
+    HOSTS_MISSING = "hosts-missing"
+    INVENTORY_MISSING = "inventory-missing"
+    ACCESS_MISSING = "access-missing"
+    HOST_TOO_MANY = "host-too-many"
+    INVENTORY_TOO_MANY = "inventory-too-many"
+    ACCESS_TOO_MANY = "access-too-many"
+    SERVER_OUTSIDE = "server-outside"
+    LEFTOVER = "leftover"
+    TRUST_GONE = "trust-gone"
+    TRUSTS_UNUSED = "trusts-unused"
+
+
+_OPEN_AGAIN = "The reservation is opened to its project again."
+_MAKE_AGAIN = "The missing part is made again."
+_REMOVE = "The servers and the rest of the reservation's backing are removed."
+
+RULES = {
+    Kind.LEASE_STATE: Rule(
+        "The statuses of a lease, its events and its reservations contradict each other.",
+        "The statuses are written as the table of states says.",
+        Needs.FIX,
+    ),
+    Kind.LEASE_STATE_LOST: Rule(
+        "The creation, the end or the deletion of a lease stopped halfway.",
+        "A manager is requested to end or delete the lease, as the table of states says.",
+        Needs.YES,
+    ),
+    Kind.LEASE_OVERDUE: Rule(
+        "A lease should have started or ended, but no manager has begun to start or end it.",
+        "Start a blazar-manager, or look for errors in its log.",
+        Needs.PERSON,
+    ),
+    Kind.ORPHAN_EVENTS: Rule(
+        "There are events that belong to no lease. If one of them is due, Blazar's own executor "
+        "stops.",
+        "The events are deleted.",
+        Needs.YES,
+    ),
+    Kind.STALE_PROMISE: Rule(
+        "A reservation still claims the time that was promised to an update, but the update has "
+        "ended.",
+        "The promise is dropped.",
+        Needs.FIX,
+    ),
+    Kind.BOOKING_MISSING: Rule(
+        "Blazar has a flavor:slot reservation that has no row in this package's table, so its "
+        "slots aren't counted.",
+        "Delete the lease, or restore the row from a backup.",
+        Needs.PERSON,
+    ),
+    Kind.ALLOCATIONS_DIFFER: Rule(
+        "The number of a reservation's instances on hosts isn't the number that was booked.",
+        "Move the reservation, or delete it and book again.",
+        Needs.PERSON,
+    ),
+    Kind.INSTANCE_ROW: Rule(
+        "The reservation's row in Blazar's table instance_reservations is missing, or its amounts "
+        "aren't those that were booked.",
+        "The row is written again with the booked amounts.",
+        Needs.FIX,
+    ),
+    Kind.NOTE_WRONG: Rule(
+        "The note of the backing, or Blazar's row, doesn't have the id of the aggregate that Nova "
+        "has for the reservation.",
+        "The aggregate's id is written.",
+        Needs.FIX,
+    ),
+    Kind.FLAVOR_OVERSOLD: Rule(
+        "At some time, more instances of a flavor are booked than the flavor has slots.",
+        "Increase the flavor's slots, or move or delete reservations.",
+        Needs.PERSON,
+    ),
+    Kind.HOST_OVERSOLD: Rule(
+        "At some time, reservations of all resource types together have booked more of a host "
+        "than the host has.",
+        "Move or delete reservations, or restore what the host had.",
+        Needs.PERSON,
+    ),
+    Kind.HOST_SHRANK: Rule(
+        "A host has less of a resource class in Placement than when it was last read.",
+        "Restore what the host had, or run warre-blazar-manage host refresh, which takes over what "
+        "it has now and names the reservations that no longer fit.",
+        Needs.PERSON,
+    ),
+    Kind.HOST_GONE: Rule(
+        "Placement has no resource provider for a host that is reservable in Blazar.",
+        "Start nova-compute on the host, or delete the host in Blazar.",
+        Needs.PERSON,
+    ),
+    Kind.HOST_NOT_RESERVABLE: Rule(
+        "A reservation is on a host that has failed or was taken out of use.",
+        "Make the host reservable again, or move the reservation.",
+        Needs.PERSON,
+    ),
+    Kind.CLASS_MISSING: Rule("A reservation's resource class is missing.", _MAKE_AGAIN, Needs.FIX),
+    Kind.AGGREGATE_MISSING: Rule("A reservation's aggregate is missing.", _MAKE_AGAIN, Needs.FIX),
+    Kind.AGGREGATE_METADATA: Rule(
+        "The metadata of a reservation's aggregate don't name its reservation and project.",
+        "The metadata are written.",
+        Needs.FIX,
+    ),
+    Kind.FLAVOR_MISSING: Rule("A reservation's Nova flavor is missing.", _MAKE_AGAIN, Needs.FIX),
+    Kind.FLAVOR_SPECS: Rule(
+        "Extra specs of a reservation's Nova flavor are missing, or aren't as they were booked.",
+        "The extra specs are written.",
+        Needs.FIX,
+    ),
+    Kind.FLAVOR_WRONG: Rule(
+        "A reservation's Nova flavor has a wrong name or wrong sizes, or is public.",
+        "The Nova flavor is deleted and made again. Servers stay.",
+        Needs.YES,
+    ),
+    Kind.NOT_OPENED: Rule(
+        "A reservation runs, but it hasn't been completely opened to its project.",
+        _OPEN_AGAIN,
+        Needs.FIX,
+    ),
+    Kind.HOSTS_MISSING: Rule(
+        "Hosts of a running reservation are missing from its aggregate.", _OPEN_AGAIN, Needs.FIX
+    ),
+    Kind.INVENTORY_MISSING: Rule(
+        "Hosts of a running reservation don't offer its resource class for the instances that it "
+        "has on them.",
+        _OPEN_AGAIN,
+        Needs.FIX,
+    ),
+    Kind.ACCESS_MISSING: Rule(
+        "The project of a running reservation can't use its Nova flavor.", _OPEN_AGAIN, Needs.FIX
+    ),
+    Kind.HOST_TOO_MANY: Rule(
+        "A reservation's aggregate has a host, but the reservation isn't on the host or hasn't "
+        "started.",
+        "The host is taken out of the aggregate.",
+        Needs.FIX,
+    ),
+    Kind.INVENTORY_TOO_MANY: Rule(
+        "A host offers a reservation's resource class, but the reservation isn't on the host or "
+        "hasn't started.",
+        "The inventory is removed, unless servers use it.",
+        Needs.YES,
+    ),
+    Kind.ACCESS_TOO_MANY: Rule(
+        "A project can use a Nova flavor whose reservation isn't running, or belongs to another "
+        "project.",
+        "The project loses its access to the Nova flavor.",
+        Needs.FIX,
+    ),
+    Kind.SERVER_OUTSIDE: Rule(
+        "A server uses a reservation that hasn't started, or that couldn't be started.",
+        "The server is deleted.",
+        Needs.YES,
+    ),
+    Kind.LEFTOVER: Rule(
+        "A backing, or the note of a backing, is left of a reservation that has ended or that is "
+        "in no table.",
+        _REMOVE,
+        Needs.YES,
+    ),
+    Kind.TRUST_GONE: Rule(
+        "Keystone doesn't have a lease's trust. The lease still starts and ends, unless it has "
+        "reservations of other resource types.",
+        "Nothing has to be done for a lease that has only flavor:slot reservations: the next user "
+        "who changes it through v2 gives it a new trust. Delete other leases and book them again.",
+        Needs.PERSON,
+    ),
+    Kind.TRUSTS_UNUSED: Rule(
+        "Blazar's service user has trusts that no lease and no host uses.",
+        "The trusts are deleted after a wait, so that a booking that has begun can still use its "
+        "trust.",
+        Needs.YES,
+    ),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """A difference that an audit has found."""
+
+    kind: Kind
+    #: The thing that the difference is about: its id, or its id and the name of a part of it.
+    subject: str
+    #: A description of the difference, for people.
+    text: str
+    #: The data that the remedy needs.
+    details: Any = dataclasses.field(default=None, compare=False, repr=False)
+
+    @property
+    def rule(self) -> Rule:
+        """The meaning and the remedy of this kind of difference."""
+        return RULES[self.kind]
+
+    @property
+    def key(self) -> tuple[Kind, str]:
+        """The key by which two looks recognize the same difference."""
+        return self.kind, self.subject
+
+
+def in_both(before: Iterable[Difference], after: Iterable[Difference]) -> list[Difference]:
+    """The differences that both looks have found, as the second look describes them.
+
+    A difference that exists only while a manager works on a lease is found by one look only.
+    """
+    known = {difference.key for difference in before}
+    return [difference for difference in after if difference.key in known]

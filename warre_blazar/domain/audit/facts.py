@@ -1,0 +1,250 @@
+"""The values that an audit reads. Times are naive datetimes in UTC."""
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+from typing import Any, Self
+
+from warre_blazar.domain import backing_names, lease_states, provider_trees
+from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.provider_trees import Tree
+from warre_blazar.domain.timeline import Span
+
+
+@dataclasses.dataclass(frozen=True)
+class Note:
+    """The note of a reservation's backing in Nova and Placement."""
+
+    reservation_id: str
+    project_id: str
+    aggregate_id: int | None
+    #: Whether opening the reservation has begun, so that its project may have access.
+    opened: bool
+    #: Whether every step of opening the reservation has succeeded.
+    open_done: bool
+    #: The id of the Nova flavor, if another service has made it. None: our id (``flavor_id``).
+    nova_flavor: str | None = None
+
+    @property
+    def flavor_id(self) -> str:
+        """The id of the reservation's Nova flavor."""
+        return self.nova_flavor or backing_names.nova_flavor(self.reservation_id)
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A host on which a reservation has instances."""
+
+    host_id: str
+    #: The host's name in Nova's aggregates.
+    service_name: str
+    #: The name of the host's resource provider in Placement.
+    hypervisor: str
+    instances: int
+    reservable: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class InstanceRow:
+    """A reservation's row in Blazar's table instance_reservations.
+
+    Blazar's own plugins read from this table how much of hosts is booked.
+    """
+
+    amount: int | None
+    vcpus: int | None
+    memory_mb: int | None
+    disk_gb: int | None
+    aggregate_id: int | None
+    flavor_id: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Booking:
+    """A flavor:slot reservation that hasn't ended, and whose lease no manager is working on."""
+
+    reservation_id: str
+    lease_id: str
+    #: The status of Blazar's reservation: "pending", "active" or "error".
+    status: str
+    #: None if the reservation has no row in this package's table. Then ``count`` is 0.
+    shape: Shape | None
+    count: int
+    places: tuple[Place, ...]
+    note: Note | None
+    row: InstanceRow | None
+
+
+@dataclasses.dataclass(frozen=True)
+class SeenLease:
+    """A lease with its state.
+
+    The age in ``state`` is how long ago the lease was last written, by the audit's own clock.
+    """
+
+    id: str
+    state: lease_states.State
+    #: When the lease's next start or end is due. None if the lease has no event that waits.
+    due: datetime.datetime | None
+    #: Whether an end or a deletion of the lease has been requested and waits for a manager.
+    is_requested: bool
+    #: The lease as it was read, for the remedy.
+    read: Any = dataclasses.field(default=None, compare=False, repr=False)
+
+    @property
+    def is_worked_on(self) -> bool:
+        """Whether a manager works on the lease, or is about to."""
+        state = self.state
+        return (
+            state.claim is lease_states.Claim.LIVE
+            or self.is_requested
+            or (
+                state.statuses.lease in lease_states.TRANSITIONAL
+                and state.age is not lease_states.Age.STUCK
+                and state.claim is not lease_states.Claim.DEAD
+            )
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """Reservations that aren't a ``Booking``: their ids, and the notes that are left of them."""
+
+    #: The ids of reservations that an audit ignores. These are reservations of other resource
+    #: types, and our reservations while a manager is working on their lease.
+    left_alone: frozenset[str]
+    #: The ids of reservations of this package that have ended.
+    over: frozenset[str]
+    #: The notes of reservations that have ended or are deleted, by reservation id.
+    leftovers: Mapping[str, Note]
+
+
+@dataclasses.dataclass(frozen=True)
+class NovaFlavor:
+    """A Nova flavor of a reservation."""
+
+    id: str
+    name: str
+    vcpus: int
+    ram: int
+    disk: int
+    ephemeral: int
+    is_public: bool
+    extra_specs: Mapping[str, str]
+    #: The ids of the projects that may use the Nova flavor.
+    projects: frozenset[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class NovaAggregate:
+    """The aggregate of a reservation. ``hosts`` are host names of compute services."""
+
+    id: int
+    name: str
+    hosts: frozenset[str]
+    metadata: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class NovaServer:
+    """A server, and the id of the reservation on whose Nova flavor it was booted."""
+
+    id: str
+    reservation_id: str
+
+
+@dataclasses.dataclass(frozen=True)
+class NovaFacts:
+    """What Nova holds for reservations."""
+
+    flavors: tuple[NovaFlavor, ...]
+    aggregates: tuple[NovaAggregate, ...]
+    servers: tuple[NovaServer, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Provider:
+    """A resource provider with its inventories by class, as Placement shows them."""
+
+    id: str
+    name: str
+    inventories: Mapping[str, Mapping[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class PlacementFacts:
+    """What Placement holds for reservations, and the inventories of reservable hosts."""
+
+    #: The names of the reservations' resource classes.
+    classes: frozenset[str]
+    #: The reservable hosts' own providers, and Blazar's providers below hosts, by name.
+    providers: Mapping[str, Provider]
+    #: The providers of each reservable host, by hypervisor hostname. Providers that Blazar adds are
+    #: left out, and so are hosts that couldn't be read.
+    trees: Mapping[str, Tree] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Taking:
+    """What a reservation of any resource type takes of one host, or of one flavor's slots.
+
+    For a host, ``amounts`` has the amounts by resource class. None means the whole host. For a
+    flavor, ``amounts`` has the number of slots, with the flavor's id as the key.
+    """
+
+    #: The id of the host or the flavor.
+    of: str
+    reservation_id: str
+    spans: tuple[Span, ...]
+    amounts: Mapping[str, int] | None
+
+
+@dataclasses.dataclass(frozen=True)
+class KnownHost:
+    """A host as it is in this package's tables, or in Blazar's."""
+
+    id: str
+    name: str
+    hypervisor: str
+    #: How much can be taken at a time, by resource class, of all the host's providers together.
+    capacities: Mapping[str, int]
+
+    @classmethod
+    def of(cls, host: Host) -> Self:
+        """What is known of a host.
+
+        This is what was read of its providers, or what Blazar says if they weren't read.
+        """
+        recorded = {name: inventory.capacity for name, inventory in host.inventories.items()}
+        capacities = provider_trees.totals(host.providers) if host.providers else recorded
+        return cls(host.id, host.name, str(host.properties["hypervisor_hostname"]), capacities)
+
+
+@dataclasses.dataclass(frozen=True)
+class Offered:
+    """A flavor that isn't deleted."""
+
+    id: str
+    name: str
+    slots: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Promised:
+    """A promise that still exists, although its update isn't under way any more."""
+
+    reservation_id: str
+    span: Span
+    #: The promise as it was read, for the remedy.
+    read: Any = dataclasses.field(default=None, compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrustUse:
+    """A use of a trust by a lease or a host."""
+
+    trust_id: str
+    #: The id of a lease that hasn't ended and uses the trust. None if a host or an ended lease uses
+    #: the trust.
+    lease_id: str | None

@@ -1,0 +1,108 @@
+"""Compares this package's tables and Blazar's tables with each other."""
+
+import datetime
+from collections.abc import Iterable, Iterator
+
+from warre_blazar.domain import backing_names, lease_states
+from warre_blazar.domain.audit.differences import Difference, Kind
+from warre_blazar.domain.audit.facts import Booking, InstanceRow, Promised, SeenLease
+from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.lease_states import Action
+
+#: How late a start or an end may be. Managers retry failed starts and ends at least once a minute.
+OVERDUE = datetime.timedelta(minutes=3)
+
+
+def compare_leases(leases: Iterable[SeenLease], now: datetime.datetime) -> Iterator[Difference]:
+    """Find leases that are overdue, and leases whose state must be repaired."""
+    for lease in leases:
+        if lease.due is not None and not lease.state.mixed and lease.due + OVERDUE < now:
+            text = (
+                f"Lease {lease.id} is {lease.state.statuses.lease}, but its next start or end was "
+                f"due at {lease.due}"
+            )
+            yield Difference(Kind.LEASE_OVERDUE, lease.id, text)
+        if lease.is_worked_on:
+            continue
+        decision = lease_states.decide(lease.state)
+        if decision.action is Action.LEAVE:
+            continue
+        statuses = lease.state.statuses
+        text = (
+            f"Lease {lease.id} is {statuses.lease}, its start event {statuses.start}, its end "
+            f"event {statuses.end}, its reservations: {lease.state.reservations}. "
+            f"{decision.meaning}"
+        )
+        settles = decision.action is Action.SETTLE
+        kind = Kind.LEASE_STATE if settles else Kind.LEASE_STATE_LOST
+        yield Difference(kind, lease.id, text, (lease.read, decision))
+
+
+def compare_bookings(bookings: Iterable[Booking]) -> Iterator[Difference]:
+    """Find reservations whose rows in Blazar's tables contradict the booking."""
+    for booking in bookings:
+        about = f"Reservation {booking.reservation_id} of lease {booking.lease_id}"
+        if booking.shape is None:
+            text = f"{about} has no row in warre_reservations"
+            yield Difference(Kind.BOOKING_MISSING, booking.reservation_id, text)
+            continue
+        held = sum(place.instances for place in booking.places)
+        if held and held != booking.count:
+            text = f"{about} has {held} instances on hosts, but {booking.count} are booked"
+            yield Difference(Kind.ALLOCATIONS_DIFFER, booking.reservation_id, text)
+        if booking.places and not is_instance_row_right(booking):
+            text = f"{about} has no row, or a wrong one, in Blazar's table instance_reservations"
+            yield Difference(Kind.INSTANCE_ROW, booking.reservation_id, text)
+        for place in booking.places:
+            if not place.reservable:
+                text = f"{about} is on host {place.hypervisor}, which isn't reservable"
+                subject = f"{booking.reservation_id} {place.hypervisor}"
+                yield Difference(Kind.HOST_NOT_RESERVABLE, subject, text)
+
+
+def is_instance_row_right(booking: Booking) -> bool:
+    """Whether a reservation's row in instance_reservations is right.
+
+    The row must have the amounts of the instances on the host with the most instances. Blazar's own
+    plugins count the row's amounts once on each host of the reservation.
+    """
+    row = booking.row
+    assert booking.shape is not None
+    if row is None:
+        return False
+    fullest = max(place.instances for place in booking.places)
+    return (row.vcpus, row.memory_mb, row.disk_gb) == _amounts(booking.shape, fullest) and (
+        _is_named(row, booking)
+    )
+
+
+def _amounts(shape: Shape, instances: int) -> tuple[int, int, int]:
+    disk = shape.disk_gb + shape.ephemeral_gb
+    return shape.vcpu * instances, shape.memory_mb * instances, disk * instances
+
+
+def _is_named(row: InstanceRow, booking: Booking) -> bool:
+    """Whether the row has the id of the Nova flavor and the number of instances."""
+    note = booking.note
+    named = note.flavor_id if note else backing_names.nova_flavor(booking.reservation_id)
+    return row.amount == booking.count and row.flavor_id == named
+
+
+def compare_promises(promises: Iterable[Promised]) -> Iterator[Difference]:
+    """Find promises whose updates aren't under way any more."""
+    for promise in promises:
+        span = promise.span
+        text = (
+            f"Reservation {promise.reservation_id} still claims {span.start} to {span.end}, the "
+            "time that was promised to an update which has ended"
+        )
+        yield Difference(Kind.STALE_PROMISE, promise.reservation_id, text, promise.read)
+
+
+def orphan_events(count: int) -> Iterator[Difference]:
+    """One difference for all events that belong to no lease, or none if there are no such events.
+
+    :param count: the number of events that belong to no lease.
+    """
+    if count:
+        yield Difference(Kind.ORPHAN_EVENTS, "events", f"{count} events belong to no lease")

@@ -1,0 +1,103 @@
+"""Names and contents of a reservation's backing: its Nova flavor, aggregate and resource class.
+
+The names follow Blazar's conventions, because blazar-nova's scheduler filter and Blazar's own
+plugins find flavors, aggregates and resource classes by these names.
+"""
+
+import re
+from typing import Any
+
+from warre_blazar.domain.flavor import Shape
+
+FLAVOR_PREFIX = "reservation:"
+#: The metadata key of an aggregate whose value is the reservation's id.
+AGGREGATE_KEY = "reservation"
+AGGREGATE_SPEC = f"aggregate_instance_extra_specs:{AGGREGATE_KEY}"
+#: The metadata key of an aggregate whose value is the project that may boot servers on its hosts.
+PROJECT_KEY = "filter_tenant_id"
+_OWNER_KEY = "blazar:owner"
+_CLASS_PREFIX = "CUSTOM_RESERVATION_"
+#: The prefix of the nested resource provider that Blazar makes below each host's own provider when
+#: the host is registered. The rest of the name is the host's hypervisor hostname.
+PROVIDER_PREFIX = "blazar_"
+
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+
+
+def resource_class(reservation_id: str) -> str:
+    """The name of a reservation's resource class. Each server on the reservation takes 1 of it."""
+    return _CLASS_PREFIX + reservation_id.upper().replace("-", "_")
+
+
+def nova_flavor(reservation_id: str) -> str:
+    """The id of a reservation's Nova flavor: the reservation's id without its dashes.
+
+    The two ids differ because clients of Warre expect a reservation and its Nova flavor to have
+    different ids.
+    """
+    return reservation_id.replace("-", "")
+
+
+def of_class(name: str) -> str | None:
+    """The id of the reservation that a resource class belongs to, or None for other classes."""
+    if not name.startswith(_CLASS_PREFIX):
+        return None
+    return _reservation_id(name.removeprefix(_CLASS_PREFIX).lower().replace("_", "-"))
+
+
+def of_flavor(name: str) -> str | None:
+    """The id of the reservation that a Nova flavor belongs to, or None for other flavors.
+
+    :param name: the Nova flavor's name.
+    """
+    if not name.startswith(FLAVOR_PREFIX):
+        return None
+    return _reservation_id(name.removeprefix(FLAVOR_PREFIX))
+
+
+def of_aggregate(name: str, metadata: dict[str, str]) -> str | None:
+    """The id of the instance reservation that an aggregate belongs to, or None for others.
+
+    Blazar also names the aggregates of physical:host reservations by ids, but their metadata
+    differ. An aggregate without metadata counts as an aggregate of an instance reservation. A
+    booking leaves it behind if it is interrupted between making the aggregate and setting its
+    metadata.
+    """
+    return _reservation_id(name) if metadata.get(AGGREGATE_KEY) == name or not metadata else None
+
+
+def _reservation_id(text: str) -> str | None:
+    return text if _ID.match(text) else None
+
+
+def aggregate_metadata(reservation_id: str, project_id: str) -> dict[str, str]:
+    """The metadata of a reservation's aggregate."""
+    return {
+        AGGREGATE_KEY: reservation_id,
+        PROJECT_KEY: project_id,
+        _OWNER_KEY: project_id,
+    }
+
+
+def flavor_specs(reservation_id: str, shape: Shape) -> dict[str, str]:
+    """The extra specs of a reservation's Nova flavor."""
+    return {
+        **shape.extra_specs,
+        AGGREGATE_SPEC: reservation_id,
+        f"resources:{resource_class(reservation_id)}": "1",
+    }
+
+
+def inventory(instances: int) -> dict[str, Any]:
+    """The inventory of a reservation's class on a host with ``instances`` of the reservation.
+
+    The fields and values are exactly those that Placement returns, so that they can be compared.
+    """
+    return {
+        "total": instances,
+        "reserved": 0,
+        "min_unit": 1,
+        "max_unit": 1,
+        "step_size": 1,
+        "allocation_ratio": 1.0,
+    }

@@ -1,0 +1,94 @@
+"""The checks of a booking against its flavor's terms.
+
+Warre's clients show the error texts to users, so the texts are the same as in Warre.
+"""
+
+import datetime
+
+from warre_blazar import exceptions
+from warre_blazar.domain import timeline
+from warre_blazar.domain.flavor import Flavor
+
+
+def check_period(span: timeline.Span) -> None:
+    """Refuse a span that is empty or ends before it starts.
+
+    :raises InvalidPeriod: the end is not later than the start.
+    """
+    if span.end <= span.start:
+        raise exceptions.InvalidPeriod(
+            f"Reservation start time of {span.start} after reservation end time of {span.end}"
+        )
+
+
+def check_future(span: timeline.Span, now: datetime.datetime) -> None:
+    """Refuse a span that starts in the past.
+
+    :raises InvalidPeriod: the start is before the current minute.
+    """
+    if span.start < now.replace(second=0, microsecond=0):
+        raise exceptions.InvalidPeriod(f"Reservation start time of {span.start} is in the past")
+
+
+def check_bookable(
+    flavor: Flavor, accessible: bool, span: timeline.Span, any_length: bool = False
+) -> None:
+    """Refuse a booking that the flavor's terms don't allow.
+
+    The number of slots isn't checked here; see ``check_slots``.
+
+    :param accessible: whether the flavor is public, or the project has access to it.
+    :param any_length: whether the project is exempt from the flavor's max_length_hours.
+    :raises FlavorNotBookable: the flavor is inactive or not accessible, or the span is too long or
+        outside the flavor's own start and end.
+    """
+    if not flavor.active:
+        raise exceptions.FlavorNotBookable("flavor_inactive", "Flavor is not available")
+    if not accessible:
+        raise exceptions.FlavorNotBookable("flavor_not_accessible", "Flavor is not accessible")
+    if not any_length:
+        check_length(flavor, span)
+    check_flavor_period(flavor, span)
+
+
+def check_length(flavor: Flavor, span: timeline.Span) -> None:
+    """Refuse a span that is longer than the flavor's max_length_hours.
+
+    :raises FlavorNotBookable: with the code ``too_long``.
+    """
+    if span.hours() > flavor.max_length_hours:
+        raise exceptions.FlavorNotBookable(
+            "too_long",
+            f"Reservation is too long, max allowed is {flavor.max_length_hours} hours",
+            max_length_hours=flavor.max_length_hours,
+        )
+
+
+def check_flavor_period(flavor: Flavor, span: timeline.Span) -> None:
+    """Refuse a span that isn't within the flavor's own start and end.
+
+    :raises FlavorNotBookable: with the code ``before_flavor_start`` or ``after_flavor_end``.
+    """
+    if flavor.start is not None and span.start < flavor.start:
+        raise exceptions.FlavorNotBookable(
+            "before_flavor_start",
+            f"Reservation start time before flavor start time of {flavor.start}",
+            start=f"{flavor.start.isoformat()}+00:00",
+        )
+    if flavor.end is not None and span.end > flavor.end:
+        raise exceptions.FlavorNotBookable(
+            "after_flavor_end",
+            f"Reservation end time after flavor end time of {flavor.end}",
+            end=f"{flavor.end.isoformat()}+00:00",
+        )
+
+
+def check_slots(flavor: Flavor, taken: int, count: int) -> None:
+    """Refuse more instances than the flavor has free slots.
+
+    :param taken: the number of slots that are already booked.
+    :param count: the number of instances to book.
+    :raises SlotsExhausted: ``taken`` and ``count`` together exceed the flavor's slots.
+    """
+    if taken + count > flavor.slots:
+        raise exceptions.SlotsExhausted(count, max(flavor.slots - taken, 0), flavor.slots)

@@ -1,0 +1,184 @@
+"""How many more instances fit on a host's providers, beside what is held there.
+
+What is held is counted in columns. A column adds up what each held instance takes of something, and
+the sum must not exceed a capacity. There is a column for each resource class. It is exact if only
+one provider of the host has the class. If several providers have it, further columns limit what may
+be on some of these providers. Where columns can't say exactly what fits, a search finds out
+(``provider_search``).
+"""
+
+import collections
+import dataclasses
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from warre_blazar.domain.demands import Demand, Part, demand
+from warre_blazar.domain.provider_search import Search, Sought
+from warre_blazar.domain.providers import Tree
+from warre_blazar.domain.request_groups import Request
+
+#: If providers of a class can be combined in more ways than this, a search counts the class.
+_MOST_COLUMNS = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """Something that instances take, and how much of it there is."""
+
+    capacity: int
+    #: By request, how much an instance takes. Other requests take nothing.
+    taken: Mapping[Request, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How to count the room for a request beside other requests, on a tree."""
+
+    #: Whether an instance fits at all, when nothing is held.
+    possible: bool
+    #: What limits the room, apart from the sums by resource class.
+    columns: Sequence[Column] = ()
+    #: Searches for what columns can't count.
+    searches: Sequence[Search] = ()
+
+
+#: The plans without further columns and searches.
+POSSIBLE = Plan(possible=True)
+IMPOSSIBLE = Plan(possible=False)
+
+
+def plan(tree: Tree, asked: Request, held: Iterable[Request]) -> Plan:
+    """How to count the room for ``asked`` beside instances of the requests ``held``."""
+    wanted = demand(tree, asked)
+    if not wanted.possible or not asked.amounts:
+        # Placement refuses an empty request.
+        return IMPOSSIBLE
+    contested = {cls for cls, nodes in tree.carriers.items() if len(nodes) > 1}
+    if not contested & asked.amounts.keys():
+        return POSSIBLE
+    kinds = frozenset(r for r in held if contested & r.amounts.keys()) | {asked}
+    return tree.kept(("plan", asked, kinds), lambda: _plan(tree, asked, kinds))
+
+
+def _plan(tree: Tree, asked: Request, kinds: Collection[Request]) -> Plan:
+    demands = {request: demand(tree, request) for request in kinds}
+    columns: list[Column] = []
+    searches: list[Search] = []
+    for cluster in _clusters(demands):
+        if asked not in cluster:
+            continue
+        free = not any(demands[r].coupled and _has_choice(ps) for r, ps in cluster.items())
+        exact = _columns(tree, cluster) if free else None
+        if exact is None:
+            sought = {
+                r: Sought(tuple(ps), demands[r].isolate, demands[r].uncovered)
+                for r, ps in cluster.items()
+            }
+            searches.append(Search(tree, asked, sought))
+        else:
+            columns += exact
+    return Plan(True, columns, searches)
+
+
+def _has_choice(parts: Iterable[Part]) -> bool:
+    return any(part.is_choice for part in parts)
+
+
+_Cell = tuple[int, str]
+_Cluster = dict[Request, list[Part]]
+
+
+def _clusters(demands: Mapping[Request, Demand]) -> list[_Cluster]:
+    """The parts of all requests, by request, in clusters that don't affect each other.
+
+    Parts affect each other if they may take the same class of the same node, or if they are choices
+    of one request that depend on each other.
+    """
+    joined: dict[_Cell, _Cell] = {}
+
+    def head(cell: _Cell) -> _Cell:
+        while joined.setdefault(cell, cell) != cell:
+            cell = joined[cell]
+        return cell
+
+    for wanted in demands.values():
+        bound: list[_Cell] = []
+        for part in wanted.parts:
+            cells = [(n, cls) for cls, _ in part.amounts for n in part.nodes]
+            for cell in cells:
+                joined[head(cell)] = head(cells[0])
+            if wanted.coupled and part.is_choice:
+                bound.append(cells[0])
+        for cell in bound:
+            joined[head(cell)] = head(bound[0])
+    clusters: dict[_Cell, _Cluster] = collections.defaultdict(dict)
+    for request, wanted in demands.items():
+        for part in wanted.parts:
+            cell = head((part.nodes[0], part.amounts[0][0]))
+            clusters[cell].setdefault(request, []).append(part)
+    return list(clusters.values())
+
+
+def _columns(tree: Tree, cluster: _Cluster) -> list[Column] | None:
+    """Columns that say exactly what fits, for parts of a single class that choose freely.
+
+    :returns: None if there are no such columns, or too many.
+    """
+    parts = [part for of_request in cluster.values() for part in of_request]
+    cls = parts[0].amounts[0][0]
+    amounts = {part.amounts[0][1] for part in parts}
+    choices = {frozenset(part.nodes) for part in parts}
+    slots = {n: max(0, tree.nodes[n].stocks[cls].capacity) for n in frozenset().union(*choices)}
+    if len(slots) == 1:
+        taken = {r: sum(p.amounts[0][1] for p in ps) for r, ps in cluster.items()}
+        return [Column(sum(slots.values()), taken)]
+    if len(amounts) == 1:
+        return _of_one_size(cluster, amounts.pop(), choices, slots)
+    if len(choices) == 1:
+        return _of_one_choice(cluster, sorted(amounts), slots)
+    return None
+
+
+def _of_one_size(
+    cluster: _Cluster, size: int, choices: set[frozenset[int]], capacities: Mapping[int, int]
+) -> list[Column] | None:
+    """Columns for parts that all take the same amount, but not from the same nodes.
+
+    By Hall's theorem, the parts fit if and only if every union of choices is large enough: the
+    nodes of the union must hold all parts that may use no other nodes.
+    """
+    unions: set[frozenset[int]] = set()
+    for choice in choices:
+        unions |= {union | choice for union in unions} | {choice}
+        if len(unions) > _MOST_COLUMNS:
+            return None
+    return [
+        Column(
+            sum(capacities[n] // size for n in union),
+            {r: sum(union.issuperset(p.nodes) for p in ps) for r, ps in cluster.items()},
+        )
+        for union in unions
+    ]
+
+
+def _of_one_choice(
+    cluster: _Cluster, sizes: Sequence[int], capacities: Mapping[int, int]
+) -> list[Column] | None:
+    """Columns for parts that take different amounts from the same nodes.
+
+    If each amount divides the next larger one, the parts can be placed wherever there is room, the
+    largest first. So they fit if and only if this holds for every amount: the parts that take this
+    amount or more don't take more than the nodes hold in units of the amount.
+    """
+    if any(larger % smaller for smaller, larger in itertools.pairwise(sizes)):
+        return None
+    return [
+        Column(
+            sum(capacity // size * size for capacity in capacities.values()),
+            {
+                r: sum(p.amounts[0][1] for p in ps if p.amounts[0][1] >= size)
+                for r, ps in cluster.items()
+            },
+        )
+        for size in sizes
+    ]

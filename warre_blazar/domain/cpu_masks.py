@@ -1,0 +1,32 @@
+"""Masks of an instance's CPUs, as Nova's extra specs write them: ``1-4,^3`` or ``^0``."""
+
+import re
+
+#: A number or a range. A ``^`` in front takes it out of the mask.
+_PART = re.compile(
+    r"\s*(?P<without>\^?)\s*(?P<first>[0-9]{1,9})\s*(-\s*(?P<last>[0-9]{1,9})\s*)?\Z"
+)
+_EXPECTED = "expected CPUs such as 0-3,^2 or ^0-1"
+
+
+def parse(mask: str, cpus: int) -> frozenset[int]:
+    """The CPUs of a mask, for an instance that has ``cpus`` of them, numbered from 0.
+
+    A mask that begins with ``^`` stands for all of the instance's CPUs except those that it names.
+
+    :raises ValueError: the mask can't be read, or names a CPU that the instance doesn't have.
+    """
+    within: set[int] = set(range(cpus)) if mask.strip().startswith("^") else set()
+    without: set[int] = set()
+    for text in filter(str.strip, mask.split(",")):
+        part = _PART.match(text)
+        first = int(part["first"]) if part else 0
+        last = int(part["last"] or first) if part else 0
+        # The upper bound keeps a typing error from making a set of a billion numbers.
+        if part is None or first > last or last > 9999:
+            raise ValueError(_EXPECTED)
+        (without if part["without"] else within).update(range(first, last + 1))
+    named = within - without
+    if not named <= set(range(cpus)):
+        raise ValueError(f"expected CPUs below {cpus}, which is how many an instance has")
+    return frozenset(named)

@@ -1,0 +1,157 @@
+"""The options that say what aliases of PCI devices and device profiles stand for.
+
+The names, the values and the defaults are those of Nova's option ``[pci] alias`` and of Cyborg's
+API, so that operators can copy them.
+"""
+
+import functools
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jsonschema
+import os_resource_classes
+import os_traits
+from oslo_utils import strutils
+
+from warre_blazar.domain import devices
+from warre_blazar.domain.request_groups import Group
+
+_ID = {"type": "string", "pattern": r"^[0-9a-fA-F]{4}\Z"}
+_TEXT = {"type": "string", "maxLength": 4096}
+#: A resource class or a trait that Placement accepts.
+_LEGAL = re.compile(r"[A-Z0-9_]{1,255}")
+#: A line of Nova's option ``[pci] alias``.
+_ALIAS = {
+    "type": "object",
+    "required": ["name"],
+    "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string", "minLength": 1, "maxLength": 256, "pattern": r"\S"},
+        "capability_type": {"enum": ["pci"]},
+        "product_id": _ID,
+        "vendor_id": _ID,
+        "device_type": {"enum": ["type-PCI", "type-PF", "type-VF"]},
+        "numa_policy": {"enum": ["required", "legacy", "preferred", "socket"]},
+        "resource_class": {**_TEXT, "minLength": 1},
+        "traits": _TEXT,
+        "live_migratable": {"type": "string"},
+    },
+}
+#: A device profile as Cyborg's API has it. Other keys, such as its uuid, may be there too.
+_PROFILE = {
+    "type": "object",
+    "required": ["name", "groups"],
+    "properties": {"name": {"type": "string", "minLength": 1, "maxLength": 255}},
+}
+
+
+def aliases(lines: Sequence[str], *, in_placement: bool) -> dict[str, Group]:
+    """The group that asks for one device, by alias. Empty if ``in_placement`` is false.
+
+    :param lines: the values of the option, each in the form of Nova's ``[pci] alias``.
+    :param in_placement: whether Nova counts PCI devices in Placement.
+    :raises ValueError: a line is malformed, or Nova would refuse the lines.
+    """
+    specs: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        spec = _document(line, _ALIAS)
+        specs.setdefault(spec["name"].strip(), []).append(spec)
+    for name, alternatives in specs.items():
+        _check_alternatives(name, alternatives, in_placement=in_placement)
+    return {name: _group(name, specs[name][0]) for name in specs} if in_placement else {}
+
+
+def profiles(lines: Sequence[str]) -> dict[str, tuple[Group, ...]]:
+    """The groups of device profiles, by name.
+
+    :param lines: the values of the option, each a profile in the form of Cyborg's API.
+    :raises ValueError: a line is malformed, or two lines have the same name.
+    """
+    groups: dict[str, tuple[Group, ...]] = {}
+    for line in lines:
+        profile = _document(line, _PROFILE)
+        if profile["name"] in groups:
+            raise ValueError(f"{profile['name']}: expected one line for each name")
+        groups[profile["name"]] = _naming(
+            profile["name"], functools.partial(devices.profile_groups, profile["groups"])
+        )
+    return groups
+
+
+def _document(line: str, schema: dict[str, Any]) -> dict[str, Any]:
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ValueError(f"{line[:64]!r}: expected JSON") from None
+    error = next(jsonschema.Draft202012Validator(schema).iter_errors(document), None)
+    if error is not None:
+        where = "".join(f"{part}: " for part in error.absolute_path)
+        raise ValueError(f"{line[:64]!r}: {where}{error.message[:200]}")
+    return dict(document)
+
+
+def _naming(name: str, parse: Callable[[], Any]) -> Any:
+    try:
+        return parse()
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _check_alternatives(
+    name: str, alternatives: Sequence[dict[str, Any]], *, in_placement: bool
+) -> None:
+    """Refuse several lines for one alias where Nova refuses them.
+
+    Nova takes such lines for alternatives. But a request to Placement can't ask for either of two
+    classes.
+    """
+    if in_placement and len(alternatives) > 1:
+        raise ValueError(
+            f"{name}: expected one line for each alias, because Nova refuses several while it "
+            "counts PCI devices in Placement; give the devices one resource_class instead"
+        )
+    for key, usual in (("device_type", None), ("numa_policy", "legacy")):
+        if len({spec.get(key, usual) for spec in alternatives}) > 1:
+            raise ValueError(f"{name}: expected the same {key} in all lines of one alias")
+
+
+def _group(name: str, spec: dict[str, Any]) -> Group:
+    """The group that asks for one device of an alias. Names are changed as Nova changes them."""
+    if "resource_class" in spec:
+        cls = _class(spec["resource_class"])
+    elif "vendor_id" in spec and "product_id" in spec:
+        cls = f"CUSTOM_PCI_{spec['vendor_id']}_{spec['product_id']}".upper()
+    else:
+        raise ValueError(f"{name}: expected a resource_class, or a vendor_id and a product_id")
+    traits = spec.get("traits")
+    required = [_trait(part) for part in traits.split(",")] if traits else []
+    forbidden: list[str] = []
+    if "live_migratable" in spec:
+        # Nova itself doesn't ask Placement for the trait, but takes only devices that match the
+        # option.
+        migratable = _naming(
+            name, lambda: strutils.bool_from_string(spec["live_migratable"], strict=True)
+        )
+        (required if migratable else forbidden).append(os_traits.HW_PCI_LIVE_MIGRATABLE)
+    for each in (cls, *required):
+        if not _LEGAL.fullmatch(each):
+            raise ValueError(f"{name}: {each[:64]!r} can't be a resource class or trait")
+    return Group.of({cls: 1}, required, forbidden)
+
+
+def _class(name: str) -> str:
+    """The resource class that Nova makes of a name: a standard class, or a custom one."""
+    upper = name.upper()
+    if upper in os_resource_classes.STANDARDS or os_resource_classes.is_custom(upper):
+        return upper
+    return str(os_resource_classes.normalize_name(upper))
+
+
+def _trait(name: str) -> str:
+    """The trait that Nova makes of a name: a standard trait, or a custom one."""
+    if name in os_traits.get_traits():
+        return name
+    upper = name.upper()
+    return upper if os_traits.is_custom(upper) else str(os_traits.normalize_name(upper))

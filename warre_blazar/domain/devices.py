@@ -1,0 +1,201 @@
+"""Devices that a flavor's extra specs name, and the request groups that count them.
+
+Two extra specs name devices: Nova's aliases of PCI devices, and Cyborg's device profiles. The
+flavor doesn't say what an alias or a profile stands for. So devices are resolved when the flavor is
+made, when its extra specs change, and when an operator has its devices counted anew.
+"""
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from warre_blazar.domain.request_groups import Group
+
+#: The extra spec whose value is ``NAME:NUMBER, ...``, with aliases of PCI devices.
+ALIAS_KEY = "pci_passthrough:alias"
+#: The extra spec whose value is the name of a device profile.
+PROFILE_KEY = "accel:device_profile"
+KEYS = (ALIAS_KEY, PROFILE_KEY)
+
+#: For sites where Nova doesn't report PCI devices in Placement. This prefix, followed by the name
+#: of an alias, is the name of a host capability. The capability's value is the number of such
+#: devices on the host. The resource class that counts the devices has the same name.
+CAPABILITY_PREFIX = "pci_alias_"
+
+#: The most devices of one instance. A request for more would be too long for Placement.
+MOST_DEVICES = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """What the site's configuration says about devices."""
+
+    #: By alias, the group that asks for one device, if Nova reports PCI devices in Placement.
+    aliases: Mapping[str, Group] = dataclasses.field(default_factory=dict)
+    #: Whether Nova schedules by the PCI devices in Placement.
+    in_placement: bool = False
+    #: The groups of each device profile, for sites without Cyborg.
+    profiles: Mapping[str, tuple[Group, ...]] = dataclasses.field(default_factory=dict)
+    #: Whether a flavor may name devices that can't be counted.
+    allow_uncounted: bool = False
+
+
+#: The rules of a site that has configured no devices.
+NO_DEVICES = Rules()
+
+
+@dataclasses.dataclass(frozen=True)
+class Uncounted:
+    """A device that a flavor names and that isn't counted.
+
+    ``name`` is the alias or the profile, and ``reason`` says what to configure.
+    """
+
+    key: str
+    name: str
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """What isn't counted, and why, without a full stop."""
+        return f"the devices of {self.key} {self.name} can't be counted: {self.reason}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Resolved:
+    """What a flavor's devices were resolved to: a group for each device, and what isn't counted."""
+
+    groups: tuple[Group, ...] = ()
+    uncounted: tuple[Uncounted, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The value in a form that JSON can hold. Equal values give equal forms."""
+        return {
+            "groups": [group.to_dict() for group in self.groups],
+            "uncounted": [dataclasses.asdict(device) for device in self.uncounted],
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The value from which ``to_dict`` made ``values``."""
+        return cls(
+            tuple(map(Group.from_dict, values["groups"])),
+            tuple(Uncounted(**device) for device in values["uncounted"]),
+        )
+
+
+#: The reason why devices aren't counted if they were never resolved.
+NEVER_RESOLVED = (
+    "the flavor is older than the counting of devices; run warre-blazar-manage flavor recount"
+)
+
+
+def named(extra_specs: Mapping[str, str]) -> dict[str, str]:
+    """The extra specs that name devices."""
+    return {key: extra_specs[key] for key in KEYS if extra_specs.get(key)}
+
+
+def of_column(values: Mapping[str, Any] | None, extra_specs: Mapping[str, str]) -> Resolved:
+    """What a flavor's devices were resolved to.
+
+    :param values: what the flavor's row has, in the form of ``to_dict``; None if the devices were
+        never resolved.
+    """
+    if values is not None:
+        return Resolved.from_dict(values)
+    unresolved = named(extra_specs).items()
+    return Resolved(uncounted=tuple(Uncounted(key, n, NEVER_RESOLVED) for key, n in unresolved))
+
+
+def alias_requests(text: str) -> list[tuple[str, int]]:
+    """The aliases in the value of ``ALIAS_KEY``, each with the number of devices.
+
+    :raises ValueError: the text says what was expected.
+    """
+    requests = []
+    for part in text.split(","):
+        name, colon, number = part.partition(":")
+        if not name.strip() or not colon or not re.fullmatch(r"\s*[0-9]{1,9}\s*", number):
+            raise ValueError(f"{ALIAS_KEY}: expected NAME:NUMBER, and commas between several")
+        if not int(number):
+            raise ValueError(f"{ALIAS_KEY}: expected at least 1 device of each alias")
+        requests.append((name.strip(), int(number)))
+    if sum(number for _, number in requests) > MOST_DEVICES:
+        raise ValueError(f"{ALIAS_KEY}: expected at most {MOST_DEVICES} devices")
+    return requests
+
+
+def known_groups(extra_specs: Mapping[str, str], rules: Rules) -> tuple[Group, ...]:
+    """The groups of the devices that can be counted by the rules and capabilities alone.
+
+    This is for Nova flavors that others made. They can't be refused, so unknown devices count
+    nothing.
+    """
+    groups = list(rules.profiles.get(extra_specs.get(PROFILE_KEY, ""), ()))
+    try:
+        requests = alias_requests(extra_specs.get(ALIAS_KEY, ""))
+    except ValueError:
+        requests = []
+    for name, number in requests:
+        if not rules.in_placement:
+            groups += [group_of_capability(name)] * number
+        elif name in rules.aliases:
+            groups += [rules.aliases[name]] * number
+    return tuple(groups)
+
+
+def capability(alias: str) -> str:
+    """The host capability, and the resource class, that counts the devices of an alias."""
+    return CAPABILITY_PREFIX + alias
+
+
+def group_of_capability(alias: str) -> Group:
+    """The group that asks for one device of an alias whose number is a host capability."""
+    return Group.of({capability(alias): 1})
+
+
+_RESOURCES = re.compile(r"resources[A-Za-z0-9_-]{0,64}:(?P<name>[A-Z0-9_]{1,255})")
+_TRAIT = re.compile(r"trait[A-Za-z0-9_-]{0,64}:(?P<name>[A-Z0-9_]{1,255})")
+_AMOUNT = re.compile(r"[0-9]{1,9}")
+
+
+def profile_groups(groups: Any) -> tuple[Group, ...]:
+    """The request groups of a device profile.
+
+    :param groups: the profile's ``groups`` as Cyborg's API has them.
+    :raises ValueError: the text says what was expected.
+    """
+    if not isinstance(groups, list) or not groups:
+        raise ValueError("expected groups, a list that isn't empty")
+    if len(groups) > MOST_DEVICES:
+        raise ValueError(f"expected at most {MOST_DEVICES} groups")
+    return tuple(map(_profile_group, groups))
+
+
+def _profile_group(group: Any) -> Group:
+    if not isinstance(group, dict):
+        raise ValueError("expected each group to be an object")
+    amounts: dict[str, int] = {}
+    traits: dict[str, list[str]] = {"required": [], "forbidden": []}
+    for key, value in group.items():
+        prefix = key.partition(":")[0]
+        if prefix.startswith("resources"):
+            name, amount = _RESOURCES.fullmatch(key), str(value)
+            if not name or not _AMOUNT.fullmatch(amount):
+                raise ValueError(f"{key[:64]}: expected resources:CLASS with a whole number")
+            amounts[name["name"]] = int(amount)
+        elif prefix.startswith("trait"):
+            name = _TRAIT.fullmatch(key)
+            if not name or value not in ("required", "forbidden"):
+                raise ValueError(f"{key[:64]}: expected trait:NAME with required or forbidden")
+            traits[value].append(name["name"])
+        # Other keys, such as accel:bitstream_id, don't concern Placement.
+    if not any(amounts.values()):
+        raise ValueError("expected resources:CLASS in each group")
+    return Group.of(amounts, traits["required"], traits["forbidden"])
+
+
+def fits(groups: Sequence[Group]) -> bool:
+    """Whether the groups are few and short enough to be kept with each reservation."""
+    return len(groups) <= MOST_DEVICES and len(str([g.to_dict() for g in groups])) <= 32 * 1024

@@ -1,0 +1,143 @@
+"""Extra specs that Nova or Placement would refuse, but only when a server is booted.
+
+The rules are those of Nova 34 (``nova/virt/hardware.py`` and ``nova/api/validation``).
+"""
+
+import re
+from collections.abc import Mapping
+
+from warre_blazar.domain import cpu_masks, nova_requests
+
+#: Extra specs for which Nova knows only a few values, and these values.
+_CHOICES = {
+    "group_policy": ("isolate", "none"),
+    "hw:cpu_policy": ("dedicated", "mixed", "shared"),
+    "hw:cpu_thread_policy": ("isolate", "prefer", "require"),
+    "hw:emulator_threads_policy": ("isolate", "share"),
+    "hw:mem_encryption_model": tuple(nova_requests.ENCRYPTION_MODELS),
+    "hw:maxphysaddr_mode": ("emulate", "passthrough"),
+    "hw:pci_numa_affinity_policy": ("legacy", "preferred", "required", "socket"),
+    "hw:tpm_model": tuple(nova_requests.TPM_MODELS),
+    "hw:tpm_version": tuple(nova_requests.TPM_VERSIONS),
+    "os:secure_boot": ("disabled", "optional", "required"),
+}
+
+#: Matches the keys of extra specs that require or forbid the hyperthreading trait. They are another
+#: way to express ``hw:cpu_thread_policy``.
+_THREADS_KEY = re.compile(rf"^trait([1-9][0-9]*)?:{nova_requests.HYPERTHREADING}\Z")
+
+
+def check(extra_specs: Mapping[str, str]) -> None:
+    """Refuse extra specs that Nova or Placement would refuse only when a booking uses them.
+
+    :raises ValueError: the text says what was expected.
+    """
+    for key, value in extra_specs.items():
+        _check_key(key, value)
+    _check_groups(extra_specs)
+    if (extra_specs.get("hw:tpm_model"), extra_specs.get("hw:tpm_version")) == ("tpm-crb", "1.2"):
+        raise ValueError("hw:tpm_model: expected hw:tpm_version=2.0 beside tpm-crb")
+
+
+def _check_key(key: str, value: str) -> None:
+    if key.startswith("resources") and ":" in key:
+        if not nova_requests.RESOURCE_KEY.match(key) or not re.fullmatch(r"[0-9]{1,9}", value):
+            raise ValueError(f"{key}: expected resources:CLASS=N with N a whole number")
+    elif key.startswith("trait") and ":" in key:
+        if not nova_requests.TRAIT_KEY.match(key) or value not in ("required", "forbidden"):
+            raise ValueError(f"{key}: expected trait:NAME with required or forbidden")
+    elif not re.fullmatch(r"[A-Za-z0-9_.: -]{1,255}", key):
+        raise ValueError(f"{key[:64]!r}: expected letters, digits, spaces and _ - : . in a key")
+    elif key in _CHOICES and value not in _CHOICES[key]:
+        raise ValueError(f"{key}: expected one of {', '.join(_CHOICES[key])}")
+
+
+def _check_groups(extra_specs: Mapping[str, str]) -> None:
+    amounts, required, forbidden = nova_requests.groups(extra_specs)
+    with_amounts = {suffix for suffix, group in amounts.items() if suffix and any(group.values())}
+    for suffix in sorted((required.keys() | forbidden.keys()) - with_amounts - {""}):
+        raise ValueError(f"trait{suffix}:...: expected resources{suffix}:CLASS=N beside it")
+    if len(with_amounts) > 1 and "group_policy" not in extra_specs:
+        raise ValueError(
+            "group_policy: expected none or isolate, because there is more than one group of "
+            f"resources ({', '.join(sorted(with_amounts))})"
+        )
+
+
+def check_cpus(cpus: int, extra_specs: Mapping[str, str]) -> None:
+    """Refuse extra specs about CPUs that Nova would refuse for this number of CPUs.
+
+    :param cpus: the flavor's number of virtual CPUs.
+    :param extra_specs: extra specs that ``check`` accepts.
+    :raises ValueError: the text says what was expected.
+    """
+    policy = extra_specs.get("hw:cpu_policy")
+    explicit = _explicit_cpus(extra_specs)
+    isolated = extra_specs.get("hw:emulator_threads_policy") == "isolate"
+    if policy and any(explicit.values()):
+        raise ValueError(
+            "hw:cpu_policy: expected no resources:VCPU and no resources:PCPU beside it"
+        )
+    if all(explicit.values()):
+        raise ValueError("resources:PCPU: expected no resources:VCPU beside it")
+    if explicit["PCPU"]:
+        if explicit["PCPU"] != cpus + isolated:
+            raise ValueError(f"resources:PCPU: expected {cpus + isolated}, for {cpus} CPUs")
+        policy = "dedicated"
+    _check_policies(policy, extra_specs)
+    _check_masks(cpus, policy, extra_specs)
+
+
+def _explicit_cpus(extra_specs: Mapping[str, str]) -> dict[str, int]:
+    """The sums of the amounts of VCPU and PCPU in all groups."""
+    amounts, _, _ = nova_requests.groups(extra_specs)
+    return {cls: sum(group.get(cls, 0) for group in amounts.values()) for cls in ("VCPU", "PCPU")}
+
+
+def _check_policies(policy: str | None, extra_specs: Mapping[str, str]) -> None:
+    threads = extra_specs.get("hw:cpu_thread_policy")
+    trait = next((key for key in extra_specs if _THREADS_KEY.match(key)), None)
+    if threads and trait:
+        raise ValueError(
+            f"hw:cpu_thread_policy: expected no trait:{nova_requests.HYPERTHREADING} beside it"
+        )
+    if policy in ("dedicated", "mixed"):
+        return
+    if threads or trait:
+        name = "hw:cpu_thread_policy" if threads else trait
+        raise ValueError(f"{name}: expected hw:cpu_policy=dedicated or mixed")
+    if extra_specs.get("hw:emulator_threads_policy") == "isolate":
+        raise ValueError("hw:emulator_threads_policy: expected hw:cpu_policy=dedicated or mixed")
+    if nova_requests.is_true(extra_specs.get("hw:cpu_realtime")):
+        raise ValueError("hw:cpu_realtime: expected hw:cpu_policy=dedicated or mixed")
+
+
+def _check_masks(cpus: int, policy: str | None, extra_specs: Mapping[str, str]) -> None:
+    every = frozenset(range(cpus))
+    dedicated = _mask("hw:cpu_dedicated_mask", cpus, extra_specs)
+    if dedicated is not None and policy != "mixed":
+        raise ValueError("hw:cpu_dedicated_mask: expected hw:cpu_policy=mixed")
+    if dedicated is not None and dedicated in (every, frozenset()):
+        raise ValueError("hw:cpu_dedicated_mask: expected some of the CPUs, but not all")
+    realtime = None
+    if nova_requests.is_true(extra_specs.get("hw:cpu_realtime")):
+        realtime = _mask("hw:cpu_realtime_mask", cpus, extra_specs)
+        realtime = every if realtime is None else realtime
+        if not realtime or (realtime == every and "hw:emulator_threads_policy" not in extra_specs):
+            raise ValueError("hw:cpu_realtime_mask: expected some of the CPUs, but not all")
+    if policy == "mixed" and (dedicated is None) == (realtime is None):
+        raise ValueError(
+            "hw:cpu_policy: expected, beside mixed, either hw:cpu_dedicated_mask or "
+            "hw:cpu_realtime=yes with hw:cpu_realtime_mask"
+        )
+
+
+def _mask(key: str, cpus: int, extra_specs: Mapping[str, str]) -> frozenset[int] | None:
+    """The CPUs of a mask; None if there is no mask."""
+    text = extra_specs.get(key)
+    if not text:
+        return None
+    try:
+        return cpu_masks.parse(text, cpus)
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None

@@ -1,0 +1,162 @@
+"""What reservations hold of a host over a time, and the room that this leaves."""
+
+import datetime
+import itertools
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from warre_blazar.domain import counting, timeline
+from warre_blazar.domain.request_groups import Request
+
+
+class Holding(NamedTuple):
+    """What one instance of a reservation, of any resource type, takes of a host.
+
+    ``request`` is what the instance asks for. None means the whole host.
+    """
+
+    reservation_id: str
+    span: timeline.Span
+    request: Request | None
+
+
+class Asked(NamedTuple):
+    """What is asked of a host, and how much the host has of it when it is empty."""
+
+    request: Request
+    #: How much the whole host has of each resource class of the request, in the request's order.
+    capacities: Sequence[int]
+    plan: counting.Plan
+
+    def alone(self) -> int:
+        """How many instances fit on the host when nothing else is on it."""
+        return Swept(self, (), _NO_TIME).room()
+
+
+class Swept:
+    """What is held of a host over a window of time, and the room that this leaves for a request.
+
+    ``moments`` are the moments at which an amount changes. The first is the window's start. A
+    column has an amount for each moment. There is a column for each resource class, for each
+    further column of the plan, and for each kind of request that a search of the plan has to know.
+    The last column is for the holdings of the whole host. The data are kept in columns for speed:
+    columns are long, and the interpreter's built-in loops work through them.
+    """
+
+    def __init__(self, asked: Asked, holdings: Iterable[Holding], window: timeline.Span) -> None:
+        self._asked = asked
+        self.plan = asked.plan
+        changes = _changes(holdings, asked, window)
+        self.moments = sorted(changes)
+        rows = [changes[moment] for moment in self.moments]
+        self._held = [list(itertools.accumulate(column)) for column in zip(*rows, strict=True)]
+        self._peaks = [max(column) for column in self._held]
+
+    def fitting(self) -> list[int]:
+        """How many more instances fit, at each of the moments."""
+        return self._fitting(self._held)
+
+    def room(self) -> int:
+        """How many more instances fit throughout the window.
+
+        This is the number that fits beside the peaks of all columns: an instance keeps its host, so
+        each class must suffice at its own fullest moment.
+        """
+        if self.plan.searches:
+            return min(self.fitting())
+        return self._fitting([[peak] for peak in self._peaks])[0]
+
+    def _fitting(self, held: Sequence[Sequence[int]]) -> list[int]:
+        asked, plan, wholes = self._asked, self.plan, held[-1]
+        if not plan.possible:
+            return [0] * len(wholes)
+        fits = [
+            [(capacity - n) // amount for n in taken]
+            for capacity, amount, taken in zip(
+                asked.capacities, asked.request.amounts.values(), held, strict=False
+            )
+        ]
+        if plan is not counting.POSSIBLE:
+            fits += self._further(held[len(fits) : -1])
+        least = map(min, *fits) if len(fits) > 1 else fits[0]
+        return [0 if whole or n < 0 else n for n, whole in zip(least, wholes, strict=True)]
+
+    def _further(self, held: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+        """How many more instances the plan's columns and searches allow, at each moment."""
+        columns = iter(held)
+        for column in self.plan.columns:
+            amount, taken = column.taken.get(self._asked.request, 0), next(columns)
+            if amount:
+                yield [(column.capacity - n) // amount for n in taken]
+            else:
+                # What is held doesn't fit, and further instances can't make it fit.
+                yield [0 if n > column.capacity else _NO_LIMIT for n in taken]
+        for search in self.plan.searches:
+            kinds = [next(columns) for _ in search.kinds]
+            yield [search.room(counts) for counts in zip(*kinds, strict=True)]
+
+    def fullness(self) -> float:
+        """The largest share of any resource class that is held at some moment, 0.0 to 1.0."""
+        return max(
+            (
+                peak / capacity
+                for capacity, peak in zip(self._asked.capacities, self._peaks, strict=False)
+                if capacity > 0
+            ),
+            default=0.0,
+        )
+
+
+_NO_LIMIT = 2**31
+_NO_TIME = timeline.Span(datetime.datetime.min, datetime.datetime.max)
+
+
+def _changes(
+    holdings: Iterable[Holding], asked: Asked, window: timeline.Span
+) -> dict[datetime.datetime, Sequence[int]]:
+    """By how much the columns of ``Swept`` change at each moment of the window.
+
+    ``timeline.Levels.left`` does the same for a single number. A shared loop would be a quarter
+    slower here, where a booking spends most of its time.
+    """
+    first, last = window.start, window.end
+    changes: dict[datetime.datetime, Sequence[int]] = {first: [0] * _width(asked)}
+    # Amounts by the identity of the request, because thousands of holdings share a few requests.
+    known: dict[int, tuple[list[int], list[int]]] = {}
+    for _, span, request in holdings:
+        start, end = span.start, span.end
+        if start >= last or end <= first:
+            continue
+        amounts = known.get(id(request))
+        if amounts is None:
+            more = _amounts(request, asked)
+            amounts = known[id(request)] = (more, [-n for n in more])
+        more, less = amounts
+        start = max(start, first)
+        before = changes.get(start)
+        changes[start] = more if before is None else list(map(operator.add, before, more))
+        if end < last:
+            before = changes.get(end)
+            changes[end] = less if before is None else list(map(operator.add, before, less))
+    return changes
+
+
+def _amounts(request: Request | None, asked: Asked) -> list[int]:
+    """What an instance of a request adds to each column."""
+    if request is None:
+        return [0] * (_width(asked) - 1) + [1]
+    taken = request.amounts
+    amounts = [taken.get(cls, 0) for cls in asked.request.amounts]
+    plan = asked.plan
+    if plan is not counting.POSSIBLE:
+        amounts += [column.taken.get(request, 0) for column in plan.columns]
+        amounts += [int(request == kind) for search in plan.searches for kind in search.kinds]
+    return [*amounts, 0]
+
+
+def _width(asked: Asked) -> int:
+    """The number of columns."""
+    plan = asked.plan
+    further = len(plan.columns) + sum(len(search.kinds) for search in plan.searches)
+    return len(asked.capacities) + further + 1

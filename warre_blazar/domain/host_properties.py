@@ -1,0 +1,87 @@
+"""Blazar's requirement expressions over the properties of hosts.
+
+An expression is ``["==", "$gpu", "a100"]`` or ``["and", EXPRESSION, EXPRESSION, ...]``, written as
+JSON. The grammar is that of Blazar's ``resource_properties``.
+"""
+
+import json
+import math
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "=": operator.eq,
+    "!=": operator.ne,
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+_EXPECTED = (
+    'expected a JSON expression such as ["==", "$gpu", "a100"] or ["and", ["==", ...], [">=", ...]]'
+)
+_MAX_DEPTH = 16
+
+#: One comparison: the property's name, the operator, and the value.
+Comparison = tuple[str, str, str]
+
+
+def parse(text: str | None) -> list[Comparison]:
+    """The comparisons of an expression. A host must satisfy all of them.
+
+    :returns: an empty list for None, a blank text, and an empty JSON list.
+    :raises ValueError: the text isn't an expression; the error says what was expected.
+    """
+    if text is None or not text.strip():
+        return []
+    try:
+        expression = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError(_EXPECTED) from None
+    if expression == []:
+        return []
+    return _flatten(expression, 0)
+
+
+def _flatten(expression: Any, depth: int) -> list[Comparison]:
+    if not isinstance(expression, list) or not expression or depth > _MAX_DEPTH:
+        raise ValueError(_EXPECTED)
+    head, *rest = expression
+    if head == "and" and rest:
+        return [c for part in rest for c in _flatten(part, depth + 1)]
+    if isinstance(head, str) and head in OPERATORS and len(rest) == 2:
+        name, value = rest
+        if isinstance(name, str) and isinstance(value, str) and name[:1] == "$" and name[1:]:
+            return [(name[1:], head, value)]
+    raise ValueError(_EXPECTED)
+
+
+def satisfied(comparisons: list[Comparison], properties: Mapping[str, Any]) -> bool:
+    """Whether a host with these properties satisfies all comparisons.
+
+    A comparison with a property that is missing or None is never satisfied. If both values are
+    numbers, they are compared as numbers, otherwise as text.
+    """
+    return all(
+        properties.get(name) is not None and _holds(op, properties[name], value)
+        for name, op, value in comparisons
+    )
+
+
+def _holds(op: str, have: Any, want: str) -> bool:
+    numbers = _number(have), _number(want)
+    if None not in numbers:
+        return OPERATORS[op](*numbers)
+    return OPERATORS[op](str(have), want)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    # "nan" and "inf" are compared as text. As a number, "nan" wouldn't even equal itself.
+    return number if math.isfinite(number) else None

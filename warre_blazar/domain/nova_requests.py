@@ -1,0 +1,176 @@
+"""What Nova asks Placement for when it boots a server on a flavor, from the flavor's extra specs.
+
+The rules are those of Nova 34 (``nova/scheduler/utils.py``, ``nova/scheduler/request_filter.py``
+and ``nova/virt/hardware.py``). What an image asks for isn't known when a reservation is made.
+"""
+
+import collections
+import re
+from collections.abc import Mapping, Sequence
+
+from warre_blazar.domain import cpu_masks
+from warre_blazar.domain.request_groups import Group, Request
+
+#: ``resources:VCPU``, or ``resources1:VCPU`` in a group with the suffix 1.
+RESOURCE_KEY = re.compile(r"^resources(?P<group>[A-Za-z0-9_-]{0,64}):(?P<cls>[A-Z0-9_]+)\Z")
+TRAIT_KEY = re.compile(r"^trait(?P<group>[A-Za-z0-9_-]{0,64}):(?P<trait>[A-Z0-9_]+)\Z")
+#: Classes with other names are for devices that Placement doesn't know (host capabilities).
+_PLACEMENT_CLASS = re.compile(r"[A-Z0-9_]+\Z")
+_TRUE = {"1", "t", "true", "on", "y", "yes"}
+HYPERTHREADING = "HW_CPU_HYPERTHREADING"
+
+#: The traits that the group without a suffix requires, by key and value of an extra spec.
+_TRAITS = {
+    ("hw:cpu_thread_policy", "require"): HYPERTHREADING,
+    ("hw:pci_numa_affinity_policy", "socket"): "COMPUTE_SOCKET_PCI_NUMA_AFFINITY",
+    ("hw:maxphysaddr_mode", "passthrough"): "COMPUTE_ADDRESS_SPACE_PASSTHROUGH",
+    ("hw:maxphysaddr_mode", "emulate"): "COMPUTE_ADDRESS_SPACE_EMULATED",
+    ("os:secure_boot", "required"): "COMPUTE_SECURITY_UEFI_SECURE_BOOT",
+}
+#: The traits that the root provider must have, by key and value of an extra spec.
+_ROOT_TRAITS = {
+    ("hw:tpm_secret_security", "deployment"): "COMPUTE_SECURITY_TPM_SECRET_SECURITY_DEPLOYMENT",
+    ("hw:tpm_secret_security", "host"): "COMPUTE_SECURITY_TPM_SECRET_SECURITY_HOST",
+    ("hw:tpm_secret_security", "user"): "COMPUTE_SECURITY_TPM_SECRET_SECURITY_USER",
+    ("hw:sound_model", "virtio"): "COMPUTE_SOUND_MODEL_VIRTIO",
+}
+#: The traits that the root provider must have if an extra spec is true, by key of the extra spec.
+_ROOT_SWITCHES = {
+    "hw:virtio_packed_ring": "COMPUTE_NET_VIRTIO_PACKED",
+    "hw:ephemeral_encryption": "COMPUTE_EPHEMERAL_ENCRYPTION",
+}
+TPM_VERSIONS = {"1.2": "COMPUTE_SECURITY_TPM_1_2", "2.0": "COMPUTE_SECURITY_TPM_2_0"}
+TPM_MODELS = {"tpm-tis": "COMPUTE_SECURITY_TPM_TIS", "tpm-crb": "COMPUTE_SECURITY_TPM_CRB"}
+ENCRYPTION_MODELS = {
+    "amd-sev": "HW_CPU_X86_AMD_SEV",
+    "amd-sev-es": "HW_CPU_X86_AMD_SEV_ES",
+    "amd-sev-snp": "HW_CPU_X86_AMD_SEV_SNP",
+    "intel-tdx": "HW_CPU_X86_INTEL_TDX",
+}
+
+
+def request(
+    sizes: Mapping[str, int], extra_specs: Mapping[str, str], devices: Sequence[Group] = ()
+) -> Request:
+    """What one instance asks of a host.
+
+    :param sizes: the flavor's sizes, as amounts of VCPU, MEMORY_MB and DISK_GB.
+    :param extra_specs: the flavor's extra specs. Masks that Nova would refuse count as all CPUs.
+    :param devices: the request groups of the devices that the extra specs name, one group for each
+        device.
+    """
+    amounts, required, forbidden = groups(extra_specs)
+    unsuffixed = amounts[""]
+    unsuffixed |= _cpus(sizes["VCPU"], extra_specs)
+    in_placement = [g for g in devices if all(_PLACEMENT_CLASS.match(c) for c, _ in g.resources)]
+    named = {cls for group in amounts.values() for cls in group}
+    named |= {cls for group in in_placement for cls, _ in group.resources}
+    for cls, amount in sizes.items():
+        # If the extra specs name an amount of a class in any group, even 0, it replaces the size.
+        # Either class of CPUs replaces the number of virtual CPUs.
+        if not named & ({"VCPU", "PCPU"} if cls == "VCPU" else {cls}):
+            unsuffixed[cls] = amount
+    if is_true(extra_specs.get("hw:mem_encryption")):
+        unsuffixed["MEM_ENCRYPTION_CONTEXT"] = 1
+    unsuffixed |= _persistent_memory(extra_specs.get("hw:pmem", ""))
+    for group in devices:
+        if group not in in_placement:
+            # Nova doesn't ask Placement for these devices, so neither traits nor group_policy
+            # apply.
+            for cls, amount in group.resources:
+                unsuffixed[cls] = unsuffixed.get(cls, 0) + amount
+    required[""] |= _implied_traits(extra_specs)
+    if extra_specs.get("hw:cpu_thread_policy") == "isolate":
+        forbidden[""].add(HYPERTHREADING)
+    suffixes = sorted(amounts.keys() - {""})
+    suffixed = [Group.of(amounts[s], required[s], forbidden[s]) for s in suffixes]
+    return Request.of(
+        Group.of(unsuffixed, required[""], forbidden[""]),
+        [*suffixed, *in_placement],
+        isolate=extra_specs.get("group_policy") == "isolate",
+        root_required=_root_traits(extra_specs),
+    )
+
+
+def is_true(value: str | None) -> bool:
+    """Whether Nova reads the value of an extra spec as true."""
+    return value is not None and value.strip().lower() in _TRUE
+
+
+_Amounts = dict[str, dict[str, int]]
+_Traits = collections.defaultdict[str, set[str]]
+
+
+def groups(extra_specs: Mapping[str, str]) -> tuple[_Amounts, _Traits, _Traits]:
+    """The amounts, required traits and forbidden traits that extra specs name, by suffix."""
+    amounts: _Amounts = {"": {}}
+    traits: dict[str, _Traits] = {
+        "required": collections.defaultdict(set),
+        "forbidden": collections.defaultdict(set),
+    }
+    for key, value in extra_specs.items():
+        resource = RESOURCE_KEY.match(key)
+        if resource:
+            amounts.setdefault(resource["group"], {})[resource["cls"]] = int(value)
+        trait = TRAIT_KEY.match(key)
+        if trait and value in traits:
+            traits[value][trait["group"]].add(trait["trait"])
+    return amounts, traits["required"], traits["forbidden"]
+
+
+def _cpus(cpus: int, extra_specs: Mapping[str, str]) -> dict[str, int]:
+    """The CPUs that ``hw:cpu_policy`` asks for. Empty if the policy asks for no dedicated CPUs."""
+    policy = extra_specs.get("hw:cpu_policy")
+    if policy not in ("dedicated", "mixed"):
+        return {}
+    amounts = {}
+    dedicated = cpus
+    if policy == "mixed":
+        dedicated = len(_dedicated(cpus, extra_specs))
+        amounts["VCPU"] = cpus - dedicated
+    emulator = extra_specs.get("hw:emulator_threads_policy") == "isolate"
+    return amounts | {"PCPU": dedicated + emulator}
+
+
+def _dedicated(cpus: int, extra_specs: Mapping[str, str]) -> frozenset[int]:
+    """The dedicated CPUs of an instance that has CPUs of both kinds."""
+    mask = extra_specs.get("hw:cpu_dedicated_mask")
+    if not mask and is_true(extra_specs.get("hw:cpu_realtime")):
+        mask = extra_specs.get("hw:cpu_realtime_mask")
+    try:
+        return cpu_masks.parse(mask or "", cpus) or frozenset(range(cpus))
+    except ValueError:
+        return frozenset(range(cpus))
+
+
+def _persistent_memory(labels: str) -> dict[str, int]:
+    """The namespaces of persistent memory that ``hw:pmem`` names."""
+    names = [label.strip() for label in labels.split(",") if label.strip()]
+    return collections.Counter(
+        "CUSTOM_PMEM_NAMESPACE_" + re.sub("[^0-9A-Za-z]+", "_", name).upper() for name in names
+    )
+
+
+def _implied_traits(extra_specs: Mapping[str, str]) -> set[str]:
+    """The traits that extra specs require of the group without a suffix, apart from ``trait:``."""
+    traits = {trait for (key, value), trait in _TRAITS.items() if extra_specs.get(key) == value}
+    if is_true(extra_specs.get("hw:mem_encryption")):
+        model = extra_specs.get("hw:mem_encryption_model", "amd-sev")
+        traits.add(ENCRYPTION_MODELS.get(model, "HW_CPU_X86_AMD_SEV"))
+    version = extra_specs.get("hw:tpm_version")
+    if version in TPM_VERSIONS:
+        model = extra_specs.get("hw:tpm_model", "tpm-tis")
+        traits |= {TPM_VERSIONS[version], TPM_MODELS.get(model, "COMPUTE_SECURITY_TPM_TIS")}
+    return traits
+
+
+def _root_traits(extra_specs: Mapping[str, str]) -> set[str]:
+    """The traits that extra specs require of the root provider."""
+    traits = {t for (key, value), t in _ROOT_TRAITS.items() if extra_specs.get(key) == value}
+    traits |= {trait for key, trait in _ROOT_SWITCHES.items() if is_true(extra_specs.get(key))}
+    encryption = extra_specs.get("hw:ephemeral_encryption_format")
+    if encryption and is_true(extra_specs.get("hw:ephemeral_encryption")):
+        traits.add(f"COMPUTE_EPHEMERAL_ENCRYPTION_{encryption.upper()}")
+    if extra_specs.get("accel:device_profile"):
+        traits.add("COMPUTE_ACCELERATORS")
+    return traits

@@ -1,0 +1,253 @@
+"""A search for the largest number of instances that a host's providers hold together.
+
+Placing parts of different sizes on providers is a bin packing problem, so no formula says what
+fits. The search tries the ways to place the instances, one after the other. It doesn't try a way
+twice: providers that are equal and equally full are interchangeable, and the search remembers
+states that have led nowhere.
+"""
+
+import collections
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from warre_blazar.domain.demands import Part
+from warre_blazar.domain.providers import Tree
+from warre_blazar.domain.request_groups import Request
+
+#: How many states the search looks at for each number of instances, before it gives up. If the
+#: search gives up, the number of instances counts as too large.
+MOST_STATES = 5000
+
+
+@dataclasses.dataclass(frozen=True)
+class Sought:
+    """What an instance takes: its parts, and what binds them together, as in ``Demand``."""
+
+    parts: tuple[Part, ...]
+    isolate: bool
+    uncovered: frozenset[str]
+
+
+class Search:
+    """The room for a request beside others, if providers of a class must be told apart.
+
+    An object of this class remembers its answers.
+    """
+
+    def __init__(self, tree: Tree, asked: Request, sought: Mapping[Request, Sought]) -> None:
+        #: The requests whose instances are counted. The one that is asked about comes first.
+        self.kinds = [asked, *(request for request in sought if request != asked)]
+        self._of_kinds = [sought[request] for request in self.kinds]
+        self._packer = _Packer(tree, self._of_kinds)
+        self._answers: dict[tuple[int, ...], int] = {}
+
+    def room(self, held: tuple[int, ...]) -> int:
+        """How many more instances of the first kind fit beside the held ones.
+
+        The answer may be too low, if the search has given up, but never too high.
+
+        :param held: how many instances of each kind are held.
+        """
+        answer = self._answers.get(held)
+        if answer is None:
+            answer = self._answers[held] = self._most(held)
+        return answer
+
+    def _most(self, held: tuple[int, ...]) -> int:
+        def fits(more: int) -> bool:
+            return self._packer.fits((held[0] + more, *held[1:]))
+
+        # If a number doesn't fit, no larger number fits. So the upper bound is doubled until it
+        # doesn't fit, and then the interval is halved again and again.
+        low, high = 0, 1
+        while fits(high):
+            low, high = high, high * 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        return low
+
+
+class _Box(NamedTuple):
+    """A provider, while parts are placed. Equal boxes are interchangeable."""
+
+    kind: int
+    #: What is left of each class.
+    left: tuple[int, ...]
+    #: What the instance that is being placed takes of each class, if instances have a limit.
+    taken: tuple[int, ...]
+    #: Whether an isolated part of the instance that is being placed is in the box.
+    closed: bool
+
+
+class _Move(NamedTuple):
+    """A part to place: its amounts by class, and the kinds of boxes that it may be put in."""
+
+    amounts: tuple[int, ...]
+    kinds: frozenset[int]
+    suffixed: bool
+    #: Whether the part is isolated: no other isolated part of its instance may be in the same box.
+    isolate: bool
+    #: Whether the part's instance may take too much of a box, and whether it is the instance's last
+    #: part.
+    limited: bool
+    is_last: bool
+    #: The traits that the boxes of the instance's parts without a suffix must have together.
+    uncovered: frozenset[str]
+
+
+class _State(NamedTuple):
+    """How many parts have been placed, and what that leaves."""
+
+    placed: int
+    boxes: tuple[_Box, ...]
+    #: Traits that are still missing for the instance that is being placed.
+    uncovered: frozenset[str]
+
+
+class _Packer:
+    """Places instances on providers."""
+
+    def __init__(self, tree: Tree, sought: Sequence[Sought]) -> None:
+        parts = [part for one in sought for part in one.parts]
+        traits = frozenset[str]().union(*(one.uncovered for one in sought))
+        self._classes = sorted({cls for part in parts for cls, _ in part.amounts})
+        self._nothing = (0,) * len(self._classes)
+        kinds: dict[object, int] = {}
+        self._kind_of: dict[int, int] = {}
+        #: By kind of box, how much of each class one instance may take, and the traits that count.
+        self._limits: dict[int, tuple[int, ...]] = {}
+        self._traits: dict[int, frozenset[str]] = {}
+        boxes = []
+        for n in sorted({n for part in parts for n in part.nodes}):
+            stocks = [tree.nodes[n].stocks.get(cls) for cls in self._classes]
+            limits = tuple(stock.max_unit if stock else 0 for stock in stocks)
+            covers = tree.nodes[n].traits & traits
+            choosers = tuple(n in part.nodes for part in parts)
+            kind = kinds.setdefault((limits, covers, choosers), len(kinds))
+            self._kind_of[n], self._limits[kind], self._traits[kind] = kind, limits, covers
+            left = tuple(max(0, stock.capacity) if stock else 0 for stock in stocks)
+            boxes.append(_Box(kind, left, self._nothing, closed=False))
+        self._empty = tuple(sorted(boxes))
+        self._items = [self._moves(one) for one in sought]
+        # Instances that take the most are placed first, because later they would find no room.
+        self._order = sorted(range(len(sought)), key=self._size, reverse=True)
+
+    def _moves(self, sought: Sought) -> list[_Move]:
+        vectors = [
+            tuple(dict(part.amounts).get(cls, 0) for cls in self._classes) for part in sought.parts
+        ]
+        kinds = [frozenset(self._kind_of[n] for n in part.nodes) for part in sought.parts]
+        limited = any(
+            total > limit
+            for limits in self._limits.values()
+            for total, limit in zip(map(sum, zip(*vectors, strict=True)), limits, strict=True)
+        )
+        moves = [
+            _Move(
+                vector,
+                kind,
+                part.suffixed,
+                # Parts without a choice have their node to themselves already.
+                sought.isolate and part.suffixed and part.is_choice,
+                limited,
+                is_last=False,
+                uncovered=sought.uncovered,
+            )
+            for part, vector, kind in zip(sought.parts, vectors, kinds, strict=True)
+        ]
+        moves.sort(key=lambda m: (len(m.kinds), [-n for n in m.amounts], sorted(m.kinds)))
+        return [*moves[:-1], moves[-1]._replace(is_last=True)]
+
+    def _size(self, number: int) -> tuple[int, int]:
+        return max((max(m.amounts), -len(m.kinds)) for m in self._items[number])
+
+    def fits(self, counts: Sequence[int]) -> bool:
+        """Whether so many instances of each kind fit at once; False if the search gives up."""
+        moves = [m for i in self._order for _ in range(counts[i]) for m in self._items[i]]
+        if not moves:
+            return True
+        sizes = self._sizes(moves)
+        seen: set[_State] = set()
+        # For each part that has been placed, the other ways to place it.
+        ways = [iter([_State(0, self._empty, moves[0].uncovered)])]
+        while ways:
+            state = next(ways[-1], None)
+            if state is None:
+                ways.pop()
+            elif state.placed == len(moves):
+                return True
+            elif len(seen) >= MOST_STATES:
+                return False
+            elif state not in seen:
+                seen.add(state)
+                if _may_fit(state.boxes, sizes[state.placed]):
+                    ways.append(self._next_states(state, moves))
+        return False
+
+    def _sizes(self, moves: Sequence[_Move]) -> list[list[tuple[int, int, int]]]:
+        """By the number of placed parts, the class, amount and number of the other parts.
+
+        They are sorted by class, and then by amount, the largest first.
+        """
+        sizes: collections.Counter[tuple[int, int]] = collections.Counter()
+        left = []
+        for move in reversed(moves):
+            sizes.update((c, -amount) for c, amount in enumerate(move.amounts) if amount)
+            left.append([(c, -size, number) for (c, size), number in sorted(sizes.items())])
+        return left[::-1]
+
+    def _next_states(self, state: _State, moves: Sequence[_Move]) -> Iterator[_State]:
+        """The states after the next part has been placed, a good fit first."""
+        move = moves[state.placed]
+        # A box that is nearly full is tried first, because that leaves room for others.
+        for box in sorted(set(state.boxes), key=lambda b: b.left):
+            if not self._takes(box, move):
+                continue
+            uncovered = state.uncovered
+            if not move.suffixed:
+                uncovered -= self._traits[box.kind]
+            boxes = list(state.boxes)
+            boxes[boxes.index(box)] = _after(box, move)
+            if move.is_last:
+                if uncovered:
+                    continue
+                boxes = [b._replace(taken=self._nothing, closed=False) for b in boxes]
+                following = moves[state.placed + 1 : state.placed + 2]
+                uncovered = following[0].uncovered if following else uncovered
+            yield _State(state.placed + 1, tuple(sorted(boxes)), uncovered)
+
+    def _takes(self, box: _Box, move: _Move) -> bool:
+        if box.kind not in move.kinds or (move.isolate and box.closed):
+            return False
+        return all(
+            not amount or (amount <= left and amount + taken <= limit)
+            for amount, left, taken, limit in zip(
+                move.amounts, box.left, box.taken, self._limits[box.kind], strict=True
+            )
+        )
+
+
+def _after(box: _Box, move: _Move) -> _Box:
+    """The box with a part in it."""
+    left = tuple(n - m for n, m in zip(box.left, move.amounts, strict=True))
+    taken = box.taken
+    if move.limited:
+        taken = tuple(n + m for n, m in zip(taken, move.amounts, strict=True))
+    return _Box(box.kind, left, taken, box.closed or move.isolate)
+
+
+def _may_fit(boxes: Sequence[_Box], sizes: Sequence[tuple[int, int, int]]) -> bool:
+    """Whether the boxes hold the parts of these sizes, if each class is looked at by itself."""
+    current, parts, total = -1, 0, 0
+    for column, size, number in sizes:
+        if column != current:
+            current, parts, total = column, 0, 0
+            left = [box.left[column] for box in boxes]
+        parts += number
+        total += number * size
+        # A box holds at most as many larger parts as it holds parts of this size.
+        if total > sum(left) or parts > sum(n // size for n in left):
+            return False
+    return True

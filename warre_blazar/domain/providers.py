@@ -1,0 +1,144 @@
+"""Resource providers: what Placement holds of a host, as a tree whose root is the host itself."""
+
+import collections
+import dataclasses
+import functools
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True)
+class Inventory:
+    """A provider's inventory of one resource class, in Placement's terms."""
+
+    total: int
+    reserved: int = 0
+    min_unit: int = 1
+    max_unit: int = 2**31 - 1
+    step_size: int = 1
+    allocation_ratio: float = 1.0
+
+    @property
+    def capacity(self) -> int:
+        """How much of the resource class can be taken at a time."""
+        return int((self.total - self.reserved) * self.allocation_ratio)
+
+    def takes(self, amount: int) -> bool:
+        """Whether the inventory's unit constraints allow an instance to take this amount."""
+        return self.min_unit <= amount <= self.max_unit and amount % self.step_size == 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Provider:
+    """A resource provider of a host: the host itself, or a part of it, such as a PCI device.
+
+    ``parent_id`` is None for the root, which is the host itself.
+    """
+
+    id: str
+    name: str
+    parent_id: str | None
+    inventories: Mapping[str, Inventory]
+    traits: frozenset[str]
+    #: Placement's generation of the provider when it was read. It also changes when servers come
+    #: and go, so providers that differ in nothing else are equal.
+    generation: int = dataclasses.field(default=0, compare=False)
+
+
+#: The trait of a one-time-use device. When a server has taken the device, Nova reserves it in
+#: Placement, until something outside of Nova has cleaned it and sets the reserved amount to 0.
+_ONE_TIME_USE = "HW_PCI_ONE_TIME_USE"
+
+
+class Stock(NamedTuple):
+    """How much of a resource class a provider has for instances, and which amounts one may take."""
+
+    capacity: int
+    min_unit: int
+    max_unit: int
+    step_size: int
+
+    def takes(self, amount: int) -> bool:
+        """Whether an instance can use this amount when nothing else does."""
+        return (
+            self.min_unit <= amount <= min(self.max_unit, self.capacity)
+            and amount % self.step_size == 0
+        )
+
+
+class Node(NamedTuple):
+    """A provider, as far as it matters to what fits on it."""
+
+    traits: frozenset[str]
+    stocks: Mapping[str, Stock]
+
+
+class Tree:
+    """The providers of a host, as far as they matter to what fits on the host.
+
+    Hosts whose providers differ only in their names share one ``Tree`` object. So what has been
+    computed for a tree is kept with it (``kept``) and needn't be computed again for each host and
+    each booking.
+    """
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        #: The root first.
+        self.nodes = tuple(nodes)
+        carriers: dict[str, list[int]] = collections.defaultdict(list)
+        for number, node in enumerate(self.nodes):
+            for cls in node.stocks:
+                carriers[cls].append(number)
+        #: By resource class, the numbers of the nodes that have an inventory of it.
+        self.carriers = {cls: tuple(numbers) for cls, numbers in carriers.items()}
+        self._kept: dict[Hashable, Any] = {}
+
+    @classmethod
+    def of(cls, providers: Iterable[Provider]) -> "Tree":
+        """The tree of a host's providers, the root first."""
+        root, *others = map(_facts, providers)
+        return _interned((root, *sorted(others)))
+
+    def capacity(self, cls: str) -> int:
+        """How much of a resource class all nodes have together."""
+        return sum(max(0, self.nodes[n].stocks[cls].capacity) for n in self.carriers.get(cls, ()))
+
+    def kept(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """The value that is kept under a key. It is computed when it is first asked for."""
+        value = self._kept.get(key)
+        if value is None:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            value = self._kept[key] = compute()
+        return value
+
+
+_MOST_KEPT = 1000
+_Facts = tuple[tuple[str, ...], tuple[tuple[str, Stock], ...]]
+
+
+def _facts(provider: Provider) -> _Facts:
+    """A provider in a form that can be sorted and hashed, without what doesn't matter."""
+    used_once = _ONE_TIME_USE in provider.traits
+    stocks = []
+    for cls, inventory in provider.inventories.items():
+        capacity = int(inventory.total * inventory.allocation_ratio)
+        stocks.append(
+            (
+                cls,
+                Stock(
+                    # A device that is reserved now is free again at some time after its use.
+                    capacity if used_once else inventory.capacity,
+                    inventory.min_unit,
+                    inventory.max_unit,
+                    inventory.step_size,
+                ),
+            )
+        )
+    return tuple(sorted(provider.traits)), tuple(sorted(stocks))
+
+
+@functools.lru_cache(maxsize=1024)
+def _interned(facts: tuple[_Facts, ...]) -> Tree:
+    return Tree([Node(frozenset(traits), dict(stocks)) for traits, stocks in facts])

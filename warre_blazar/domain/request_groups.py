@@ -1,0 +1,118 @@
+"""Request groups: what one instance needs from a host, in the form that Nova sends to Placement."""
+
+import collections
+import dataclasses
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Amounts of resource classes, and traits that go with them.
+
+    All amounts of a group with a suffix come from one provider, which has the required traits and
+    none of the forbidden ones. The amounts of the group without a suffix may come from several
+    providers of a host, each class from one of them.
+
+    ``resources`` are pairs of a resource class and an amount, sorted by class, so that a group can
+    be hashed.
+    """
+
+    resources: tuple[tuple[str, int], ...]
+    required: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        resources: Mapping[str, int],
+        required: Iterable[str] = (),
+        forbidden: Iterable[str] = (),
+    ) -> Self:
+        """A group of these amounts. Amounts of 0 are left out."""
+        amounts = sorted((name, amount) for name, amount in resources.items() if amount)
+        return cls(tuple(amounts), frozenset(required), frozenset(forbidden))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The group in a form that JSON can hold. Equal groups give equal forms."""
+        return {
+            "resources": dict(self.resources),
+            "required": sorted(self.required),
+            "forbidden": sorted(self.forbidden),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The group from which ``to_dict`` made ``values``."""
+        return cls.of(values["resources"], values["required"], values["forbidden"])
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.resources, sorted(self.required), sorted(self.forbidden)
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """What one instance asks of a host: the groups that Nova sends to Placement for it.
+
+    Requests that ask for the same are equal, whatever their groups' suffixes were.
+    """
+
+    #: The group without a suffix. Its required traits may be spread over the providers that it
+    #: uses; none of these providers has a forbidden trait.
+    unsuffixed: Group
+    #: The groups with a suffix, in a fixed order.
+    suffixed: tuple[Group, ...] = ()
+    #: Whether each group with a suffix needs a provider of its own (``group_policy=isolate``).
+    #: Without that, several groups may use the same provider.
+    isolate: bool = False
+    #: Traits that the host's root provider must have.
+    root_required: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        unsuffixed: Group,
+        suffixed: Sequence[Group] = (),
+        isolate: bool = False,
+        root_required: Iterable[str] = (),
+    ) -> Self:
+        """A request of these groups. Groups with a suffix and without amounts are left out.
+
+        Placement refuses a group that has a suffix and no amounts.
+        """
+        groups = sorted((g for g in suffixed if g.resources), key=Group._key)
+        alone = isolate and len(groups) > 1
+        return cls(unsuffixed, tuple(groups), alone, frozenset(root_required))
+
+    @classmethod
+    def plain(cls, amounts: Mapping[str, int]) -> Self:
+        """A request of amounts by resource class. Any provider of a host may give each amount."""
+        return cls(Group.of(amounts))
+
+    @functools.cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """All groups: the one without a suffix, and then those with one."""
+        return self.unsuffixed, *self.suffixed
+
+    @functools.cached_property
+    def amounts(self) -> dict[str, int]:
+        """The sums of all groups' amounts, by resource class."""
+        sums: collections.Counter[str] = collections.Counter()
+        for group in self.groups:
+            sums.update(dict(group.resources))
+        return dict(sums)
+
+    @functools.cached_property
+    def is_plain(self) -> bool:
+        """Whether the request is nothing but amounts: without suffixed groups and traits."""
+        group = self.unsuffixed
+        return not (self.suffixed or group.required or group.forbidden or self.root_required)
+
+    def only(self, cls: str) -> "Request":
+        """The part of the request that is about one resource class, without traits."""
+        unsuffixed, *suffixed = (
+            Group.of({name: amount for name, amount in group.resources if name == cls})
+            for group in self.groups
+        )
+        return Request.of(unsuffixed, suffixed, self.isolate)

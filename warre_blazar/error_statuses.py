@@ -1,0 +1,85 @@
+"""The HTTP status of every error, by its code: one table for v2, for v1 and for the manager.
+
+v2 has the same statuses as Warre, so that Warre's clients see no difference. Blazar's v1 can answer
+with fewer statuses; ``blazar_errors`` has the Blazar exceptions for them.
+"""
+
+from typing import NamedTuple
+
+
+class Statuses(NamedTuple):
+    """The statuses of one error."""
+
+    v2: int = 400
+    #: The status in v1 when the manager raises the error while it creates a lease.
+    v1_creation: int = 400
+    #: The status in v1 when the manager raises the error while it changes a lease. Only 400 and 409
+    #: are possible: Blazar would set the lease to ERROR after the exceptions for other statuses.
+    v1_change: int = 400
+
+
+#: Statuses by error code. An error whose code isn't here is answered with 400 everywhere.
+STATUSES: dict[str, Statuses] = {
+    "forbidden": Statuses(403),
+    "flavor_not_found": Statuses(404, v1_creation=404),
+    "reservation_not_found": Statuses(404, v1_creation=404),
+    "window_not_found": Statuses(404),
+    "access_not_found": Statuses(404),
+    "not_found": Statuses(404),
+    "method_not_allowed": Statuses(405),
+    "not_acceptable": Statuses(406),
+    "flavor_ambiguous": Statuses(409, v1_creation=409),
+    # If the caller may not see a flavor, the answer is the same as if the flavor didn't exist. On
+    # Warre's path the status is 400.
+    "flavor_not_accessible": Statuses(400, v1_creation=404),
+    "flavor_in_use": Statuses(409),
+    "window_conflict": Statuses(409),
+    "access_exists": Statuses(409),
+    "lease_shared": Statuses(409),
+    "owner_gone": Statuses(409),
+    "no_host_matches": Statuses(409, v1_creation=409),
+    "fixed_value": Statuses(409, v1_change=409),
+    "conflict": Statuses(409),
+    "try_again": Statuses(409, v1_creation=409),
+    "invalid_state": Statuses(409),
+    "length_required": Statuses(411),
+    "body_too_large": Statuses(413),
+    "too_many_reservations": Statuses(413),
+    "quota_exceeded": Statuses(413, v1_creation=413),
+    "invalid_field": Statuses(422),
+    "internal": Statuses(500),
+    "service_refused": Statuses(502, v1_creation=502),
+    "service_unavailable": Statuses(503, v1_creation=503),
+    "no_answer": Statuses(503),
+    "limits_not_registered": Statuses(503, v1_creation=503),
+    "misconfigured": Statuses(503, v1_creation=503),
+}
+
+_DEFAULT = Statuses()
+
+
+def in_controllers(code: str, method: str) -> int:
+    """The status that a controller of v2 answers with.
+
+    A bad field in a PATCH is 400, as in Warre.
+    """
+    if code == "invalid_field" and method == "PATCH":
+        return 400
+    return STATUSES.get(code, _DEFAULT).v2
+
+
+def around_blazar(code: str) -> int:
+    """The status of a request to v1 or v2 that is refused before it reaches a controller.
+
+    A bad field is 400, as everywhere in Blazar's v1.
+    """
+    return 400 if code == "invalid_field" else STATUSES.get(code, _DEFAULT).v2
+
+
+def in_manager(code: str, *, updating: bool) -> int:
+    """The status that v1 answers with when the manager raises the error.
+
+    :param updating: whether the manager is changing a lease, not creating one.
+    """
+    statuses = STATUSES.get(code, _DEFAULT)
+    return statuses.v1_change if updating else statuses.v1_creation

@@ -1,0 +1,35 @@
+"""Records each flavor:slot reservation that is deleted, whatever code deletes its lease."""
+
+from typing import Any
+
+from blazar.db.sqlalchemy import models
+from sqlalchemy import event
+from sqlalchemy.orm import Session
+
+from warre_blazar import booking_conditions
+from warre_blazar.services.keeping import history
+
+
+def register() -> None:
+    """Record the reservations of every lease that Blazar deletes in this process.
+
+    The records are written in the transaction that deletes the lease.
+    """
+    if not event.contains(Session, "before_flush", _record):
+        event.listen(Session, "before_flush", _record)
+
+
+def _record(db: Session, _context: Any, _instances: Any) -> None:
+    """Record the reservations of leases that a flush is about to delete, while their rows exist."""
+    for item in db.deleted:
+        if isinstance(item, models.Lease):
+            history.record_deletion(db.connection(), item.id, _caller_id())
+
+
+def _caller_id() -> str | None:
+    """The id of the user who sent the current request, or None outside of a request."""
+    try:
+        user_id = booking_conditions.caller().user_id
+    except (AttributeError, IndexError):
+        return None
+    return str(user_id) if user_id else None

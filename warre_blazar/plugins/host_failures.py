@@ -1,0 +1,87 @@
+"""Receives reports of failed hosts from Blazar's monitor of compute hosts."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from blazar.plugins.oshosts.host_plugin import PhysicalHostMonitorPlugin
+from oslo_log import log as logging
+from oslo_utils import timeutils
+
+from warre_blazar import booking_conditions
+from warre_blazar.domain.timeline import Span
+from warre_blazar.services.booking.turns import Turn
+from warre_blazar.services.running import healing
+
+LOG = logging.getLogger(__name__)
+
+_FAR = datetime.datetime(9999, 12, 31)
+
+
+class HostFailures:
+    """A handler of Blazar's host monitor, and a second look at failed hosts.
+
+    Each process has one host monitor, which Blazar's plugins for compute hosts share. The monitor
+    works if one of these plugins is enabled. The same plugins register hosts.
+    """
+
+    def __init__(self, turn: Turn) -> None:
+        """
+        :param turn: the lock by which this process's bookings and changes wait for each other.
+        """
+        self._turn = turn
+        self._monitor = PhysicalHostMonitorPlugin()
+        self._monitor.register_healing_handler(self.heal)
+
+    def heal(
+        self,
+        failed_resources: Sequence[Mapping[str, Any]],
+        interval_begin: datetime.date,
+        interval_end: datetime.date,
+    ) -> dict[str, dict[str, bool]]:
+        """Move reservations off failed hosts, as far as there is room.
+
+        Blazar calls this when a host fails and at each healing interval, in every manager.
+
+        :param failed_resources: failed hosts in Blazar's form. The list may be empty.
+        :param interval_begin: only leases that overlap the interval are healed now.
+        :param interval_end: the end of the interval. Without a healing interval, Blazar passes a
+            date so late that all leases are healed.
+        :returns: no flags. They are written in the transaction that moves a reservation, because
+            Blazar would write them later, when another manager may already have moved it again.
+        """
+        host_ids = [str(host["id"]) for host in failed_resources]
+        window = Span(_moment(interval_begin), _moment(interval_end))
+        self._heal(window, host_ids=host_ids)
+        return {}
+
+    def look_again(self) -> None:
+        """Heal what the host monitor's calls have left out, except where there was no room.
+
+        Those calls leave out a lease that is in the middle of a change. They also leave out
+        reservations if a manager dies after it took the host out of use.
+
+        This also lets recovered hosts be booked again, once no servers are left there.
+        """
+        healing.take_back_hosts()
+        if not (self._monitor.is_polling_enabled() or self._monitor.is_notification_enabled()):
+            return
+        now = timeutils.utcnow()
+        minutes = self._monitor.get_healing_interval()
+        end = now + datetime.timedelta(minutes=minutes) if minutes else _FAR
+        self._heal(Span(now, end), unflagged=True)
+
+    def _heal(self, window: Span, **which: Any) -> None:
+        try:
+            conditions = booking_conditions.of_service()
+            healing.heal(window, conditions, timeutils.utcnow(), turn=self._turn, **which)
+        except Exception:
+            # If this raised an exception, Blazar wouldn't write the flags of other plugins'
+            # reservations.
+            LOG.exception("Reservations on failed hosts couldn't be healed; the next try will come")
+
+
+def _moment(value: datetime.date) -> datetime.datetime:
+    if isinstance(value, datetime.datetime):
+        return value
+    return datetime.datetime.combine(value, datetime.time.min)

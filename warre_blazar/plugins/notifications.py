@@ -1,0 +1,115 @@
+"""Calls Blazar's enforcement filters and sends Blazar's notifications, for our own threads.
+
+Blazar's own executor calls the filters and sends notifications in the context of the lease's trust.
+Our executor needs no trust: it gives the filters a context of the lease's project, with the service
+catalog of Blazar's service user.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from blazar import context, enforcement
+from blazar.notification import api as notifications
+from blazar.notification import notifier
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from warre_blazar.clients import keystone
+from warre_blazar.domain.audit.overselling import Overbooked
+from warre_blazar.services.keeping.host_refresh import Refreshed
+
+LOG = logging.getLogger(__name__)
+
+_Host = Mapping[str, Any]
+
+
+class BlazarsOutside:
+    """Implements ``running.executor.Outside``.
+
+    Failures are logged and not raised, because a lease must end even if a filter fails or a
+    notification can't be sent.
+    """
+
+    def __init__(self, hosts_of: Callable[[str], Sequence[_Host]]) -> None:
+        """
+        :param hosts_of: a function that returns a reservation's hosts, with the values for filters.
+        """
+        self._hosts_of = hosts_of
+
+    @functools.cached_property
+    def _enforcement(self) -> enforcement.UsageEnforcement:
+        return enforcement.UsageEnforcement()
+
+    def ending(self, lease: Mapping[str, Any]) -> None:
+        """Call ``on_end`` of every enabled filter, as Blazar's executor does."""
+        try:
+            if not self._enforcement.enabled_filters:
+                return
+            allocations: dict[str, Sequence[_Host]] = {}
+            for reservation in lease["reservations"]:
+                # If several reservations are of the same type, a filter gets only the hosts of the
+                # last reservation. Blazar's executor has the same defect.
+                hosts = self._hosts_of(reservation["id"])
+                allocations[reservation["resource_type"]] = hosts
+            with _context(lease) as ctx:
+                self._enforcement.on_end(ctx, lease, allocations)
+        except Exception:
+            LOG.exception("Not all enforcement filters were told that lease %s ends", lease["id"])
+
+    def tell(self, lease: Mapping[str, Any], event: str) -> None:
+        """Send Blazar's notification ``lease.EVENT`` with the lease as its payload."""
+        try:
+            with _context(lease) as ctx:
+                payload = notifications.format_lease_payload(lease)
+                notifications.send_lease_notification(ctx, payload, f"lease.{event}")
+        except Exception:
+            LOG.exception("The notification %s of lease %s wasn't sent", event, lease["id"])
+
+
+def _context(lease: Mapping[str, Any]) -> context.BlazarContext:
+    return context.BlazarContext(
+        user_id=lease["user_id"],
+        project_id=lease["project_id"],
+        service_catalog=keystone.service_catalog(),
+    )
+
+
+def tell_overbooked(host: Refreshed) -> None:
+    """Send the notification ``host.overbooked``, of the priority "warn".
+
+    Its payload has ``host_id``, ``host`` (the hypervisor hostname) and ``overbooked``, a list of
+    documents from ``overbooked_document``. Failures are logged and not raised.
+    """
+    try:
+        payload = {
+            "host_id": host.host_id,
+            "host": host.name,
+            "overbooked": [overbooked_document(each) for each in host.overbooked],
+        }
+        sender = notifier.get_notifier(cfg.CONF.notifications.publisher_id)
+        sender.warn({}, "host.overbooked", payload)
+    except Exception:
+        LOG.exception("The notification that host %s is overbooked wasn't sent", host.name)
+
+
+def overbooked_document(each: Overbooked) -> dict[str, Any]:
+    """A document that says of which resource class more is booked than the host has.
+
+    ``at`` is the first moment at which the most is booked. ``reservations`` has the reservations
+    that take some of the class at that moment. Times are in UTC, in ISO format.
+    """
+    return {
+        "resource_class": each.resource_class,
+        "capacity": each.capacity,
+        "booked": each.booked,
+        "at": each.when.isoformat(),
+        "reservations": [
+            {
+                "id": taking.reservation_id,
+                "start": min(span.start for span in taking.spans).isoformat(),
+                "end": max(span.end for span in taking.spans).isoformat(),
+            }
+            for taking in each.takings
+        ],
+    }

@@ -1,0 +1,1 @@
+"""Booking: admits, changes, deletes and looks up reservations."""

@@ -1,0 +1,176 @@
+"""Admission: whether a request can be booked, and the transaction that books it."""
+
+import dataclasses
+import datetime
+
+from sqlalchemy.orm import Session
+
+from warre_blazar import exceptions
+from warre_blazar.booking_conditions import BookingConditions
+from warre_blazar.db import (
+    backings,
+    flavors,
+    hosts,
+    instance_reservations,
+    reservations,
+    session,
+)
+from warre_blazar.domain import booking_rules, timeline
+from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.domain.labels import NO_LABELS, Labels
+from warre_blazar.domain.quota import Amount
+from warre_blazar.services import new_hosts
+from warre_blazar.services.booking import finding_room, quotas
+from warre_blazar.services.booking.quotas import Quota
+from warre_blazar.services.booking.turns import NO_TURN, Turn
+from warre_blazar.services.running import backing
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """A request to book instances of a flavor."""
+
+    project_id: str
+    #: An id or a name.
+    flavor: str
+    count: int
+    span: timeline.Span
+    now: datetime.datetime
+    conditions: BookingConditions
+    #: True: all instances on one host; False: each on a host of its own; None: on any hosts.
+    affinity: bool | None = None
+    labels: Labels = NO_LABELS
+
+    @property
+    def amount(self) -> Amount:
+        """The amount of quota that the request needs."""
+        return Amount(1, self.span.hours() * self.count)
+
+
+def check(request: Request) -> list[str]:
+    """Check whether the request could be booked at this moment, without booking it.
+
+    :returns: the ids of the hosts that the reservation would be on.
+    :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, InvalidPeriod, FlavorNotBookable,
+        NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded, LimitsNotRegistered,
+        ServiceUnavailable:
+    """
+
+    new_hosts.read()
+
+    def decide(quota: Quota | None) -> list[str]:
+        with session.reader() as db:
+            place = _place(db, request)
+            if quota:
+                quota.check(db, request.amount)
+            return list(place.chosen)
+
+    return quotas.decided(request.conditions.quotas, request.project_id, decide)
+
+
+def book(
+    reservation_id: str,
+    request: Request,
+    turn: Turn = NO_TURN,
+) -> str:
+    """Book the request for a reservation that Blazar has just created, and make its backing.
+
+    :param turn: bookings and changes that share a turn wait for each other.
+    :returns: the id of the reservation's row in Blazar's ``instance_reservations``.
+    :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, InvalidPeriod, FlavorNotBookable,
+        NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded, LimitsNotRegistered,
+        TryAgain: nothing was claimed.
+    :raises ServiceUnavailable, ServiceRefused: the backing couldn't be made. The caller deletes
+        Blazar's reservation, which removes the claims. This function removes what Nova and
+        Placement hold; if they are unavailable, the reconciler does so later.
+    """
+
+    new_hosts.read()
+
+    def decide(quota: Quota | None) -> tuple[str, Shape]:
+        return _claim(reservation_id, request, quota, turn)
+
+    resource_id, shape = quotas.decided(request.conditions.quotas, request.project_id, decide)
+    try:
+        aggregate_id = backing.make(reservation_id, request.project_id, shape)
+        _confirm(reservation_id, aggregate_id)
+    except Exception as error:
+        backing.note_again(reservation_id, request.project_id, request.now)
+        backing.remove_or_leave(reservation_id)
+        if isinstance(error, exceptions.ServiceTimedOut):
+            backing.await_late(reservation_id, request.project_id, request.now)
+        raise
+    return resource_id
+
+
+@session.retried
+def _claim(
+    reservation_id: str,
+    request: Request,
+    quota: Quota | None,
+    turn: Turn = NO_TURN,
+) -> tuple[str, Shape]:
+    """Check the request and write its claims in one transaction.
+
+    The generations of the flavor, the hosts and the project guard the transaction.
+    """
+    with turn, session.writer() as db:
+        place = _place(db, request)
+        if quota:
+            quota.claim(db, request.amount)
+        shape = place.flavor.shape
+        flavors.update(db, place.flavor, {})
+        hosts.claim(db, place.hosts)
+        reservations.insert(
+            db,
+            {
+                "id": reservation_id,
+                "reservation_id": reservation_id,
+                "flavor_id": place.flavor.id,
+                "instance_count": request.count,
+                "created_at": request.now,
+                **dataclasses.asdict(request.labels),
+            },
+            shape,
+        )
+        resource_id = instance_reservations.insert(
+            db,
+            reservation_id,
+            place.flavor,
+            place.chosen,
+            affinity=request.affinity,
+            nova_flavor=backing.nova_flavor(reservation_id),
+        )
+        hosts.allocate(db, reservation_id, place.chosen)
+        backings.insert(db, reservation_id, request.project_id, request.now)
+    return resource_id, shape
+
+
+def _place(db: Session, request: Request) -> finding_room.Place:
+    flavor = _flavor(db, request.flavor, request.project_id)
+    booking_rules.check_period(request.span)
+    booking_rules.check_future(request.span, request.now)
+    finding_room.check_flavor(db, flavor, request.project_id, request.span, request.conditions)
+    need = finding_room.Need(flavor.shape, request.count, request.span, request.affinity)
+    return finding_room.find_place(db, flavor, need, request.conditions)
+
+
+def _flavor(db: Session, ref: str, project_id: str) -> Flavor:
+    """The flavor that an id or a name stands for in a project's booking."""
+    accessible = flavors.find(db, ref, project_id=project_id, everything=False)
+    # Warre's path has an answer of its own if only other projects' private flavors have that id or
+    # name. On all other paths the answer is that there is no such flavor.
+    if not accessible and flavors.find(db, ref):
+        raise exceptions.FlavorNotAccessible(ref)
+    if not accessible:
+        raise exceptions.FlavorNotFound(ref)
+    return flavors.only(ref, accessible)
+
+
+def _confirm(reservation_id: str, aggregate_id: int) -> None:
+    """Write the aggregate's id to ``instance_reservations``, as Blazar's instance plugin does.
+
+    :raises InvalidState: Blazar no longer has the reservation.
+    """
+    if not session.change(instance_reservations.set_aggregate, reservation_id, aggregate_id):
+        raise exceptions.InvalidState("The reservation was deleted while it was being created")

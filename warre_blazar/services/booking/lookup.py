@@ -1,0 +1,130 @@
+"""Looks up reservations, by id, by lease or page by page, and writes their names and notes."""
+
+import dataclasses
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from warre_blazar import exceptions
+from warre_blazar.db import flavors, history, hosts, reservations, session
+from warre_blazar.db.reservation_filters import Filter
+from warre_blazar.db.reservations import Reservation
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.labels import NO_LABELS, Labels
+
+
+def get(ref: str, project_id: str | None) -> tuple[Reservation, Flavor]:
+    """A reservation and its flavor. A reservation that has ended may come from the history.
+
+    :param ref: the reservation's own id, or the id of its reservation in Blazar.
+    :param project_id: the project that the reservation must belong to; None: any project.
+    :raises ReservationNotFound: there is no such reservation, or it was deleted.
+    """
+    with session.reader() as db:
+        reservation = reservations.find(db, ref, project_id) or history.find(db, ref, project_id)
+        if reservation is None:
+            raise exceptions.ReservationNotFound(ref)
+        return reservation, _flavor_of(db, reservation)
+
+
+def _flavor_of(db: Session, reservation: Reservation) -> Flavor:
+    return flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
+
+
+def find_flavor(ref: str, project_id: str) -> Flavor:
+    """The flavor that a project means by an id or a name when it books.
+
+    :raises FlavorNotFound, FlavorAmbiguous:
+    """
+    with session.reader() as db:
+        return flavors.require(db, ref, project_id=project_id, everything=False)
+
+
+def get_by_lease_name(name: str) -> tuple[Reservation, Flavor] | None:
+    """The reservation of the lease with that name, and its flavor; None if there is none."""
+    with session.reader() as db:
+        reservation = reservations.find_by_lease_name(db, name)
+        if reservation is None:
+            return None
+        return reservation, _flavor_of(db, reservation)
+
+
+def listing(
+    wanted: Filter,
+    *,
+    host: str | None = None,
+    sort: str = "start",
+    descending: bool = False,
+    limit: int | None = None,
+    offset: int = 0,
+    deleted: bool = False,
+) -> tuple[list[tuple[Reservation, Flavor]], int]:
+    """A page of reservations with their flavors, and the number of reservations on all pages.
+
+    :param deleted: whether to return only reservations that were deleted, or only others.
+    :param host: the name or Blazar's id of a host: only reservations that hold the host.
+    :param sort: one of ``SORT_KEYS``.
+    :raises InvalidField: Blazar has no host with this name or id.
+    """
+    with session.reader() as db:
+        if host is not None:
+            wanted = dataclasses.replace(wanted, host_ids=_host_ids(db, host))
+        page = _Page(sort, descending, limit, offset)
+        listed, total = _listing(db, wanted, page, deleted=deleted)
+        flavors_by_id = flavors.get_many(db, {r.flavor_id for r in listed})
+    return [(r, flavors_by_id[r.flavor_id]) for r in listed], total
+
+
+@dataclasses.dataclass(frozen=True)
+class _Page:
+    sort: str
+    descending: bool
+    limit: int | None
+    offset: int
+
+
+def _listing(
+    db: Session, wanted: Filter, page: _Page, *, deleted: bool
+) -> tuple[list[Reservation], int]:
+    asked: dict[str, Any] = vars(page)
+    if deleted:
+        return history.deleted(db, wanted, **asked)
+    past = history.count(db, wanted)
+    if not past:
+        return reservations.listing(db, wanted, **asked)
+    return history.listing(db, wanted, **asked), past + reservations.count(db, wanted)
+
+
+def _host_ids(db: Session, ref: str) -> frozenset[str]:
+    host_ids = hosts.find_ids(db, ref)
+    if not host_ids:
+        raise exceptions.InvalidField("host", "expected the name or the id of a host of Blazar's")
+    return host_ids
+
+
+def check_sole(reservation: Reservation, changing: str = "") -> None:
+    """Check that a reservation is the only reservation of its lease.
+
+    :param changing: the field that the caller wants to change, for the text of the error.
+    :raises LeaseShared: the lease holds other reservations too.
+    """
+    with session.reader() as db:
+        if reservations.lease_size(db, reservation.lease_id) > 1:
+            raise exceptions.LeaseShared(reservation.lease_id, changing)
+
+
+def check_labels(labels: Labels) -> None:
+    """Check whether the database can store a name and a note, before anything else is done.
+
+    :raises oslo_db.exception.DBError: ``session.is_uncarried`` says whether the texts are the
+        cause.
+    """
+    if labels != NO_LABELS:
+        with session.reader() as db:
+            reservations.compare_labels(db, labels)
+
+
+def label(reservation: Reservation, labels: Labels) -> None:
+    """Write a reservation's name and note."""
+    with session.writer() as db:
+        reservations.set_labels(db, reservation.reservation_id, labels)

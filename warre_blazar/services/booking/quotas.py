@@ -1,0 +1,127 @@
+"""Quotas: a project's limits and usage, and the check whether a request stays within the limits."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from sqlalchemy.orm import Session
+
+from warre_blazar import exceptions
+from warre_blazar.clients import limits
+from warre_blazar.db import quotas, session
+from warre_blazar.domain import quota
+from warre_blazar.domain.quota import Amount, Rule
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True)
+class Quota:
+    """A project's limits, read before a transaction, so that it needs no request to Keystone."""
+
+    project_id: str
+    limits: Amount
+    types: frozenset[str]
+
+    def check(
+        self, db: Session, requested: Amount, growing: Mapping[str, Amount] | None = None
+    ) -> None:
+        """Check whether the project may have a requested amount, without claiming the amount.
+
+        :param requested: the amount in addition to what the project has.
+        :param growing: the present amounts of reservations that are to grow, by Blazar's id of the
+            reservation. They replace the amounts in the database, which may include an earlier
+            promise.
+        :raises QuotaExceeded:
+        """
+        growing = growing or {}
+        used = quotas.usage(db, self.project_id, self.types, growing.keys())
+        quota.check(self.limits, sum(growing.values(), used), requested)
+
+    def claim(
+        self, db: Session, requested: Amount, growing: Mapping[str, Amount] | None = None
+    ) -> None:
+        """Check as ``check`` does, and claim the amount in the caller's transaction.
+
+        Of two simultaneous claims, only one finds the project's generation unchanged. The other is
+        checked again, and that check counts the first claim.
+
+        :raises QuotaExceeded:
+        :raises session.LostRace: the project's generation has changed since it was read.
+        """
+        generation = quotas.generation(db, self.project_id)
+        self.check(db, requested, growing)
+        quotas.claim(db, self.project_id, generation)
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """A project's limits and usage."""
+
+    project_id: str
+    #: -1 is unlimited.
+    limits: Amount
+    used: Amount
+
+
+def decided(rule: Rule, project_id: str, decide: Callable[[Quota | None], T]) -> T:
+    """Call ``decide`` with the project's quota, and return its result.
+
+    The limits may come from a cache. If ``decide`` refuses because of cached limits, and Keystone
+    has other limits by now, ``decide`` is called again with Keystone's limits.
+
+    :param decide: gets None instead of a quota if quotas aren't enforced for the project.
+    :raises LimitsNotRegistered, ServiceUnavailable: or any error that ``decide`` raises.
+    """
+    if not rule.holds_for(project_id):
+        return decide(None)
+    cached = limits.of_project(project_id, rule.cache_time)
+    try:
+        return decide(Quota(project_id, cached, rule.types))
+    except exceptions.QuotaExceeded:
+        fresh = limits.of_project(project_id)
+        if fresh == cached:
+            raise
+        return decide(Quota(project_id, fresh, rule.types))
+
+
+def check(
+    rule: Rule, project_id: str, requested: Amount, growing: Mapping[str, Amount] | None = None
+) -> None:
+    """Check whether the project may have a requested amount at this moment: see ``Quota.check``.
+
+    :raises QuotaExceeded, LimitsNotRegistered, ServiceUnavailable:
+    """
+    if requested == Amount():
+        return
+
+    def decide(quota: Quota | None) -> None:
+        if quota:
+            with session.reader() as db:
+                quota.check(db, requested, growing)
+
+    decided(rule, project_id, decide)
+
+
+def of_project(rule: Rule, project_id: str) -> Standing:
+    """A project's limits, as Keystone has them now, and its usage.
+
+    :raises LimitsNotRegistered, ServiceUnavailable:
+    """
+    allowed = limits.of_project(project_id)
+    with session.reader() as db:
+        return Standing(project_id, allowed, quotas.usage(db, project_id, rule.types))
+
+
+def of_all_projects(rule: Rule) -> list[Standing]:
+    """The limits and usage of every project that has limits of its own or any usage, sorted by id.
+
+    :raises LimitsNotRegistered, ServiceUnavailable:
+    """
+    registered, own = limits.of_all_projects()
+    with session.reader() as db:
+        used = quotas.usage_by_project(db, rule.types)
+    return [
+        Standing(project_id, own.get(project_id, registered), used.get(project_id, Amount()))
+        for project_id in sorted({*own, *used})
+    ]

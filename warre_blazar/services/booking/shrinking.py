@@ -1,0 +1,129 @@
+"""Reduces the number of instances of a running reservation.
+
+Only Placement knows how many servers run on the reservation. So the inventories in Placement are
+lowered first, and never below what the servers use. Then the new count is written to the database,
+and others can book the instances that were given up. During all of this, the backing's note says
+that the reservation isn't completely open. If the work is interrupted, ``backing.reconcile``
+therefore sets the inventories to what the database says.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from oslo_log import log as logging
+from sqlalchemy.orm import Session
+
+from warre_blazar import exceptions
+from warre_blazar.clients import nova, placement
+from warre_blazar.db import backings, hosts, session
+from warre_blazar.domain import hosts as placing
+from warre_blazar.services.running import backing
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shrunk:
+    """The hosts that a reservation keeps when it gets fewer instances."""
+
+    #: Instances by host id.
+    kept: Mapping[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Host:
+    """A host of the reservation, by its names in Nova and Placement."""
+
+    service: str
+    hypervisor: str
+    #: How many of the reservation's instances are on the host.
+    held: int
+
+
+@contextlib.contextmanager
+def shrunk(reservation_id: str, count: int) -> Iterator[Shrunk]:
+    """Lower a running reservation's inventories to ``count`` instances in all.
+
+    The body of the ``with`` statement must write the new count. If the body fails, the inventories
+    are raised again to their former values.
+
+    :raises InvalidState: the reservation has more than ``count`` servers, or is being started or
+        changed.
+    :raises ServiceUnavailable, ServiceRefused:
+    """
+    hosts_by_id = session.change(_half_close, reservation_id)
+    try:
+        kept = _lower_inventories(reservation_id, hosts_by_id, count)
+        yield Shrunk(kept)
+        given_up = [host.service for i, host in hosts_by_id.items() if i not in kept]
+        _remove_from_aggregate(reservation_id, given_up)
+    finally:
+        # This sets the inventories to the count in the database: the new count, or the old count
+        # after a failure.
+        _reopen(reservation_id)
+
+
+def _half_close(db: Session, reservation_id: str) -> dict[str, _Host]:
+    """Write into the backing's note that the reservation isn't completely open.
+
+    :returns: the reservation's hosts by id.
+    :raises InvalidState: the reservation is open only in part, or not at all.
+    """
+    if not backings.half_close(db, reservation_id):
+        raise exceptions.InvalidState(
+            f"Reservation {reservation_id} is being started or changed; try again in a few seconds"
+        )
+    held = hosts.allocated(db, reservation_id)
+    places = hosts.places(db, reservation_id)
+    return {i: _Host(*names, held[i]) for i, names in places.items()}
+
+
+def _lower_inventories(
+    reservation_id: str, hosts_by_id: Mapping[str, _Host], count: int
+) -> dict[str, int]:
+    """Lower the inventories of the hosts to ``count`` instances in all.
+
+    :returns: the number of instances that stay on each host, by host id.
+    :raises InvalidState: the reservation has more than ``count`` servers.
+    """
+    cls = backing.resource_class(reservation_id)
+    used = {i: placement.used(host.hypervisor, cls) for i, host in hosts_by_id.items()}
+    held = {i: host.held for i, host in hosts_by_id.items()}
+    servers = sum(used.values())
+    kept = placing.kept(held, used, count)
+    if servers > count:
+        raise exceptions.InvalidState(
+            f"Reservation {reservation_id} has {servers} servers, so it can't have fewer instances "
+            f"than that; delete {servers - count} of them first"
+        )
+    for host_id, host in hosts_by_id.items():
+        remaining = kept.get(host_id, 0)
+        if remaining < host.held and not placement.lower(host.hypervisor, cls, remaining):
+            raise exceptions.InvalidState(
+                f"A server was created on reservation {reservation_id} at the same moment; try "
+                "again"
+            )
+    return kept
+
+
+def _remove_from_aggregate(reservation_id: str, service_hosts: list[str]) -> None:
+    """Take the hosts that a reservation no longer uses out of its aggregate."""
+    with session.reader() as db:
+        note = backings.get(db, reservation_id)
+    if note is None or note.aggregate_id is None:
+        return
+    for service_host in service_hosts:
+        try:
+            nova.remove_host(note.aggregate_id, service_host)
+        except exceptions.WarreError as error:
+            # The host may stay in the aggregate: without the inventory no server can boot on the
+            # host, and the aggregate is deleted at the reservation's end.
+            LOG.warning("Host %s stays in aggregate %s: %s", service_host, note.aggregate_id, error)
+
+
+def _reopen(reservation_id: str) -> None:
+    try:
+        backing.open_to_project(reservation_id)
+    except (exceptions.WarreError, *session.FAILURES) as error:
+        LOG.warning("The reconciler will open reservation %s again: %s", reservation_id, error)

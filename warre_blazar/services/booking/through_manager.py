@@ -1,0 +1,365 @@
+"""Creates, changes and deletes reservations for the API, by calls to Blazar's manager.
+
+The manager decides whether a request is fulfilled. The API only checks the request beforehand, to
+refuse it sooner.
+"""
+
+import contextlib
+import dataclasses
+import datetime
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from blazar.db import api as db_api
+from oslo_utils import timeutils, uuidutils
+
+from warre_blazar import exceptions
+from warre_blazar.booking_conditions import BookingConditions
+from warre_blazar.clients import keystone, manager, trusts
+from warre_blazar.db import leases, session
+from warre_blazar.db.reservations import Reservation
+from warre_blazar.domain import booking_rules, lease_states, reservation_states
+from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
+from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.timeline import Span
+from warre_blazar.services import waiting
+from warre_blazar.services.booking import admission, changing, lookup, orphaned_leases
+from warre_blazar.services.caller import Caller
+from warre_blazar.services.keeping import history
+from warre_blazar.services.running import repair
+
+_LEASE_TIME = "%Y-%m-%d %H:%M"
+_BEING_CHANGED = (lease_states.UPDATING, lease_states.DELETING)
+
+#: Seconds to wait until the API can read what a manager has written. In a Galera cluster, the API's
+#: node may be behind the manager's node.
+_SEEN_WITHIN = 5.0
+
+#: Seconds to wait, before a lease is changed or deleted, for a manager that is starting or ending
+#: the same lease. A manager claims a start ten seconds before its time.
+_FREE_WITHIN = 20.0
+
+
+def create(caller: Caller, request: admission.Request) -> tuple[Reservation, Flavor]:
+    """Book a request.
+
+    :returns: the reservation and its flavor. The reservation may still be PENDING_CREATE if the
+        manager didn't answer in time.
+    :raises NoAnswer: it isn't known whether the request will be booked.
+    :raises WarreError: after any other error nothing is booked.
+    """
+    # The manager checks the request again. The check here saves making a trust for a request that
+    # the manager would refuse.
+    lookup.check_labels(request.labels)
+    admission.check(request)
+    name = f"reservation-{uuidutils.generate_uuid()}"
+    trust_id = trusts.create(caller.token, caller.user_id, request.project_id, caller.roles)
+    reservation = {
+        "resource_type": RESOURCE_TYPE,
+        "flavor_id": request.flavor,
+        "amount": request.count,
+        "affinity": request.affinity,
+        # Labels that aren't set are left out: a manager of an older release doesn't know them.
+        **{k: v for k, v in dataclasses.asdict(request.labels).items() if v is not None},
+    }
+    values = {
+        "name": name,
+        "start_date": request.span.start.strftime(_LEASE_TIME),
+        "end_date": request.span.end.strftime(_LEASE_TIME),
+        "user_id": caller.user_id,
+        "trust_id": trust_id,
+        "events": [],
+        "reservations": [reservation],
+    }
+    lease = None
+    try:
+        with contextlib.suppress(manager.NoAnswer):
+            lease = manager.create_lease(caller.context, values)
+    except exceptions.WarreError as error:
+        trusts.discard(caller.token, trust_id)
+        if isinstance(error, manager.KeystoneRefused):
+            keystone.check_service_login()
+        raise
+    if lease is not None:
+        created = waiting.until(lambda: _created(name), _SEEN_WITHIN)
+        return created or _from_answer(lease, request)
+    pending = lookup.get_by_lease_name(name)
+    if pending is None:
+        raise exceptions.NoAnswer(name, f"a lease named {name} appears")
+    return pending
+
+
+def _created(lease_name: str) -> tuple[Reservation, Flavor] | None:
+    """The reservation, if the manager's writes can already be read from the database."""
+    found = lookup.get_by_lease_name(lease_name)
+    return found if found and found[0].state != reservation_states.PENDING_CREATE else None
+
+
+def _from_answer(
+    lease: Mapping[str, Any], request: admission.Request
+) -> tuple[Reservation, Flavor]:
+    """The reservation, made from the manager's answer if the database doesn't show it yet."""
+    flavor = lookup.find_flavor(request.flavor, request.project_id)
+    (answered,) = lease["reservations"]
+    reservation = Reservation(
+        id=answered["id"],
+        reservation_id=answered["id"],
+        lease_id=lease["id"],
+        lease_name=lease["name"],
+        flavor_id=flavor.id,
+        instance_count=request.count,
+        shape=flavor.shape,
+        span=request.span,
+        project_id=request.project_id,
+        user_id=lease["user_id"],
+        state=reservation_states.ALLOCATED,
+        status_reason=None,
+        created_at=request.now,
+        affinity=request.affinity,
+        labels=request.labels,
+    )
+    return reservation, flavor
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """The new values of a reservation. None: the value stays as it is."""
+
+    start: datetime.datetime | None = None
+    end: datetime.datetime | None = None
+    count: int | None = None
+    #: The new name and the new note. One of them may be the same as before.
+    labels: Labels | None = None
+
+    @property
+    def is_of_lease(self) -> bool:
+        """Whether the change includes a value that only the manager can change."""
+        return bool(self.start or self.end or self.count)
+
+    def of(self, reservation: Reservation) -> Reservation:
+        """The reservation with the new values."""
+        present = reservation.span
+        span = Span(self.start or present.start, self.end or present.end)
+        return dataclasses.replace(
+            reservation,
+            span=span,
+            instance_count=self.count or reservation.instance_count,
+            labels=self.labels or reservation.labels,
+        )
+
+    def of_lease(self, reservation: Reservation) -> dict[str, Any]:
+        """The values to send to Blazar's manager for an update of the reservation's lease."""
+        values: dict[str, Any] = {}
+        if self.start:
+            values["start_date"] = self.start.strftime(_LEASE_TIME)
+        if self.end:
+            values["end_date"] = self.end.strftime(_LEASE_TIME)
+        if self.count:
+            values["reservations"] = [{"id": reservation.reservation_id, "amount": self.count}]
+        return values
+
+
+def change(
+    caller: Caller, reservation: Reservation, new_values: Change, conditions: BookingConditions
+) -> tuple[Reservation, bool]:
+    """Change a reservation's time, number of instances, name or note.
+
+    If the reservation's creator is gone, the caller takes over the lease.
+
+    :returns: the reservation, and whether the change is done. False: the change is still under way.
+    :raises NoAnswer: it isn't known whether the change will be made.
+    :raises InvalidState: the reservation is still being created, or has been starting or ending for
+        too long. Or the start would change although the reservation has begun.
+    :raises LeaseShared: the lease holds other reservations, whose times would change too.
+    :raises OwnerGone: the creator is gone, and the caller can't take over the lease.
+    :raises WarreError: after any other error nothing has changed.
+    """
+    if new_values.labels:
+        lookup.check_labels(new_values.labels)
+    if reservation.is_record:
+        _check_created(reservation)
+    done = True
+    if new_values.is_of_lease:
+        done = _change_lease(caller, reservation, new_values, conditions)
+    # The labels are written last, so that they stay as they were if the change of the lease is
+    # refused.
+    if new_values.labels and new_values.labels != reservation.labels:
+        lookup.label(reservation, new_values.labels)
+    if not done:
+        return lookup.get(reservation.id, None)[0], False
+    wanted = new_values.of(reservation)
+    changed = waiting.until(lambda: _changed(wanted), _SEEN_WITHIN)
+    return changed or wanted, True
+
+
+def _change_lease(
+    caller: Caller, reservation: Reservation, new_values: Change, conditions: BookingConditions
+) -> bool:
+    """Let the manager change a reservation's lease.
+
+    :returns: True: the change is done. False: the change is still under way.
+    :raises: the same errors as ``change``.
+    """
+    wanted = new_values.of(reservation)
+    _check_period(reservation, wanted)
+    _check_created(reservation)
+    lookup.check_sole(reservation)
+    # The manager checks the quota again. But if Keystone is unavailable during that check, Blazar
+    # sets the lease to ERROR. The check here refuses the change before the manager is called.
+    changing.check_growth(reservation, wanted.span, conditions, wanted.instance_count)
+    try:
+        return _update(caller, reservation, new_values)
+    except manager.KeystoneRefused:
+        if not orphaned_leases.take_over(caller, reservation.lease_id):
+            raise
+        return _update(caller, reservation, new_values)
+
+
+def _check_period(reservation: Reservation, wanted: Reservation) -> None:
+    """Check a new time by Blazar's rules, but refuse it with the errors of a booking.
+
+    :raises InvalidPeriod, InvalidState:
+    """
+    booking_rules.check_period(wanted.span)
+    if wanted.span.start == reservation.span.start:
+        return
+    if reservation.state == reservation_states.ACTIVE:
+        raise exceptions.InvalidState(
+            f"Reservation {reservation.id} has begun, so its start can't change"
+        )
+    booking_rules.check_future(wanted.span, timeutils.utcnow())
+
+
+def _update(caller: Caller, reservation: Reservation, new_values: Change) -> bool:
+    wanted = new_values.of(reservation)
+    try:
+        return _answered(
+            manager.update_lease, caller, reservation, new_values.of_lease(reservation)
+        )
+    except exceptions.WarreError as error:
+        _settle(reservation, error)
+        # The change may be done in spite of the error. Blazar logs in to Keystone once more after
+        # it has written the new dates, and that login may have failed.
+        present = (reservation.span, reservation.instance_count)
+        if present != (wanted.span, wanted.instance_count) and _changed(wanted):
+            return True
+        raise
+
+
+def _changed(wanted: Reservation) -> Reservation | None:
+    """The reservation from the database, or None if its time or count isn't the wanted one yet."""
+    present, _ = lookup.get(wanted.id, None)
+    same = (present.span, present.instance_count) == (wanted.span, wanted.instance_count)
+    return present if same else None
+
+
+def delete(caller: Caller, reservation: Reservation) -> bool:
+    """Delete a reservation with its lease and its servers, even if its creator is gone.
+
+    :returns: True: the deletion is done. False: the deletion is still under way.
+    :raises NoAnswer: it isn't known whether the reservation will be deleted.
+    :raises InvalidState: the reservation is still being created, or has been starting or ending for
+        too long.
+    :raises LeaseShared: the lease holds other reservations too.
+    """
+    if reservation.is_record:
+        history.delete(reservation, caller.user_id)
+        return True
+    _check_created(reservation)
+    lookup.check_sole(reservation)
+    try:
+        return _answered(manager.delete_lease, caller, reservation)
+    except exceptions.ReservationNotFound:
+        return True  # Somebody else has deleted the reservation.
+    except exceptions.WarreError as error:
+        _settle(reservation, error)
+        if not isinstance(error, manager.KeystoneRefused):
+            raise
+        if not orphaned_leases.is_orphan(reservation.lease_id):
+            raise
+        return orphaned_leases.delete(reservation.lease_id, caller.user_id)
+
+
+def _answered(
+    call: Callable[..., None], caller: Caller, reservation: Reservation, *args: Any
+) -> bool:
+    """Call the manager.
+
+    :returns: True: the manager has done its work. False: the manager is still at work.
+    :raises NoAnswer: no manager has answered, and the lease's status doesn't show that a manager is
+        at work.
+    """
+    try:
+        _called(call, caller, reservation, *args)
+    except manager.NoAnswer as error:
+        # The status of the lease shows whether a manager is still at work. If it doesn't show that,
+        # no manager has received the call in time, and the call is lost.
+        lease = db_api.lease_get(reservation.lease_id)
+        if lease is None:
+            return True
+        if lease["status"] not in _BEING_CHANGED:
+            raise exceptions.NoAnswer(
+                reservation.lease_name, f"reservation {reservation.id} has changed"
+            ) from error
+        return False
+    return True
+
+
+def _called(
+    call: Callable[..., None], caller: Caller, reservation: Reservation, *args: Any
+) -> None:
+    """Call the manager, and call it again if it refuses because the lease is starting or ending.
+
+    :raises ReservationNotFound: the lease has been deleted meanwhile.
+    """
+    lease_id = reservation.lease_id
+    deadline = waiting.clock.now() + _FREE_WITHIN
+    was_free = False
+    while True:
+        try:
+            return call(caller.context, lease_id, *args)
+        except exceptions.Refused as error:
+            if error.code != exceptions.InvalidState.code or was_free:
+                raise
+            # If the lease is free now, the manager may have refused because of a start that has
+            # finished since. So the manager is called once more.
+            was_free = _is_free(lease_id)
+            if not waiting.until(lambda: _is_free(lease_id), deadline - waiting.clock.now()):
+                raise
+        if db_api.lease_get(lease_id) is None:
+            raise exceptions.ReservationNotFound(reservation.id)
+
+
+def _is_free(lease_id: str) -> bool:
+    """Whether no manager is starting, ending or deleting the lease at this moment."""
+    with session.reader() as db:
+        return not leases.is_executed(db, lease_id)
+
+
+def _settle(reservation: Reservation, error: exceptions.WarreError) -> None:
+    """Repair the reservation's lease at once if Blazar has left it in ERROR after a failure."""
+    if not isinstance(error, exceptions.Refused):
+        # Blazar wrote ERROR before it answered, but the database node of this process may not show
+        # ERROR yet.
+        waiting.until(lambda: _has_come_to_rest(reservation.lease_id), _SEEN_WITHIN)
+    repair.settle(reservation.lease_id, timeutils.utcnow())
+
+
+def _has_come_to_rest(lease_id: str) -> bool:
+    lease = db_api.lease_get(lease_id)
+    return lease is None or lease["status"] not in _BEING_CHANGED
+
+
+def _check_created(reservation: Reservation) -> None:
+    """Check that Blazar has finished creating the reservation's lease, so that it can be changed.
+
+    A reservation that exists only as a record in the history can't be changed either.
+
+    :raises InvalidState:
+    """
+    if reservation.is_record:
+        raise exceptions.InvalidState(f"Reservation {reservation.id} is {reservation.state}")
+    if reservation.state == reservation_states.PENDING_CREATE:
+        raise exceptions.InvalidState(
+            f"Reservation {reservation.id} is still being created; try again later"
+        )

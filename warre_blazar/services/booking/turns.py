@@ -1,0 +1,15 @@
+"""Turns: the bookings and changes of a process are made one after the other.
+
+Without turns, simultaneous bookings would conflict with each other and would be tried again. Turns
+only save these retries. The generations of flavors, hosts and projects prevent overbooking, also
+between processes.
+"""
+
+import contextlib
+from typing import Any
+
+#: A context manager such as a lock. Only one booking or change of a process is inside it at a time.
+Turn = contextlib.AbstractContextManager[Any]
+
+#: A turn for bookings and changes that needn't wait for each other.
+NO_TURN: Turn = contextlib.nullcontext()

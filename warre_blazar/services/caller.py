@@ -1,0 +1,16 @@
+"""The user who sends a request."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Caller:
+    """The user who sends a request, as Keystone's middleware has identified them."""
+
+    token: str
+    user_id: str
+    roles: list[str]
+    #: The request context to send to the manager with each RPC call.
+    context: Mapping[str, Any]

@@ -1,0 +1,1 @@
+"""Keeping order: what operators check, repair, import and remove."""

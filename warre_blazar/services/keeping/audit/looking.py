@@ -1,0 +1,274 @@
+"""Reads the tables, Nova, Placement and Keystone, and compares them."""
+
+import dataclasses
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from concurrent import futures
+from typing import TypeVar
+
+from sqlalchemy.orm import Session
+
+from warre_blazar import exceptions
+from warre_blazar.clients import nova, placement, trusts
+from warre_blazar.db import audit_reads, lease_queries, promises, reservable_hosts, session
+from warre_blazar.db.leases import END_EVENT, START_EVENT, Lease
+from warre_blazar.domain import lease_states, provider_trees
+from warre_blazar.domain.audit import cloud_side, overselling, table_side, trust_side
+from warre_blazar.domain.audit.differences import Difference, Kind
+from warre_blazar.domain.audit.facts import (
+    Booking,
+    KnownHost,
+    NovaFacts,
+    Offered,
+    PlacementFacts,
+    Promised,
+    SeenLease,
+    Standing,
+    Taking,
+    TrustUse,
+)
+
+T = TypeVar("T")
+_Patience = Callable[[int], float]
+
+#: For how long after its end, or after its last write, an ended lease is still read.
+_RECENT = datetime.timedelta(days=1)
+#: After an end, a manager may take this long to remove the backing. What remains of the backing
+#: afterwards counts as left over.
+_TIDYING = datetime.timedelta(minutes=1)
+#: Seconds after the last write to a lease during which Blazar may be about to write to it again.
+_QUIET = 5.0
+#: Seconds that managers may take to drop a stale promise.
+_SLACK = 60
+
+
+@dataclasses.dataclass(frozen=True)
+class Tables:
+    """The facts that were read from the database."""
+
+    leases: Sequence[SeenLease]
+    #: Live reservations, except those whose leases a manager is working on.
+    bookings: Sequence[Booking]
+    standing: Standing
+    hosts: Sequence[KnownHost]
+    of_hosts: Sequence[Taking]
+    of_flavors: Sequence[Taking]
+    flavors: Sequence[Offered]
+    promises: Sequence[Promised]
+    orphan_events: int
+    trust_uses: Sequence[TrustUse]
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """All facts that were read at one moment. A field is None if its service didn't answer."""
+
+    now: datetime.datetime
+    tables: Tables
+    nova: NovaFacts | None
+    placement: PlacementFacts | None
+    trusts: frozenset[str] | None
+    #: Why a service couldn't be read, by the service's name.
+    away: Mapping[str, str]
+    #: What Nova and Placement hold for a reservation, in words, by the reservation's id.
+    present: Mapping[str, Sequence[str]]
+
+
+def look(now: datetime.datetime, patience: _Patience) -> Look:
+    """Read Nova, Placement and Keystone, and then the tables.
+
+    The tables are read last, so that they have a note of everything that the services were seen to
+    hold: a note is written before anything is made in a service.
+
+    :raises oslo_db.exception.DBError: the database is unavailable, so nothing can be compared.
+    """
+    with session.reader() as db:
+        known_hosts = _hosts(db)
+    away: dict[str, str] = {}
+    with futures.ThreadPoolExecutor(3) as pool:
+        nova_answer = pool.submit(_nova)
+        placement_answer = pool.submit(_placement, [host.hypervisor for host in known_hosts])
+        keystone_answer = pool.submit(trusts.of_service_user)
+    nova_facts = _result(nova_answer, away)
+    placement_facts = _result(placement_answer, away)
+    trust_ids = _result(keystone_answer, away)
+    present = cloud_side.present(nova_facts, placement_facts)
+    with session.reader() as db:
+        tables = _tables(db, now, patience, present, known_hosts)
+    if trust_ids is not None:
+        trust_ids = _with_unlisted(trust_ids, tables.trust_uses, away)
+    return Look(now, tables, nova_facts, placement_facts, trust_ids, away, present)
+
+
+def _with_unlisted(
+    listed: frozenset[str], uses: Sequence[TrustUse], away: dict[str, str]
+) -> frozenset[str] | None:
+    """The ids of all trusts that exist, including trusts that Keystone's list has left out.
+
+    Keystone's ``[DEFAULT] list_limit`` may cut its list short. So if a lease uses a trust that
+    isn't in the list, this function asks Keystone for that trust.
+
+    :returns: None if Keystone is unavailable; ``away`` says why.
+    """
+    unlisted = {use.trust_id for use in uses if use.lease_id is not None} - listed
+    try:
+        return listed | {trust_id for trust_id in unlisted if trusts.exists(trust_id)}
+    except exceptions.WarreError as error:
+        away["Keystone"] = error.message
+        return None
+
+
+def _result(answer: "futures.Future[T]", away: dict[str, str]) -> T | None:
+    """A service's answer, or None if the service failed. ``away`` gets the reason."""
+    try:
+        return answer.result()
+    except exceptions.WarreError as error:
+        service = str(error.detail.get("service", "A service"))
+        away[service] = error.message
+        return None
+
+
+def _nova() -> NovaFacts:
+    return NovaFacts(
+        nova.flavors_of_reservations(),
+        nova.aggregates_of_reservations(),
+        nova.servers_of_reservations(),
+    )
+
+
+def _placement(hypervisors: Sequence[str]) -> PlacementFacts:
+    trees = {
+        hypervisor: tuple(provider_trees.bookable(provider) for provider in tree)
+        for hypervisor, tree in placement.trees(hypervisors).items()
+        if not isinstance(tree, exceptions.WarreError)
+    }
+    return PlacementFacts(
+        placement.classes_of_reservations(), placement.providers(hypervisors), trees
+    )
+
+
+def _hosts(db: Session) -> list[KnownHost]:
+    return [KnownHost.of(host) for host in reservable_hosts.empty(db)]
+
+
+def _tables(
+    db: Session,
+    now: datetime.datetime,
+    patience: _Patience,
+    present: Mapping[str, Sequence[str]],
+    known_hosts: Sequence[KnownHost],
+) -> Tables:
+    read_leases = audit_reads.live_leases(db, now - _RECENT)
+    leases = [_seen(lease, now, patience) for lease in read_leases]
+    bookings = audit_reads.live_bookings(db)
+    worked_on = {lease.id for lease in leases if lease.is_worked_on}
+    lost = {
+        d.subject for d in table_side.compare_leases(leases, now) if d.kind is Kind.LEASE_STATE_LOST
+    }
+    busy = {r.id for lease in read_leases if lease.id in worked_on for r in lease.reservations}
+    of_hosts, of_flavors = audit_reads.taken(db, now)
+    return Tables(
+        leases=leases,
+        # A lease that must be ended or deleted is reported once. Its reservations aren't reported
+        # in addition.
+        bookings=[b for b in bookings if b.lease_id not in worked_on | lost],
+        standing=_standing(db, now, present, busy | _reservation_ids(bookings, lost)),
+        hosts=known_hosts,
+        of_hosts=of_hosts,
+        of_flavors=of_flavors,
+        flavors=audit_reads.offered(db),
+        promises=_stale_promises(db, patience),
+        orphan_events=audit_reads.orphan_event_count(db),
+        trust_uses=audit_reads.trust_uses(db),
+    )
+
+
+def _stale_promises(db: Session, patience: _Patience) -> list[Promised]:
+    """The promises that managers should have dropped by now."""
+    return [
+        Promised(promise.reservation_id, promise.span, promise)
+        for promise in promises.pending(db)
+        if promise.age
+        > _SLACK + (lease_queries.UPDATE_TAKES if promise.is_kept else patience(promise.lease_size))
+    ]
+
+
+def _reservation_ids(bookings: Sequence[Booking], lease_ids: set[str]) -> set[str]:
+    """The ids of the reservations that belong to leases."""
+    return {b.reservation_id for b in bookings if b.lease_id in lease_ids}
+
+
+def _seen(lease: Lease, now: datetime.datetime, patience: _Patience) -> SeenLease:
+    """The lease with its state.
+
+    The column ``updated_at`` of the lease says how long it has been in this state. A second look
+    confirms the state.
+    """
+    written = lease.updated_at
+    age = lease_states.Age.STUCK
+    if written is not None:
+        seconds = (now - written).total_seconds()
+        if seconds < patience(len(lease.reservations)):
+            age = lease_states.Age.QUIET if seconds >= _QUIET else lease_states.Age.FRESH
+    requested = lease.claim is not None and lease.claim.manager_id is None
+    return SeenLease(
+        id=lease.id,
+        state=lease.state(now, age),
+        due=_due(lease),
+        is_requested=requested and lease.claim.action != "start",  # type: ignore[union-attr]
+        read=lease,
+    )
+
+
+def _due(lease: Lease) -> datetime.datetime | None:
+    """When the lease's next start or end, or the next attempt at it, is due."""
+    next_events = {lease_states.PENDING: START_EVENT, lease_states.ACTIVE: END_EVENT}
+    times = [
+        event.time
+        for event in lease.of_type(next_events.get(lease.status, ""))
+        if event.status == lease_states.UNDONE and event.time is not None and lease.is_ours()
+    ]
+    return max(times, default=None)
+
+
+def _standing(
+    db: Session,
+    now: datetime.datetime,
+    present: Mapping[str, Sequence[str]],
+    busy: set[str],
+) -> Standing:
+    notes = audit_reads.leftovers(db, now - _TIDYING, now)
+    statuses = audit_reads.statuses(db, set(present))
+    being_tidied = {i for i, (_, is_fresh) in notes.items() if is_fresh}
+    stock = {i for i, (is_ours, _) in statuses.items() if not is_ours}
+    alive = {i for i, (is_ours, status) in statuses.items() if is_ours and status != "deleted"}
+    return Standing(
+        left_alone=frozenset(stock | busy | being_tidied | alive),
+        over=frozenset(i for i, (is_ours, status) in statuses.items() if status == "deleted"),
+        leftovers={
+            i: note for i, (note, _) in notes.items() if i not in being_tidied and i not in busy
+        },
+    )
+
+
+def differences(seen: Look) -> list[Difference]:
+    """All differences between the facts of a look."""
+    tables = seen.tables
+    differences = [
+        *table_side.compare_leases(tables.leases, seen.now),
+        *table_side.compare_bookings(tables.bookings),
+        *table_side.compare_promises(tables.promises),
+        *table_side.orphan_events(tables.orphan_events),
+        *overselling.oversold_flavors(tables.flavors, tables.of_flavors, seen.now),
+    ]
+    actual = overselling.with_actual_capacities(tables.hosts, seen.placement)
+    differences += overselling.oversold_hosts(actual, tables.of_hosts, seen.now)
+    if seen.nova is not None:
+        differences += cloud_side.compare_nova(tables.bookings, seen.nova)
+    if seen.placement is not None:
+        differences += cloud_side.compare_placement(tables.bookings, seen.placement)
+        differences += overselling.shrunk_hosts(tables.hosts, seen.placement)
+    differences += cloud_side.strays(tables.bookings, tables.standing, seen.present)
+    if seen.trusts is not None:
+        differences += trust_side.compare_trusts(tables.trust_uses, seen.trusts)
+    return differences

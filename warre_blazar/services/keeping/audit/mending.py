@@ -1,0 +1,278 @@
+"""Mends differences that an audit has found. Each remedy reads the rows again before it writes."""
+
+import dataclasses
+import datetime
+import time
+from collections.abc import Callable, Sequence
+
+from oslo_log import log as logging
+from sqlalchemy.orm import Session
+
+from warre_blazar import exceptions
+from warre_blazar.clients import nova, placement, trusts
+from warre_blazar.db import (
+    audit_reads,
+    backings,
+    flavors,
+    hosts,
+    instance_reservations,
+    lease_writes,
+    promises,
+    reservations,
+    session,
+)
+from warre_blazar.domain import backing_names
+from warre_blazar.domain.audit.differences import Difference, Kind
+from warre_blazar.domain.lease_states import Action
+from warre_blazar.services.running import backing, repair
+
+LOG = logging.getLogger(__name__)
+
+#: The status that Blazar gives to a reservation that has ended.
+_OVER = "deleted"
+#: Stands for the project id in the note of a backing whose project isn't known.
+_NOBODY = "unknown"
+
+
+class Changed(Exception):
+    """The thing that a remedy should mend has changed since the audit read it."""
+
+
+_CHANGED = "What was found has changed meanwhile; run the audit again"
+
+
+class Mender:
+    """Mends differences, one after the other."""
+
+    def __init__(
+        self,
+        now: Callable[[], datetime.datetime],
+        server_patience: float,
+        trust_grace: float,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """
+        :param server_patience: seconds to wait until servers are deleted.
+        :param trust_grace: seconds until a trust that is made for a booking appears in the tables.
+        """
+        self._now = now
+        self._server_patience = server_patience
+        self._trust_grace = trust_grace
+        self._sleep = sleep
+        self._restored: set[str] = set()
+
+    def mend(self, differences: Sequence[Difference]) -> dict[tuple[object, str], str]:
+        """Mend the differences that can be mended.
+
+        :returns: why a difference couldn't be mended, by the difference's key.
+        """
+        failures: dict[tuple[object, str], str] = {}
+        # Nova flavors of a wrong size are deleted first. The other remedies make them again.
+        for difference in sorted(differences, key=lambda d: d.kind is not Kind.FLAVOR_WRONG):
+            try:
+                self._remedies[difference.kind](self, difference)
+            except exceptions.WarreError as error:
+                failures[difference.key] = error.message
+            except (Changed, session.LostRace):
+                failures[difference.key] = _CHANGED
+            else:
+                LOG.info("Audit: %s %s", difference.text, difference.rule.remedy)
+        return failures
+
+    def _lease(self, difference: Difference) -> None:
+        lease, decision = difference.details
+        if not repair.act_on_unchanged(lease, decision):
+            raise Changed
+        if decision.action in (Action.LEAVE, Action.SETTLE):
+            return
+        for reservation in lease.reservations:
+            if reservation.is_ours:
+                self._note(reservation.id)
+
+    def _orphan_events(self, difference: Difference) -> None:
+        with session.writer() as db:
+            lease_writes.delete_orphan_events(db)
+
+    def _promise(self, difference: Difference) -> None:
+        with session.writer() as db:
+            promises.drop(db, difference.details)
+
+    def _instance_row(self, difference: Difference) -> None:
+        with session.writer() as db:
+            reservation = _alive(db, difference.subject)
+            note = backings.get(db, reservation.reservation_id)
+            flavor = flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
+            instance_reservations.write_again(
+                db,
+                reservation.reservation_id,
+                dataclasses.replace(flavor, shape=reservation.shape),
+                chosen=hosts.allocated(db, reservation.reservation_id),
+                affinity=reservation.affinity,
+                nova_flavor=_flavor_id(reservation.reservation_id, note),
+            )
+        self._restore_by_id(difference.subject)
+
+    def _restore(self, difference: Difference) -> None:
+        self._restore_by_id(difference.subject.partition(" ")[0])
+
+    def _restore_by_id(self, reservation_id: str) -> None:
+        """Make the missing parts of a reservation's backing in Nova and Placement.
+
+        If the reservation is active, open it to its project too.
+        """
+        if reservation_id in self._restored:
+            return
+        self._restored.add(reservation_id)
+        with session.writer() as db:
+            reservation = _alive(db, reservation_id)
+            note = backings.get(db, reservation_id)
+            if note is None:
+                raise Changed
+            # If the remedy is interrupted after this, the reconciler opens the reservation.
+            backings.update(db, reservation_id, open_done=False)
+        aggregate_id = backing.make(
+            reservation_id, note.project_id, reservation.shape, note.flavor_id
+        )
+        with session.writer() as db:
+            instance_reservations.set_aggregate(db, reservation_id, aggregate_id)
+            is_active = _is_active(db, reservation_id)
+        if is_active:
+            backing.open_to_project(reservation_id)
+        self._take_back_if_over(reservation_id, note.project_id)
+
+    def _take_back_if_over(self, reservation_id: str, project_id: str) -> None:
+        """Remove the backing again if the reservation has ended meanwhile."""
+        with session.reader() as db:
+            statuses = audit_reads.statuses(db, {reservation_id})
+        if statuses.get(reservation_id, (True, _OVER))[1] == _OVER:
+            backing.note_again(reservation_id, project_id, self._now())
+            backing.remove_or_leave(reservation_id, self._server_patience)
+
+    def _wrong_flavor(self, difference: Difference) -> None:
+        with session.reader() as db:
+            reservation = _alive(db, difference.subject)
+            note = backings.get(db, reservation.reservation_id)
+        nova.remove_flavor(_flavor_id(reservation.reservation_id, note))
+        self._restore_by_id(reservation.reservation_id)
+
+    def _excess_host(self, difference: Difference) -> None:
+        reservation_id, host = difference.details
+        with session.reader() as db:
+            note = backings.get(db, reservation_id)
+            service_names = {service for service, _, _ in hosts.nova_names(db, reservation_id)}
+        if note is None or (note.opened and host in service_names):
+            raise Changed
+        aggregate_id = nova.find_aggregate(reservation_id)
+        if aggregate_id is not None:
+            nova.remove_host(aggregate_id, host)
+
+    def _excess_inventory(self, difference: Difference) -> None:
+        reservation_id, provider_name = difference.details
+        with session.reader() as db:
+            note = backings.get(db, reservation_id)
+            hypervisors = {name for _, name, _ in hosts.nova_names(db, reservation_id)}
+        hypervisor = provider_name.removeprefix(backing_names.PROVIDER_PREFIX)
+        if note is None or (note.opened and hypervisor in hypervisors):
+            raise Changed
+        cls = backing_names.resource_class(reservation_id)
+        placement.remove_inventory(provider_name, cls)
+
+    def _excess_access(self, difference: Difference) -> None:
+        reservation_id, project_id = difference.details
+        with session.reader() as db:
+            note = backings.get(db, reservation_id)
+            is_active = _is_active(db, reservation_id)
+        if note is None or (is_active and note.project_id == project_id):
+            raise Changed
+        nova.revoke(note.flavor_id, project_id)
+
+    def _server(self, difference: Difference) -> None:
+        reservation_id, server_id = difference.details
+        with session.reader() as db:
+            is_active = _is_active(db, reservation_id)
+        if is_active:
+            raise Changed
+        nova.delete_again(server_id)
+
+    def _leftover(self, difference: Difference) -> None:
+        """Remove what Nova and Placement still hold for a reservation that has ended.
+
+        Servers are deleted first, because Nova can't find servers by a Nova flavor that is gone.
+        """
+        reservation_id = difference.subject
+        with session.reader() as db:
+            statuses = audit_reads.statuses(db, {reservation_id})
+        if statuses.get(reservation_id, (True, _OVER)) != (True, _OVER):
+            raise Changed
+        self._note(reservation_id)
+        backing.remove_hidden_servers(reservation_id)
+        backing.remove(reservation_id, self._server_patience)
+        # Nova flavors that Blazar's own plugins make have the reservation's id, with its dashes.
+        nova.remove_flavor(reservation_id)
+
+    def _note(self, reservation_id: str) -> None:
+        """Write a note that Nova and Placement may hold a backing for a reservation.
+
+        The audit removes the reservation. The note lets the reconciler remove the backing.
+        """
+        with session.writer() as db:
+            if backings.get(db, reservation_id) is None:
+                known = instance_reservations.nova_flavor(db, reservation_id)
+                backings.insert(db, reservation_id, _NOBODY, self._now(), known)
+            backings.update(db, reservation_id, opened=True)
+
+    def _unused_trusts(self, difference: Difference) -> None:
+        self._sleep(self._trust_grace)
+        with session.reader() as db:
+            used = {use.trust_id for use in audit_reads.trust_uses(db)}
+        for trust_id in sorted(difference.details - used):
+            trusts.delete(trust_id)
+
+    _remedies = {  # noqa: RUF012
+        Kind.LEASE_STATE: _lease,
+        Kind.LEASE_STATE_LOST: _lease,
+        Kind.ORPHAN_EVENTS: _orphan_events,
+        Kind.STALE_PROMISE: _promise,
+        Kind.INSTANCE_ROW: _instance_row,
+        Kind.NOTE_WRONG: _restore,
+        Kind.CLASS_MISSING: _restore,
+        Kind.AGGREGATE_MISSING: _restore,
+        Kind.AGGREGATE_METADATA: _restore,
+        Kind.FLAVOR_MISSING: _restore,
+        Kind.FLAVOR_SPECS: _restore,
+        Kind.FLAVOR_WRONG: _wrong_flavor,
+        Kind.NOT_OPENED: _restore,
+        Kind.HOSTS_MISSING: _restore,
+        Kind.INVENTORY_MISSING: _restore,
+        Kind.ACCESS_MISSING: _restore,
+        Kind.HOST_TOO_MANY: _excess_host,
+        Kind.INVENTORY_TOO_MANY: _excess_inventory,
+        Kind.ACCESS_TOO_MANY: _excess_access,
+        Kind.SERVER_OUTSIDE: _server,
+        Kind.LEFTOVER: _leftover,
+        Kind.TRUSTS_UNUSED: _unused_trusts,
+    }
+
+
+def _flavor_id(reservation_id: str, note: backings.Backing | None) -> str:
+    """The id of a reservation's Nova flavor."""
+    return note.flavor_id if note else backing_names.nova_flavor(reservation_id)
+
+
+def _alive(db: Session, reservation_id: str) -> reservations.Reservation:
+    """The reservation with this id, if it hasn't ended.
+
+    :raises Changed: the reservation has ended or is gone.
+    """
+    reservation = reservations.find(db, reservation_id)
+    if (
+        reservation is None
+        or audit_reads.statuses(db, {reservation_id})[reservation_id][1] == _OVER
+    ):
+        raise Changed
+    return reservation
+
+
+def _is_active(db: Session, reservation_id: str) -> bool:
+    """Whether the reservation is ours and active."""
+    return audit_reads.statuses(db, {reservation_id}).get(reservation_id) == (True, "active")

@@ -1,0 +1,118 @@
+"""Drains hosts: moves reservations off a host, unless they have begun.
+
+While a host is drained, nothing of this package is booked on it. The host itself stays as it is in
+Blazar and Nova, so running reservations go on there until they end.
+"""
+
+import dataclasses
+import datetime
+
+from warre_blazar import exceptions
+from warre_blazar.booking_conditions import BookingConditions
+from warre_blazar.db import healing, hosts, session
+from warre_blazar.db.healing import OnHost
+from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.services import new_hosts
+from warre_blazar.services.running.healing import Healed, Outcome, relocate
+
+#: Blazar's status of a reservation that hasn't begun.
+_PENDING = "pending"
+
+
+@dataclasses.dataclass(frozen=True)
+class Left:
+    """A reservation that is still on the host, and why."""
+
+    on_host: OnHost
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Drained:
+    """What a drain has done."""
+
+    host_id: str
+    #: The reservations of which instances were moved, as they were before the move.
+    moved: list[OnHost]
+    #: What is left on the host.
+    left: list[Left]
+
+
+def drain(host: str, conditions: BookingConditions, now: datetime.datetime) -> Drained:
+    """Stop bookings on a host, and move reservations off it, unless they have begun.
+
+    :param host: the host's id or hypervisor hostname.
+    :raises InvalidField: there is no such host, or there are several.
+    :raises TryAgain: at each attempt, somebody claimed the host at the same time.
+    """
+    host_id = _host_id(host)
+    # A booking that has read the host before this write can't claim it. Reservations that were
+    # booked before this write are found below.
+    session.change(healing.set_draining, host_id, True)
+    before = _on_host(host_id)
+    new_hosts.read()
+    healed = {
+        each.reservation_id: _relocated(each, conditions, now, host_id)
+        for each in before
+        if each.resource_type == RESOURCE_TYPE and each.status == _PENDING
+    }
+    moved = [each for each in before if (h := healed.get(each.reservation_id)) and h.moved]
+    left = [Left(each, _why(each, healed.get(each.reservation_id))) for each in _on_host(host_id)]
+    return Drained(host_id, moved, left)
+
+
+def _relocated(
+    each: OnHost, conditions: BookingConditions, now: datetime.datetime, host_id: str
+) -> Healed:
+    try:
+        return relocate(each.reservation_id, conditions, now, drained={host_id})
+    except exceptions.TryAgain:
+        return Healed(Outcome.BUSY)
+
+
+def resume(host: str) -> str:
+    """Let a drained host be booked again.
+
+    :param host: the host's id or hypervisor hostname.
+    :returns: the host's id.
+    :raises InvalidField: there is no such host, or there are several.
+    :raises TryAgain: at each attempt, somebody claimed the host at the same time.
+    """
+    host_id = _host_id(host)
+    session.change(healing.set_draining, host_id, False)
+    return host_id
+
+
+def _host_id(host: str) -> str:
+    with session.reader() as db:
+        ids = hosts.find_ids(db, host)
+    if host in ids:
+        return host
+    if len(ids) != 1:
+        expected = "there are several of that name; give the id" if ids else "Blazar has no such"
+        raise exceptions.InvalidField("host", f"{expected} host: {host}")
+    (host_id,) = ids
+    return host_id
+
+
+def _on_host(host_id: str) -> list[OnHost]:
+    with session.reader() as db:
+        return healing.on_host(db, host_id)
+
+
+def _why(each: OnHost, healed: Healed | None) -> str:
+    """Why a reservation is still on the host, and what to do."""
+    if each.resource_type != RESOURCE_TYPE:
+        return f"it is a {each.resource_type} reservation, which this command doesn't move"
+    if each.status == "active":
+        return "it has begun; wait for its end, or delete it"
+    if each.status != _PENDING:
+        return f"its status is {each.status}; run 'warre-blazar-manage audit'"
+    if healed is None or healed.outcome is not Outcome.SHORT:
+        return "it is being started or changed; run this command again"
+    if not healed.matching:
+        return "no other host matches; add a host, or ask its project to delete it"
+    return (
+        f"no room for {healed.stay} of its instances at its time, on other hosts that match "
+        f"({healed.matching}); make room, or ask its project to move it"
+    )

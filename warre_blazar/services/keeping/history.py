@@ -1,0 +1,84 @@
+"""The history: records deleted reservations, and removes leases and records that are too old."""
+
+import dataclasses
+import datetime
+
+import sqlalchemy as sa
+from oslo_log import log as logging
+from oslo_utils import timeutils
+
+from warre_blazar.db import history, session
+from warre_blazar.db.reservations import Reservation
+
+LOG = logging.getLogger(__name__)
+
+#: The number of leases or records that are removed in one transaction.
+_BATCH = 200
+
+
+@dataclasses.dataclass(frozen=True)
+class Purged:
+    """How much a purge has removed, or would remove."""
+
+    #: The number of leases. Their reservations are removed with them.
+    leases: int = 0
+    #: The number of records.
+    records: int = 0
+
+
+def record_deletion(connection: sa.Connection, lease_id: str, user_id: str | None) -> None:
+    """Record the reservations of a lease in the transaction that deletes the lease.
+
+    :param connection: the connection of the transaction that deletes the lease.
+    :param user_id: the user who deletes the lease, or None if no user deletes it.
+    """
+    history.record_deletion(connection, lease_id, timeutils.utcnow(), user_id)
+
+
+def delete(reservation: Reservation, user_id: str | None) -> None:
+    """Mark a reservation that exists only in the history as deleted by a user."""
+    session.change(history.delete, reservation.id, timeutils.utcnow(), user_id)
+
+
+def old(now: datetime.datetime, days: int) -> Purged:
+    """Count what ``purge`` would remove."""
+    with session.reader() as db:
+        return Purged(*history.count_old(db, now - datetime.timedelta(days=days)))
+
+
+def purge(now: datetime.datetime, days: int) -> Purged:
+    """Remove leases of ours that ended more than ``days`` days ago, and records of that age.
+
+    The age of a record counts from the reservation's deletion, or from its end if nobody has
+    deleted it. Leases that hold reservations of other types stay. Leases that still have
+    allocations or a backing stay until these are gone. Any number of managers may purge at the same
+    time.
+    """
+    before = now - datetime.timedelta(days=days)
+    removed = Purged(_remove_leases(before), _remove_records(before))
+    if removed != Purged():
+        LOG.info(
+            "Removed %s leases and %s records older than %s days",
+            removed.leases,
+            removed.records,
+            days,
+        )
+    return removed
+
+
+def _remove_leases(before: datetime.datetime) -> int:
+    removed = 0
+    while True:
+        with session.reader() as db:
+            ids = history.old_leases(db, before, _BATCH)
+        gone = session.change(history.delete_leases, ids) if ids else 0
+        removed += gone
+        if not gone:
+            return removed
+
+
+def _remove_records(before: datetime.datetime) -> int:
+    removed = 0
+    while gone := session.change(history.delete_old, before, _BATCH):
+        removed += gone
+    return removed

@@ -1,0 +1,60 @@
+"""Undoes imports, as long as no imported row was booked, started, ended or changed since."""
+
+import json
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import import_rows, import_seals, session
+
+#: The largest number of changed things that a refusal names.
+_NAMED = 20
+
+
+class Changed(Exception):
+    """Imported rows have changed since the import, so the import can't be undone."""
+
+    def __init__(self, things: Sequence[tuple[str, str]]) -> None:
+        named = [f"{kind} {thing_id}" for kind, thing_id in things[:_NAMED]]
+        more = f" and {len(things) - _NAMED} more" if len(things) > _NAMED else ""
+        super().__init__(
+            "Nothing was put back, because this was booked, started, ended or changed since it was "
+            f"imported: {', '.join(named)}{more}"
+        )
+
+
+def undo() -> dict[str, int]:
+    """Restore every row that imports have changed, and remove every row that they have added.
+
+    :returns: the number of rows of each kind that were restored or removed.
+    :raises Changed: imported rows have changed since the import. In that case nothing is restored.
+    """
+    with session.writer() as db:
+        changed = [
+            (_WORDS[kind], thing_id)
+            for kind in import_seals.SEALED
+            for thing_id in import_seals.broken_seals(db, kind)
+        ]
+        changed += [("reservation", record_id) for record_id in import_rows.deleted_records(db)]
+        if changed:
+            raise Changed(changed)
+        counts = import_rows.counts(db)
+        _release(db)
+        import_rows.remove(db)
+        return {_WORDS[kind]: count for kind, count in counts.items()}
+
+
+#: The words that operators read for the kinds in the table ``warre_imported``.
+_WORDS = {
+    "flavor": "flavor",
+    "access": "access",
+    "window": "window",
+    "reservation": "reservation",
+    "past": "record",
+}
+
+
+def _release(db: Session) -> None:
+    """Return all adopted leases to Blazar's instance plugin."""
+    for part in import_rows.befores(db):
+        import_rows.release(db, [json.loads(before) for before in part])

@@ -1,0 +1,62 @@
+"""Reads the resource providers of new hosts before somebody needs them.
+
+A host is new as long as nothing is stored about its providers. Services call ``read`` before they
+open the transaction in which they look at hosts.
+"""
+
+import threading
+import time
+from collections.abc import Collection
+from concurrent import futures
+
+from oslo_log import log as logging
+
+from warre_blazar.db import host_providers, session
+from warre_blazar.services.keeping import host_refresh
+
+LOG = logging.getLogger(__name__)
+
+#: The most seconds that a caller waits. After that, it goes on with what Blazar knows of the host.
+_PATIENCE = 5.0
+#: The seconds after which a host that couldn't be read is tried again.
+_AGAIN = 60.0
+
+_lock = threading.Lock()
+#: When this process last began to read a host, by host id.
+_begun: dict[str, float] = {}
+
+
+def read() -> None:
+    """Read the providers of new hosts, but wait only a few seconds for Placement.
+
+    This never fails because of Placement or Nova: if a host can't be read, Blazar's own tables say
+    what it has.
+    """
+    with session.reader() as db:
+        unread = host_providers.unread(db)
+    if not unread:
+        return
+    due = _due(unread)
+    if not due:
+        return
+    done = futures.Future[None]()
+    threading.Thread(target=_refresh, args=(due, done), name="warre-new-hosts", daemon=True).start()
+    futures.wait([done], _PATIENCE)
+
+
+def _due(unread: Collection[str]) -> list[str]:
+    """The hosts that this process hasn't begun to read recently."""
+    now = time.monotonic()
+    with _lock:
+        due = [i for i in unread if i not in _begun or now - _begun[i] >= _AGAIN]
+        _begun.update(dict.fromkeys(due, now))
+    return due
+
+
+def _refresh(host_ids: Collection[str], done: "futures.Future[None]") -> None:
+    try:
+        host_refresh.refresh(host_ids)
+    except Exception:
+        LOG.exception("The resource providers of new hosts couldn't be stored")
+    finally:
+        done.set_result(None)

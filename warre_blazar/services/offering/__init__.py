@@ -1,0 +1,1 @@
+"""Offering: flavors, who may book them, and when they can be booked."""

@@ -1,0 +1,130 @@
+"""The capacity of flavors and hosts, for operators."""
+
+import dataclasses
+import datetime
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import flavor_usage, flavors, reservable_hosts, session
+from warre_blazar.domain import capacity
+from warre_blazar.domain.capacity import Limits, Room, Sharing
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.timeline import Span
+from warre_blazar.services import new_hosts
+
+
+@dataclasses.dataclass(frozen=True)
+class Capacity:
+    """A flavor's capacity, and its use during a window."""
+
+    window: Span
+    #: By host, how many instances the host holds when nothing else is on it.
+    rooms: Sequence[Room]
+    #: How many instances all these hosts hold when nothing else is on them.
+    instances: int
+    #: The smaller of ``instances`` and the flavor's slots.
+    bookable: int
+    booked_now: int
+    booked_peak: int
+    utilisation: float | None
+    sharing: Sequence[Sharing]
+
+
+def of_flavor(flavor: Flavor, window: Span, now: datetime.datetime) -> Capacity:
+    """A flavor's capacity, and its use during a window.
+
+    :param now: the minute for which ``booked_now`` is read.
+    """
+    new_hosts.read()
+    with session.reader() as db:
+        rooms = capacity.when_empty(reservable_hosts.empty(db), flavor.shape)
+        others = [f for f in _all_flavors(db) if f.id != flavor.id]
+        use = capacity.use(
+            flavor_usage.booked(db, flavor.id, _with_minute(window, now)), window, now
+        )
+    instances = sum(room.instances for room in rooms)
+    bookable = min(instances, flavor.slots)
+    return Capacity(
+        window=window,
+        rooms=rooms,
+        instances=instances,
+        bookable=bookable,
+        booked_now=use.now,
+        booked_peak=use.peak,
+        utilisation=use.utilisation(bookable, window),
+        sharing=capacity.sharing(rooms, others),
+    )
+
+
+def _with_minute(window: Span, now: datetime.datetime) -> Span:
+    return window.hull(Span(now, now + datetime.timedelta(minutes=1)))
+
+
+def bookable_hosts(of: Iterable[Flavor]) -> dict[str, int]:
+    """By flavor id, how many hosts could hold an instance of the flavor.
+
+    The number of queries is the same for any number of flavors.
+    """
+    flavors_wanted = list(of)
+    if not flavors_wanted:
+        return {}
+    new_hosts.read()
+    with session.reader() as db:
+        all_hosts = reservable_hosts.empty(db)
+    return {f.id: capacity.bookable_hosts(all_hosts, f.shape) for f in flavors_wanted}
+
+
+@dataclasses.dataclass(frozen=True)
+class FlavorLimits:
+    """What limits how many instances of a flavor can be booked at the same time."""
+
+    #: How many instances all hosts hold when nothing else is on them.
+    instances: int
+    #: Whether the slots are a limit too: the flavor has at most ``instances`` slots.
+    by_slots: bool
+    #: All reservable hosts, sorted by name.
+    hosts: Sequence[Limits]
+
+
+def limits(flavor: Flavor) -> FlavorLimits:
+    """What limits how many instances of a flavor can be booked at the same time, by host."""
+    with session.reader() as db:
+        all_hosts = reservable_hosts.empty(db)
+    of_hosts = [capacity.limits(host, flavor.shape) for host in all_hosts]
+    of_hosts.sort(key=lambda each: (each.host.name, each.host.id))
+    instances = sum(each.instances for each in of_hosts)
+    return FlavorLimits(instances, flavor.slots <= instances, of_hosts)
+
+
+@dataclasses.dataclass(frozen=True)
+class Survey:
+    """All active flavors compared with the hosts."""
+
+    #: All reservable hosts.
+    hosts: Sequence[Host]
+    #: Flavors whose properties, zone or traits no host satisfies.
+    unmatched: Sequence[Flavor]
+    #: Flavors with more slots than their hosts hold instances when empty, with the number of
+    #: instances.
+    overpromised: Sequence[tuple[Flavor, int]]
+
+
+def survey() -> Survey:
+    """Compare all active flavors with all reservable hosts, in a constant number of queries."""
+    new_hosts.read()
+    with session.reader() as db:
+        all_hosts = reservable_hosts.empty(db)
+        active = [f for f in _all_flavors(db) if f.active]
+    unmatched = [f for f in active if not any(host.matches(f.shape) for host in all_hosts)]
+    held = {f.id: sum(r.instances for r in capacity.when_empty(all_hosts, f.shape)) for f in active}
+    overpromised = [(f, held[f.id]) for f in active if f not in unmatched and f.slots > held[f.id]]
+    return Survey(all_hosts, unmatched, overpromised)
+
+
+def _all_flavors(db: Session) -> list[Flavor]:
+    all_flavors, _ = flavors.listing(
+        db, project_id=None, everything=True, filters={}, limit=None, offset=0
+    )
+    return all_flavors

@@ -1,0 +1,149 @@
+"""Creates, finds, changes and deletes flavors."""
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_utils import uuidutils
+
+from warre_blazar import exceptions
+from warre_blazar.db import flavors, reservations, session
+from warre_blazar.domain import flavor as flavor_rules
+from warre_blazar.domain import host_properties
+from warre_blazar.domain.devices import NO_DEVICES, Rules
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.services.offering import devices
+
+#: The columns with other names than the flavor's attributes, by attribute.
+_COLUMNS = {"start": "start_date", "end": "end_date"}
+
+
+def _checked(values: Mapping[str, Any], vcpu: int, device_rules: Rules) -> dict[str, Any]:
+    """The values by column name, with the request groups of the flavor's devices.
+
+    :param vcpu: the flavor's virtual CPUs. The extra specs must agree with this number.
+    """
+    try:
+        host_properties.parse(values.get("properties"))
+    except ValueError as error:
+        raise exceptions.InvalidField("properties", str(error)) from error
+    try:
+        flavor_rules.check_extra_specs(values.get("extra_specs", {}), vcpu)
+    except ValueError as error:
+        raise exceptions.InvalidField("extra_specs", str(error)) from error
+    columns = {_COLUMNS.get(k, k): v for k, v in values.items()}
+    if "extra_specs" in values:
+        resolved = devices.resolve(values["extra_specs"], device_rules)
+        columns["device_groups"] = resolved.to_dict() if resolved else None
+    return columns
+
+
+def _check_cpus(vcpu: int, extra_specs: Mapping[str, str]) -> None:
+    """Refuse extra specs about CPUs that don't fit the flavor's number of CPUs."""
+    try:
+        flavor_rules.check_extra_specs(extra_specs, vcpu)
+    except ValueError as error:
+        raise exceptions.InvalidField("extra_specs", str(error)) from error
+
+
+def _check_period(start: datetime.datetime | None, end: datetime.datetime | None) -> None:
+    if start is not None and end is not None and end <= start:
+        raise exceptions.InvalidField("end", "expected a time after the flavor's start")
+
+
+def create(
+    values: Mapping[str, Any], now: datetime.datetime, device_rules: Rules = NO_DEVICES
+) -> Flavor:
+    """Create a flavor.
+
+    :param values: all attributes of a Flavor and its Shape, except id, generation and what the
+        devices in the extra specs are resolved to.
+    :param device_rules: what aliases and device profiles stand for.
+    :raises InvalidField: properties or extra_specs can't be parsed, or the end isn't after the
+        start.
+    :raises DeviceNotCountable: extra_specs name devices that can't be counted.
+    :raises ServiceUnavailable, ServiceRefused: Cyborg doesn't say what the devices are.
+    """
+    columns = _checked(values, values["vcpu"], device_rules)
+    _check_period(values["start"], values["end"])
+    _check_cpus(values["vcpu"], values["extra_specs"])
+    flavor_id = uuidutils.generate_uuid()
+    session.change(flavors.insert, {"id": flavor_id, **columns}, now)
+    return get(flavor_id, project_id=None, everything=True)
+
+
+def get(ref: str, *, project_id: str | None, everything: bool) -> Flavor:
+    """The flavor with this id, or the only one with this name.
+
+    :param project_id: the project that must have access to the flavor if it is private.
+    :param everything: whether to find a private flavor without the project's access.
+    :raises FlavorNotFound, FlavorAmbiguous:
+    """
+    with session.reader() as db:
+        return flavors.require(db, ref, project_id=project_id, everything=everything)
+
+
+def listing(
+    *,
+    project_id: str | None,
+    everything: bool,
+    filters: Mapping[str, Any],
+    limit: int | None,
+    offset: int,
+) -> tuple[list[Flavor], int]:
+    """A page of flavors sorted by name, and the number of flavors on all pages.
+
+    :param project_id: the project whose private flavors are included.
+    :param everything: whether to include inactive flavors, and private flavors of all projects.
+    :param filters: attributes that must be equal.
+    """
+    with session.reader() as db:
+        return flavors.listing(
+            db,
+            project_id=project_id,
+            everything=everything,
+            filters=filters,
+            limit=limit,
+            offset=offset,
+        )
+
+
+def update(ref: str, values: Mapping[str, Any], device_rules: Rules = NO_DEVICES) -> Flavor:
+    """Change a flavor. Existing reservations keep the shape that they were booked with.
+
+    :param ref: the flavor's id or name.
+    :param values: the attributes to change.
+    :param device_rules: the same as for ``create``.
+    :raises FlavorNotFound, FlavorAmbiguous, InvalidField, DeviceNotCountable:
+    :raises ServiceUnavailable, ServiceRefused: Cyborg doesn't say what the devices are.
+    """
+    with session.reader() as db:
+        vcpu = flavors.require(db, ref).shape.vcpu
+    return _write(ref, values, _checked(values, vcpu, device_rules))
+
+
+@session.retried
+def _write(ref: str, values: Mapping[str, Any], columns: Mapping[str, Any]) -> Flavor:
+    with session.writer() as db:
+        flavor = flavors.require(db, ref)
+        _check_period(values.get("start", flavor.start), values.get("end", flavor.end))
+        _check_cpus(flavor.shape.vcpu, values.get("extra_specs", {}))
+        flavors.update(db, flavor, columns)
+        return flavors.require(db, flavor.id)
+
+
+@session.retried
+def delete(ref: str) -> None:
+    """Delete a flavor whose reservations are all complete.
+
+    These reservations can still be listed with the flavor's name.
+
+    :param ref: the flavor's id or name.
+    :raises FlavorNotFound, FlavorAmbiguous, FlavorInUse:
+    """
+    with session.writer() as db:
+        flavor = flavors.require(db, ref)
+        live_reservations = reservations.live_count(db, flavor.id)
+        if live_reservations:
+            raise exceptions.FlavorInUse(flavor.id, live_reservations)
+        flavors.delete(db, flavor)

@@ -1,0 +1,117 @@
+"""Finds the times at which a flavor can be booked."""
+
+import dataclasses
+import datetime
+import itertools
+
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import flavors, hosts, maintenance_windows, session
+from warre_blazar.domain import hosts as placing
+from warre_blazar.domain import timeline
+from warre_blazar.domain.devices import NO_DEVICES, Rules
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.timeline import Span
+from warre_blazar.services import garbage_collection, new_hosts
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """A question: when can a number of instances of a flavor be booked?"""
+
+    #: An id or a name.
+    flavor: str
+    project_id: str | None
+    #: Whether to find also private flavors to which the project has no access.
+    everything: bool
+    #: The number of instances.
+    count: int
+    #: The time within which free slots are searched.
+    window: Span
+    now: datetime.datetime
+    #: Blazar's cleaning_time.
+    cleaning: datetime.timedelta
+    #: True: all instances on one host; False: each on a host of its own; None: on any hosts.
+    affinity: bool | None = None
+    #: The shortest length of the spans to return.
+    least: datetime.timedelta = datetime.timedelta(0)
+    #: Whether the project is exempt from the flavor's max_length_hours.
+    any_length: bool = False
+    #: How devices in reservations of stock resource types are counted.
+    device_rules: Rules = NO_DEVICES
+
+
+def find(question: Question) -> list[Span]:
+    """The longest spans within which the instances can be booked, sorted by start.
+
+    A booking is possible if it lies within one of these spans and isn't longer than the flavor
+    allows. Spans may overlap. For example, one host may be free until Friday, and another host from
+    Wednesday on.
+
+    :raises FlavorNotFound, FlavorAmbiguous:
+    """
+    new_hosts.read()
+    with session.reader() as db:
+        all_spans = spans(db, visible_flavor(db, question), question)
+    return [span for span in all_spans if span.end - span.start >= question.least]
+
+
+def visible_flavor(db: Session, question: Question) -> Flavor:
+    """The flavor that a question is about.
+
+    :raises FlavorNotFound: there is no such flavor, or it is private and the project has no access.
+    :raises FlavorAmbiguous:
+    """
+    return flavors.require(
+        db, question.flavor, project_id=question.project_id, everything=question.everything
+    )
+
+
+def spans(
+    db: Session, flavor: Flavor, question: Question, *, with_windows: bool = True
+) -> list[Span]:
+    """The free spans. ``find`` returns those that aren't shorter than ``least``.
+
+    :param with_windows: whether maintenance windows close the flavor. False: maintenance windows
+        are ignored.
+    """
+    bookable = _bookable(flavor, question)
+    if bookable is None:
+        return []
+    fitting = _fitting(db, flavor, question, bookable)
+    if not with_windows:
+        return timeline.widest(fitting)
+    outside_windows = timeline.outside(
+        maintenance_windows.closing(db, flavor.id, bookable), bookable
+    )
+    return timeline.widest(timeline.intersect(fitting, outside_windows))
+
+
+def _bookable(flavor: Flavor, question: Question) -> Span | None:
+    """The part of the question's window in which the flavor's terms allow bookings."""
+    now = question.now.replace(second=0, microsecond=0)
+    span = Span(
+        max(question.window.start, now, flavor.start or now),
+        min(question.window.end, flavor.end or question.window.end),
+    )
+    return span if flavor.active and span.start < span.end else None
+
+
+@garbage_collection.uncollected()
+def _fitting(db: Session, flavor: Flavor, question: Question, span: Span) -> list[Span]:
+    """The parts of a span during which slots and hosts are free for a booking.
+
+    The slots and hosts must stay free for the cleaning time after the booking, too.
+    """
+    cleaning, count = question.cleaning, question.count
+    window = span.padded(cleaning)
+    snapshot = hosts.snapshot(db, flavor.id, flavor.shape, window, cleaning, question.device_rules)
+    claims = itertools.chain.from_iterable(snapshot.claims.values())
+    slots = timeline.free_runs(claims, flavor.slots, count, window)
+    request = flavor.shape.request
+    room = placing.free_spans(snapshot.hosts, request, count, window, question.affinity)
+    return [
+        Span(both.start, both.end - cleaning)
+        for both in timeline.intersect(slots, room)
+        if both.end - cleaning > both.start
+    ]

@@ -1,0 +1,172 @@
+"""Finds the reason why a flavor has no free slot at any moment of the time that was asked about."""
+
+import dataclasses
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import maintenance_windows, reservable_hosts, session
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.timeline import Span
+from warre_blazar.services import new_hosts
+from warre_blazar.services.offering import free_slots
+from warre_blazar.services.offering.free_slots import Question
+
+#: How far past the end of the question's window the next free time is searched.
+_LOOK_AHEAD = datetime.timedelta(days=365)
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """A reason: a code for programs, a message for people, and the code's data.
+
+    If a booking would be refused for this reason, ``code`` is also the code of that refusal.
+    """
+
+    code: str
+    message: str
+    detail: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def find(question: Question) -> Reason:
+    """The reason why ``free_slots.find`` has found nothing for a question.
+
+    :raises FlavorNotFound, FlavorAmbiguous:
+    """
+    new_hosts.read()
+    with session.reader() as db:
+        flavor = free_slots.visible_flavor(db, question)
+        return (
+            _by_terms(flavor, question)
+            or _by_amount(flavor, question, reservable_hosts.empty(db))
+            or _by_use(db, flavor, question)
+        )
+
+
+def _by_terms(flavor: Flavor, question: Question) -> Reason | None:
+    """The reason if the flavor's terms or the question itself rule out every booking."""
+    window, least = question.window, question.least
+    if not flavor.active:
+        return Reason("flavor_inactive", "The flavor is inactive; book another flavor")
+    if window.end <= question.now:
+        return Reason("invalid_period", "That time has passed; ask about a later time")
+    if flavor.end is not None and flavor.end <= max(window.start, question.now):
+        return Reason(
+            "after_flavor_end",
+            "The flavor can't be booked that late; ask about a time before its end",
+            {"end": _time(flavor.end)},
+        )
+    if flavor.start is not None and window.end <= flavor.start:
+        return Reason(
+            "before_flavor_start",
+            "The flavor can't be booked that early; ask about a time after its start",
+            {"start": _time(flavor.start)},
+        )
+    most = datetime.timedelta(hours=flavor.max_length_hours)
+    if least > most and not question.any_length:
+        return Reason(
+            "too_long",
+            f"The flavor can be booked for at most {flavor.max_length_hours} hours at a time",
+            {"max_length_hours": flavor.max_length_hours},
+        )
+    if least > window.end - window.start:
+        return Reason(
+            "invalid_period",
+            "The time that was asked about is shorter than the requested hours; ask about a longer "
+            "time",
+        )
+    return None
+
+
+def _by_amount(flavor: Flavor, question: Question, all_hosts: Sequence[Host]) -> Reason | None:
+    """The reason if ``question.count`` instances couldn't be booked even on empty hosts."""
+    matching = [host for host in all_hosts if host.matches(flavor.shape)]
+    rooms = [host.when_empty(flavor.shape.request) for host in matching]
+    count = question.count
+    if not any(rooms):
+        return Reason(
+            "no_host_matches",
+            "No host matches this flavor; book another flavor, or ask the operator",
+            {"matching": len(matching)},
+        )
+    if count > flavor.slots:
+        return Reason(
+            "count_over_slots",
+            f"{count} instances were asked for, and the flavor has {flavor.slots} slots; ask for "
+            "fewer instances",
+            {"asked": count, "slots": flavor.slots},
+        )
+    room = _most_instances(rooms, question.affinity)
+    if count > room:
+        return Reason(
+            "count_over_hosts",
+            f"{count} instances were asked for, and the hosts have room for {room} when they are "
+            "empty; ask for fewer instances",
+            {"asked": count, "room": room},
+        )
+    return None
+
+
+def _most_instances(rooms: Sequence[int], affinity: bool | None) -> int:
+    """The largest number of instances that one booking can have on a set of hosts.
+
+    :param rooms: the number of instances that fit on each host.
+    """
+    if affinity is None:
+        return sum(rooms)
+    return max(rooms) if affinity else sum(1 for room in rooms if room)
+
+
+def _by_use(db: Session, flavor: Flavor, question: Question) -> Reason:
+    """The reason if the flavor is booked or closed at that time, with the next free time."""
+    free = free_slots.spans(db, flavor, question)
+    free_without_windows = free_slots.spans(db, flavor, question, with_windows=False)
+    detail = {"next_free": _next_free(db, flavor, question)}
+    if free:
+        longest = max(free, key=lambda span: span.end - span.start)
+        return Reason(
+            "not_that_long",
+            "The flavor is free then, but not for that long at a time; ask for fewer hours or "
+            "another time",
+            {"longest": _span(longest), **detail},
+        )
+    if free_without_windows:
+        closing = maintenance_windows.closing_flavor(db, flavor.id, question.window)
+        windows = [{"id": w.id, "note": w.note, **_span(w.span)} for w in closing]
+        return Reason(
+            "maintenance",
+            "Maintenance windows close the flavor then; ask for another time",
+            {"windows": windows, **detail},
+        )
+    return Reason(
+        "all_booked",
+        "The flavor is fully booked then; ask for another time, or for fewer instances",
+        detail,
+    )
+
+
+def _next_free(db: Session, flavor: Flavor, question: Question) -> dict[str, str] | None:
+    """The first free time that is long enough, or None.
+
+    The search goes on until a year after the end of the question's window.
+    """
+    until = question.window.end + _LOOK_AHEAD
+    later = dataclasses.replace(question, window=dataclasses.replace(question.window, end=until))
+    long_enough = (
+        span
+        for span in free_slots.spans(db, flavor, later)
+        if span.end - span.start >= question.least
+    )
+    first = min(long_enough, key=lambda span: span.start, default=None)
+    return _span(first) if first else None
+
+
+def _span(span: Span) -> dict[str, str]:
+    return {"start": _time(span.start), "end": _time(span.end)}
+
+
+def _time(moment: datetime.datetime) -> str:
+    return f"{moment.isoformat()}+00:00"

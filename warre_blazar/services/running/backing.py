@@ -1,0 +1,322 @@
+"""Backings: what Nova and Placement hold for reservations.
+
+A backing is made when its reservation is booked, opened to the project when the reservation starts,
+and removed when the reservation ends. The backing's note, a row in ``warre_backings``, is written
+before anything is made, and deleted when everything is gone. So ``reconcile`` finds every backing
+on which work was interrupted. Every step can be repeated.
+"""
+
+import datetime
+import functools
+import time
+from collections.abc import Callable, Sequence
+from concurrent import futures
+
+from oslo_log import log as logging
+from oslo_utils import timeutils
+from sqlalchemy.orm import Session
+
+from warre_blazar import exceptions
+from warre_blazar.clients import nova, placement
+from warre_blazar.db import backings, hosts, session
+from warre_blazar.db.backings import Backing
+from warre_blazar.domain import backing_names
+from warre_blazar.domain.backing_names import nova_flavor, resource_class
+from warre_blazar.domain.flavor import Shape
+
+LOG = logging.getLogger(__name__)
+
+#: Seconds between two checks whether servers are deleted: at first, and at most.
+_FIRST_POLL = 0.5
+_LONGEST_POLL = 2.0
+
+#: Hosts of a reservation: the name of the compute service, the name in Placement, and how many
+#: instances the reservation has there.
+Places = list[tuple[str, str, int]]
+
+#: For how long after a request has timed out a service may still carry it out.
+LATE = datetime.timedelta(minutes=10)
+
+#: The number of simultaneous requests for one reservation. More requests would only wait for Nova's
+#: and Placement's workers.
+_AT_ONCE = 4
+
+
+def make(reservation_id: str, project_id: str, shape: Shape, flavor_id: str | None = None) -> int:
+    """Make a reservation's resource class, aggregate and Nova flavor.
+
+    The project has no access to the Nova flavor yet.
+
+    :param flavor_id: the id of the Nova flavor. None: the id is derived from the reservation's id.
+    :returns: the aggregate's id.
+    :raises ServiceUnavailable, ServiceRefused: part of the backing may have been made.
+    """
+    placement.make_class(resource_class(reservation_id))
+    aggregate_id = nova.make_aggregate(
+        reservation_id,
+        backing_names.aggregate_metadata(reservation_id, project_id),
+    )
+    session.change(backings.update, reservation_id, aggregate_id=aggregate_id)
+    nova.make_flavor(
+        flavor_id or nova_flavor(reservation_id),
+        backing_names.FLAVOR_PREFIX + reservation_id,
+        vcpus=shape.vcpu,
+        ram=shape.memory_mb,
+        disk=shape.disk_gb,
+        ephemeral=shape.ephemeral_gb,
+        extra_specs=backing_names.flavor_specs(reservation_id, shape),
+    )
+    return aggregate_id
+
+
+@session.retried
+def note_again(reservation_id: str, project_id: str, now: datetime.datetime) -> None:
+    """Write the note of a reservation's backing again if the note is gone.
+
+    The note can be gone if the reservation was deleted while its backing was being made. Then
+    another manager's reconciler may have removed the backing and deleted the note before ``make``
+    had finished.
+    """
+    with session.writer() as db:
+        if backings.get(db, reservation_id) is None:
+            backings.insert(db, reservation_id, project_id, now)
+
+
+def await_late(reservation_id: str, project_id: str, now: datetime.datetime) -> None:
+    """Let the reconciler remove what a service may still make later for a failed booking.
+
+    A service may carry out a request after the request has timed out (``LATE``).
+    """
+    note_again(reservation_id, project_id, now)
+    session.change(backings.await_late, reservation_id, now + LATE)
+
+
+def open_to_project(reservation_id: str) -> None:
+    """Let the project boot servers on the reservation's hosts.
+
+    :raises ServiceUnavailable, ServiceRefused: ``reconcile`` does the remaining steps later.
+    """
+    grant(reservation_id, prepare(reservation_id))
+
+
+def prepare(reservation_id: str) -> Places:
+    """Do every step of opening except the last one, which gives the project access.
+
+    :returns: the reservation's hosts, for ``grant``.
+    :raises ServiceUnavailable, ServiceRefused:
+    """
+    backing, places = session.change(_begin_opening, reservation_id)
+    if backing.open_done:
+        return places
+    cls = resource_class(reservation_id)
+    offers = [functools.partial(placement.offer, host, cls, count) for _, host, count in places]
+    _side_by_side([functools.partial(_fill_aggregate, backing, places), *offers])
+    if backing.opened:
+        _withdraw_elsewhere(backing, places)
+    return places
+
+
+def _begin_opening(db: Session, reservation_id: str) -> tuple[Backing, Places]:
+    """Mark a reservation as possibly open in part, unless it is already completely open.
+
+    :returns: the backing as it was, and the reservation's hosts. The list is empty if the
+        reservation is completely open.
+    """
+    backing = _get(db, reservation_id)
+    if backing.open_done:
+        return backing, []
+    backings.update(db, reservation_id, opened=True)
+    return backing, hosts.nova_names(db, reservation_id)
+
+
+def grant(reservation_id: str, prepared: Places | None = None) -> None:
+    """Give the project access to the Nova flavor of a prepared reservation.
+
+    :param prepared: the hosts that ``prepare`` has returned. If the reservation was moved to
+        other hosts since, it stays marked as not completely open, and ``reconcile`` opens it there.
+    :raises ServiceUnavailable, ServiceRefused:
+    """
+    with session.reader() as db:
+        backing = _get(db, reservation_id)
+    if backing.open_done:
+        return
+    nova.grant(backing.flavor_id, backing.project_id)
+    if not session.change(_finish_opening, reservation_id, prepared):
+        LOG.info("Reservation %s has moved, and will be opened on its hosts", reservation_id)
+
+
+def _finish_opening(db: Session, reservation_id: str, prepared: Places | None) -> bool:
+    """Mark a reservation as completely open, unless its hosts have changed.
+
+    :returns: whether its hosts are still those that were prepared.
+    """
+    # A move to other hosts writes the note, too. So if this write comes second, the hosts that are
+    # read after it are the new ones.
+    backings.update(db, reservation_id, open_done=True)
+    is_same = prepared is None or sorted(hosts.nova_names(db, reservation_id)) == sorted(prepared)
+    if not is_same:
+        backings.update(db, reservation_id, open_done=False)
+    return is_same
+
+
+def _get(db: Session, reservation_id: str) -> Backing:
+    backing = backings.get(db, reservation_id)
+    if backing is None:
+        raise exceptions.InvalidState(f"Reservation {reservation_id} has nothing in Nova")
+    return backing
+
+
+def _fill_aggregate(backing: Backing, places: Places) -> None:
+    """Add the hosts to the aggregate, one after the other.
+
+    After each request, Nova sends the aggregate to its schedulers, in the state that this request
+    has seen. If two hosts were added at once, the schedulers might end up with an aggregate that
+    lacks one of the hosts.
+    """
+    if backing.aggregate_id is not None:
+        for service_host, _, _ in places:
+            nova.add_host(backing.aggregate_id, service_host)
+
+
+def _withdraw_elsewhere(backing: Backing, places: Places) -> None:
+    """Remove what was prepared on hosts that the reservation isn't on any more.
+
+    The reservation may have moved to other hosts after it had been prepared, or because a host
+    failed while the reservation was running. In the second case servers may be left on the host,
+    and keep what they use of the inventory. They are deleted at the end of the reservation at the
+    latest.
+    """
+    reservation_id = backing.reservation_id
+    placement.close_offers(resource_class(reservation_id), {host for _, host, _ in places})
+    if backing.aggregate_id is not None:
+        nova.keep_hosts(backing.aggregate_id, {service for service, _, _ in places})
+
+
+def _side_by_side(steps: Sequence[Callable[[], None]]) -> None:
+    """Run steps that don't depend on each other, several at a time.
+
+    When this function returns or raises, no step is running any more.
+
+    :raises: if steps have failed, the error of the one that comes first in ``steps``.
+    """
+    with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+        running = [pool.submit(step) for step in steps]
+    for step in running:
+        step.result()
+
+
+def remove(reservation_id: str, patience: float) -> None:
+    """Remove a reservation's servers, then the rest of its backing, and then the note.
+
+    The note stays while a service may still carry out a request that has timed out.
+
+    :param patience: seconds to wait until the servers are deleted.
+    :raises InvalidState: some servers aren't deleted after that time.
+    :raises ServiceUnavailable, ServiceRefused: ``reconcile`` removes the rest later.
+    """
+    with session.reader() as db:
+        backing = backings.get(db, reservation_id)
+    if backing is not None:
+        _remove(backing, patience)
+
+
+def evict(reservation_id: str, patience: float) -> None:
+    """Revoke the project's access to the Nova flavor and delete the reservation's servers.
+
+    Errors are only logged, because ``remove_or_leave`` or ``reconcile`` removes the rest later.
+
+    :param patience: seconds to wait until the servers are deleted.
+    """
+    with session.reader() as db:
+        backing = backings.get(db, reservation_id)
+    try:
+        if backing is not None:
+            _evict(backing, patience)
+    except exceptions.WarreError as error:
+        LOG.warning("Servers of reservation %s will be deleted later: %s", reservation_id, error)
+
+
+def _evict(backing: Backing, patience: float) -> None:
+    if backing.opened:
+        nova.revoke(backing.flavor_id, backing.project_id)
+        _remove_servers(backing, patience)
+
+
+def _remove(backing: Backing, patience: float) -> None:
+    reservation_id = backing.reservation_id
+    _evict(backing, patience)
+    try:
+        placement.remove_class(resource_class(reservation_id))
+    except exceptions.ServiceRefused:
+        remove_hidden_servers(reservation_id)
+        raise
+    aggregate_id = backing.aggregate_id or nova.find_aggregate(reservation_id)
+    if aggregate_id is not None:
+        nova.remove_aggregate(aggregate_id)
+    nova.remove_flavor(backing.flavor_id)
+    if not backing.awaits_late(timeutils.utcnow()):
+        session.change(backings.delete, reservation_id)
+
+
+def _remove_servers(backing: Backing, patience: float) -> None:
+    deadline = time.monotonic() + patience
+    wait = _FIRST_POLL
+    requested: set[str] = set()
+    while servers := nova.servers_on(backing.flavor_id):
+        for server in servers:
+            # Nova may refuse a deletion, for example while the server is being built, and a
+            # deletion may fail. So if a server stays, its deletion is requested again, but not at
+            # each poll: requests at each poll would keep Nova busier than the deletions themselves.
+            if server not in requested and patience:
+                nova.delete_server(server)
+            elif server not in requested or wait >= _LONGEST_POLL:
+                nova.delete_again(server)
+        requested.update(servers)
+        if time.monotonic() + wait > deadline:
+            raise exceptions.InvalidState(
+                f"{len(servers)} servers of reservation {backing.reservation_id} are still being "
+                "deleted"
+            )
+        time.sleep(wait)
+        wait = min(wait * 2, _LONGEST_POLL)
+
+
+def remove_hidden_servers(reservation_id: str) -> None:
+    """Delete servers of a reservation that Nova doesn't find by the reservation's Nova flavor.
+
+    Nova doesn't find a server by its flavor if the flavor was deleted after the server was booted,
+    even if the flavor was made again.
+    """
+    for server in nova.servers_of_reservations():
+        if server.reservation_id == reservation_id:
+            LOG.warning("Deleting server %s of reservation %s", server.id, reservation_id)
+            nova.delete_again(server.id)
+
+
+def remove_or_leave(reservation_id: str, patience: float = 0) -> None:
+    """Remove as much of a reservation's backing as possible, and leave the rest to ``reconcile``.
+
+    :param patience: seconds to wait until the servers are deleted.
+    """
+    try:
+        remove(reservation_id, patience)
+    except exceptions.WarreError as error:
+        LOG.warning(
+            "The backing of reservation %s will be removed later: %s", reservation_id, error
+        )
+
+
+def reconcile() -> None:
+    """Remove backings of ended reservations, and open active reservations that aren't open yet.
+
+    If this fails for one reservation, the others are still handled.
+    """
+    with session.reader() as db:
+        ended, half_open = backings.ended(db), backings.half_open(db)
+    for backing in ended:
+        remove_or_leave(backing.reservation_id)
+    for backing in half_open:
+        try:
+            open_to_project(backing.reservation_id)
+        except exceptions.WarreError as error:
+            LOG.warning("Reservation %s will be opened later: %s", backing.reservation_id, error)

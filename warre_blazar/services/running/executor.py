@@ -1,0 +1,304 @@
+"""The executor starts, ends and deletes leases at their time, several leases at once.
+
+It handles only leases whose reservations are all of the resource type ``flavor:slot``. Each manager
+has an executor. The executor claims leases a few seconds before they are due, in one transaction
+that compares and writes the lease and its event. So Blazar's own executor never finds the event.
+The executor prepares each start as soon as the start is claimed. It gives the project access when
+the start's time has come and earlier leases on the same hosts have ended. If a manager dies,
+``running.repair`` gives back its claims.
+"""
+
+import dataclasses
+import datetime
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent import futures
+from typing import Any, Protocol
+
+from blazar.db import api as db_api
+from oslo_log import log as logging
+from oslo_utils import timeutils, uuidutils
+
+from warre_blazar import exceptions
+from warre_blazar.db import (
+    executions,
+    hosts,
+    lease_queries,
+    lease_writes,
+    leases,
+    session,
+)
+from warre_blazar.domain import lease_states
+from warre_blazar.domain.execution_timing import (
+    ATTEMPTS,
+    DELETE,
+    END,
+    START,
+)
+from warre_blazar.services.running import backing
+from warre_blazar.services.running import executor_transactions as transactions
+from warre_blazar.services.running.executor_transactions import Claimed
+
+LOG = logging.getLogger(__name__)
+
+#: The errors that a step is expected to raise. Any other exception is a defect of this package; it
+#: is handled in the same way, but logged with its traceback.
+_FAILURES = (
+    exceptions.WarreError,
+    executions.ClaimLost,
+    session.LostRace,
+    *session.FAILURES,
+)
+
+#: The longest time, in seconds, that an end waits for the enforcement filters.
+_TELLING = 15.0
+
+#: The largest number of leases that are claimed in one transaction.
+_BATCH = 50
+
+_LeaseRow = Mapping[str, Any]
+
+
+class Outside(Protocol):
+    """The receivers of news about leases: Blazar's enforcement filters and notifications."""
+
+    def ending(self, lease: _LeaseRow) -> None:
+        """Tell the enforcement filters that a lease ends. This method raises nothing."""
+
+    def tell(self, lease: _LeaseRow, event: str) -> None:
+        """Send Blazar's notification ``lease.EVENT``. This method raises nothing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Pools:
+    """A pool of threads for each kind of work, so that slow work of one kind delays only itself."""
+
+    #: For starts, ends and deletions.
+    events: futures.Executor
+    #: For removing backings after an end or a deletion.
+    tidying: futures.Executor
+    #: For calls of ``Outside``, which may take arbitrarily long.
+    telling: futures.Executor
+
+
+class Executor:
+    """Claims leases that are due, and executes their starts, ends and deletions in threads.
+
+    The public methods are called periodically, each by one thread at a time.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        outside: Outside,
+        patience: Callable[[], float],
+        pools: "Pools",
+    ) -> None:
+        """
+        :param host: the manager's name, which is shown to people.
+        :param patience: a function that returns the seconds to wait until servers are deleted.
+        """
+        self.manager_id = uuidutils.generate_uuid()
+        self._host = host
+        self._outside = outside
+        self._patience = patience
+        self._pools = pools
+        self._lock = threading.Lock()
+        #: The ids of leases that a thread is working on, or that are in ``_waiting``.
+        self._under_way: set[str] = set()
+        #: Claimed ends and prepared starts that haven't begun yet.
+        self._waiting: list[Claimed] = []
+
+    def beat(self) -> None:
+        """Write this manager's heartbeat."""
+        session.change(executions.beat, self.manager_id, self._host)
+
+    def claim(self, now: datetime.datetime) -> None:
+        """Claim starts, ends and deletions that are due or requested, and begin with them.
+
+        Reminders (Blazar's before-end events) that are due are sent without a claim.
+        """
+        self._give_back_strays()
+        with session.reader() as db:
+            # Ends come first, because they free the hosts that starts wait for.
+            to_claim = [
+                (action, False, lease_queries.due(db, action, now)) for action in (END, START)
+            ]
+            to_claim += [(a, True, executions.requested(db, a)) for a in (DELETE, END)]
+            reminders = lease_queries.due_reminders(db, now)
+        for action, requested, lease_ids in to_claim:
+            for first in range(0, len(lease_ids), _BATCH):
+                self._begin(lease_ids[first : first + _BATCH], action, now, requested)
+        for lease_id, event in reminders:
+            self._remind(lease_id, event)
+
+    def _begin(
+        self, lease_ids: Sequence[str], action: str, now: datetime.datetime, requested: bool
+    ) -> None:
+        with self._lock:
+            free = [i for i in lease_ids if i not in self._under_way]
+            self._under_way.update(free)
+        claims = self._claim(free, action, now, requested)
+        for lease_id in set(free) - {claimed.lease.id for claimed in claims}:
+            self._done(lease_id)
+        steps = {START: self._prepare, END: self._end, DELETE: self._delete}
+        for claimed in claims:
+            if action == END and not requested:
+                self._wait(claimed)
+            else:
+                self._submit(steps[action], claimed)
+
+    def _claim(
+        self, lease_ids: Sequence[str], action: str, now: datetime.datetime, requested: bool
+    ) -> list[Claimed]:
+        """Claim leases in one transaction. If it fails, claim each lease in one of its own."""
+        try:
+            return transactions.claim(lease_ids, action, self.manager_id, now, requested)
+        except Exception as error:
+            if len(lease_ids) > 1:
+                # A lease that can't be claimed must not prevent the claims of the others.
+                return [c for i in lease_ids for c in self._claim([i], action, now, requested)]
+            unexpected = not isinstance(error, _FAILURES)
+            level = logging.ERROR if unexpected else logging.DEBUG
+            text = "Lease %s couldn't be claimed for its %s: %r"
+            LOG.log(level, text, lease_ids[0], action, error, exc_info=unexpected)
+            return []
+
+    def _submit(self, step: Callable[[Claimed], None], claimed: Claimed) -> None:
+        self._pools.events.submit(self._guarded, step, claimed)
+
+    def _guarded(self, step: Callable[[Claimed], None], claimed: Claimed) -> None:
+        """Run a step. If it fails, the next call of ``_give_back_strays`` gives the claim back."""
+        try:
+            step(claimed)
+        except _FAILURES as error:
+            LOG.warning("The %s of lease %s failed: %s", claimed.action, claimed.lease.id, error)
+            self._done(claimed.lease.id)
+        except Exception:
+            LOG.exception("The %s of lease %s failed", claimed.action, claimed.lease.id)
+            self._done(claimed.lease.id)
+
+    def _done(self, lease_id: str) -> None:
+        with self._lock:
+            self._under_way.discard(lease_id)
+
+    def _give_back_strays(self) -> None:
+        """Give back claims of this manager that no thread is working on any more."""
+        with self._lock:
+            under_way = set(self._under_way)
+        with session.reader() as db:
+            strays = set(executions.of_manager(db, self.manager_id)) - under_way
+        for lease_id in strays:
+            LOG.warning("Giving back the claim of lease %s", lease_id)
+            try:
+                transactions.postpone(lease_id, self.manager_id, timeutils.utcnow())
+            except Exception:
+                LOG.exception("The claim of lease %s couldn't be given back yet", lease_id)
+
+    def _remind(self, lease_id: str, event: leases.Event) -> None:
+        try:
+            with session.writer() as db:
+                lease_writes.set_event(db, event, lease_states.DONE, event.time)
+        except session.LostRace:
+            return
+        self._tell(lease_id, "event.before_end_lease")
+
+    # Starts are prepared as soon as they are claimed, and granted when their time has come.
+
+    def _prepare(self, claimed: Claimed) -> None:
+        prepared = set()
+        for reservation_id in claimed.reservation_ids:
+            try:
+                backing.prepare(reservation_id)
+                prepared.add(reservation_id)
+            except exceptions.WarreError as error:
+                # ``_start`` prepares the reservation once more, and reports the error.
+                LOG.info("Reservation %s couldn't be prepared yet: %s", reservation_id, error)
+        self._wait(dataclasses.replace(claimed, prepared=frozenset(prepared)))
+
+    def _wait(self, claimed: Claimed) -> None:
+        with self._lock:
+            self._waiting.append(claimed)
+
+    def begin_due(self, now: datetime.datetime) -> None:
+        """Begin with claimed ends and prepared starts whose time has come.
+
+        A start also waits until earlier leases on its hosts have ended.
+        """
+        with self._lock:
+            due = [c for c in self._waiting if c.due <= now]
+        starts = [i for c in due if c.action == START for i in c.reservation_ids]
+        blocked: set[str] = set()
+        if starts:
+            # A start waits only for leases whose end lies after ``since``. Leases that should have
+            # ended earlier don't delay it.
+            since = now - datetime.timedelta(seconds=2 * self._patience())
+            with session.reader() as db:
+                blocked = hosts.still_ending(db, starts, since, now)
+        for claimed in due:
+            if blocked.isdisjoint(claimed.reservation_ids):
+                with self._lock:
+                    self._waiting.remove(claimed)
+                self._submit(self._start if claimed.action == START else self._end, claimed)
+
+    def _start(self, claimed: Claimed) -> None:
+        failed: dict[str, str] = {}
+        for reservation_id in claimed.reservation_ids:
+            try:
+                if reservation_id not in claimed.prepared:
+                    backing.prepare(reservation_id)
+                backing.grant(reservation_id)
+            except exceptions.ServiceUnavailable as error:
+                LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
+            except exceptions.WarreError as error:
+                failed[reservation_id] = error.message
+        if failed and claimed.attempts + 1 < ATTEMPTS:
+            LOG.warning("The start of lease %s will be tried again: %s", claimed.lease.id, failed)
+            transactions.postpone(claimed.lease.id, self.manager_id, timeutils.utcnow())
+            self._done(claimed.lease.id)
+            return
+        transactions.finish_start(claimed, self.manager_id, failed)
+        self._done(claimed.lease.id)
+        if not failed:
+            self._tell(claimed.lease.id, "event.start_lease")
+
+    # Ends and deletions.
+
+    def _end(self, claimed: Claimed) -> None:
+        self._evict(claimed)
+        transactions.finish_end(claimed, self.manager_id)
+        self._done(claimed.lease.id)
+        self._tell(claimed.lease.id, "event.end_lease")
+        self._tidy(claimed)
+
+    def _delete(self, claimed: Claimed) -> None:
+        row = self._evict(claimed)
+        transactions.finish_deletion(claimed, self.manager_id)
+        self._done(claimed.lease.id)
+        if row is not None:
+            self._pools.telling.submit(self._outside.tell, row, "delete")
+        self._tidy(claimed)
+
+    def _evict(self, claimed: Claimed) -> _LeaseRow | None:
+        """Tell the filters that the lease ends, and delete its servers.
+
+        :returns: the lease as Blazar's database has it, or None if the lease is gone.
+        """
+        row = db_api.lease_get(claimed.lease.id)
+        # If the lease ended before it is deleted, the filters were already told at its end.
+        if row is not None and claimed.reservation_ids:
+            # A slow filter must not delay the end for longer than ``_TELLING``.
+            call = self._pools.telling.submit(self._outside.ending, row)
+            futures.wait([call], timeout=_TELLING)
+        for reservation_id in claimed.reservation_ids:
+            backing.evict(reservation_id, self._patience())
+        return row
+
+    def _tidy(self, claimed: Claimed) -> None:
+        for reservation_id in claimed.reservation_ids:
+            self._pools.tidying.submit(backing.remove_or_leave, reservation_id)
+
+    def _tell(self, lease_id: str, event: str) -> None:
+        row = db_api.lease_get(lease_id)
+        if row is not None:
+            self._pools.telling.submit(self._outside.tell, row, event)

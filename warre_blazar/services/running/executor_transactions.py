@@ -1,0 +1,204 @@
+"""The transactions in which an executor claims and completes starts, ends and deletions.
+
+Each transaction checks that the lease, its event and the claim haven't changed since they were
+read, so several managers can run these transactions at once.
+"""
+
+import dataclasses
+import datetime
+from collections.abc import Collection, Mapping
+
+from blazar.db import api as db_api
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import executions, hosts, lease_writes, leases, reservations, session
+from warre_blazar.db.leases import Lease
+from warre_blazar.domain import lease_states
+from warre_blazar.domain.execution_timing import (
+    BEFORE,
+    DELETE,
+    DURING,
+    END,
+    EVENTS,
+    LEAD,
+    RETRY_LEAD,
+    START,
+    pause,
+)
+from warre_blazar.domain.lease_states import TARGETS, Reservations, Statuses
+from warre_blazar.services.keeping import history
+
+
+@dataclasses.dataclass(frozen=True)
+class Claimed:
+    """A lease for which this manager has claimed an action."""
+
+    #: The lease as it was before it was claimed.
+    lease: Lease
+    #: START, END or DELETE.
+    action: str
+    #: How many earlier attempts at the action have failed.
+    attempts: int
+    #: For a start: the ids of the reservations that are prepared, so that only the access is
+    #: missing.
+    prepared: frozenset[str] = frozenset()
+
+    @property
+    def due(self) -> datetime.datetime:
+        """When the action is due: at the lease's start or end, or later after failed attempts."""
+        times = [e.time for e in self.lease.of_type(EVENTS[self.action]) if e.time is not None]
+        return max([_own_time(self.lease, self.action), *times])
+
+    @property
+    def reservation_ids(self) -> list[str]:
+        return [r.id for r in self.lease.reservations if r.is_ours and r.status != "deleted"]
+
+
+@session.retried
+def claim(
+    lease_ids: Collection[str],
+    action: str,
+    manager_id: str,
+    now: datetime.datetime,
+    requested: bool,
+) -> list[Claimed]:
+    """Claim an action on leases. Leases are left out if the action isn't due or requested any more.
+
+    The number of SQL statements doesn't depend on the number of leases.
+
+    :param requested: whether the action was requested. A requested action is claimed at any time.
+    :returns: the leases that were claimed.
+    :raises TryAgain: every attempt has lost a race.
+    """
+    with session.writer() as db:
+        claimable = [
+            lease
+            for lease in leases.read(db, lease_ids)
+            if executions.state_of(lease.claim) is lease_states.Claim.NONE
+            and (
+                _is_requested(lease, action)
+                if requested
+                else lease.status in BEFORE[action] and _is_due(lease, action, now)
+            )
+        ]
+        if not claimable:
+            return []
+        lease_writes.compare_and_set_all(db, claimable, DURING[action])
+        events = [e for lease in claimable for e in lease.of_type(EVENTS.get(action, ""))]
+        if events:
+            lease_writes.set_events_in_progress(db, events)
+        attempts = executions.claim(db, [lease.id for lease in claimable], action, manager_id)
+        return [Claimed(lease, action, attempts[lease.id]) for lease in claimable]
+
+
+def _is_requested(lease: Lease, action: str) -> bool:
+    return lease.claim is not None and lease.claim.action == action
+
+
+def _is_due(lease: Lease, action: str, now: datetime.datetime) -> bool:
+    """Whether an action is due, both by its event and by the lease's start or end.
+
+    Leases with other resource types are never due. Nor are leases that don't have exactly one event
+    for the action.
+    """
+    events = lease.of_type(EVENTS[action])
+    if lease.is_mixed() or len(events) != 1 or events[0].status != lease_states.UNDONE:
+        return False
+    event_time, own_time = events[0].time, _own_time(lease, action)
+    if event_time is None or max(event_time, own_time) > now + LEAD[action]:
+        return False
+    return event_time == own_time or event_time <= now + RETRY_LEAD
+
+
+def _own_time(lease: Lease, action: str) -> datetime.datetime:
+    return lease.span.start if action == START else lease.span.end
+
+
+@session.retried
+def finish_start(claimed: Claimed, manager_id: str, failed: Mapping[str, str]) -> None:
+    """Write that a lease has started.
+
+    :param failed: why reservations couldn't be opened, by their ids.
+    :raises ClaimLost: this manager has lost the claim, or the lease is gone.
+    """
+    with session.writer() as db:
+        executions.finish(db, claimed.lease.id, manager_id)
+        (lease,) = leases.read(db, [claimed.lease.id])
+        opened = [i for i in claimed.reservation_ids if i not in failed]
+        lease_writes.set_reservations(db, opened, "active")
+        lease_writes.set_reservations(db, list(failed), "error")
+        for reservation_id, reason in failed.items():
+            reservations.set_reason(db, reservation_id, reason)
+        summary = Reservations.ERRONEOUS if failed else Reservations.ACTIVE
+        _write(db, lease, START, TARGETS[summary])
+
+
+@session.retried
+def finish_end(claimed: Claimed, manager_id: str) -> None:
+    """Write that a lease has ended, and release its hosts and slots.
+
+    :raises ClaimLost: this manager has lost the claim, or the lease is gone.
+    """
+    with session.writer() as db:
+        executions.finish(db, claimed.lease.id, manager_id)
+        (lease,) = leases.read(db, [claimed.lease.id])
+        ids = [r.id for r in lease.reservations]
+        for reservation_id in ids:
+            hosts.release(db, reservation_id)
+        lease_writes.set_reservations(db, ids, "deleted")
+        _write(db, lease, END, TARGETS[Reservations.DELETED])
+
+
+@session.retried
+def finish_deletion(claimed: Claimed, manager_id: str) -> None:
+    """Delete a lease with all its rows. The history names the user who requested the deletion.
+
+    :raises ClaimLost: this manager has lost the claim, or the lease is gone.
+    """
+    with session.writer() as db:
+        claim = executions.of_leases(db, [claimed.lease.id]).get(claimed.lease.id)
+        executions.finish(db, claimed.lease.id, manager_id)
+        user_id = claim.requested_by if claim else None
+        history.record_deletion(db.connection(), claimed.lease.id, user_id)
+        db_api.lease_destroy(claimed.lease.id)
+
+
+@session.retried
+def postpone(lease_id: str, manager_id: str, now: datetime.datetime) -> None:
+    """Give a claim back after a failed attempt. After a pause, any manager tries again.
+
+    During the pause the lease has the statuses that it had before the claim, so users can change or
+    delete the lease. The event is due again after the pause.
+
+    :raises ClaimLost: this manager has lost the claim, or the lease is gone.
+    """
+    with session.writer() as db:
+        claimed_leases = [lease for lease in leases.read(db, [lease_id]) if lease.claim is not None]
+        if not claimed_leases:
+            raise executions.ClaimLost
+        (lease,) = claimed_leases
+        assert lease.claim is not None
+        attempts = lease.claim.attempts + 1
+        executions.postpone(db, lease_id, manager_id, attempts)
+        target = TARGETS.get(lease_states.summary(r.status for r in lease.reservations))
+        if lease.claim.action != DELETE and target is not None:
+            event = EVENTS[lease.claim.action]
+            _write(db, lease, lease.claim.action, target, {event: now + pause(attempts)})
+
+
+def _write(
+    db: Session,
+    lease: Lease,
+    action: str,
+    target: Statuses,
+    times: Mapping[str, datetime.datetime] | None = None,
+) -> None:
+    """Write the statuses of a lease, its events and its reservations.
+
+    The lease's own status is written only if it is still the status that this action has set.
+    Otherwise Blazar has overwritten it, because Blazar writes statuses without comparing them. The
+    repairer settles the lease later.
+    """
+    if lease.status != DURING[action]:
+        target = dataclasses.replace(target, lease=lease.status)
+    lease_writes.write(db, lease, target, times)

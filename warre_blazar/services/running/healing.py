@@ -1,0 +1,338 @@
+"""Moves reservations off hosts that have failed, and off hosts that an operator drains.
+
+Blazar's host monitor finds the failed hosts. In every manager it calls its handlers when a host
+fails, and again at each healing interval. So several managers may heal the same reservation, at the
+same time or one after the other. Each move compares and increases the generations of the flavor and
+of the hosts, as every booking does. A reservation that is on working hosts is left where it is.
+"""
+
+import dataclasses
+import datetime
+import enum
+from collections.abc import Collection, Mapping, Sequence
+
+from oslo_log import log as logging
+from sqlalchemy.orm import Session
+
+from warre_blazar import exceptions
+from warre_blazar.booking_conditions import BookingConditions
+from warre_blazar.clients import placement
+from warre_blazar.db import (
+    backings,
+    executions,
+    flavors,
+    healing,
+    hosts,
+    instance_reservations,
+    leases,
+    reservations,
+    session,
+)
+from warre_blazar.db.reservations import Reservation
+from warre_blazar.domain import hosts as placing
+from warre_blazar.domain import lease_states, reservation_states, timeline
+from warre_blazar.services import new_hosts
+from warre_blazar.services.booking.turns import NO_TURN, Turn
+from warre_blazar.services.running import backing
+
+LOG = logging.getLogger(__name__)
+
+_FAILURES = (exceptions.WarreError, *session.FAILURES)
+
+#: The statuses of leases that nothing is working on.
+_STABLE = ("PENDING", "ACTIVE")
+
+
+class Outcome(enum.Enum):
+    """What became of a reservation."""
+
+    #: The reservation had no instance on the hosts to leave, or it has ended.
+    WELL = "well"
+    #: All instances that were on the hosts to leave are on other hosts.
+    MOVED = "moved"
+    #: Some instances stay, because other hosts have no room for them.
+    SHORT = "short"
+    #: The lease is being started, changed, ended or deleted.
+    BUSY = "busy"
+
+
+@dataclasses.dataclass(frozen=True)
+class Healed:
+    """What became of a reservation, and of its instances on the hosts that it had to leave."""
+
+    outcome: Outcome
+    #: How many of these instances have other hosts now.
+    moved: int = 0
+    #: How many of these instances stay.
+    stay: int = 0
+    #: How many other hosts match the reservation.
+    matching: int = 0
+    #: Whether Nova and Placement must be told of the new hosts.
+    reopen: bool = False
+
+
+def heal(
+    window: timeline.Span,
+    conditions: BookingConditions,
+    now: datetime.datetime,
+    host_ids: Collection[str] | None = None,
+    *,
+    unflagged: bool = False,
+    turn: Turn = NO_TURN,
+) -> None:
+    """Move the reservations of a window of time off failed hosts, and correct all flags.
+
+    Reservations for which other hosts have no room stay, and are flagged with
+    ``missing_resources``. Running reservations that get other hosts are flagged with
+    ``resources_changed``. Errors are logged. The next call does what this call couldn't.
+
+    :param window: only reservations whose leases overlap this time are moved.
+    :param host_ids: only these failed hosts; None for all.
+    :param unflagged: leave out reservations that are already flagged with ``missing_resources``.
+    """
+    with session.reader() as db:
+        ids = healing.suffering(db, window, host_ids, unflagged=unflagged)
+        ids += healing.recovered(db, now)
+    if ids:
+        new_hosts.read()
+    to_open = []
+    for reservation_id in ids:
+        try:
+            healed = relocate(reservation_id, conditions, now, turn=turn)
+        except _FAILURES as error:
+            LOG.warning("Reservation %s couldn't be healed yet: %s", reservation_id, error)
+            continue
+        _log(reservation_id, healed)
+        if healed.reopen:
+            to_open.append(reservation_id)
+    _open(to_open)
+
+
+def _log(reservation_id: str, healed: Healed) -> None:
+    if healed.moved:
+        text = "%s instances of reservation %s were moved off failed hosts"
+        LOG.warning(text, healed.moved, reservation_id)
+    if healed.stay:
+        text = "%s instances of reservation %s stay on failed hosts: there is no room elsewhere"
+        LOG.warning(text, healed.stay, reservation_id)
+    if healed.outcome is Outcome.BUSY:
+        LOG.info("Reservation %s is being changed, and will be healed later", reservation_id)
+
+
+def _open(reservation_ids: Sequence[str]) -> None:
+    """Open running reservations to their projects on their new hosts.
+
+    If this fails, ``backing.reconcile`` opens the reservations later.
+    """
+    for reservation_id in reservation_ids:
+        try:
+            backing.open_to_project(reservation_id)
+        except exceptions.ServiceUnavailable as error:
+            LOG.warning("Healed reservations will be opened on their hosts later: %s", error)
+            return
+        except _FAILURES as error:
+            LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
+
+
+def take_back_hosts() -> None:
+    """Let hosts that have recovered be booked again, once no servers are left there.
+
+    The servers of reservations that were moved away still take the host's resources. They are gone
+    when an operator has evacuated or deleted them, or when their reservations have ended.
+    """
+    with session.reader() as db:
+        abandoned = healing.abandoned(db)
+    for host in abandoned:
+        try:
+            servers = placement.servers_of_reservations(host.name)
+            left = sorted(i for i, number in servers.items() if number > host.held.get(i, 0))
+            if left:
+                LOG.info("Host %s works again, but has servers of %s", host.name, left)
+            elif session.change(healing.take_back, host):
+                LOG.warning("Host %s works again, and can be booked", host.name)
+        except _FAILURES as error:
+            LOG.warning("Host %s works again, but can't be booked yet: %s", host.name, error)
+
+
+@session.retried
+def relocate(
+    reservation_id: str,
+    conditions: BookingConditions,
+    now: datetime.datetime,
+    drained: Collection[str] = (),
+    turn: Turn = NO_TURN,
+) -> Healed:
+    """Move a reservation's instances off failed or drained hosts, and correct its flags.
+
+    All other instances keep their hosts. The time stays the same. If there isn't room for all, as
+    many as possible are moved. With ``affinity``, instances are moved only together.
+
+    :param drained: the hosts to leave; by default those that have failed.
+    :raises TryAgain: nothing changed.
+    """
+    with turn, session.writer() as db:
+        case = _read(db, reservation_id, drained)
+        if case is None:
+            return Healed(Outcome.WELL)
+        if case.is_busy:
+            return Healed(Outcome.BUSY if case.to_leave else Outcome.WELL)
+        place = _elsewhere(db, case, conditions, now)
+        chosen = _merged(case, place.chosen)
+        _write_flags(db, case, place, chosen)
+        if place.chosen:
+            _write_hosts(db, case, place, chosen)
+        return _result(case, place)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Case:
+    """A reservation, and the hosts that it has to leave, as they were read."""
+
+    reservation: Reservation
+    lease: leases.Lease
+    #: The ids of all hosts that have failed.
+    failed: Collection[str]
+    #: Instances by host id.
+    held: Mapping[str, int]
+    #: The instances that are to get other hosts, by the id of their present host.
+    to_leave: Mapping[str, int]
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the lease is being started, changed, ended or deleted."""
+        is_claimed = executions.state_of(self.lease.claim) is not lease_states.Claim.NONE
+        return is_claimed or self.lease.status not in _STABLE
+
+    @property
+    def is_running(self) -> bool:
+        return self.reservation.state == reservation_states.ACTIVE
+
+
+def _read(db: Session, reservation_id: str, drained: Collection[str]) -> _Case | None:
+    """Read a reservation; None if it is gone."""
+    reservation = reservations.find(db, reservation_id)
+    found = leases.read(db, [reservation.lease_id]) if reservation else []
+    if reservation is None or not found:
+        return None
+    failed = healing.failed_hosts(db)
+    held = hosts.allocated(db, reservation_id)
+    to_leave = {i: n for i, n in held.items() if i in (drained or failed)}
+    return _Case(reservation, found[0], failed, held, to_leave)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """Other hosts for the instances that must leave theirs."""
+
+    #: The chosen hosts, as they were read.
+    hosts: list[placing.Host]
+    #: Instances by host id. Empty if there is no room, or no need to move.
+    chosen: Mapping[str, int]
+    #: How many other hosts match.
+    matching: int = 0
+
+
+def _elsewhere(
+    db: Session, case: _Case, conditions: BookingConditions, now: datetime.datetime
+) -> _Place:
+    """Choose other hosts for the instances that must leave theirs."""
+    reservation = case.reservation
+    windows = _windows(reservation, conditions.cleaning, now)
+    if not case.to_leave or not windows:
+        return _Place([], {})
+    first, last = windows[0], windows[-1]
+    snapshot = hosts.snapshot(
+        db,
+        reservation.flavor_id,
+        reservation.shape,
+        first.hull(last),
+        conditions.cleaning,
+        conditions.device_rules,
+    )
+    # With this affinity, each instance has a host of its own.
+    avoided = case.held if reservation.affinity is False else case.to_leave
+    candidates = [host for host in snapshot.hosts if host.id not in avoided]
+    packing = placing.Packing(conditions.spread, reservation.affinity)
+    count = sum(case.to_leave.values())
+    chosen, room = placing.choose(
+        candidates, reservation.shape, count, first, also=last, packing=packing
+    )
+    if reservation.affinity and room < count:
+        chosen = {}
+    return _Place([h for h in candidates if h.id in chosen], chosen, len(candidates))
+
+
+def _windows(
+    reservation: Reservation, cleaning: datetime.timedelta, now: datetime.datetime
+) -> list[timeline.Span]:
+    """The times for which other hosts need room: the rest of the present and of a promised time.
+
+    :returns: one span or two; none if the reservation is over.
+    """
+    since = now.replace(microsecond=0)
+    return [
+        timeline.Span(max(span.start, since), span.end).padded(cleaning)
+        for span in (reservation.span, reservation.promised)
+        if span is not None and span.end > since
+    ]
+
+
+def _merged(case: _Case, chosen: Mapping[str, int]) -> dict[str, int]:
+    """The instances by host id after the move. Those without another host stay where they are."""
+    merged = {i: n for i, n in case.held.items() if i not in case.to_leave}
+    for host_id, count in chosen.items():
+        merged[host_id] = merged.get(host_id, 0) + count
+    left = sum(case.to_leave.values()) - sum(chosen.values())
+    for host_id, count in sorted(case.to_leave.items()):
+        if stay := min(count, left):
+            merged[host_id] = stay
+            left -= stay
+    return merged
+
+
+def _write_flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, int]) -> None:
+    """Write the reservation's flags after the move, unless nothing changes.
+
+    :param chosen: instances by host id after the move.
+    """
+    reservation = case.reservation
+    missing = any(host_id in case.failed for host_id in chosen)
+    changed = reservation.resources_changed or (case.is_running and bool(place.chosen))
+    before = (reservation.missing_resources, reservation.resources_changed)
+    if not place.chosen and before == (missing, changed):
+        return
+    # Another manager may heal the reservation, or an update may move it. The first of them to
+    # commit changes the flavor's generation.
+    flavor = flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
+    flavors.update(db, flavor, {})
+    healing.set_flags(
+        db,
+        case.lease,
+        reservation.reservation_id,
+        missing_resources=missing,
+        resources_changed=changed,
+    )
+
+
+def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, int]) -> None:
+    """Write the hosts of a reservation, and that Nova and Placement don't know them yet.
+
+    :param chosen: instances by host id after the move.
+    """
+    reservation_id = case.reservation.reservation_id
+    hosts.claim(db, place.hosts)
+    hosts.allocate(db, reservation_id, chosen)
+    instance_reservations.set_amounts(db, reservation_id, case.reservation.shape, chosen)
+    backings.reopen(db, reservation_id)
+    if not case.is_running:
+        return
+    # Servers may be left on these hosts. From now on the tables don't know of them.
+    for host_id in sorted(i for i, n in case.to_leave.items() if chosen.get(i, 0) < n):
+        healing.abandon(db, host_id)
+
+
+def _result(case: _Case, place: _Place) -> Healed:
+    moved = sum(place.chosen.values())
+    stay = sum(case.to_leave.values()) - moved
+    outcome = Outcome.SHORT if stay else Outcome.MOVED if moved else Outcome.WELL
+    return Healed(outcome, moved, stay, place.matching, reopen=case.is_running and moved > 0)

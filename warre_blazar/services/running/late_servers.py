@@ -1,0 +1,30 @@
+"""Deletes servers that appear in Nova after their reservation has ended."""
+
+import datetime
+
+from oslo_log import log as logging
+
+from warre_blazar.clients import nova
+from warre_blazar.db import backings, session
+
+LOG = logging.getLogger(__name__)
+
+#: How far back the search for changed servers goes.
+_WINDOW = datetime.timedelta(minutes=15)
+
+
+def delete(now: datetime.datetime) -> None:
+    """Delete the servers of reservations that have ended.
+
+    The end of a reservation deletes the servers that Nova lists. Nova may list a server later than
+    that, if the request to boot the server had to wait for another service.
+
+    :raises ServiceUnavailable, ServiceRefused: the next call deletes the rest.
+    """
+    servers = nova.servers_of_reservations(changed_since=now - _WINDOW)
+    with session.reader() as db:
+        over = backings.over(db, {server.reservation_id for server in servers})
+    for server in servers:
+        if server.reservation_id in over:
+            LOG.warning("Deleting late server %s of %s", server.id, server.reservation_id)
+            nova.delete_again(server.id)

@@ -1,0 +1,214 @@
+"""Repairs leases whose statuses contradict each other.
+
+The table in ``domain.lease_states`` says what each state means and what to do about it. Several
+managers can repair leases at the same time, because every write checks that the lease hasn't
+changed since it was read.
+"""
+
+import dataclasses
+import datetime
+import time
+from collections.abc import Callable
+
+from oslo_log import log as logging
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import executions, lease_queries, lease_writes, leases, promises, session
+from warre_blazar.db.leases import Lease
+from warre_blazar.domain import lease_states
+from warre_blazar.domain.execution_timing import DELETE, END
+from warre_blazar.domain.lease_states import Action, Age, Decision
+
+LOG = logging.getLogger(__name__)
+
+#: Seconds after which an unchanged lease counts as ``Age.QUIET``.
+QUIET = 5.0
+
+#: For how long after its end, or after its last write, an ended lease is still looked at.
+_RECENT = datetime.timedelta(days=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sight:
+    """A lease as it was read, and since when this repairer has seen it unchanged."""
+
+    lease: Lease
+    #: Since when, in seconds of the repairer's own clock.
+    since: float
+
+
+class Repairer:
+    """Looks at leases periodically, and does what the table of states says about them.
+
+    The repairer measures by its own clock how long a lease has been unchanged, because the clocks
+    of other machines may be wrong.
+    """
+
+    def __init__(
+        self, patience: Callable[[int], float], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """
+        :param patience: a function of the number of a lease's reservations. It returns the longest
+            time, in seconds, that work on the lease can take with the configured timeouts.
+        """
+        self._patience = patience
+        self._clock = clock
+        self._seen: dict[str, _Sight] = {}
+        #: How often this repairer has taken each action, and how many orphan events it has removed.
+        self.counts: dict[str, int] = {}
+
+    def look(self, now: datetime.datetime, thorough: bool = False) -> None:
+        """Read the leases that may need a repair, and do what the table of states says.
+
+        :param thorough: whether to look at all leases of ours, and not only at leases that indexes
+            can find. If true, this also finds leases whose status contradicts their events,
+            reservations or hosts.
+        """
+        self._remove_orphan_events()
+        with session.reader() as db:
+            ids = {*lease_queries.in_question(db), *self._seen}
+            if thorough:
+                ids.update(lease_queries.contradictory(db, now - _RECENT))
+            read_leases = leases.read(db, ids)
+        self._seen = {lease.id: self._sight(lease) for lease in read_leases}
+        for lease in read_leases:
+            state = lease.state(now, self._age(lease))
+            decision = lease_states.decide(state)
+            if decision.action is not Action.LEAVE:
+                self._act(lease, decision)
+            elif lease_states.is_at_rest(state):
+                del self._seen[lease.id]
+        self._forget_promises()
+
+    def _sight(self, lease: Lease) -> _Sight:
+        lease = _without_heartbeat(lease)
+        before = self._seen.get(lease.id)
+        if before is not None and before.lease == lease:
+            return before
+        return _Sight(lease, self._clock())
+
+    def _age(self, lease: Lease) -> Age:
+        unchanged = self._clock() - self._seen[lease.id].since
+        if unchanged >= self._patience(len(lease.reservations)):
+            return Age.STUCK
+        return Age.QUIET if unchanged >= QUIET else Age.FRESH
+
+    def _act(self, lease: Lease, decision: Decision) -> None:
+        try:
+            if not act_on_unchanged(lease, decision):
+                return
+        except Exception:
+            # A lease that can't be repaired must not prevent the repair of the others.
+            LOG.exception("Lease %s couldn't be repaired yet", lease.id)
+            return
+        self._count(decision.action)
+        LOG.warning(
+            "Lease %s was %s (%s): %s. %s",
+            lease.id,
+            lease.status,
+            ", ".join(f"{event.type} {event.status}" for event in lease.events),
+            decision.action,
+            decision.meaning,
+        )
+
+    def _remove_orphan_events(self) -> None:
+        removed = session.change(lease_writes.delete_orphan_events)
+        if removed:
+            self._count("orphan events", removed)
+            LOG.warning("Removed %s events that belonged to no lease", removed)
+
+    def _forget_promises(self) -> None:
+        """Drop promises whose updates have finished or have certainly been abandoned."""
+        with session.writer() as db:
+            for promise in promises.pending(db):
+                patience = self._patience(promise.lease_size)
+                if promise.age > (lease_queries.UPDATE_TAKES if promise.is_kept else patience):
+                    promises.drop(db, promise)
+
+    def _count(self, what: str, number: int = 1) -> None:
+        self.counts[what] = self.counts.get(what, 0) + number
+
+
+def act_on_unchanged(lease: Lease, decision: Decision) -> bool:
+    """Carry out a decision about a lease, if the lease is still as it was read.
+
+    :returns: True: the decision was carried out. False: somebody else has written the lease, and
+        nothing was done.
+    """
+    try:
+        with session.writer() as db:
+            if [_without_heartbeat(r) for r in leases.read(db, [lease.id])] != [
+                _without_heartbeat(lease)
+            ]:
+                return False
+            act(db, lease, decision)
+    except session.LostRace:
+        return False
+    return True
+
+
+def act(db: Session, lease: Lease, decision: Decision) -> None:
+    """Carry out a decision about a lease, in the caller's transaction.
+
+    Ending or deleting a lease needs calls to Nova and to filters. So if that is the decision, this
+    function only requests it from the executors.
+
+    :raises session.LostRace: the lease is no longer as it was read.
+    """
+    if decision.action is Action.LEAVE:
+        return
+    if lease.claim is not None:
+        executions.forget(db, lease.claim)
+    if decision.action is Action.SETTLE:
+        assert decision.target is not None
+        lease_writes.write(db, lease, decision.target)
+        return
+    status = lease.status
+    if decision.action is Action.REMOVE:
+        status = lease_states.DELETING
+    lease_writes.compare_and_set(db, lease, status)
+    executions.request(db, lease.id, DELETE if decision.action is Action.REMOVE else END)
+
+
+@session.retried
+def settle(lease_id: str, now: datetime.datetime) -> str | None:
+    """Repair, without waiting, a lease that Blazar has left in ERROR.
+
+    The repairer would wait before it repairs the lease. But nothing is working on a lease in ERROR
+    any more, so the lease can be repaired at once. A lease with any other status is left as it is.
+
+    :returns: the lease's status afterwards, or None if the lease is gone.
+    """
+    with session.writer() as db:
+        for lease in leases.read(db, [lease_id]):
+            if lease.status != lease_states.ERROR:
+                return lease.status
+            act(db, lease, lease_states.decide(lease.state(now, Age.STUCK)))
+        return next((lease.status for lease in leases.read(db, [lease_id])), None)
+
+
+@session.retried
+def request_deletion(lease_id: str, user_id: str | None) -> None:
+    """Request that an executor delete a lease. Executors need no trust for that.
+
+    All reservations of the lease must be of our resource type. While Blazar or another manager is
+    working on the lease, this function does nothing.
+
+    :param user_id: the user who deletes the lease.
+    """
+    with session.writer() as db:
+        for lease in leases.read(db, [lease_id]):
+            is_claimed = executions.state_of(lease.claim) is lease_states.Claim.LIVE
+            if lease.status in lease_states.TRANSITIONAL or is_claimed:
+                return
+            lease_writes.compare_and_set(db, lease, lease_states.DELETING)
+            if lease.claim is not None:
+                executions.forget(db, lease.claim)
+            executions.request(db, lease_id, DELETE, user_id)
+
+
+def _without_heartbeat(lease: Lease) -> Lease:
+    """The lease without the heartbeat of its claim's manager, for comparisons."""
+    if lease.claim is None:
+        return lease
+    return dataclasses.replace(lease, claim=dataclasses.replace(lease.claim, alive=True))

@@ -1,0 +1,92 @@
+"""The checks that run inside Blazar's application, once Keystone's middleware knows the caller."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import flask
+from blazar import policy
+from blazar.api import context
+from blazar.db import api as db_api
+from oslo_utils import timeutils
+from pecan import hooks
+
+from warre_blazar import exceptions
+from warre_blazar.wsgi import error_answers, lease_bodies, lease_changes, orphaned_leases
+
+_NO_PROJECT = (
+    "The token is for no project, so nothing can be seen or done with it here; ask Keystone for a "
+    "token for a project (OS_PROJECT_NAME and OS_PROJECT_DOMAIN_NAME, or the cloud's entry in "
+    "clouds.yaml)"
+)
+
+
+class ProjectHook(hooks.PecanHook):
+    """Refuses requests to v2 with a token that is for no project, before Blazar routes them."""
+
+    def on_route(self, state: Any) -> None:
+        if state.request.path_info not in ("/", "/versions"):
+            check_project(state.request.environ)
+
+
+def install(v1: flask.Flask) -> None:
+    """Add checks to Blazar's v1 application.
+
+    The checks run before Blazar handles a request. If Blazar fails to change or delete a lease
+    because the lease's creator is gone, this package changes or deletes the lease afterwards.
+    """
+    v1.register_error_handler(exceptions.WarreError, _error_answer)
+    v1.before_request(_check)
+    v1.after_request(_retry_without_creator)
+
+
+def _retry_without_creator(answer: flask.Response) -> flask.Response:
+    try:
+        return orphaned_leases.final_answer(answer)
+    except exceptions.WarreError as error:
+        return _error_answer(error)
+
+
+def _error_answer(error: exceptions.WarreError) -> flask.Response:
+    refusal = error_answers.refusal(error)
+    return flask.Response(refusal.body, refusal.status_int, list(refusal.headers.items()))
+
+
+def _check() -> None:
+    # Blazar reads this attribute of every request, even of a request that is refused here.
+    flask.request.api_version_request = None  # type: ignore[attr-defined]
+    if not flask.request.path.startswith("/v1"):
+        return
+    check_project(flask.request.environ)
+    body = flask.request.environ.get(lease_bodies.CHECKED)
+    if body is not None:
+        lease_changes.check_expressions(body)
+        if flask.request.view_args:
+            _check_update(flask.request.view_args["lease_id"], body)
+
+
+def _check_update(lease_id: str, body: Mapping[str, Any]) -> None:
+    """Refuse a change of a lease if the manager would fail to make the change.
+
+    If the caller may not change the lease, nothing is checked, so that the answer reveals nothing
+    about the lease.
+    """
+    lease = db_api.lease_get(lease_id)
+    if lease is None:
+        return
+    target = {"project_id": lease["project_id"], "user_id": lease["user_id"]}
+    caller = context.ctx_from_headers(flask.request.headers)
+    if policy.enforce(caller, "blazar:leases:put", target, do_raise=False):
+        lease_changes.check(
+            lease, db_api.reservation_get_all_by_lease_id(lease_id), body, timeutils.utcnow()
+        )
+
+
+def check_project(environ: Mapping[str, Any]) -> None:
+    """Check that a request's token is for a project. Invalid tokens aren't checked here.
+
+    :param environ: the WSGI environment of the request.
+    :raises Refused: the token is valid, but not for a project.
+    """
+    confirmed = environ.get("HTTP_X_IDENTITY_STATUS") == "Confirmed"
+    if confirmed and not environ.get("HTTP_X_PROJECT_ID"):
+        raise exceptions.Refused("forbidden", _NO_PROJECT)

@@ -1,0 +1,45 @@
+"""Blazar's application with this package's checks around it and inside it."""
+
+from typing import Any
+
+import pecan
+from blazar.api import app as stock_app
+from oslo_config import cfg
+from oslo_middleware import debug
+
+from warre_blazar import conf, device_rules
+from warre_blazar.wsgi import after_authentication
+from warre_blazar.wsgi.guard import Guard
+
+#: The configuration of Blazar's own v2 application.
+_V2 = {
+    "app": {
+        "modules": ["blazar.api.v2"],
+        "root": "blazar.api.root.RootController",
+        "enable_acl": True,
+    }
+}
+
+
+def build(stock: Any) -> Guard:
+    """Build the application that a web server serves.
+
+    Checks that don't depend on the caller run around Blazar's application, so that a refusal needs
+    no request to Keystone. The other checks run inside Blazar's application, behind Keystone's
+    middleware.
+
+    :param stock: Blazar's application, made after the configuration was read. It serves v1 and v2,
+        or only v2 if ``enable_v1_api`` is off.
+    :raises Misconfigured: an option that flavors depend on is malformed.
+    """
+    conf.register(cfg.CONF)
+    device_rules.configured()
+    # Hooks can be added to v2 only when it is made.
+    v2 = pecan.load_app(_V2, extra_hooks=[after_authentication.ProjectHook()])
+    if cfg.CONF.log_exchange:
+        v2 = debug.Debug(v2)
+    if not isinstance(stock, stock_app.VersionSelectorApplication):
+        return Guard(v2)
+    after_authentication.install(stock.v1)
+    stock.v2 = v2
+    return Guard(stock)

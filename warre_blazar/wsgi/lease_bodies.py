@@ -1,0 +1,244 @@
+"""JSON Schemas of the bodies with which leases are created and changed over Blazar's v1 API.
+
+Blazar's v1 passes every key of a body to the manager, and the manager writes nearly all of them
+into the lease's row. The schemas therefore list the keys that are allowed.
+"""
+
+import datetime
+import math
+from typing import Any
+
+from warre_blazar import exceptions
+from warre_blazar.api import parsing
+from warre_blazar.api.parsing import EXPECTED
+from warre_blazar.api.schemas import Schema
+
+#: The key of the checked body in a request's WSGI environment. ``after_authentication``
+#: gets the body by this key, to compare it with the lease.
+CHECKED = "warre.lease"
+
+#: The largest number of levels of lists and objects in a body. The deepest valid field,
+#: extra_specs, needs four levels.
+MAX_DEPTH = 6
+#: The format in which Blazar reads and writes times, in UTC.
+DATE_FORMAT = "%Y-%m-%d %H:%M"
+_DATES = ("start_date", "end_date", "before_end_date")
+_MAX_INT = 2**31 - 1
+#: The largest number of characters of an expression about hosts. The properties of a flavor have
+#: the same limit. Blazar queries its database for parts of an expression, so a long expression is
+#: expensive.
+_LONGEST_EXPRESSION = 4096
+
+_CONTROL = r"[\u0000-\u001f\u007f]"
+
+
+def _text(longest: int, expected: str = "", **rules: Any) -> Schema:
+    expected = expected or f"expected 1 to {longest} printable characters"
+    schema = {"type": "string", "minLength": 1, "maxLength": longest, **rules}
+    return {**schema, "not": {"type": "string", "pattern": _CONTROL}, EXPECTED: expected}
+
+
+_NAME = _text(80)
+# The format that Blazar parses. The years are limited so that Blazar's computations can't overflow.
+_DATE = _text(
+    16,
+    'expected a time in UTC such as "2026-12-01 09:00"',
+    pattern=r"^(now|(19[7-9]|[2-8][0-9]{2})[0-9]-[0-9]{1,2}-[0-9]{1,2} [0-9]{1,2}:[0-9]{1,2})$",
+)
+_ID = _text(36, "expected the id of a reservation", pattern=r"^[0-9a-zA-Z-]+$")
+_EXPRESSION: Schema = {
+    "type": ["string", "null"],
+    "maxLength": _LONGEST_EXPRESSION,
+    EXPECTED: f"expected a string of at most {_LONGEST_EXPRESSION} characters",
+}
+
+
+def _number(least: int) -> Schema:
+    return {
+        "type": "integer",
+        "minimum": least,
+        "maximum": _MAX_INT,
+        EXPECTED: f"expected a whole number from {least} to {_MAX_INT}",
+    }
+
+
+#: The keys of a reservation that the resource types of Blazar and of this package read.
+_READ: dict[str, Schema] = {
+    "amount": _number(1),
+    "min": _number(1),
+    "max": _number(1),
+    # Blazar enters an endless loop if vcpus, memory_mb and disk_gb are 0.
+    "vcpus": _number(1),
+    "memory_mb": _number(1),
+    "disk_gb": _number(0),
+    "ephemeral_gb": {**_number(0), "type": ["integer", "null"]},
+    "affinity": {
+        "type": ["boolean", "string", "integer", "null"],
+        "maxLength": 16,
+        EXPECTED: "expected true, false or none",
+    },
+    "hypervisor_properties": _EXPRESSION,
+    "resource_properties": _EXPRESSION,
+    "before_end": _text(36),
+    "flavor_id": _text(255, "expected the id or name of a flavor"),
+    "network_id": _text(36),
+    "required_floatingips": {"type": "array", "maxItems": 64, "items": _text(64)},
+    "extra_specs": {"type": ["object", "null"]},
+}
+_NUMBERS = [name for name, schema in _READ.items() if "integer" in schema["type"]]
+_NUMBERS.remove("affinity")
+
+#: The keys of a reservation that only Blazar may set. For example, start_date and end_date of a
+#: reservation would take precedence over the start and end of the lease in a change.
+_WRITTEN = {
+    name: {"not": {}, EXPECTED: "expected no such field, because Blazar sets it itself"}
+    for name in (
+        *("lease_id", "project_id", "user_id", "trust_id", "start_date", "end_date"),
+        *("resource_id", "status", "created_at", "updated_at"),
+        *("missing_resources", "resources_changed", "count_range"),
+    )
+}
+
+
+# Blazar searches for hosts before it checks whether all of these keys are given.
+_INSTANCE: Schema = {
+    "if": {"properties": {"resource_type": {"const": "virtual:instance"}}},
+    "then": {
+        "required": ["amount", "vcpus", "memory_mb", "disk_gb", "affinity", "resource_properties"],
+        EXPECTED: "expected amount, vcpus, memory_mb, disk_gb, affinity and resource_properties",
+    },
+}
+
+
+def _reservation(required: str, **more: Schema) -> Schema:
+    # Other keys are allowed, because other packages' resource types have keys of their own.
+    return {
+        "type": "object",
+        "required": [required],
+        "maxProperties": 64,
+        "propertyNames": _text(64),
+        "properties": {**_READ, **_WRITTEN, "resource_type": _text(66), **more},
+        EXPECTED: f"expected an object with {required}, of at most 64 keys",
+    }
+
+
+CREATE: Schema = {
+    "type": "object",
+    "required": ["name", "start_date", "end_date", "reservations"],
+    "properties": {
+        "name": _NAME,
+        "start_date": _DATE,
+        "end_date": _DATE,
+        "before_end_date": {**_DATE, "type": ["string", "null"]},
+        "reservations": {
+            "type": "array",
+            "minItems": 1,
+            EXPECTED: "expected a list of at least one reservation",
+            "items": {**_reservation("resource_type", id=_WRITTEN["lease_id"]), **_INSTANCE},
+        },
+        # An empty list is allowed, because python-blazarclient sends one.
+        "events": {"type": "array", "maxItems": 0, EXPECTED: "expected an empty list"},
+    },
+}
+
+UPDATE: Schema = {
+    "type": "object",
+    "properties": {
+        "name": _NAME,
+        "start_date": _DATE,
+        "end_date": _DATE,
+        "before_end_date": _DATE,
+        "reservations": {
+            "type": "array",
+            "items": _reservation("id", id=_ID),
+            EXPECTED: "expected a list of reservations",
+        },
+    },
+}
+
+
+def checked(method: str, body: bytes, most_reservations: int) -> dict[str, Any]:
+    """Check the body of a request that creates or changes a lease, and parse it for Blazar.
+
+    Whole numbers that were sent as strings are converted, because Blazar compares some of them with
+    numbers.
+
+    :param method: POST for a creation, any other method for a change.
+    :param most_reservations: the largest number of reservations that the body may have.
+    :returns: the checked body, which Blazar reads in place of the original one.
+    :raises InvalidField: a field isn't valid.
+    :raises Refused: the body is empty, isn't JSON, or has too many reservations.
+    """
+    document = parsing.json_object(body)
+    reservations = document.get("reservations")
+    if isinstance(reservations, list):
+        _check_count(len(reservations), most_reservations)
+    _check_values("body", document, MAX_DEPTH)
+    if isinstance(reservations, list):
+        for reservation in reservations:
+            _convert_numbers(reservation)
+    parsing.check(document, CREATE if method == "POST" else UPDATE)
+    for name in _DATES:
+        _check_day(name, document.get(name))
+    return document
+
+
+def _check_count(count: int, limit: int) -> None:
+    if count > limit:
+        raise exceptions.Refused(
+            "too_many_reservations",
+            f"reservations: expected at most {limit} in one lease, not {count}",
+            asked=count,
+            limit=limit,
+        )
+
+
+def _check_day(field: str, text: str | None) -> None:
+    """Refuse a time in the right format that doesn't exist, such as one on 30 February."""
+    if text in (None, "now"):
+        return
+    try:
+        datetime.datetime.strptime(str(text), DATE_FORMAT)
+    except ValueError:
+        raise exceptions.InvalidField(field, "expected a day and time that exist") from None
+
+
+def _convert_numbers(reservation: Any) -> None:
+    if isinstance(reservation, dict):
+        numbers = {n: parsing.whole(reservation[n]) for n in _NUMBERS if n in reservation}
+        reservation.update(numbers)
+
+
+def _check_values(field: str, value: Any, depth: int) -> None:
+    """Refuse values on which Blazar's parser, its message bus or its database would fail.
+
+    :param field: the path of the value in the body.
+    :param depth: the largest number of levels of lists and objects that the value may have.
+    """
+    match value:
+        case dict() | list() if depth == 0:
+            raise exceptions.InvalidField(
+                parsing.shown(field), f"expected at most {MAX_DEPTH} levels"
+            )
+        case dict():
+            for name, item in value.items():
+                _check_values(field, name, depth)
+                _check_values(f"{field}.{name}" if depth < MAX_DEPTH else name, item, depth - 1)
+        case list():
+            for number, item in enumerate(value):
+                _check_values(f"{field}.{number}", item, depth - 1)
+        case float() if not math.isfinite(value):
+            raise exceptions.InvalidField(parsing.shown(field), "expected a number")
+        case int() if abs(value) > 2**63:
+            raise exceptions.InvalidField(parsing.shown(field), "expected a smaller number")
+        case str() if not value.isascii() and any(not _is_storable(c) for c in value):
+            raise exceptions.InvalidField(
+                parsing.shown(field),
+                "expected no characters beyond U+FFFF, such as emoji, because Blazar's tables "
+                "can't store them",
+            )
+
+
+def _is_storable(char: str) -> bool:
+    # JSON can contain half of a surrogate pair, which isn't a character.
+    return ord(char) <= 0xFFFF and not "\ud800" <= char <= "\udfff"

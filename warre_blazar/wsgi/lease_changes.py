@@ -1,0 +1,104 @@
+"""Refuses well-formed changes of leases that would leave the lease in ERROR.
+
+If an exception is raised while Blazar's manager changes a lease, the manager sets the lease to
+ERROR, unless the exception's type is in a short list. The changes that are refused here would raise
+exceptions of other types.
+"""
+
+import datetime
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from blazar import exceptions as blazar_exc
+from blazar.db import api as db_api
+from blazar.utils import plugins
+
+from warre_blazar import exceptions
+from warre_blazar.wsgi import lease_bodies
+
+_EXPRESSIONS = ("hypervisor_properties", "resource_properties")
+_ENDED = "TERMINATED"
+# Blazar's plugin for this resource type can't change these keys once the reservation is active.
+_INSTANCE = "virtual:instance"
+_INSTANCE_KEYS = ("vcpus", "memory_mb", "disk_gb", "affinity", "resource_properties")
+_NOT_SUPPORTED = "flavor:instance"
+_FLOATING_IP = "virtual:floatingip"
+
+Values = Mapping[str, Any]
+
+
+def check_expressions(body: Values) -> None:
+    """Check that Blazar can query its database for the expressions about hosts in a request.
+
+    :raises InvalidField: Blazar can't query its database for one of the expressions.
+    """
+    for number, reservation in enumerate(body.get("reservations", [])):
+        for name in _EXPRESSIONS:
+            if text := reservation.get(name):
+                _check_expression(f"reservations.{number}.{name}", text)
+
+
+def _check_expression(field: str, text: str) -> None:
+    try:
+        db_api.reservable_host_get_all_by_queries(plugins.convert_requirements(text))
+    except (blazar_exc.BlazarException, LookupError, TypeError, ValueError) as error:
+        raise exceptions.InvalidField(
+            field, 'expected an expression about hosts such as ["==", "$vcpus", "8"]'
+        ) from error
+
+
+def check(lease: Any, reservations: Iterable[Any], body: Values, now: datetime.datetime) -> None:
+    """Check a change of a lease against the lease's present values.
+
+    :param lease: the lease's row.
+    :param reservations: the rows of the lease's reservations.
+    :param body: the request's body, which is well formed.
+    :param now: the present time in naive UTC.
+    :raises InvalidField: before_end_date isn't between the lease's start and its end.
+    :raises FixedValue: the change contains a value of a reservation that Blazar can't change.
+    :raises InvalidState: the lease has ended, or a reservation has failed.
+    """
+    # Blazar itself refuses to change a lease that has ended, but not yet in the minute of its end.
+    if lease["status"] == _ENDED and set(body) != {"name"}:
+        raise exceptions.InvalidState("The lease has ended: it can only be renamed, or deleted")
+    if "before_end_date" in body:
+        start, end = (
+            _time(body[name], now) if name in body else lease[name]
+            for name in ("start_date", "end_date")
+        )
+        if not start < _time(body["before_end_date"], now) < end:
+            raise exceptions.InvalidField(
+                "before_end_date", "expected a time between the lease's start and its end"
+            )
+    by_id = {reservation["id"]: reservation for reservation in reservations}
+    for number, changes in enumerate(body.get("reservations", [])):
+        # Blazar itself refuses reservations that aren't in the lease.
+        if changes["id"] in by_id:
+            _check_reservation(f"reservations.{number}", by_id[changes["id"]], changes)
+
+
+def _time(text: str, now: datetime.datetime) -> datetime.datetime:
+    if text == "now":
+        return now.replace(second=0, microsecond=0)
+    return datetime.datetime.strptime(text, lease_bodies.DATE_FORMAT)
+
+
+def _check_reservation(field: str, reservation: Any, changes: Values) -> None:
+    """
+    :param field: the path of the reservation in the body.
+    :param reservation: the reservation's row.
+    :param changes: the reservation's values in the body.
+    """
+    resource_type = reservation["resource_type"]
+    fixed_keys = []
+    if _NOT_SUPPORTED in (resource_type, changes.get("resource_type")):
+        fixed_keys = ["id"]
+    elif resource_type == _INSTANCE:
+        if reservation["status"] == "error":
+            raise exceptions.InvalidState(f"{field}: the reservation has failed; delete the lease")
+        if reservation["status"] == "active":
+            fixed_keys = [name for name in _INSTANCE_KEYS if name in changes]
+    elif resource_type == _FLOATING_IP:
+        fixed_keys = [name for name in ("network_id", "required_floatingips") if name in changes]
+    if fixed_keys:
+        raise exceptions.FixedValue(f"{field}.{fixed_keys[0]}")

@@ -1,0 +1,120 @@
+"""Reads the whole body of a request, and puts it back with its length for Blazar to read.
+
+Blazar reads as many bytes as ``Content-Length`` says. A request whose body is sent in chunks
+doesn't have this header, so Blazar would read an empty body.
+"""
+
+import io
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+from warre_blazar import exceptions
+
+Environ = MutableMapping[str, Any]
+
+#: The largest number of bytes that are read in one call.
+_AT_ONCE = 64 * 1024
+
+
+def read(environ: Environ, limit: int) -> bytes:
+    """Read the body of a request, and put it back with its length.
+
+    :param environ: the WSGI environment of the request.
+    :param limit: the largest number of bytes that the body may have.
+    :returns: the body.
+    :raises Refused: the body is too long, can't be read, or its length isn't known.
+    """
+    length = _length(environ)
+    if _is_chunked(environ):
+        body = _read(_chunks(environ), limit)
+    elif length is not None:
+        if length > limit:
+            raise _too_large(limit)
+        body = _read(_pieces(environ, length), limit)
+        if len(body) < length:
+            raise exceptions.Refused(
+                "incomplete_body",
+                f"The body has only {len(body)} of the {length} bytes that Content-Length says",
+            )
+    elif environ.get("wsgi.input_terminated"):
+        body = _read(_pieces(environ, limit + 1), limit)
+    else:
+        body = b""
+    put(environ, body)
+    return body
+
+
+def put(environ: Environ, body: bytes) -> None:
+    """Replace the body of a request."""
+    environ["wsgi.input"] = io.BytesIO(body)
+    environ["CONTENT_LENGTH"] = str(len(body))
+    environ.pop("HTTP_TRANSFER_ENCODING", None)
+    environ.pop("wsgi.input_terminated", None)
+
+
+def _length(environ: Environ) -> int | None:
+    text = environ.get("CONTENT_LENGTH") or ""
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise exceptions.Refused("refused", "Content-Length: expected a whole number")
+    return int(text)
+
+
+def _is_chunked(environ: Environ) -> bool:
+    return "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower()
+
+
+def _pieces(environ: Environ, length: int) -> Callable[[], bytes]:
+    """A function that reads the next piece of a body each time it is called.
+
+    :param length: the number of bytes that all calls together read.
+    """
+    left = length
+
+    def piece() -> bytes:
+        nonlocal left
+        data: bytes = environ["wsgi.input"].read(min(left, _AT_ONCE)) if left else b""
+        left -= len(data)
+        return data
+
+    return piece
+
+
+def _chunks(environ: Environ) -> Callable[[], bytes]:
+    """A function that reads the next piece of a chunked body each time it is called.
+
+    How chunks are read depends on the WSGI server.
+
+    :raises Refused: this server can't read chunks.
+    """
+    if environ.get("wsgi.input_terminated"):
+        return lambda: environ["wsgi.input"].read(_AT_ONCE)
+    try:
+        # This module exists only inside uWSGI.
+        import uwsgi  # noqa: PLC0415
+    except ImportError:
+        raise exceptions.Refused(
+            "length_required",
+            "This server can't read a body that is sent in chunks; send Content-Length",
+        ) from None
+    return uwsgi.chunked_read
+
+
+def _read(piece: Callable[[], bytes], limit: int) -> bytes:
+    body = bytearray()
+    try:
+        while data := piece():
+            body += data
+            if len(body) > limit:
+                raise _too_large(limit)
+    except (OSError, ValueError) as error:
+        # The client closed the connection, or its chunks are malformed.
+        raise exceptions.Refused("incomplete_body", "The body can't be read") from error
+    return bytes(body)
+
+
+def _too_large(limit: int) -> exceptions.Refused:
+    return exceptions.Refused(
+        "body_too_large", f"The body is too large, expected at most {limit} bytes", limit=limit
+    )
