@@ -50,9 +50,11 @@ OPTS: list[cfg.Opt] = [
         help="Each manager regularly reads the resource providers (from Placement) and the "
         "availability zones (from Nova) of all reservable hosts. This is the number of seconds "
         "between two readings. With a longer interval, it takes longer until bookings notice that "
-        "a host has lost or gained resources. 0 turns these readings off. Then a host is read when "
-        "it is added, and afterwards only when you run warre-blazar-manage host refresh. One "
-        "reading takes two requests for each host, and more for hosts that have changed.",
+        "a host has lost or gained resources. Hosts that are new or have changed in the last 10 "
+        "minutes are read every 30 seconds. 0 turns all these readings off. Then a host is read "
+        "when it is first needed, and afterwards only when you run warre-blazar-manage host "
+        "refresh. One reading takes two requests for each host, and more for hosts that have "
+        "changed.",
     ),
     cfg.IntOpt(
         "event_threads",

@@ -76,6 +76,16 @@ def unread(db: Session) -> list[str]:
     return list(db.scalars(query))
 
 
+def settling(db: Session, since: datetime.datetime) -> list[str]:
+    """The ids of the reservable hosts that were first read, or have changed, since a time."""
+    query = (
+        sa.select(compute_hosts.c.id)
+        .join(host_providers, host_providers.c.host_id == compute_hosts.c.id)
+        .where(compute_hosts.c.reservable, host_providers.c.read_at >= since)
+    )
+    return list(db.scalars(query))
+
+
 def stored(db: Session) -> dict[str, Stored]:
     """What is stored about hosts, by host id."""
     columns = (host_providers.c.host_id, host_providers.c.digest, host_providers.c.zone)

@@ -27,6 +27,9 @@ LOG = logging.getLogger(__name__)
 #: How often the repairer looks at all leases of ours, and not only at those with an unusual status.
 _THOROUGH_PAUSE = datetime.timedelta(minutes=1)
 
+#: The seconds between two readings of hosts that are new or have changed a short time ago.
+_SETTLING_PAUSE = 30
+
 #: The most requests to Nova, Placement and Keystone that it takes to make or remove the backing of
 #: one reservation.
 _REQUESTS = 10
@@ -116,7 +119,7 @@ class Threads:
         )
         self._repairer = Repairer(patience)
         self._thorough_at: datetime.datetime | None = None
-        self._refreshed_at: float | None = None
+        self._refreshed_at = self._settling_read_at = -float("inf")
 
     def start(self) -> None:
         """Start the threads, which run until the process ends.
@@ -164,12 +167,20 @@ class Threads:
 
     @periodics.periodic(1, run_immediately=True)
     def refresh_hosts(self) -> None:
-        """Read the resource providers and zones of all hosts, as often as the option says."""
+        """Read the resource providers and zones of hosts.
+
+        All hosts are read as often as the option says. Hosts that are new or have changed a short
+        time ago are read more often. If the option is 0, no hosts are read.
+        """
         pause, now = cfg.CONF.warre.provider_poll_interval, time.monotonic()
-        if not pause or (self._refreshed_at is not None and now - self._refreshed_at < pause):
+        if not pause:
             return
-        self._refreshed_at = now
-        host_refresh.refresh(tell=notifications.tell_overbooked)
+        if now - self._refreshed_at >= pause:
+            self._refreshed_at = self._settling_read_at = now
+            host_refresh.refresh(tell=notifications.tell_overbooked)
+        elif now - self._settling_read_at >= _SETTLING_PAUSE:
+            self._settling_read_at = now
+            host_refresh.refresh_settling(notifications.tell_overbooked)
 
 
 def _log_failure(call: Any, kind: str, spacing: float, failure: Any, traceback: Any = None) -> None:

@@ -68,7 +68,8 @@ def test_as_many_bookings_as_gpus_boot_and_one_more_is_refused(
     flavor, period = offer(**ONE_GPU), world.from_now(2).moved(start=0.2)
     answers = at_once([lambda: world.book(alpha, flavor, period)] * ASKED)
     outcomes = collections.Counter((a.status_code, a.json().get("code")) for a in answers)
-    assert outcomes == {(200, None): len(gpus), (400, "hosts_exhausted"): ASKED - len(gpus)}
+    expected = {(200, None): len(gpus), (400, "hosts_exhausted"): ASKED - len(gpus)}
+    assert outcomes == expected, (answers[0].text, records.rows("warre_host_providers"))
 
     booked = [a.json() for a in answers if a.status_code == 200]
     records.start_now([reservation["lease_id"] for reservation in booked])

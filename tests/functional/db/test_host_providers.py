@@ -1,5 +1,6 @@
 """What hosts have is read from Placement and Nova, stored, and followed when it changes."""
 
+import datetime
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -121,6 +122,28 @@ def test_only_what_has_changed_is_written(cloud: Cloud, database: sa.Engine, hos
     assert after[host] == before[host]
     changed = {h.name for h in read_hosts().values() if h.generation != generations[h.name]}
     assert changed == {"b"}
+
+
+def test_device_that_nova_reports_late_is_seen_while_its_host_is_settling(
+    cloud: Cloud, host, monkeypatch: pytest.MonkeyPatch
+):
+    def totals() -> set[str]:
+        return {cls for p in read_hosts()["a"].providers for cls in p.inventories}
+
+    cloud.placement.remove_provider(DEVICE)
+    host_refresh.refresh_settling()
+    assert totals() == set(ROOM)
+    root = read_hosts()["a"].providers[0].id
+    cloud.placement.add_provider(DEVICE, root, "CUSTOM_A100", CUSTOM_GPU=1)
+    host_refresh.refresh_settling()
+    assert totals() == {*ROOM, "CUSTOM_GPU"}
+    # Once the host has settled, only the reading of all hosts finds changes.
+    cloud.placement.remove_provider(DEVICE)
+    monkeypatch.setattr(host_refresh, "_SETTLING", datetime.timedelta(minutes=-1))
+    host_refresh.refresh_settling()
+    assert totals() == {*ROOM, "CUSTOM_GPU"}
+    host_refresh.refresh()
+    assert totals() == set(ROOM)
 
 
 def test_single_host_is_refreshed_alone(cloud: Cloud, host):

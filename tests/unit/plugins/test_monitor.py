@@ -25,20 +25,32 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What is told of overbooked hosts, by call."""
+    """Which hosts are read, and who is told of overbooked ones, by call."""
     made: list[Any] = []
-    monkeypatch.setattr(monitor.host_refresh, "refresh", lambda **told: made.append(told["tell"]))
+    refresh = monitor.host_refresh
+    monkeypatch.setattr(refresh, "refresh", lambda tell: made.append(("all", tell)))
+    monkeypatch.setattr(refresh, "refresh_settling", lambda tell: made.append(("settling", tell)))
     return made
 
 
 def test_hosts_are_read_at_once_and_then_as_often_as_the_option_says(conf, time, calls):
     conf.config(provider_poll_interval=300, group="warre")
     threads = monitor.Threads(lambda _: [])
-    for seconds, expected in ((0, 1), (299, 1), (1, 2), (1, 2), (300, 3)):
+    for seconds, expected in ((0, ["all"]), (29, []), (271, ["all"]), (1, []), (300, ["all"])):
+        calls.clear()
         time.now += seconds
         threads.refresh_hosts()
-        assert len(calls) == expected
-    assert set(calls) == {notifications.tell_overbooked}
+        assert calls == [(which, notifications.tell_overbooked) for which in expected]
+
+
+def test_hosts_that_are_settling_are_read_more_often(conf, time, calls):
+    conf.config(provider_poll_interval=100, group="warre")
+    threads = monitor.Threads(lambda _: [])
+    for _ in range(111):
+        threads.refresh_hosts()
+        time.now += 1
+    assert [which for which, _ in calls] == ["all", *["settling"] * 3, "all"]
+    assert {tell for _, tell in calls} == {notifications.tell_overbooked}
 
 
 def test_hosts_are_not_read_if_the_option_is_0(conf, time, calls):

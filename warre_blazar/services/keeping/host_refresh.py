@@ -6,6 +6,7 @@ replace a newer one.
 """
 
 import dataclasses
+import datetime
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from oslo_log import log as logging
@@ -23,6 +24,10 @@ from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.provider_trees import Difference
 
 LOG = logging.getLogger(__name__)
+
+#: How long a host is read more often after its first reading, and after each change. Nova reports
+#: the devices of a new compute later than its processors and memory.
+_SETTLING = datetime.timedelta(minutes=10)
 
 #: How many times a host is read if others store something about it meanwhile.
 _ATTEMPTS = 3
@@ -79,6 +84,19 @@ def refresh(ids: Collection[str] | None = None, tell: Tell = _tell_nobody) -> Re
     result = Refresh(_outcomes(before, changed, failures), zones_failure)
     _report(result, tell)
     return result
+
+
+def refresh_settling(tell: Tell = _tell_nobody) -> None:
+    """Read the hosts that nobody has read yet, and those that have changed a short time ago.
+
+    :param tell: as in ``refresh``.
+    :raises oslo_db.exception.DBError: the database is unavailable.
+    """
+    with session.reader() as db:
+        ids = host_providers.unread(db)
+        ids += host_providers.settling(db, timeutils.utcnow() - _SETTLING)
+    if ids:
+        refresh(ids, tell)
 
 
 def _read(
