@@ -49,8 +49,8 @@ def live_leases(db: Session, since: datetime.datetime) -> list[Lease]:
     These are the leases with flavor:slot reservations that haven't ended, the leases that may need
     a repair (``lease_queries.in_question``), and leases that ended recently.
 
-    :param since: a time. An ended lease is included if it was written then or later, or if it ended
-        then or later and still holds hosts.
+    :param since: an ended lease is included if it was written at or after this time. It is also
+        included if it ended at or after this time and still holds hosts.
     """
     held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
     query = (
@@ -161,8 +161,8 @@ def leftovers(
 ) -> dict[str, tuple[Note, bool]]:
     """The notes of backings whose reservation has ended or is deleted, by reservation id.
 
-    With each note comes a boolean: whether the note still exists for a good reason. The reason is
-    good if the note's lease was written at or after ``since``, or if a service may still carry out
+    With each note comes a boolean: whether it is normal that the note still exists. This is so in
+    two cases: the note's lease was written at or after ``since``, or a service may still carry out
     a request that has timed out (``backings.await_late``).
     """
     fresh = sa.func.coalesce(leases.c.updated_at >= since, sa.false())
@@ -286,7 +286,7 @@ def _of_source_flavor(text: str | None) -> dict[str, int] | None:
 def trust_uses(db: Session) -> list[TrustUse]:
     """Every trust that a lease or a host has.
 
-    The lease is named only if it hasn't ended and has a flavor:slot reservation.
+    A result names the lease only if the lease hasn't ended and has a flavor:slot reservation.
     """
     alive = sa.and_(leases.c.status != TERMINATED, lease_rows.ours())
     of_leases = sa.select(leases.c.trust_id, leases.c.id, alive).where(

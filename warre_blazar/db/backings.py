@@ -1,4 +1,4 @@
-"""Notes of backings. A note is kept until everything in Nova and Placement is surely gone."""
+"""Notes of backings. A note is kept until its backing is surely gone from Nova and Placement."""
 
 import dataclasses
 import datetime
@@ -21,7 +21,7 @@ class Backing:
     opened: bool
     open_done: bool
     created_at: datetime.datetime
-    #: The id of the Nova flavor, if another service has made it. None: our id (``flavor_id``).
+    #: The id of the Nova flavor, if another service has made it. None: this package has made it.
     nova_flavor: str | None = None
 
     @property
@@ -47,7 +47,8 @@ def insert(
 ) -> None:
     """Add the note of a backing that is about to be made.
 
-    :param nova_flavor: the id of the Nova flavor, if another service has made it.
+    :param nova_flavor: the id of the Nova flavor, if another service has made it. None: this
+        package makes it.
     """
     db.execute(
         backings.insert().values(
@@ -117,7 +118,7 @@ def ended(db: Session) -> list[Backing]:
 
 
 def over(db: Session, reservation_ids: Collection[str]) -> set[str]:
-    """The given ids, but only those of our reservations that have ended or were deleted."""
+    """Which of the given ids are of flavor:slot reservations that have ended or were deleted."""
     has_ended = (
         sa.select(reservations.c.id)
         .join(bookings, bookings.c.reservation_id == reservations.c.id)

@@ -8,7 +8,7 @@ from warre_blazar.domain.flavor import Shape
 
 
 def holding_hosts(db: Session, flavor_id: str) -> list[str]:
-    """The different shapes of a flavor's reservations that hold hosts, as their rows have them."""
+    """The shapes of a flavor's reservations that hold hosts, as JSON. Each shape occurs once."""
     query = sa.select(bookings.c.shape).where(bookings.c.flavor_id == flavor_id, _held()).distinct()
     return sorted(db.scalars(query))
 
@@ -26,7 +26,7 @@ def count(db: Session, flavor_id: str, shape: str) -> int:
 def replace(db: Session, flavor_id: str, before: str, after: Shape) -> None:
     """Give a new shape to a flavor's reservations that hold hosts and have the shape ``before``.
 
-    :param before: the shape as ``holding_hosts`` returned it.
+    :param before: the old shape, as ``holding_hosts`` returned it.
     """
     these = (bookings.c.flavor_id == flavor_id, bookings.c.shape == before, _held())
     db.execute(bookings.update().where(*these).values(shape=after.to_json()))

@@ -1,4 +1,4 @@
-"""The claims of leases in a window of time.
+"""Reads for which times leases claim slots and hosts.
 
 There can be thousands of claims, so the queries are written for speed.
 """
@@ -22,9 +22,9 @@ def claiming(
     """Restrict a query to leases that claim a part of the window.
 
     A lease claims its own time, and the time that was promised to an update. The result is a UNION
-    of one query for each of these times. So each query can use an index of times, and doesn't read
-    everything that was ever booked of a flavor or host. ``STRAIGHT_JOIN`` tells MariaDB to keep the
-    order in which the joins are written.
+    of two queries, one for each of these times. So each query can use an index of times. Without an
+    index, it would read everything that was ever booked of the flavor or host. ``STRAIGHT_JOIN``
+    tells MariaDB to keep the order in which the joins are written.
 
     :param query: a query that selects from ``leases`` first, and joins ``bookings``.
     :param cleaning: the time for which each reservation keeps its claim after its end.
@@ -40,8 +40,8 @@ def claiming(
 class Claims:
     """A reader of the times that leases claim in a window.
 
-    The database returns times as whole seconds since the window's start, because a driver in Python
-    takes longer to read a DateTime than the server takes to find the row.
+    The database returns times as whole seconds since the window's start. A database driver written
+    in Python takes longer to read one DateTime than the database takes to find the row.
     """
 
     def __init__(self, window: timeline.Span, cleaning: datetime.timedelta) -> None:
@@ -67,7 +67,10 @@ class Claims:
         A lease claims its own time and the time that was promised to an update. When a lease is
         extended or shortened, these times overlap, and the part in both is claimed only once.
 
-        :param claim: the start and end of the promise, or None and None.
+        :param start: the lease's own start, in seconds since the window's start.
+        :param end: the lease's own end, in the same unit.
+        :param claim: the start and the end of the promise, in the same unit. Both are None if there
+            is no promise.
         """
         own = self._span(start, end)
         claim_start, claim_end = claim
@@ -79,7 +82,7 @@ class Claims:
         return timeline.Span(self._moment(start), self._moment(end)).padded(self._cleaning)
 
     def _moment(self, seconds: int) -> datetime.datetime:
-        """The time that is a number of seconds after the origin.
+        """The time that is a number of seconds after the window's start.
 
         Equal times are the same object. ``domain.timeline`` spends most of its time on comparing
         and hashing times, which is faster if they are the same object.

@@ -1,4 +1,8 @@
-"""Managers that execute starts, ends and deletions of leases, and their lease claims."""
+"""Queries on managers, on executions, and on the lease claims that managers have.
+
+An execution is a start, an end or a deletion of a lease. A manager claims the lease before it
+executes anything.
+"""
 
 import dataclasses
 from collections.abc import Collection
@@ -20,7 +24,7 @@ _FORGOTTEN_AFTER = 24 * 3600
 
 @dataclasses.dataclass(frozen=True)
 class Execution:
-    """A start, an end or a deletion of a lease that is claimed, or waits to be claimed."""
+    """A row of ``warre_executions``. A manager has claimed the execution, or it waits for one."""
 
     lease_id: str
     action: str
@@ -30,7 +34,7 @@ class Execution:
     attempts: int
     #: Whether the manager's last heartbeat is at most ``DEAD_AFTER`` seconds old.
     alive: bool
-    #: The user who asked for a deletion.
+    #: The user who requested a deletion. None: no user requested this execution.
     requested_by: str | None = None
 
 
@@ -49,7 +53,7 @@ def state_of(execution: Execution | None) -> Claim:
 
 
 def beat(db: Session, manager_id: str, host: str) -> None:
-    """Write a manager's heartbeat, and delete managers that have been dead for a day.
+    """Write a manager's heartbeat, and delete the rows of managers that died over a day ago.
 
     :param host: the name of the manager's machine.
     """
@@ -58,7 +62,7 @@ def beat(db: Session, manager_id: str, host: str) -> None:
     if beaten.rowcount != 1:  # type: ignore[attr-defined]
         db.execute(managers.insert().values(id=manager_id, host=host, **values))
     # The ids of dead managers are read first. A DELETE that searches by heartbeat would lock the
-    # rows of all managers, and their heartbeats would run into deadlocks.
+    # rows of all managers, and the managers' heartbeats would run into deadlocks.
     silent = sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())
     dead = db.scalars(sa.select(managers.c.id).where(silent > _FORGOTTEN_AFTER)).all()
     if dead:
@@ -95,6 +99,8 @@ def is_claimed(db: Session, lease_id: str) -> bool:
 def request(db: Session, lease_id: str, action: str, user_id: str | None = None) -> None:
     """Request an action on a lease. The first manager that claims the action executes it.
 
+    An earlier request that no manager has claimed is replaced.
+
     :param action: ``execution_timing.START``, ``END`` or ``DELETE``.
     :param user_id: the user who requests a deletion; None if no user does.
     """
@@ -116,10 +122,10 @@ def requested(db: Session, action: str) -> list[str]:
 
 
 def claim(db: Session, lease_ids: Collection[str], action: str, manager_id: str) -> dict[str, int]:
-    """Claim an action on leases for a manager.
+    """Claim leases for a manager that is going to execute an action on them.
 
     :returns: the number of failed attempts at the action, by lease id.
-    :raises session.LostRace: another manager has the claim of one of the leases.
+    :raises session.LostRace: another manager has claimed one of the leases.
     """
     waiting = of_leases(db, lease_ids)
     tried = {
@@ -176,7 +182,7 @@ def of_manager(db: Session, manager_id: str) -> list[str]:
 
 
 def forget(db: Session, execution: Execution) -> None:
-    """Delete an execution, provided that the same manager still has the lease claim.
+    """Delete an execution, provided that its manager is still the one that was read.
 
     :raises session.LostRace: another manager has claimed the lease, or the execution is gone.
     """

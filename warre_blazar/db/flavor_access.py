@@ -34,7 +34,10 @@ def delete(db: Session, access_id: str) -> bool:
 def listing(
     db: Session, filters: dict[str, str], limit: int | None, offset: int
 ) -> tuple[list[Access], int]:
-    """A page of accesses that have the values in ``filters``, and the number on all pages."""
+    """A page of accesses, and the number of accesses on all pages.
+
+    :param filters: values that columns must have, by column name.
+    """
     conditions = [flavor_projects.c[name] == value for name, value in filters.items()]
     count = sa.select(sa.func.count()).select_from(flavor_projects).where(*conditions)
     query = (

@@ -1,4 +1,4 @@
-"""Present and past bookings of a flavor, for operators."""
+"""Reads the past, present and future bookings of a flavor, for operators."""
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -11,8 +11,8 @@ from warre_blazar.domain.timeline import Claim, Span
 def booked(db: Session, flavor_id: str, window: Span) -> list[Claim]:
     """The bookings of a flavor that overlap the window, as claims.
 
-    Reservations that have ended are included, although they don't claim slots any more. Blazar
-    keeps their leases until somebody deletes the leases.
+    Reservations that have ended are included, although they don't claim slots any more. Their
+    leases stay in Blazar's tables until somebody deletes them.
     """
     held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
     over = (

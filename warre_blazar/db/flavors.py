@@ -78,7 +78,8 @@ def require(
     """The only flavor with this id or name.
 
     :param everything: the same as for ``find``.
-    :raises FlavorNotFound, FlavorAmbiguous:
+    :raises FlavorNotFound: no flavor has this id or name.
+    :raises FlavorAmbiguous: several flavors have this name.
     """
     candidates = find(db, ref, project_id=project_id, everything=everything)
     if not candidates:
@@ -128,7 +129,9 @@ def listing(
     limit: int | None,
     offset: int,
 ) -> tuple[list[Flavor], int]:
-    """A page of flavors that aren't deleted, sorted by name, and the number on all pages.
+    """A page of flavors, sorted by name, and the number of flavors on all pages.
+
+    Deleted flavors are left out.
 
     :param project_id: the project that must have access to the flavors.
     :param everything: also include inactive flavors, and private flavors to which the project has

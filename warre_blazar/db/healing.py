@@ -1,7 +1,8 @@
-"""Queries on reservations whose hosts have failed or are drained, and writes of flags and marks.
+"""Finds reservations on failed hosts, and writes flags of reservations and marks of hosts.
 
 Blazar's host monitor takes a failed host out of use: the host isn't ``reservable`` until the
-monitor sees it working again. An operator's drain of a host is in this package's table.
+monitor sees it working again. This package's table ``warre_hosts`` has two marks of a host:
+``draining`` (an operator drains the host), and ``abandoned`` (servers may be left on it).
 """
 
 import dataclasses
@@ -25,7 +26,7 @@ from warre_blazar.db.tables import (
 )
 from warre_blazar.domain.timeline import Span
 
-#: Blazar's statuses of reservations that wait or run.
+#: Blazar's statuses of reservations that wait for their start or are running.
 _LIVE = ("pending", "active")
 
 
@@ -48,7 +49,7 @@ def suffering(
     """The reservations with instances on failed hosts, the earliest start first.
 
     :param window: only reservations whose leases overlap this time.
-    :param host_ids: only reservations on the failed hosts among these; None for all failed hosts.
+    :param host_ids: only these hosts are considered, if they have failed. None: all failed hosts.
     :param unflagged: only reservations that aren't flagged with ``missing_resources``.
     :returns: ids of reservations in Blazar's table.
     """
@@ -105,8 +106,10 @@ def set_flags(
     """Write Blazar's flags of a reservation, and whether its lease is degraded.
 
     A lease is degraded while one of its reservations, of any resource type, has one of the flags.
-    The lease's row is written in any case. So a transaction that claims the lease for its start, or
-    in which Blazar begins an update, can't commit at the same time as this one.
+
+    The lease's row is always written, even if ``degraded`` stays the same. A transaction that
+    claims the lease for its start writes this row too, and so does Blazar when it begins an update.
+    So neither can commit at the same time as this transaction.
 
     :raises session.LostRace: the lease has changed since it was read.
     """
@@ -141,9 +144,9 @@ def set_draining(db: Session, host_id: str, draining: bool) -> None:
 
 
 def abandon(db: Session, host_id: str) -> None:
-    """Mark a failed host on which servers may be left.
+    """Mark a failed host as abandoned.
 
-    These are servers of running reservations that were moved off the host.
+    Servers may be left on the host. They belong to running reservations that were moved off it.
 
     :raises session.LostRace: the host was claimed for the first time at this moment, or is gone.
     """
@@ -153,7 +156,8 @@ def abandon(db: Session, host_id: str) -> None:
 def _mark(db: Session, host_id: str, **marks: bool) -> None:
     """Write marks of a host, and increase its generation.
 
-    The new generation keeps a booking from claiming the host if it has read the host before.
+    A booking that has read the host before this write can't claim it, because the generation has
+    changed.
     """
     written = db.execute(
         host_generations.update()
@@ -167,18 +171,18 @@ def _mark(db: Session, host_id: str, **marks: bool) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Abandoned:
-    """A host that works again, and on which servers may be left."""
+    """A host that works again, but on which servers of moved reservations may be left."""
 
     id: str
     #: The hypervisor hostname.
     name: str
     generation: int
-    #: The instances that reservations have there, by the reservation's id.
+    #: How many instances each reservation has on the host, by the id in Blazar's table.
     held: Mapping[str, int]
 
 
 def abandoned(db: Session) -> list[Abandoned]:
-    """The hosts that work again, and on which servers may be left."""
+    """The hosts that work again, but on which servers of moved reservations may be left."""
     hosts = db.execute(
         sa.select(
             compute_hosts.c.id, compute_hosts.c.hypervisor_hostname, host_generations.c.generation
@@ -193,7 +197,7 @@ def abandoned(db: Session) -> list[Abandoned]:
 
 
 def _held(db: Session, host_id: str) -> dict[str, int]:
-    """The instances that reservations have on a host, by the reservation's id."""
+    """How many instances each reservation has on a host, by the id in Blazar's table."""
     query = (
         sa.select(allocations.c.reservation_id, sa.func.count())
         .where(allocations.c.compute_host_id == host_id)
@@ -203,9 +207,10 @@ def _held(db: Session, host_id: str) -> dict[str, int]:
 
 
 def take_back(db: Session, host: Abandoned) -> bool:
-    """Remove the mark of a host on which no servers are left, and let it be booked again.
+    """Remove the mark ``abandoned`` of a host, so that the host can be booked again.
 
-    The host's generation stays the same, because this makes room and takes none.
+    The caller has checked that no servers are left on the host. The host's generation stays the
+    same. A booking at this moment may still leave the host out, which does no harm.
 
     :returns: False if the host has changed since it was read. In that case nothing is written.
     """
@@ -224,7 +229,7 @@ class OnHost:
     """A reservation of any resource type that has instances on a host."""
 
     reservation_id: str
-    #: The id that our API shows; for another resource type the same as ``reservation_id``.
+    #: The id in the v2 API. For other resource types it is the same as ``reservation_id``.
     shown_id: str
     resource_type: str
     project_id: str
@@ -236,7 +241,7 @@ class OnHost:
 
 
 def on_host(db: Session, host_id: str) -> list[OnHost]:
-    """The reservations on a host, by start."""
+    """The reservations on a host, sorted by start."""
     columns = (
         reservations.c.id,
         sa.func.coalesce(bookings.c.id, reservations.c.id),

@@ -1,6 +1,7 @@
 """The table ``warre_history``: records of reservations that aren't in Blazar's tables.
 
-They were deleted, or they had ended before they were imported from Warre.
+Most of these reservations were deleted. Others had ended before they were imported from Warre. The
+API lists an imported reservation as an ordinary one, until a user deletes it.
 """
 
 import datetime
@@ -36,7 +37,7 @@ _SORTED = {
     "project_id": history.c.project_id,
     "user_id": history.c.user_id,
 }
-#: The columns of a record whose values are those of the deleted lease and reservation.
+#: The columns that a record copies from the deleted lease and reservation.
 _SAME = (
     *("id", "reservation_id", "lease_id", "flavor_id", "instance_count", "affinity", "name"),
     *("note", "shape", "start_date", "end_date", "project_id", "user_id", "status_reason"),
@@ -45,7 +46,7 @@ _SAME = (
 
 
 def insert(db: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Add records of reservations that nobody has deleted.
+    """Add records of reservations that ended before they were imported from Warre.
 
     :param rows: all columns except ``deleted_at`` and ``deleted_by``.
     """
@@ -56,10 +57,10 @@ def insert(db: Session, rows: Sequence[Mapping[str, Any]]) -> None:
 def record_deletion(
     connection: sa.Connection, lease_id: str, now: datetime.datetime, user_id: str | None
 ) -> None:
-    """Record every reservation of ours in a lease that is about to be deleted.
+    """Add a record of each flavor:slot reservation in a lease that is about to be deleted.
 
-    No record is made for a reservation whose lease was never completely created. A record that
-    exists already stays as it is.
+    A reservation gets no record if its lease was never completely created. A record that exists
+    already stays as it is.
 
     :param connection: the connection of the transaction that deletes the lease.
     :param now: the time of the deletion, in naive UTC.
@@ -105,7 +106,9 @@ def record_deletion(
 
 
 def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | None:
-    """A reservation in the history that nobody has deleted, or None if it isn't in the history.
+    """A reservation that only the history has, or None if there is no such record.
+
+    Records of deleted reservations are ignored.
 
     :param ref: the reservation's own id, or its id in Blazar's table.
     :param project_id: the project that the reservation must belong to. None: any project.
@@ -130,7 +133,7 @@ def delete(db: Session, ref: str, now: datetime.datetime, user_id: str | None) -
 
 
 def count(db: Session, wanted: Filter) -> int:
-    """The number of reservations in the history that pass a filter and that nobody has deleted."""
+    """The number of records that pass a filter. Records of deleted reservations don't count."""
     query = sa.select(sa.func.count()).select_from(history)
     return db.execute(query.where(*_conditions(wanted, deleted=False))).scalar_one()
 
@@ -144,7 +147,9 @@ def listing(
     limit: int | None,
     offset: int,
 ) -> list[Reservation]:
-    """A page of all reservations that nobody has deleted, in Blazar's tables and the history.
+    """A page of the reservations in Blazar's tables and in the history.
+
+    Deleted reservations are left out.
 
     :param sort: one of ``SORT_KEYS``.
     """
@@ -194,9 +199,12 @@ def deleted(
 
 
 def _conditions(wanted: Filter, *, deleted: bool) -> list[sa.ColumnElement[bool]]:
-    """The SQL conditions of a filter on the history. ``Filter.conditions`` is for Blazar's tables.
+    """What ``Filter.conditions`` is for Blazar's tables: the SQL conditions of a filter.
 
-    The history doesn't know on which hosts a reservation was, so no record passes a filter by host.
+    The history doesn't know on which hosts a reservation was. So no record passes a filter that
+    names hosts.
+
+    :param deleted: whether to select the records of deleted reservations, or all other records.
     """
     equal = (
         (history.c.project_id, wanted.project_id),
@@ -269,9 +277,9 @@ def old_leases(db: Session, before: datetime.datetime, limit: int) -> list[str]:
 
 
 def delete_leases(db: Session, lease_ids: Collection[str]) -> int:
-    """Delete leases of ours with all their rows. They leave no record in the history.
+    """Delete leases with flavor:slot reservations, and all their rows. No records are added.
 
-    Leases that aren't TERMINATED any more aren't deleted.
+    A lease stays if its status isn't TERMINATED any more.
 
     :returns: the number of leases that were deleted.
     """

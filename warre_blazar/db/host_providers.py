@@ -15,7 +15,7 @@ from warre_blazar.domain.provider_trees import Tree
 
 #: Trees by digest, because reading a tree's text takes much longer than using it.
 _parsed: dict[str, Tree] = {}
-#: The number of trees that a process keeps before it drops all.
+#: When a process keeps more trees than this, it drops all of them.
 _MOST_PARSED = 20_000
 
 
@@ -93,7 +93,7 @@ def stored(db: Session) -> dict[str, Stored]:
 
 
 class Overtaken(Exception):
-    """Somebody else has stored something about the host since, or Blazar has deleted the host."""
+    """What is stored about the host has changed since it was read, or the host is gone."""
 
 
 def store(
@@ -101,9 +101,10 @@ def store(
 ) -> None:
     """Store what was read about a host, provided that what is stored is still ``before``.
 
-    The host's generation increases. So bookings that have read the host before are decided again.
+    The host's generation increases. So a booking that has read the host before can't claim it, and
+    reads it again.
 
-    :raises Overtaken: something else is stored by now, and nothing was written.
+    :raises Overtaken: something else is stored by now, or the host is gone. Nothing was written.
     :raises session.LostRace: somebody has claimed the host for the first time at this moment.
     """
     values = {

@@ -1,4 +1,4 @@
-"""Queries on the allocations of hosts to reservations, and claims on hosts.
+"""Reads what is booked on hosts, claims hosts for bookings, and writes host allocations.
 
 A snapshot of all reservable hosts takes a constant number of queries.
 """
@@ -39,9 +39,9 @@ from warre_blazar.domain.request_groups import Request
 class Snapshot:
     """The hosts that match a shape, and the claims on a flavor's slots, over a span of time."""
 
-    #: The reservable hosts that match a shape, with what they hold.
+    #: The reservable hosts that match a shape, with what is booked on them.
     hosts: list[Host]
-    #: The claims on the flavor's slots, by the id of the reservation in Blazar's table.
+    #: The claims on the flavor's slots, by the reservation's id in Blazar's table.
     claims: Mapping[str, list[timeline.Claim]]
 
 
@@ -225,9 +225,9 @@ def claim(db: Session, hosts: Iterable[Host]) -> None:
 def _touch(db: Session, host: Host) -> None:
     """Write a host's row in Blazar's table, provided that the host is still reservable.
 
-    Blazar doesn't change the generation when it takes a failed host out of use or deletes a host,
-    but it does write this row. Of two transactions that write the row, the second waits for the
-    first or is refused at its commit.
+    When Blazar takes a failed host out of use or deletes a host, it doesn't change the generation,
+    but it writes this row. If two transactions write the row at the same time, the second waits for
+    the first, or is refused at its commit.
 
     :raises session.LostRace: the host is no longer reservable.
     """
@@ -253,7 +253,7 @@ def _first_claim(db: Session, host: Host) -> None:
 def allocate(db: Session, reservation_id: str, chosen: Mapping[str, int]) -> None:
     """Replace a reservation's host allocations in Blazar's table, one row for each instance.
 
-    :param chosen: instances by host id.
+    :param chosen: the number of instances on each host, by host id.
     """
     release(db, reservation_id)
     rows = [
@@ -270,7 +270,7 @@ def release(db: Session, reservation_id: str) -> None:
 
 
 def allocated(db: Session, reservation_id: str) -> dict[str, int]:
-    """A reservation's instances by host id."""
+    """The number of a reservation's instances on each host, by host id."""
     query = (
         sa.select(allocations.c.compute_host_id, sa.func.count())
         .where(allocations.c.reservation_id == reservation_id)
@@ -285,11 +285,11 @@ def still_ending(
     since: datetime.datetime,
     now: datetime.datetime,
 ) -> set[str]:
-    """Which of the given reservations share a host with a reservation whose end isn't finished.
+    """Which of the given reservations must wait until another reservation leaves their hosts.
 
-    That other reservation should have ended, but its status isn't "deleted" yet.
+    The other reservation should have ended, but its status isn't "deleted" yet.
 
-    :param since: reservations whose end was before this time are ignored.
+    :param since: other reservations that should have ended before this time are ignored.
     """
     other, host = allocations.alias(), allocations.c.compute_host_id
     query = (
@@ -334,9 +334,10 @@ def places(db: Session, reservation_id: str) -> dict[str, tuple[str, str]]:
 
 
 def nova_names(db: Session, reservation_id: str) -> list[tuple[str, str, int]]:
-    """The names and the number of instances of each host of a reservation.
+    """The hosts of a reservation, with the number of its instances on each host.
 
-    :returns: the compute service's host name, the hypervisor hostname and the instances.
+    :returns: for each host: the compute service's host name, the hypervisor hostname, and the
+        number of instances.
     """
     query = (
         sa.select(

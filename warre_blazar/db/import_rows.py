@@ -1,8 +1,12 @@
-"""Reads, writes and restores the rows of Blazar and of this package that an import needs.
+"""Reads and writes the rows that an import from Warre changes, and restores them for an undo.
 
-A lease of Warre's is adopted in place. Its reservation gets the resource type ``flavor:slot``. The
-lease gets the user who owns the reservation in Warre. The row in ``instance_reservations`` gets the
-values that flavor:slot reservations have in this table. Rows in this package's tables are added.
+A lease that Warre made in Blazar is adopted in place:
+
+- Its reservation gets the resource type ``flavor:slot``.
+- The lease gets the user who owns the reservation in Warre.
+- The row in ``instance_reservations`` gets the values that flavor:slot reservations have there.
+- Rows in this package's tables are added.
+
 Nothing else of the lease changes, not even ``updated_at``.
 """
 
@@ -62,7 +66,7 @@ def known(db: Session, noun: str, ids: Collection[str]) -> set[str]:
 
 
 def granted(db: Session) -> set[tuple[str, str]]:
-    """All accesses, as pairs of a flavor's id and a project's id."""
+    """Which projects have access to which flavors: pairs of a flavor's id and a project's id."""
     access = flavor_projects.c
     return {(f, p) for f, p in db.execute(sa.select(access.flavor_id, access.project_id))}
 
@@ -189,7 +193,7 @@ def _insert(db: Session, table: sa.Table, rows: Sequence[_Columns]) -> None:
 
 
 def move_generations(db: Session, flavor_ids: Collection[str]) -> None:
-    """Increase the generations of flavors, so that running bookings read their slots again."""
+    """Increase the generations of flavors, so that bookings under way read the slots again."""
     table = flavors
     db.execute(
         table.update().where(table.c.id.in_(flavor_ids)).values(generation=table.c.generation + 1)
@@ -202,7 +206,7 @@ def adopt(
     now: datetime.datetime,
     sources: Sequence[tuple[str, str, Shape]],
 ) -> None:
-    """Turn ``virtual:instance`` leases into leases of ours.
+    """Turn ``virtual:instance`` leases into flavor:slot leases.
 
     :param sources: for each adoption, the arguments of ``source_flavor``: the id and the name of
         the flavor, and the shape.
@@ -298,7 +302,10 @@ def counts(db: Session) -> dict[str, int]:
 
 
 def befores(db: Session) -> Iterator[list[str]]:
-    """The values of ``before`` of adopted reservations as JSON, ``import_seals.PART`` at a time."""
+    """What ``release`` needs of all adopted reservations: the column ``before``, as JSON.
+
+    The values come in lists of at most ``import_seals.PART``.
+    """
     for ids in import_seals.parts(db, "reservation"):
         query = sa.select(imported.c.before).where(
             imported.c.kind == "reservation", imported.c.id.in_(ids)

@@ -50,7 +50,7 @@ def seal(db: Session, kind: str) -> None:
 
 
 def move_seals(db: Session, flavor_ids: Collection[str]) -> None:
-    """Remove the seals of flavors that an import is about to change, so that it seals them again.
+    """Remove the seals of flavors before an import changes them, so that it can seal them again.
 
     If a flavor has changed since it was sealed, its seal stays, so that ``broken_seals`` finds the
     change.
@@ -112,8 +112,8 @@ def _sealed_columns(kind: str, ids: Collection[str]) -> list[sa.Select[Any]]:
     bound, rights = window_flavors, flavor_projects
     if kind == "flavor":
         # An undo removes a flavor together with its access and windows, so the seal covers them.
-        # Devices have a row of their own, so that seals from before the column of devices still
-        # hold.
+        # The devices come from a query of their own, which returns no row if the column is NULL. So
+        # the digest is the same as before the column existed, and older seals stay valid.
         resolved = flavors.c.device_groups
         others = [c for c in flavors.c if c is not resolved]
         return [

@@ -61,7 +61,7 @@ def source_flavor(flavor_id: str, name: str, shape: Shape) -> str:
 
 
 def write_again(db: Session, reservation_id: str, flavor: Flavor, **values: Any) -> None:
-    """Replace the row of a reservation by a row with the same id.
+    """Replace the row of a reservation with a new row that has the same id.
 
     The id must stay the same, because ``reservations.resource_id`` in Blazar's table refers to it.
 
@@ -110,7 +110,7 @@ def _update(db: Session, reservation_id: str, **values: int) -> bool:
 
 
 def on_fullest_host(shape: Shape, chosen: Mapping[str, int]) -> dict[str, int]:
-    """What the reservation takes, by resource, on the host with most of its instances.
+    """What a reservation takes on the host that has most of its instances, by resource.
 
     Blazar's instance plugin counts a row's amounts once on each host of the reservation, however
     many instances are on that host. With the amounts of the fullest host, the plugin never books

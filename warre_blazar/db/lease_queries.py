@@ -1,4 +1,8 @@
-"""Finds leases that are due, that may need a repair, or whose statuses contradict each other."""
+"""Finds leases and reminders that managers must act on.
+
+A lease is found if its start or end is due, if it may need a repair, or if its statuses contradict
+each other.
+"""
 
 import datetime
 from collections.abc import Mapping
@@ -29,20 +33,20 @@ from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import BEFORE, EVENTS, LEAD, RETRY_LEAD, START
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 
-#: The number of seconds after a promise during which its update is assumed to be under way.
+#: How long an update of a lease is assumed to take: the number of seconds after its promise.
 UPDATE_TAKES = 120
 
 
 def in_question(db: Session) -> list[str]:
-    """The ids of leases that may need a repair, as far as indexes can find them.
+    """The ids of leases that may need a repair, as far as the database finds them by an index.
 
     These are:
 
-    * leases with flavor:slot reservations that are in a transitional status or in ERROR, or whose
-      start or end event has failed or is in progress;
-    * leases without any reservation that are in a transitional status or in ERROR, because they may
-      have had flavor:slot reservations;
-    * all leases with an execution.
+    * Leases with flavor:slot reservations, if the lease is in a transitional status or in ERROR.
+    * Leases with flavor:slot reservations, if the start or end event is in progress or in ERROR.
+    * Leases without any reservation, if the lease is in a transitional status or in ERROR. Such a
+      lease may have had flavor:slot reservations.
+    * All leases with an execution.
     """
     empty = sa.not_(sa.exists().where(reservations.c.lease_id == leases.c.id))
     odd = (*lease_states.TRANSITIONAL, lease_states.ERROR)
@@ -63,10 +67,10 @@ def in_question(db: Session) -> list[str]:
 def contradictory(db: Session, since: datetime.datetime) -> list[str]:
     """The ids of leases whose events, reservations or hosts contradict the lease's status.
 
-    This query reads every lease with flavor:slot reservations that hasn't ended, so it should run
-    rarely.
+    Only leases with flavor:slot reservations are included. The query reads every one of them that
+    hasn't ended, so it should run rarely.
 
-    :param since: an ended lease is included if it ended or was written at or after this time.
+    :param since: a lease that ended before this time is included only if it was written since.
     """
     recent = sa.or_(leases.c.end_date >= since, leases.c.updated_at >= since)
     judged = sa.and_(
@@ -90,15 +94,15 @@ def contradictory(db: Session, since: datetime.datetime) -> list[str]:
     return list(db.scalars(sa.union(_with_odd_events(judged), by_reservations)))
 
 
-#: The status that reservations should have, by the lease's status.
+#: The status that reservations should have, by the status of their lease.
 _OF_RESERVATIONS = {"PENDING": "pending", "ACTIVE": "active", "TERMINATED": "deleted"}
 
 
-#: The status that a start event should have, by the lease's status.
+#: The status that a start event should have, by the status of its lease.
 _OF_STARTS = {"PENDING": "UNDONE", "ACTIVE": "DONE", "TERMINATED": "DONE"}
 
 
-#: The status that an end event should have, by the lease's status.
+#: The status that an end event should have, by the status of its lease.
 _OF_ENDS = {"PENDING": "UNDONE", "ACTIVE": "UNDONE", "TERMINATED": "DONE"}
 
 
@@ -138,11 +142,10 @@ def _with_odd_events(judged: sa.ColumnElement[bool]) -> sa.Select[tuple[str]]:
 
 
 def due(db: Session, action: str, now: datetime.datetime) -> list[str]:
-    """The ids of leases whose start or end should be claimed at ``now``, the earliest first.
+    """The ids of leases whose start or end a manager should claim now, the earliest first.
 
-    Only leases with nothing but flavor:slot reservations are included. Leases that a manager or
-    Blazar is working on are left out, and so are leases whose update may still be under way
-    (``UPDATE_TAKES``).
+    Only leases whose reservations are all flavor:slot are included. A lease is left out while a
+    manager or Blazar works on it, and while an update may still be under way (``UPDATE_TAKES``).
 
     :param action: ``execution_timing.START`` or ``END``.
     """
@@ -168,7 +171,10 @@ def due(db: Session, action: str, now: datetime.datetime) -> list[str]:
 
 
 def _is_promised() -> sa.ColumnElement[bool]:
-    """The SQL condition that other dates were promised, and the update may still be under way."""
+    """The SQL condition that an update may soon write other dates to a lease.
+
+    The other dates were promised less than ``UPDATE_TAKES`` seconds ago.
+    """
     age = sql_functions.seconds_between(bookings.c.promised_at, sql_functions.utc_now())
     return sa.exists().where(
         reservations.c.lease_id == leases.c.id,
@@ -184,7 +190,7 @@ def _is_promised() -> sa.ColumnElement[bool]:
 def due_reminders(db: Session, now: datetime.datetime) -> list[tuple[str, Event]]:
     """The ``before_end_lease`` events that are due, with the ids of their leases.
 
-    Only running leases with nothing but flavor:slot reservations are included.
+    Only running leases whose reservations are all flavor:slot are included.
     """
     query = (
         sa.select(leases.c.id, *EVENT_COLUMNS)

@@ -1,7 +1,8 @@
-"""Every write of this package to Blazar's leases and events.
+"""Writes the statuses of Blazar's leases, events and reservations.
 
-A write changes nothing if the lease has changed since it was read. Each write includes the lease's
-row, because Galera detects conflicts only in rows that are written.
+A function that raises ``session.LostRace`` writes only if the row hasn't changed since it was read.
+A transaction that changes a lease also writes the lease's own row, because Galera detects conflicts
+only in rows that are written.
 """
 
 import datetime
@@ -25,11 +26,13 @@ def write(
     statuses: Statuses,
     times: Mapping[str, datetime.datetime] | None = None,
 ) -> None:
-    """Write a lease's statuses, and leave it with one start and one end event.
+    """Write the statuses of a lease, of its start event and of its end event.
 
-    Further start and end events, and events of types that Blazar doesn't have, are deleted.
+    Afterwards the lease has exactly one start event and one end event. A missing event is added,
+    and further ones are deleted. Events of types that Blazar doesn't have are deleted too.
 
-    :param times: times of events by type, if they differ from the lease's own start and end.
+    :param times: the times of events, by event type. Without a time here, an event gets the start
+        or the end of the lease.
     :raises session.LostRace: the lease or one of its events has changed since it was read.
     """
     compare_and_set(db, lease, statuses.lease)
@@ -69,7 +72,7 @@ def compare_and_set_all(db: Session, unchanged: Sequence[Lease], status: str) ->
 
 
 def replace_trust(db: Session, lease_id: str, dead: str, trust_id: str) -> None:
-    """Replace a lease's dead trust, provided that the lease still has that trust.
+    """Write ``trust_id`` to a lease, provided that the lease still has the trust ``dead``.
 
     :raises session.LostRace: the lease has another trust by now, or is gone.
     """
@@ -140,8 +143,8 @@ def set_reservations(db: Session, reservation_ids: Sequence[str], status: str) -
 def delete_orphan_events(db: Session) -> int:
     """Delete all events that belong to no lease, and return their number.
 
-    When an event without a lease is due, it stops Blazar's own executor, because the executor can't
-    find out whether the event's lease is stable.
+    Blazar's own executor stops when such an event is due, because it can't find out whether the
+    event's lease is stable.
     """
     orphan = sa.or_(
         events.c.lease_id.is_(None),

@@ -1,4 +1,4 @@
-"""Leases with everything that makes up their state: events, reservations and lease claims."""
+"""Reads leases, with their events, their reservations and their lease claims."""
 
 import dataclasses
 import datetime
@@ -20,13 +20,13 @@ START_EVENT, END_EVENT, BEFORE_END_EVENT = "start_lease", "end_lease", "before_e
 BLAZARS_EVENTS = (START_EVENT, END_EVENT, BEFORE_END_EVENT)
 
 
-#: The longest time from now until the next attempt at a start that has failed.
+#: If an attempt at a start or an end fails, its event is postponed by less than this time.
 LONGEST_PAUSE = datetime.timedelta(minutes=2)
 
 
 @dataclasses.dataclass(frozen=True)
 class Event:
-    """An event in Blazar's table."""
+    """A row of Blazar's table ``events``."""
 
     id: str
     type: str
@@ -39,13 +39,13 @@ class LeaseReservation:
     """A reservation of a lease, of any resource type."""
 
     id: str
-    #: Whether it is a flavor:slot reservation.
+    #: Whether the reservation is of the resource type flavor:slot.
     is_ours: bool
-    #: The status in Blazar's table.
+    #: The reservation's status in Blazar's table.
     status: str
-    #: Whether it has host allocations.
+    #: Whether the reservation has host allocations in Blazar's table.
     held: bool
-    #: Whether its backing has a note.
+    #: Whether the table ``warre_backings`` has a note for the reservation.
     backed: bool
 
 
@@ -59,11 +59,12 @@ class Lease:
     updated_at: datetime.datetime | None
     events: tuple[Event, ...]
     reservations: tuple[LeaseReservation, ...]
-    #: The execution that a manager has claimed for the lease, or that waits to be claimed.
+    #: The lease's execution. A manager has claimed it, or it waits for a manager. None: the lease
+    #: has no execution.
     claim: executions.Execution | None
 
     def is_mixed(self) -> bool:
-        """Whether the lease has reservations of other resource types."""
+        """Whether the lease has reservations of other resource types than flavor:slot."""
         return any(not r.is_ours for r in self.reservations)
 
     def is_ours(self) -> bool:
@@ -71,11 +72,14 @@ class Lease:
         return any(r.is_ours for r in self.reservations)
 
     def of_type(self, event_type: str) -> list[Event]:
-        """The lease's events of a type. There should be exactly one start and one end event."""
+        """The lease's events of this type. A lease should have one start and one end event."""
         return [event for event in self.events if event.type == event_type]
 
     def state(self, now: datetime.datetime, age: lease_states.Age) -> State:
-        """The lease's state, as the table of states describes it."""
+        """The facts about the lease that the table in ``lease_states`` tests.
+
+        :param age: for how long the repairing manager has seen the lease unchanged.
+        """
         ours = [r for r in self.reservations if r.is_ours]
         return State(
             statuses=Statuses(self.status, self._status(START_EVENT), self._status(END_EVENT)),
@@ -106,9 +110,14 @@ EVENT_COLUMNS = (events.c.id, events.c.event_type, events.c.time, events.c.statu
 
 
 def _is_on_time(event: Event, due: datetime.datetime, now: datetime.datetime) -> bool:
-    """Whether an event is at its lease's time, is done, or is postponed after a failed attempt.
+    """Whether an event has a time at which it can be expected.
 
-    A postponed event is later than the lease's time, but at most ``LONGEST_PAUSE`` in the future.
+    - An event that is done may have any time.
+    - Usually an event has the time at which its lease starts or ends.
+    - After a failed attempt, the event is postponed. It is later than the lease's start or end, but
+      at most ``LONGEST_PAUSE`` in the future.
+
+    :param due: the lease's start for a start event, the lease's end for an end event.
     """
     if event.time == due or event.status == lease_states.DONE:
         return True
@@ -182,19 +191,23 @@ def ours() -> sa.ColumnElement[bool]:
 
 
 def mixed() -> sa.ColumnElement[bool]:
-    """The SQL condition that a lease has reservations of other resource types."""
+    """The SQL condition that a lease has reservations of other resource types than flavor:slot."""
     return sa.exists().where(
         reservations.c.lease_id == leases.c.id, reservations.c.resource_type != RESOURCE_TYPE
     )
 
 
 def ours_alone() -> sa.ColumnElement[bool]:
-    """The SQL condition that a lease has flavor:slot reservations and no others."""
+    """The SQL condition that a lease has reservations, and that all of them are flavor:slot."""
     return sa.and_(ours(), sa.not_(mixed()))
 
 
 def is_executed(db: Session, lease_id: str) -> bool:
-    """Whether a lease is being started or ended, or a living manager has the lease claim."""
+    """Whether somebody is starting, ending or deleting a lease.
+
+    This is so if the lease's status says that it is being started or ended, or if a living manager
+    has the lease claim.
+    """
     status = db.scalar(sa.select(leases.c.status).where(leases.c.id == lease_id))
     during = (DURING[START], DURING[END])
     return status in during or executions.is_claimed(db, lease_id)

@@ -92,7 +92,7 @@ def _read(db: Session, query: sa.Select[tuple[object, ...]]) -> list[Window]:
 
 
 def closing(db: Session, flavor_id: str, during: Span) -> list[Span]:
-    """The times of the windows that close a flavor during a part of a span."""
+    """The times of the windows that overlap a span and close a flavor."""
     query = (
         sa.select(maintenance_windows.c.start_date, maintenance_windows.c.end_date)
         .join(window_flavors, window_flavors.c.window_id == maintenance_windows.c.id)
@@ -106,7 +106,7 @@ def closing(db: Session, flavor_id: str, during: Span) -> list[Span]:
 
 
 def closing_flavor(db: Session, flavor_id: str, during: Span) -> list[Window]:
-    """The windows that close a flavor during a part of a span, sorted by start."""
+    """The windows that overlap a span and close a flavor, sorted by start."""
     query = (
         sa.select(maintenance_windows)
         .join(window_flavors, window_flavors.c.window_id == maintenance_windows.c.id)

@@ -9,7 +9,8 @@ import alembic.script
 import sqlalchemy as sa
 from alembic import util as alembic_util
 
-#: The table that stores this package's revision. Blazar's migrations use alembic's default name.
+#: The table that stores this package's revision. Blazar's revision is in the table that alembic
+#: uses by default.
 VERSION_TABLE = "warre_alembic_version"
 
 
@@ -18,7 +19,7 @@ class MigrationError(Exception):
 
 
 def _config(url: str) -> alembic.config.Config:
-    # By default, alembic would print to the sys.stdout of the moment when it was imported.
+    # Without this argument, alembic would print to what sys.stdout was when alembic was imported.
     config = alembic.config.Config(stdout=sys.stdout)
     config.set_main_option("script_location", str(pathlib.Path(__file__).parent / "migrations"))
     config.attributes["url"] = url
@@ -61,7 +62,7 @@ def history(url: str) -> None:
 def head() -> str:
     """The newest revision in this package."""
     newest = alembic.script.ScriptDirectory.from_config(_config("")).get_current_head()
-    assert newest is not None  # there are revisions in this package
+    assert newest is not None  # this package has at least one revision
     return newest
 
 

@@ -1,8 +1,9 @@
 """This package's tables. They are in Blazar's metadata, because they refer to Blazar's tables.
 
-On MariaDB, columns with text that users choose are utf8mb4 and compare by bytes, whatever the
-database's default is. So they behave as on other databases. Columns that refer to Blazar's columns
-must have the database's default instead, as Blazar's columns do.
+On MariaDB, columns with text that users choose have the character set utf8mb4 and are compared by
+bytes, whatever the database's default is. So these columns behave as on other database systems.
+Columns that refer to Blazar's columns must have the database's default instead, as Blazar's columns
+do.
 """
 
 import sqlalchemy as sa
@@ -109,7 +110,7 @@ reservations = sa.Table(
 )
 
 sa.Index("ix_warre_reservations_name", reservations.c.name)
-# For the few reservations that have a promise.
+# For queries of the few reservations that have a promise.
 sa.Index("ix_warre_reservations_claim", reservations.c.claim_end, reservations.c.claim_start)
 
 hosts = sa.Table(
@@ -144,9 +145,9 @@ host_providers = sa.Table(
     sa.Column("digest", sa.String(64), nullable=False),
     # The providers as JSON: domain.provider_trees.
     sa.Column("tree", _long_text(), nullable=False),
-    # NULL as long as Nova hasn't told the zone.
+    # The availability zone. NULL as long as Nova hasn't told it.
     sa.Column("zone", _string(255)),
-    # When this was read. A later reading that finds the same isn't written.
+    # When the tree and the zone were read. A later reading with the same result isn't written.
     sa.Column("read_at", sa.DateTime, nullable=False),
 )
 
@@ -172,9 +173,9 @@ sa.Index(
 sa.Index("ix_warre_leases_time", _leases.end_date, _leases.start_date, _leases.status)
 # For the list of a user's reservations in all projects.
 sa.Index("ix_warre_leases_user", _leases.user_id, _leases.start_date)
-# For the few leases that are in none of the statuses PENDING, ACTIVE and TERMINATED.
+# For queries of the few leases whose status isn't PENDING, ACTIVE or TERMINATED.
 sa.Index("ix_warre_leases_status", _leases.status)
-# For events that are due or in progress.
+# For queries of events that are due or in progress.
 _events = _blazar.Event.__table__.c
 sa.Index("ix_warre_events_status", _events.status, _events.time)
 
@@ -277,7 +278,7 @@ sa.Index("ix_warre_history_end", history.c.end_date)
 imported = sa.Table(
     "warre_imported",
     metadata,
-    # services.keeping.warre_import.writing has the kinds.
+    # The kinds are in services.keeping.warre_import.writing.
     sa.Column("kind", sa.String(16), primary_key=True),
     sa.Column("id", _string(64), primary_key=True),
     # The values that Blazar's rows had before the import, as JSON. NULL if the import has added

@@ -1,7 +1,8 @@
-"""Promises: the new times that the plugin has agreed to for updates of leases.
+"""Queries on promises.
 
-A promise counts in addition to the lease's own time. It counts until Blazar has written the new
-dates, or certainly won't write them any more.
+When Blazar updates a lease, it asks the plugin first. The plugin promises the new time. From then
+on the lease claims both its own time and the promised time. The promise is deleted when Blazar has
+written the new dates, or certainly won't write them any more.
 """
 
 import dataclasses
@@ -17,10 +18,10 @@ from warre_blazar.domain import timeline
 
 
 def make(db: Session, reservation: Reservation, span: timeline.Span) -> None:
-    """Promise a span to an update. An earlier promise of the reservation is replaced.
+    """Write a promise: the new time of a reservation. It replaces an earlier promise.
 
-    :raises session.LostRace: since the reservation was read, a time was promised to another update,
-        or another update has changed the number of instances.
+    :raises session.LostRace: since the reservation was read, another update has got a promise or
+        has changed the number of instances.
     """
     before = reservation.promised
     start, end = (before.start, before.end) if before else (None, None)
@@ -39,7 +40,7 @@ def make(db: Session, reservation: Reservation, span: timeline.Span) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Promise:
-    """A promise to an update. The lease isn't UPDATING any more."""
+    """A promise of a lease that isn't UPDATING any more."""
 
     reservation_id: str
     span: timeline.Span

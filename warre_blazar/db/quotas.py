@@ -1,4 +1,7 @@
-"""Reads how much of their quotas projects use, and reads and writes generations of projects."""
+"""Reads how much of its quota a project uses, and claims quota for bookings.
+
+A booking claims quota when it increases the project's generation.
+"""
 
 from collections.abc import Collection
 from typing import Any
@@ -35,7 +38,7 @@ def usage(
 
 
 def usage_by_project(db: Session, types: Collection[str]) -> dict[str, Amount]:
-    """How much of its quota each project uses for reservations of these types, in one query.
+    """What ``usage`` returns, for each project, in one query.
 
     Projects that use nothing are left out.
     """
@@ -49,7 +52,7 @@ def _amount(count: int, hours: Any) -> Amount:
 
 
 def _usage(types: Collection[str]) -> sa.Select[Any]:
-    """A query of the number and the instance-hours of live reservations.
+    """A query of the number of live reservations, and of their hours times instances.
 
     A reservation that is being created counts as soon as its number of instances is known.
     """
@@ -91,9 +94,9 @@ def _hours(with_ours: bool) -> sa.ColumnElement[int]:
 
 
 def _live() -> sa.ColumnElement[bool]:
-    """The SQL condition that ``reservation_states.derive(...)`` is in ``LIVE``.
+    """The SQL condition that the state of a reservation is in ``reservation_states.LIVE``.
 
-    Reservations whose own status is "deleted" are left out.
+    A reservation whose own status is "deleted" is left out, whatever the status of its lease.
     """
     return sa.and_(
         reservations.c.status != "deleted",

@@ -1,4 +1,4 @@
-"""Reads the reservable hosts, from Blazar's tables and from what is stored of their providers."""
+"""Reads the reservable hosts, from Blazar's tables and from the stored resource providers."""
 
 import functools
 from collections import defaultdict
@@ -29,11 +29,15 @@ LOG = logging.getLogger(__name__)
 def empty(db: Session) -> list[Host]:
     """Every host that can be booked, without what is booked on it.
 
-    Such a host is reservable in Blazar, isn't drained, and has no servers of reservations that were
-    moved off it when it failed.
+    A host can be booked if all of this is true:
 
-    This takes a constant number of statements. If the providers of a host have been read, they say
-    what the host has. Otherwise Blazar's own tables say what the host had when it was registered.
+    - Blazar has it as reservable.
+    - No operator drains it.
+    - It isn't marked as abandoned (``healing.abandon``).
+
+    This takes a constant number of SQL statements. If this package has read the host's resource
+    providers, they say what the host has. If it hasn't, Blazar's own tables say what the host had
+    when it was registered.
     """
     capabilities: dict[str, dict[str, Any]] = defaultdict(dict)
     inventories: dict[str, dict[str, Inventory]] = defaultdict(dict)
@@ -130,9 +134,9 @@ _AMOUNTS = (
 
 
 def _facts() -> sa.CompoundSelect[Any]:
-    """A query of the hosts' inventories, capabilities and traits, which have tables of their own.
+    """A query of what Blazar's tables say about hosts: inventories, capabilities and traits.
 
-    Blazar's inventories and traits are read only for hosts whose providers haven't been read.
+    Inventories and traits are read only for hosts whose resource providers aren't stored.
 
     The columns are the kind of row, the host's id, a name, a value, and ``_AMOUNTS``.
     """
@@ -166,7 +170,7 @@ def _unread(host_id: sa.Column[str]) -> sa.ColumnElement[bool]:
 
 
 def _hypervisor_inventories(row: sa.RowMapping) -> dict[str, Inventory]:
-    """The inventories of a host that Blazar registered before it recorded those of Placement."""
+    """The inventories of a host for which Blazar has recorded no inventories of Placement."""
     return {
         "VCPU": Inventory(row["vcpus"]),
         "MEMORY_MB": Inventory(row["memory_mb"]),

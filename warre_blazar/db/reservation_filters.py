@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from warre_blazar.db.tables import allocations, bookings, leases, reservations
 from warre_blazar.domain import reservation_states
 
-#: The columns by which reservations can be sorted, by the key that stands for the column.
+#: For each sort key, the column that a list of reservations is sorted by.
 SORTED: dict[str, sa.ColumnElement[Any]] = {
     "start": leases.c.start_date,
     "end": leases.c.end_date,
@@ -18,7 +18,7 @@ SORTED: dict[str, sa.ColumnElement[Any]] = {
     "user_id": leases.c.user_id,
 }
 
-#: The keys by which reservations can be sorted.
+#: All sort keys.
 SORT_KEYS = tuple(SORTED)
 
 
@@ -64,7 +64,10 @@ class Filter:
 
 
 def _in_states(wanted: frozenset[str]) -> list[sa.ColumnElement[bool]]:
-    """The SQL conditions that ``reservation_states.derive(...)`` is in ``wanted``."""
+    """The SQL conditions that a reservation is in one of the ``wanted`` states.
+
+    They agree with ``reservation_states.derive``, which derives the state of one reservation.
+    """
     deciding, others = reservation_states.sources(wanted)
     of_others = reservations.c.status.in_(others)
     if reservation_states.ERROR in wanted:

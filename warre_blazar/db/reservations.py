@@ -1,4 +1,4 @@
-"""Queries on flavor:slot reservations, with their leases and reservations in Blazar's tables."""
+"""Queries on flavor:slot reservations, whose rows are in this package's and in Blazar's tables."""
 
 import dataclasses
 import datetime
@@ -60,10 +60,10 @@ class Reservation:
     #: the reservation was running.
     missing_resources: bool = False
     resources_changed: bool = False
-    #: Whether only the history has the reservation, because it has ended or was deleted.
+    #: Whether the reservation is a record: only the table ``warre_history`` has it.
     is_record: bool = False
     deleted_at: datetime.datetime | None = None
-    #: The user who deleted the reservation, if a user did.
+    #: The user who deleted the reservation. None: the reservation isn't deleted, or no user did it.
     deleted_by: str | None = None
 
     @property
@@ -167,7 +167,7 @@ def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | 
 
 
 def require(db: Session, ref: str, project_id: str | None = None) -> Reservation:
-    """The reservation that ``find`` finds.
+    """The same reservation as from ``find``, but it must exist.
 
     :raises ReservationNotFound: the reservation doesn't exist.
     """
@@ -185,13 +185,16 @@ def find_by_lease_name(db: Session, name: str) -> Reservation | None:
 
 
 def by_id(db: Session, ids: Collection[str]) -> dict[str, Reservation]:
-    """Reservations by their ids."""
+    """The reservations with these ids, by id."""
     query = sa.select(*_COLUMNS).select_from(_WHOLE).where(bookings.c.id.in_(ids))
     return {row["id"]: _reservation(row) for row in db.execute(query).mappings()}
 
 
 def keys(wanted: Filter) -> sa.Select[Any]:
-    """A query of the ids and sort keys of reservations, for a listing that includes the history."""
+    """A query of the ids of reservations, and of the columns that a list can be sorted by.
+
+    A listing joins it by a UNION with a query of the history.
+    """
     columns = [column.label(key) for key, column in SORTED.items()]
     return (
         sa.select(bookings.c.id, *columns)
@@ -254,7 +257,7 @@ def lease_size(db: Session, lease_id: str) -> int:
 
 
 def set_count(db: Session, reservation_id: str, count: int) -> None:
-    """Write the number of a reservation's instances."""
+    """Write how many instances a reservation has."""
     db.execute(
         bookings.update()
         .where(bookings.c.reservation_id == reservation_id)

@@ -68,7 +68,8 @@ def writer() -> AbstractContextManager[Session]:
 
 def reader() -> AbstractContextManager[Session]:
     """A session for reading only."""
-    facade_wrapper.session_for_write(sqlite_fk=True)  # the facade keeps its first settings
+    # The facade keeps the settings of its first call, so the first call must enable foreign keys.
+    facade_wrapper.session_for_write(sqlite_fk=True)
     return facade_wrapper.session_for_read()
 
 

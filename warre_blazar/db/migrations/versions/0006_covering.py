@@ -23,8 +23,8 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     for name, (table, columns) in _INDEXES.items():
-        # InnoDB makes an index for a foreign key by itself. It dropped that index when the covering
-        # index could replace it.
+        # InnoDB makes an index for each foreign key by itself. It dropped this index when the
+        # covering index was made. So the index must be made again before the covering index goes.
         others = [i for i in sa.inspect(op.get_bind()).get_indexes(table) if i["name"] != name]
         if not any(other["column_names"][0] == columns[0] for other in others):
             op.create_index(columns[0], table, [columns[0]])
