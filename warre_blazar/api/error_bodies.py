@@ -1,4 +1,4 @@
-"""The bodies of error responses. Their statuses are in ``error_statuses``."""
+"""The bodies of error responses. The statuses of the responses are in ``error_statuses``."""
 
 from typing import Any
 
@@ -19,14 +19,15 @@ _NAMES = {
     503: "SERVICE_UNAVAILABLE",
 }
 
-#: The error codes, by status, of requests that Pecan refuses.
+#: The error codes of requests that Pecan refuses, by Pecan's status.
 CODES = {404: "not_found", 405: "method_not_allowed", 406: "not_acceptable"}
 
 
 def as_ours(error: exceptions.WarreError) -> exceptions.WarreError:
     """The error to answer with on all paths except Warre's.
 
-    On these paths, a private flavor without access for the caller looks as if it didn't exist.
+    If the caller has no access to a private flavor, the answer is the same as if the flavor didn't
+    exist.
     """
     if error.code == exceptions.FlavorNotAccessible.code and "flavor" in error.detail:
         return exceptions.FlavorNotFound(error.detail["flavor"])
@@ -44,7 +45,7 @@ def as_warres(error: exceptions.WarreError) -> exceptions.WarreError:
 
 
 def body(status_code: int, error: exceptions.WarreError) -> dict[str, Any]:
-    """An error's body: Blazar's three keys, the error's code, and its detail if it has any."""
+    """An error's body: Blazar's three keys, the error's code, and detail if there is any."""
     document: dict[str, Any] = {
         "error_code": status_code,
         "error_message": error.message,

@@ -1,4 +1,4 @@
-"""The hook around every controller of this package, which answers errors in JSON."""
+"""The Pecan hook that answers the errors of this package's controllers in JSON."""
 
 import contextlib
 import json
@@ -34,7 +34,8 @@ def is_warres(request: Any) -> bool:
 class _Answer(webob.Response):
     """A response that Blazar's middleware for errors can read.
 
-    The middleware reads the first part of an error's body, even in the response to a HEAD.
+    The middleware reads the first item of the body, even in the response to a HEAD. So the body of
+    such a response has one item, which is empty.
     """
 
     def __call__(self, environ: Any, start_response: Any) -> Any:
@@ -62,7 +63,7 @@ class ErrorHook(hooks.PecanHook):
 
 
 def _uncarried_text(error: Exception, request: Any) -> exceptions.WarreError | None:
-    """The error for a text with a character that can't be sent to the database. It names the field.
+    """The error for a text that the database's connection can't encode. The error names the field.
 
     :returns: None if ``error`` has another cause.
     """
@@ -96,7 +97,7 @@ def as_warre(error: Exception) -> exceptions.WarreError:
         return exceptions.Refused(error_bodies.CODES.get(error.code, "refused"), error.title)
     if isinstance(error, db_exc.DBDataError):
         return exceptions.InvalidField("body", "a value can't be stored by this database")
-    # These include SQLAlchemy's errors that oslo.db doesn't translate, such as a missing table.
+    # FAILURES includes SQLAlchemy's errors that oslo.db doesn't translate, such as a missing table.
     if isinstance(error, session.FAILURES):
         return exceptions.ServiceUnavailable("The database", type(error).__name__)
     return exceptions.Refused("internal", "Internal Server Error")

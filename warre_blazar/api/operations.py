@@ -1,4 +1,4 @@
-"""The table of the API's operations: the query, body, answers and errors of each.
+"""The table of the API's operations: the query, body, answers and errors of each operation.
 
 ``openapi`` generates the published document from this table.
 """

@@ -1,6 +1,6 @@
 """Converts a request's query and body into checked values.
 
-For a bad value, the functions raise ``InvalidField``, which names the field.
+For a bad value, the functions raise ``InvalidField``. The error names the field.
 """
 
 import datetime
@@ -25,8 +25,8 @@ _OFFSET = r"(Z|z|[+-][0-9]{2}:?[0-9]{2})"
 _TIME = f"{_DATE}[T ]{_CLOCK}{_OFFSET}?"
 _EARLIEST, _LATEST = datetime.datetime(1970, 1, 1), datetime.datetime(9000, 1, 1)
 _SORT = rf"(?P<key>{'|'.join(SORT_KEYS)})(:(?P<order>asc|desc))?"
-#: A keyword in schemas. It has the text that says what a value must be. If a schema doesn't have
-#: this keyword, the text is made from the rule that the value breaks.
+#: A keyword in schemas. Its value is a text that says what the field must be. If a schema doesn't
+#: have this keyword, the text is made from the rule that the client's value breaks.
 EXPECTED = "x-expected"
 #: The pattern of whole numbers that are sent as strings.
 DIGITS = r"-?[0-9]{1,10}"
@@ -44,7 +44,7 @@ _TYPE_NAMES = {
 
 
 def body(request: Request, schema: Schema) -> dict[str, Any]:
-    """The JSON body of a request, checked against a schema. Its times are converted to naive UTC.
+    """The JSON body of a request, checked against a schema. Times are converted to naive UTC.
 
     :raises InvalidField: a field isn't valid.
     :raises Refused: the body is empty, too large or not a JSON object.
@@ -132,7 +132,7 @@ def shown(name: str) -> str:
 
 
 def _expected(error: jsonschema.ValidationError) -> str:
-    """The text that says what the schema expects. It omits the value, which may be large."""
+    """The text that says what the schema expects. The text omits the value, which may be large."""
     rule_value = error.validator_value
     if EXPECTED in error.schema:
         return str(error.schema[EXPECTED])
@@ -181,7 +181,10 @@ def time(field: str, text: str) -> datetime.datetime:
 
 
 def moment(field: str, text: str) -> datetime.datetime:
-    """The naive UTC time of a query's time or date. A date stands for its first minute in UTC."""
+    """The naive UTC time of a query parameter that is a time or a date.
+
+    A date means the first minute of the day, in UTC.
+    """
     # A "+" that the client didn't encode arrives as a space.
     text = re.sub(r" (\d\d:?\d\d)$", r"+\1", text) if "T" in text else text
     return time(field, f"{text}T00:00" if re.fullmatch(_DATE, text) else text)
@@ -242,7 +245,7 @@ def word(field: str, text: str) -> str:
 
 
 def statuses(field: str, text: str) -> frozenset[str]:
-    """The states of reservations in a query parameter, which are separated by commas."""
+    """The states of reservations in a query parameter. Commas separate the states."""
     states = frozenset(text.upper().split(","))
     if not states <= set(reservation_states.ALL):
         known = ", ".join(reservation_states.ALL)

@@ -1,9 +1,9 @@
 """Prepares requests to this package's controllers, so that Pecan can't fail on them.
 
 Blazar's controller of /v2 lets Pecan read the query and the body before it routes the request to
-one of this package's controllers. If Pecan can't read the query or body, it answers in plain text,
-or it crashes (for example on a form without its boundary). The controllers of this package read the
-body themselves, and answer every error in JSON.
+one of this package's controllers. If Pecan can't read the query or the body, it answers in plain
+text. On some bodies it crashes, for example on a form without its boundary. The controllers of this
+package read the body themselves, and answer every error in JSON.
 """
 
 import inspect
@@ -43,8 +43,8 @@ def prepare(request: pecan.Request) -> None:
     """Hide a request's body from Pecan, and remove a query that must not reach Pecan.
 
     A query must not reach Pecan if it isn't UTF-8, or if it has the parameter ``_method``. Pecan
-    would take the request's method from this parameter. The error for the query is stored in the
-    request, and the controller raises it.
+    would take the request's method from this parameter. For such a query, an error is stored in the
+    request, and the controller raises the error.
     """
     request.environ["CONTENT_TYPE"] = "application/octet-stream"
     try:

@@ -17,7 +17,7 @@ _BOOLEAN: Schema = {"type": "boolean"}
 # some databases. The pattern describes what is forbidden. A pattern of what is allowed would have
 # to end with "$", which in Python allows a newline at the end.
 _PRINTABLE: Schema = {"not": {"type": "string", "pattern": r"[\u0000-\u001f\u007f]"}}
-# The same, but tabs and line breaks are allowed.
+# The same as _PRINTABLE, but tabs and line breaks are allowed.
 _PROSE: Schema = {
     "not": {"type": "string", "pattern": r"[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]"}
 }
@@ -393,7 +393,7 @@ def page(items: Schema) -> Schema:
     return document
 
 
-#: An error's body: Blazar's three keys, the error's code, and its detail if it has any.
+#: An error's body: Blazar's three keys, the error's code, and detail if there is any.
 ERROR: Schema = _answer(
     error_code={"type": "integer", "description": "The HTTP status."},
     error_message={"type": "string", "minLength": 1, "description": "A text for people."},

@@ -35,7 +35,7 @@ class Controller(rest.RestController, hooks.HookController):
 
     @pecan.expose()
     def _route(self, args: list[str], request: Any = None) -> Any:
-        """The method for a request. If Pecan finds no method, it is ``_refuse``.
+        """The controller's method for a request. If Pecan finds no method, this is ``_refuse``.
 
         ``ErrorHook`` handles only errors that a controller's method raises. So an error that occurs
         earlier is stored in the request, and ``_refuse`` raises it.
@@ -45,8 +45,8 @@ class Controller(rest.RestController, hooks.HookController):
         try:
             return super()._route(args, request)
         except webob.exc.HTTPException as error:
-            # A controller without ``get_all`` isn't a resource, but only a part of the paths of
-            # other controllers.
+            # A controller without ``get_all`` isn't a resource. It is only a part of the paths of
+            # other controllers, such as "v1" in /warre/v1/flavors.
             is_resource = hasattr(self, "get_all")
             refusal = error if is_resource else webob.exc.HTTPNotFound()
             request.environ[pecan_requests.REFUSAL] = refusal
@@ -57,8 +57,8 @@ class Controller(rest.RestController, hooks.HookController):
         raise pecan.request.environ[pecan_requests.REFUSAL]
 
 
-# The preparation of requests is installed when this module is imported. Blazar imports controllers,
-# and calls none of their functions before the first request.
+# This is done when the module is imported. There is no later chance before the first request:
+# Blazar imports controllers, and calls none of their functions before that.
 pecan_requests.install(Controller)
 
 
@@ -119,10 +119,9 @@ def item_id(path: tuple[str, ...]) -> str:
 
 
 def page_of(query: dict[str, Any]) -> tuple[int | None, int]:
-    """The page that a listing's query asks for. The parameters of paging are removed from the
-    query.
+    """Remove the parameters of paging from a listing's query, and return the page that they name.
 
-    :returns: limit and offset. A limit of None means all results.
+    :returns: the limit and the offset of the page. A limit of None means all results.
     """
     limit = query.pop("limit", None)
     page = query.pop("page", 1)

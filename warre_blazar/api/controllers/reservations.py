@@ -111,7 +111,7 @@ def _filter(query: dict[str, Any]) -> Filter:
     """The filter by which to list reservations.
 
     :raises Forbidden: the query names a host, and the caller may not list the reservations of all
-        projects. Such callers may not know which reservations are on a host.
+        projects. Such a caller must not learn which reservations are on a host.
     """
     if "host" in query:
         policy.authorize(base.context(), policies.LIST_ALL)
@@ -130,7 +130,7 @@ def _filter(query: dict[str, Any]) -> Filter:
 
 
 def _document(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
-    """A reservation's document. If the reservation was deleted, it says when and by whom.
+    """A reservation's document. For a deleted reservation, it says when and by whom it was deleted.
 
     On Warre's path the document has no name, no note and no flags, as in Warre.
     """
