@@ -20,8 +20,8 @@ def _adapter() -> adapter.Adapter:
     return adapter.Adapter(
         keystone.service_session(),
         service_type=_SERVICE_TYPE,
-        # Blazar has no options for Cyborg. The endpoint has the same interface and region as
-        # Placement's.
+        # Blazar has no options for Cyborg. So the interface and the region of Placement's endpoint
+        # are used.
         interface=conf.placement.endpoint_type,
         region_name=conf.os_region_name,
         connect_retries=1,
@@ -31,7 +31,8 @@ def _adapter() -> adapter.Adapter:
 def endpoint() -> str | None:
     """The URL of Cyborg's API, or None if Keystone's catalog has no such service.
 
-    :raises ServiceUnavailable, ServiceRefused: Keystone can't be reached, or refuses the request.
+    :raises ServiceUnavailable: Keystone can't be reached.
+    :raises ServiceRefused: Keystone refuses the login.
     """
     with keystone.speaking_of("Keystone"):
         try:
@@ -45,8 +46,8 @@ def endpoint() -> str | None:
 def device_profile(url: str, name: str) -> Any:
     """The groups of a device profile as Cyborg has them, or None if there is no such profile.
 
-    The profile is found by the query that Nova uses when a server is booted. Every version of the
-    API has it.
+    Nova sends the same query when a server is booted. Every version of Cyborg's API supports this
+    query.
 
     :param url: the URL that ``endpoint`` returned.
     :raises ServiceUnavailable: Cyborg can't be reached, or its answer isn't a list of device

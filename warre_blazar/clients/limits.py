@@ -35,7 +35,10 @@ class _Remembered:
         return limits if read_at > since else None
 
     def put(self, project_id: str, read_at: float, limits: Amount) -> None:
-        """Keep the limits of a project, which were read at a time of the monotonic clock."""
+        """Keep the limits of a project.
+
+        :param read_at: the time when the limits were read, by the monotonic clock.
+        """
         with self._lock:
             self._limits[project_id] = (read_at, limits)
 
@@ -50,8 +53,8 @@ _remembered = _Remembered()
 
 @functools.cache
 def _enforcer() -> limit.Enforcer:
-    # oslo.limit doesn't count usage here: this package counts usage in the same transaction that
-    # adds to it. oslo.limit's own cache is off, because it never expires.
+    # oslo.limit gets 0 as the usage: this package counts the usage itself, in the transaction of a
+    # booking. The cache of oslo.limit is off, because it never expires.
     return limit.Enforcer(lambda project_id, names: dict.fromkeys(names, 0), cache=False)
 
 
@@ -107,8 +110,8 @@ def register(defaults: Mapping[str, int | None]) -> dict[str, tuple[int | None, 
         is, and a limit that isn't registered is registered as unlimited.
     :returns: the former limit (None if it wasn't registered) and the present limit, by resource
         name.
-    :raises ServiceUnavailable: in the same cases as ``of_project``, and if the service user may not
-        register limits.
+    :raises ServiceUnavailable: in the same cases as ``of_project``. Also if the service user may
+        not register limits.
     """
     changes = {}
     with _speaking():

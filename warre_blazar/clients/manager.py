@@ -3,6 +3,14 @@
 Blazar's own client raises an error that has only the class name and the text of the manager's
 exception. This client lets oslo.messaging rebuild the exception, so that the code and the detail of
 the error aren't lost.
+
+Every call raises these errors:
+
+- ``Refused``: the manager refuses the request.
+- ``ServiceRefused``: the manager failed.
+- ``KeystoneRefused``: the manager failed, probably because Keystone refused a login.
+- ``ServiceUnavailable``: the manager, Keystone or the database can't be reached.
+- ``NoAnswer``: the manager didn't answer in time.
 """
 
 import contextlib
@@ -105,7 +113,6 @@ def create_lease(context: Mapping[str, Any], values: Mapping[str, Any]) -> dict[
     :param context: the caller's request context, as a dict.
     :param values: the lease, in the form of Blazar's API.
     :returns: the lease as the manager returns it.
-    :raises Refused, ServiceUnavailable, ServiceRefused, KeystoneRefused, NoAnswer:
     """
     with _refusals():
         return _client().call(dict(context), "create_lease", lease_values=dict(values))
@@ -114,16 +121,13 @@ def create_lease(context: Mapping[str, Any], values: Mapping[str, Any]) -> dict[
 def update_lease(context: Mapping[str, Any], lease_id: str, values: Mapping[str, Any]) -> None:
     """Change a lease.
 
-    :raises Refused, ServiceUnavailable, ServiceRefused, KeystoneRefused, NoAnswer:
+    :param values: the values to change, in the form of Blazar's API.
     """
     with _refusals():
         _client().call(dict(context), "update_lease", lease_id=lease_id, values=dict(values))
 
 
 def delete_lease(context: Mapping[str, Any], lease_id: str) -> None:
-    """Delete a lease with its servers.
-
-    :raises Refused, ServiceUnavailable, ServiceRefused, KeystoneRefused, NoAnswer:
-    """
+    """Delete a lease with its servers."""
     with _refusals():
         _client().call(dict(context), "delete_lease", lease_id=lease_id)

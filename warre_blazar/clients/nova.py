@@ -1,6 +1,7 @@
-"""The part of a reservation's backing that is in Nova: its Nova flavor, aggregate and servers.
+"""Makes and removes what Nova holds for a reservation: its Nova flavor, aggregate and servers.
 
-Every function can be repeated safely. All of them raise ServiceUnavailable and ServiceRefused.
+Every function can be repeated safely. Every function raises ServiceUnavailable if Nova doesn't
+answer, and ServiceRefused if Nova refuses a request.
 """
 
 import contextlib
@@ -30,7 +31,7 @@ _MICROVERSION = "2.1"
 #: their flavor.
 _SURVEY_MICROVERSION = "2.61"
 _PAGE = 1000
-#: Some data take a request for each object, because Nova has no list of them. This many of these
+#: Some data must be read object by object, because Nova has no list of them. This many of these
 #: requests are sent at a time.
 _AT_ONCE = 8
 #: If Nova began to delete a server longer ago than this, the deletion counts as failed.
@@ -97,13 +98,13 @@ def grant(flavor_id: str, project_id: str) -> None:
 
 
 def revoke(flavor_id: str, project_id: str) -> None:
-    """Take a project's access to a Nova flavor away."""
+    """Take away a project's access to a Nova flavor."""
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
         nova.flavor_access.remove_tenant_access(flavor_id, project_id)
 
 
 def make_aggregate(name: str, metadata: Mapping[str, str]) -> int:
-    """Make an aggregate with these metadata, and return its id."""
+    """Make an aggregate with the given metadata, unless it exists, and return its id."""
     with _nova() as nova:
         try:
             aggregate = nova.aggregates.create(name, None)
@@ -133,27 +134,33 @@ def aggregates() -> list[Aggregate]:
 
 
 def find_aggregate(name: str) -> int | None:
-    """The id of the aggregate with a name, None if there is none."""
+    """The id of the aggregate with this name, or None if there is no such aggregate."""
     with _nova() as nova:
         return next((int(a.id) for a in nova.aggregates.list() if a.name == name), None)
 
 
 def add_host(aggregate_id: int, host: str) -> None:
-    """Add a compute service's host to an aggregate."""
-    # Nova writes the host's aggregates to Placement. If two requests do so at once, one of them
-    # has to write again.
+    """Add a host to an aggregate.
+
+    :param host: the host name of the host's compute service.
+    """
+    # Nova writes the host's aggregates to Placement. If two requests make Nova write them at the
+    # same time, Placement refuses one of the writes, and Nova has to write again.
     with _turns.turn(f"host {host}"), _nova() as nova, contextlib.suppress(nova_exc.Conflict):
         nova.aggregates.add_host(aggregate_id, host)
 
 
 def remove_host(aggregate_id: int, host: str) -> None:
-    """Remove a compute service's host from an aggregate."""
+    """Remove a host from an aggregate.
+
+    :param host: the host name of the host's compute service.
+    """
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
         nova.aggregates.remove_host(aggregate_id, host)
 
 
 def keep_hosts(aggregate_id: int, hosts: Collection[str]) -> None:
-    """Remove all hosts but these from an aggregate."""
+    """Remove all hosts from an aggregate, except the given hosts."""
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
         for host in nova.aggregates.get(aggregate_id).hosts:
             if host not in hosts:
@@ -161,7 +168,7 @@ def keep_hosts(aggregate_id: int, hosts: Collection[str]) -> None:
 
 
 def remove_aggregate(aggregate_id: int) -> None:
-    """Delete an aggregate, after its hosts were removed from it."""
+    """Remove all hosts from an aggregate, and delete the aggregate."""
     keep_hosts(aggregate_id, ())
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
         nova.aggregates.delete(aggregate_id)
@@ -185,10 +192,10 @@ def delete_server(server_id: str) -> None:
 def delete_again(server_id: str) -> None:
     """Request the deletion of a server that is still there after an earlier request.
 
-    Nova ignores the request while it is deleting the server. If that deletion fails and Nova can't
-    record the failure, Nova ignores all further requests too. So this function resets the server's
-    state if the deletion began so long ago that it must have failed. If the deletion is only slow,
-    Nova still deletes the server.
+    Nova ignores the request while it is deleting the server. If the earlier deletion fails and Nova
+    can't record the failure, Nova ignores all further requests too. So this function resets the
+    server's state first if the earlier deletion began more than ``_LONGEST_DELETION`` ago. If that
+    deletion is only slow, Nova still deletes the server.
     """
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
         # Nova lists the latest action first. Its times are naive UTC.
@@ -208,9 +215,9 @@ def delete_again(server_id: str) -> None:
 def zones() -> dict[str, str] | None:
     """The availability zone of each compute service's host, as Nova shows it to users.
 
-    A host isn't in the result while its only zone is one that Blazar gave it for a physical:host
-    reservation. It gets its own zone back when the reservation ends. The list of services is read,
-    because the list of zones leaves out disabled hosts.
+    For a physical:host reservation, Blazar gives a host another zone until the reservation ends. A
+    host that has only such a zone isn't in the result. This reads Nova's list of services, because
+    the list of zones leaves out disabled hosts.
 
     :returns: None if ``[nova] az_aware`` is off. Without this option, Blazar records no zones.
     """
@@ -232,7 +239,7 @@ def zones() -> dict[str, str] | None:
 def flavors_of_reservations() -> tuple[NovaFlavor, ...]:
     """Every Nova flavor that belongs to a reservation, with the projects that may use it.
 
-    Nova lists the flavors without their projects. So this sends one more request for each private
+    Nova lists the flavors without their projects. So one more request is sent for each private
     flavor.
     """
     flavors = []

@@ -1,6 +1,7 @@
-"""What Placement holds: the resource classes of reservations, and the providers of hosts.
+"""Reads and writes the resource classes of reservations and the providers of hosts in Placement.
 
-Every function can be repeated safely. All of them raise ServiceUnavailable and ServiceRefused.
+Every function can be repeated safely. Every function raises ServiceUnavailable if Placement doesn't
+answer, and ServiceRefused if Placement refuses a request.
 """
 
 import dataclasses
@@ -24,12 +25,12 @@ cfg.CONF.import_group("placement", "blazar.utils.openstack.placement")
 _MICROVERSION = "1.29"
 _SERVICE = "Placement"
 _ATTEMPTS = 8
-#: Some data take a request for each object, because Placement has no list of them. This many of
+#: Some data must be read object by object, because Placement has no list of them. This many of
 #: these requests are sent at a time.
 _AT_ONCE = 8
 #: The contents of each provider as they were last read, by the id of the provider.
 _read: dict[str, domain_providers.Provider] = {}
-#: The number of providers that a process remembers before it forgets all.
+#: When a process remembers more providers than this, it forgets all of them.
 _MOST_REMEMBERED = 100_000
 #: Turns, by provider: only one thread of this process writes to a provider at a time.
 _turns = turns.Turns()
@@ -66,8 +67,8 @@ def make_class(name: str) -> None:
 
     Placement gives a new class the highest id plus one. If two requests choose the same id at the
     same time, Placement answers one of them with 204, "exists already", although it makes nothing
-    for that request. So if a class is said to exist, this function looks it up, and makes it again
-    if it isn't there.
+    for this request. So after such an answer, this function looks the class up, and tries again if
+    the class isn't there.
 
     :raises ServiceUnavailable: Placement keeps saying that the class exists, although it doesn't
         have the class.
@@ -95,11 +96,11 @@ def remove_class(name: str) -> None:
 
 
 def close_offers(name: str, hosts: Collection[str]) -> None:
-    """Make sure that only these hosts have room for more servers of a resource class.
+    """Make sure that no other hosts have room for more servers that take a resource class.
 
     On all other hosts the inventories are deleted, or lowered to what servers use.
 
-    :param hosts: hypervisor hostnames.
+    :param hosts: the hypervisor hostnames of the hosts that may have room.
     """
     for provider in _offering(name) or ():
         host = provider["name"].removeprefix(backing_names.PROVIDER_PREFIX)
@@ -112,7 +113,7 @@ def close_offers(name: str, hosts: Collection[str]) -> None:
 
 
 def _offering(name: str) -> list[Any] | None:
-    """The providers that have room for a server of a resource class.
+    """The providers that have at least one free unit of a resource class.
 
     :returns: None if there is no such class.
     """
@@ -182,8 +183,8 @@ def servers_of_reservations(host: str) -> dict[str, int]:
 def lower(host: str, cls: str, amount: int) -> bool:
     """Lower a host's inventory of a reservation's resource class to ``amount``.
 
-    With 0 the inventory is deleted. No server can come between the check and the write: a server
-    that is booted at the same moment is either counted or finds the lowered inventory.
+    If ``amount`` is 0, the inventory is deleted. A server that is booted at the same moment is
+    either counted, or finds the lowered inventory.
 
     :param host: the hypervisor hostname.
     :returns: False if the servers on the host take more than ``amount``. In that case nothing is
@@ -198,8 +199,8 @@ def lower(host: str, cls: str, amount: int) -> bool:
             return False
         others = {name: each for name, each in now["inventories"].items() if name != cls}
         less = {**others, cls: backing_names.inventory(amount)} if amount else others
-        # Both answers must be of the same generation. Placement refuses the write if the generation
-        # has changed since.
+        # Both answers must be of the same generation of the provider. Placement refuses the write
+        # if the generation has changed since.
         same = now["resource_provider_generation"] == usages["resource_provider_generation"]
         if same and _set_inventories(provider, now, less):
             return True
@@ -304,7 +305,7 @@ def _offered(provider_id: str) -> dict[str, dict[str, Any]]:
 
 
 def trees(hosts: Collection[str]) -> dict[str, Tree | exceptions.WarreError]:
-    """The provider tree of each host, or why it couldn't be read, by hypervisor hostname.
+    """The provider tree of each host, or the error if it can't be read, by hypervisor hostname.
 
     Several hosts are read at a time. If one host can't be read, the others are still read.
     """
@@ -316,9 +317,8 @@ def trees(hosts: Collection[str]) -> dict[str, Tree | exceptions.WarreError]:
 class _TreeReader:
     """Reads trees until Placement seems to be unavailable.
 
-    Several hosts are read at a time. If Placement doesn't answer for as many hosts in a row, the
-    reader sends no further requests. If every request timed out, hundreds of hosts would take
-    hours.
+    If Placement doesn't answer for ``_AT_ONCE`` hosts in a row, the reader sends no further
+    requests. If it went on and every request timed out, hundreds of hosts would take hours.
     """
 
     def __init__(self) -> None:
@@ -341,7 +341,7 @@ class _TreeReader:
 def _tree(host: str) -> Tree:
     """The providers of a host, without those that Blazar adds.
 
-    :raises ServiceRefused: there is no such provider.
+    :raises ServiceRefused: no provider has the host's name.
     """
     for _ in range(_ATTEMPTS):
         root = _find_provider(host)
@@ -363,7 +363,7 @@ def _with_contents(listed: Mapping[str, Any]) -> domain_providers.Provider | Non
     """A provider with its inventories and traits, both of the same generation.
 
     :param listed: the provider as Placement lists it.
-    :returns: None if the provider was changed or deleted meanwhile.
+    :returns: None if the provider was deleted, or was changed while it was read.
     """
     provider_id, generation = listed["uuid"], listed["generation"]
     known = _read.get(provider_id)

@@ -32,7 +32,8 @@ def create(token: str, user_id: str, project_id: str, roles: list[str]) -> str:
     :param project_id: the project that the trust is for.
     :param roles: the names of the roles that the trust delegates.
     :returns: the id of the trust.
-    :raises ServiceUnavailable, ServiceRefused:
+    :raises ServiceUnavailable: Keystone can't be reached.
+    :raises ServiceRefused: Keystone refuses to make the trust.
     """
     trust = {
         "trustor_user_id": user_id,
@@ -107,7 +108,8 @@ def exists(trust_id: str) -> bool:
     The list of trusts (``of_service_user``) isn't enough, because Keystone's [DEFAULT] list_limit
     may cut it short.
 
-    :raises ServiceUnavailable, ServiceRefused:
+    :raises ServiceUnavailable: Keystone can't be reached.
+    :raises ServiceRefused: Keystone's policy doesn't allow the request.
     """
     with keystone.speaking_of(_SERVICE):
         try:
@@ -122,7 +124,8 @@ def delete(trust_id: str) -> None:
 
     It is no error if the trust doesn't exist.
 
-    :raises ServiceUnavailable, ServiceRefused:
+    :raises ServiceUnavailable: Keystone can't be reached.
+    :raises ServiceRefused: Keystone's policy doesn't allow the deletion.
     """
     with keystone.speaking_of(_SERVICE), contextlib.suppress(ks_exc.NotFound):
         keystone.service_session().delete(f"{keystone.auth_url(cfg.CONF)}{_PATH}/{trust_id}")

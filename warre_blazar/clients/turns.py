@@ -5,8 +5,8 @@ import threading
 from collections.abc import Iterator
 
 #: Seconds that a thread waits for its turn before it goes ahead without the lock. Turns only make
-#: it rare that a service refuses a request, and nothing depends on them. So a request that hangs
-#: must not hold up all other threads.
+#: it rare that a service refuses a request, and nothing depends on them. So a thread whose request
+#: hangs must not hold up all other threads.
 _PATIENCE = 5.0
 
 
