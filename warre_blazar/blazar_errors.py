@@ -12,7 +12,7 @@ exception with an error's status, the error is translated into a class of this m
 ``expose_to_v1`` puts these classes where v1 looks for them.
 
 The v2 API of this package reads the error's code and detail from the exception's
-``kwargs["warre"]``. oslo.messaging sends these from the manager to the API.
+``kwargs["warre"]``. oslo.messaging sends the ``kwargs`` from the manager to the API.
 """
 
 import contextlib
@@ -73,9 +73,9 @@ class TooEarly(Exception):
 def check_time(due: datetime.datetime, what: str) -> None:
     """Check that a start or an end is due.
 
-    :param due: the time, in naive UTC, at which it is due.
+    :param due: the time at which the start or the end is due, in naive UTC.
     :param what: a clause for the error's text, such as "reservation 7 starts".
-    :raises TooEarly: it isn't due yet.
+    :raises TooEarly: the start or the end isn't due yet.
     """
     if timeutils.utcnow() < due:
         raise TooEarly(f"The {what} at {due} UTC; its event came too early")

@@ -1,4 +1,4 @@
-"""The conditions of a booking: what the configuration and the caller's roles decide about it.
+"""Booking conditions: what the configuration and the caller's roles decide about a booking.
 
 The API's controllers, the plugin and the filters build these conditions and pass them to the
 services. The services themselves read neither the configuration nor the caller's roles.
@@ -63,7 +63,7 @@ def quota_rule() -> Rule:
 
 
 def _slot_rule() -> Rule:
-    """The rule for bookings: ``quota_rule``, not enforced if ``flavor:slot`` isn't counted."""
+    """The quota rule for flavor:slot bookings. If this type isn't counted, nothing is enforced."""
     rule = quota_rule()
     return dataclasses.replace(rule, enforced=rule.enforced and RESOURCE_TYPE in rule.types)
 
@@ -95,7 +95,10 @@ def of(caller: Any) -> BookingConditions:
 
 
 def of_service() -> BookingConditions:
-    """The conditions of moves that no user has asked for. They need no quota and change no time."""
+    """The conditions under which this package itself moves reservations to other hosts.
+
+    Such a move claims no more quota, and doesn't change the time of a reservation.
+    """
     return BookingConditions(
         cleaning=cleaning(),
         quotas=_slot_rule(),

@@ -1,4 +1,4 @@
-"""The site's configuration of devices. Callers of services read it here and pass it on."""
+"""Reads from the configuration how devices are counted, for callers of the services."""
 
 import functools
 
@@ -15,7 +15,7 @@ conf.register(cfg.CONF)
 
 
 def configured() -> Rules:
-    """The rules on devices.
+    """The rules by which devices are counted, as configured.
 
     :raises Misconfigured: an option is malformed.
     """
@@ -44,7 +44,7 @@ def of_stock() -> Rules:
 
 @functools.lru_cache(maxsize=4)
 def _log(message: str) -> None:
-    """Log a message once."""
+    """Log a message once, not each time that the rules are read."""
     LOG.error("%s; devices of Blazar's own resource types aren't counted", message)
 
 

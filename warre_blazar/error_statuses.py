@@ -1,7 +1,7 @@
 """The HTTP status of every error, by its code: one table for v2, for v1 and for the manager.
 
 v2 has the same statuses as Warre, so that Warre's clients see no difference. Blazar's v1 can answer
-with fewer statuses; ``blazar_errors`` has the Blazar exceptions for them.
+with fewer statuses. ``blazar_errors`` has the Blazar exceptions for the statuses of v1.
 """
 
 from typing import NamedTuple
@@ -61,7 +61,7 @@ _DEFAULT = Statuses()
 def in_controllers(code: str, method: str) -> int:
     """The status that a controller of v2 answers with.
 
-    A bad field in a PATCH is 400, as in Warre.
+    For an invalid field in a PATCH the status is 400, as in Warre.
     """
     if code == "invalid_field" and method == "PATCH":
         return 400
@@ -71,7 +71,7 @@ def in_controllers(code: str, method: str) -> int:
 def around_blazar(code: str) -> int:
     """The status of a request to v1 or v2 that is refused before it reaches a controller.
 
-    A bad field is 400, as everywhere in Blazar's v1.
+    For an invalid field the status is 400, as everywhere in Blazar's v1.
     """
     return 400 if code == "invalid_field" else STATUSES.get(code, _DEFAULT).v2
 

@@ -37,7 +37,7 @@ class InvalidField(WarreError):
 
 
 class UncarriedText(InvalidField):
-    """A text contains characters that the connection to the database can't carry."""
+    """A text contains characters that the connection to the database can't encode."""
 
     def __init__(self, field: str) -> None:
         super().__init__(
@@ -52,7 +52,7 @@ class DeviceNotCountable(WarreError):
 
     :param key: the extra spec.
     :param name: the alias or the device profile.
-    :param reason: why its devices can't be counted, and what to configure.
+    :param reason: why the devices can't be counted, and what to configure.
     """
 
     code = "device_not_countable"
@@ -85,8 +85,8 @@ class FlavorNotFound(WarreError):
 class FlavorAmbiguous(WarreError):
     """A request names a flavor by a name that several flavors have.
 
-    ``detail["flavors"]`` has id, sizes, category and zone of each of these flavors that the caller
-    may see.
+    ``detail["flavors"]`` lists the flavors with this name that the caller may see. It has the id,
+    the sizes, the category and the zone of each flavor.
     """
 
     code = "flavor_ambiguous"
@@ -103,8 +103,8 @@ class FlavorAmbiguous(WarreError):
 class FlavorNotAccessible(WarreError):
     """The flavor is private, and the project has no access to it.
 
-    For the project, the flavor looks as if it didn't exist. Only on Warre's path does the answer
-    differ from the answer for an unknown flavor.
+    The project gets the same answer as for a flavor that doesn't exist. On Warre's path the answer
+    is a different one.
     """
 
     code = "flavor_not_accessible"
@@ -128,8 +128,8 @@ class FlavorInUse(WarreError):
 class FlavorNotBookable(WarreError):
     """The flavor's terms refuse the booking.
 
-    The flavor is inactive, the project has no access to it, or the booking is too long or outside
-    of the flavor's own start and end.
+    There are four possible reasons: the flavor is inactive; the project has no access to it; the
+    booking is too long; the booking isn't between the flavor's start and end.
 
     :param code: the code of the term that refuses the booking, such as ``flavor_inactive``.
     """
@@ -225,8 +225,8 @@ class ReservationNotFound(WarreError):
 class LeaseShared(WarreError):
     """The reservation's lease holds other reservations, which would be changed or deleted too.
 
-    :param changing: a value that can't be changed if the lease has several reservations, not even
-        by a change of the lease. Empty if the user can change or delete the lease instead.
+    :param changing: the name of the value to change, if it can be changed only in a lease of one
+        reservation. Empty if the user can change or delete the lease instead.
     """
 
     code = "lease_shared"
@@ -307,7 +307,7 @@ class ServiceRefused(WarreError):
 
 
 class Refused(WarreError):
-    """A refusal that has no class of its own, such as one from the manager or from Pecan."""
+    """A refusal that has no class of its own, such as a refusal by the manager or by Pecan."""
 
     def __init__(self, code: str, message: str, **detail: Any) -> None:
         super().__init__(message, **detail)
@@ -372,7 +372,7 @@ class InMaintenance(WarreError):
 
 
 class OwnerGone(WarreError):
-    """The user who booked is gone, and Keystone doesn't let the caller make a new trust instead."""
+    """The user who booked is gone, and Keystone doesn't let the caller make a new trust."""
 
     code = "owner_gone"
 

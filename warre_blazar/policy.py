@@ -1,4 +1,4 @@
-"""Enforcement of policies, from Blazar's policy file."""
+"""Checks what callers may do, according to Blazar's policy file."""
 
 import functools
 from collections.abc import Mapping

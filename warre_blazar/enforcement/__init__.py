@@ -1,4 +1,4 @@
-"""Usage enforcement filters.
+"""This package's filters for Blazar's usage enforcement.
 
 Blazar has no entry point for filters. It looks filters up by name in its own module, so
 ``register`` adds this package's filters to that module when the plugin is imported.

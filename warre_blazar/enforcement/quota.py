@@ -1,8 +1,8 @@
 """Refuses a lease that would make its project exceed its quota, before Blazar writes anything.
 
-For ``flavor:slot`` the plugin checks the quota again in the transaction that books, so two
-simultaneous bookings can't exceed the quota together. For Blazar's own resource types this filter
-is the only check.
+For ``flavor:slot`` the plugin checks the quota again in the transaction of the booking. So two
+bookings at the same moment can't exceed the quota together. For Blazar's own resource types this
+filter is the only check.
 """
 
 from collections.abc import Mapping

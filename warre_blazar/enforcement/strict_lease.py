@@ -1,10 +1,11 @@
 """Refuses lease values that no client has a reason to send, for leases of every resource type.
 
 Blazar's v1 API passes every key of a request's body to the manager, and the manager writes all of
-them. So a client could give its lease to another project, or remove a lease's trust. The filters
-get the values of a creation or an update as the client sent them, with two exceptions: Blazar
-removes ``events`` before it calls the filters, and it calls no filter if an update changes only the
-name. ``warre_blazar.wsgi`` checks ``events`` and names.
+them. So a client could give its lease to another project, or remove a lease's trust.
+
+A filter can't check everything that a client sends. Blazar removes ``events`` before it calls the
+filters. If an update changes only the name, Blazar calls no filter. ``warre_blazar.wsgi`` checks
+``events`` and names.
 """
 
 from collections.abc import Collection, Mapping
@@ -39,8 +40,8 @@ class StrictLeaseFilter(base_filter.BaseFilter):
         current_lease_values: Mapping[str, Any],
         new_lease_values: Mapping[str, Any],
     ) -> None:
-        # If a filter raises during an update, Blazar sets the lease to ERROR, except for a few
-        # exception types. ``updating`` makes sure that one of these types is raised.
+        # If a filter raises an exception during an update, Blazar sets the lease to ERROR. A few
+        # types of exceptions don't have this effect. With ``updating``, one of these is raised.
         with blazar_errors.translated(updating=True):
             _check(new_lease_values, _CLIENT_FIELDS)
 

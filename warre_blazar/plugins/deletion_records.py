@@ -1,4 +1,7 @@
-"""Records each flavor:slot reservation that is deleted, whatever code deletes its lease."""
+"""Adds a record to the history when a flavor:slot reservation is deleted with its lease.
+
+This works for all code that deletes a lease, Blazar's own included.
+"""
 
 from typing import Any
 
@@ -20,7 +23,7 @@ def register() -> None:
 
 
 def _record(db: Session, _context: Any, _instances: Any) -> None:
-    """Record the reservations of leases that a flush is about to delete, while their rows exist."""
+    """Record the reservations of leases that a flush is about to delete. Their rows still exist."""
     for item in db.deleted:
         if isinstance(item, models.Lease):
             history.record_deletion(db.connection(), item.id, _caller_id())

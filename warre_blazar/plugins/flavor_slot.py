@@ -26,9 +26,9 @@ from warre_blazar.plugins.host_failures import HostFailures
 from warre_blazar.services.booking import admission, changing, lookup
 from warre_blazar.services.running import blazar_start_end
 
-# When Blazar has loaded its plugins, it looks up filters by name, and its v1 API looks up
-# exceptions by name. Before that it calls no function of a plugin. So the import of this module
-# registers the options, the filters, the recording of deletions and the exceptions.
+# After Blazar has loaded its plugins, it looks up filters by name, and its v1 API looks up
+# exceptions by name. Blazar calls no function of a plugin before these lookups. So the import of
+# this module registers the options, the filters, the recording of deletions and the exceptions.
 conf.register(cfg.CONF)
 enforcement.register()
 deletion_records.register()
@@ -53,8 +53,8 @@ class FlavorSlotPlugin(base.BasePlugin):
     query_options = {"allocation": ["lease_id", "reservation_id"]}  # noqa: RUF012
 
     def __init__(self) -> None:
-        #: A lock by which the bookings and changes of this process wait for each other. The threads
-        #: of the process share the plugin.
+        #: A lock by which the bookings and changes of this process wait for each other. All threads
+        #: of the process share this plugin and its lock.
         self._turn = threading.Lock()
         self._failures = HostFailures(self._turn)
         self.monitor = monitor.SlotMonitor(self._hosts_of, self._failures.look_again)
@@ -102,7 +102,7 @@ class FlavorSlotPlugin(base.BasePlugin):
     def on_start(self, resource_id: str) -> None:
         """Let the project boot servers on its reservation.
 
-        :raises blazar_errors.TooEarly: before the lease's start.
+        :raises blazar_errors.TooEarly: the lease's start is in the future.
         """
         with blazar_errors.translated():
             timing = _timing(resource_id)
@@ -117,7 +117,8 @@ class FlavorSlotPlugin(base.BasePlugin):
     def on_end(self, resource_id: str) -> None:
         """Remove the servers and the rest of the backing, and release the slots and hosts.
 
-        :raises blazar_errors.TooEarly: before the lease's end, unless the lease is being deleted.
+        :raises blazar_errors.TooEarly: the lease's end is in the future, and the lease isn't being
+            deleted.
         """
         with blazar_errors.translated():
             timing = _timing(resource_id)
@@ -171,9 +172,9 @@ def _timing(resource_id: str) -> leases.Asked:
 
 
 def _request(values: Mapping[str, Any], project_id: str) -> admission.Request:
-    """Check the values of a reservation of a lease, and make a booking request from them.
+    """Make a booking request from the values of a reservation, and check them.
 
-    :raises InvalidField:
+    :raises InvalidField: a field is unknown, or its value isn't valid.
     """
     unknown = set(values) - _BLAZARS_OWN - _CREATION_FIELDS
     if unknown:
@@ -226,7 +227,9 @@ def _changed_count(reservation_id: str, values: Mapping[str, Any]) -> int | None
     The new amount is written at once. If the update of another reservation were refused afterwards,
     Blazar wouldn't tell this plugin to restore the old amount.
 
-    :raises InvalidField, FixedValue, LeaseShared:
+    :raises InvalidField: a field is unknown, or its value isn't valid.
+    :raises FixedValue: the update would change the flavor or the affinity.
+    :raises LeaseShared: the update would change the amount, and the lease has other reservations.
     """
     unknown = set(values) - _BLAZARS_OWN - _UPDATE_FIELDS - {"id"}
     if unknown:

@@ -19,7 +19,7 @@ _FAR = datetime.datetime(9999, 12, 31)
 
 
 class HostFailures:
-    """A handler of Blazar's host monitor, and a second look at failed hosts.
+    """Moves reservations off failed hosts. Blazar's host monitor and our monitor plugin call it.
 
     Each process has one host monitor, which Blazar's plugins for compute hosts share. The monitor
     works if one of these plugins is enabled. The same plugins register hosts.
@@ -47,8 +47,9 @@ class HostFailures:
         :param interval_begin: only leases that overlap the interval are healed now.
         :param interval_end: the end of the interval. Without a healing interval, Blazar passes a
             date so late that all leases are healed.
-        :returns: no flags. They are written in the transaction that moves a reservation, because
-            Blazar would write them later, when another manager may already have moved it again.
+        :returns: an empty dictionary: Blazar has no flags of reservations to write. This package
+            writes the flags in the transaction that moves a reservation. Blazar would write them
+            later, when another manager may already have moved the reservation again.
         """
         host_ids = [str(host["id"]) for host in failed_resources]
         window = Span(_moment(interval_begin), _moment(interval_end))
@@ -56,12 +57,13 @@ class HostFailures:
         return {}
 
     def look_again(self) -> None:
-        """Heal what the host monitor's calls have left out, except where there was no room.
+        """Heal the reservations that the host monitor's calls of ``heal`` have left out.
 
-        Those calls leave out a lease that is in the middle of a change. They also leave out
-        reservations if a manager dies after it took the host out of use.
+        A call leaves out a lease that is in the middle of a change. It also leaves out reservations
+        if the manager dies after it has taken the host out of use. Reservations for which there was
+        no room aren't tried again here.
 
-        This also lets recovered hosts be booked again, once no servers are left there.
+        This function also allows bookings on recovered hosts again, once no servers are left there.
         """
         healing.take_back_hosts()
         if not (self._monitor.is_polling_enabled() or self._monitor.is_notification_enabled()):

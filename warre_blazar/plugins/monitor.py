@@ -1,4 +1,4 @@
-"""Our monitor plugin, which Blazar polls, and our own threads in the manager."""
+"""The monitor plugin of this package, which Blazar polls, and this package's threads."""
 
 import datetime
 import socket
@@ -24,27 +24,26 @@ from warre_blazar.services.running.repair import Repairer
 
 LOG = logging.getLogger(__name__)
 
-#: How often the repairer looks at all leases of ours, and not only at those with an unusual status.
+#: How often the repairer looks at all flavor:slot leases, not only at those with unusual statuses.
 _THOROUGH_PAUSE = datetime.timedelta(minutes=1)
 
 #: The seconds between two readings of hosts that are new or have changed a short time ago.
 _SETTLING_PAUSE = 30
 
-#: The most requests to Nova, Placement and Keystone that it takes to make or remove the backing of
-#: one reservation.
+#: The largest number of requests to Nova, Placement and Keystone that are needed to make or remove
+#: the backing of one reservation.
 _REQUESTS = 10
 
 _HostsOf = Callable[[str], Sequence[Mapping[str, Any]]]
 
 
 class SlotMonitor(base.BaseMonitorPlugin):
-    """Polls the notes of backings, for work that is left to do in Nova and Placement."""
+    """Looks regularly for work that is left to do on failed hosts, in Nova and in Placement."""
 
     def __init__(self, hosts_of: _HostsOf, heal: Callable[[], None] = lambda: None) -> None:
         """
         :param hosts_of: returns the hosts that a reservation is on, for Blazar's filters.
-        :param heal: a function that is called at each poll, and moves reservations off failed
-            hosts.
+        :param heal: moves reservations off failed hosts. It is called at each poll.
         """
         self._hosts_of = hosts_of
         self._heal = heal
@@ -68,19 +67,19 @@ class SlotMonitor(base.BaseMonitorPlugin):
     def get_polling_interval(self) -> int:
         """The seconds between two polls.
 
-        Blazar calls this once, in the process that polls, so our threads are started here.
+        Blazar calls this once, in the process that polls. So this method starts the threads.
         """
         self._threads = Threads(self._hosts_of)
         self._threads.start()
         return int(cfg.CONF.warre.reconcile_interval)
 
     def poll(self) -> dict[str, Any]:
-        """Do what is left to do for hosts that have failed, and in Nova and Placement.
+        """Move reservations off failed hosts, and reconcile the notes with the reservations.
 
         :returns: an empty dictionary: Blazar has no flags of reservations to change.
         """
-        # Healing comes first, because it doesn't wait for Nova and Placement as long as there are
-        # only reservations that haven't begun.
+        # Healing comes first. For reservations that haven't begun, it needs no answers of Nova and
+        # Placement.
         self._heal()
         backing.reconcile()
         return {}
@@ -93,7 +92,7 @@ class SlotMonitor(base.BaseMonitorPlugin):
 
 
 def patience(reservations: int) -> float:
-    """The seconds that any work on a lease takes at most, by the configured timeouts.
+    """The longest time in seconds that work on a lease can take, by the configured timeouts.
 
     :param reservations: how many reservations the lease has.
     """
@@ -103,7 +102,7 @@ def patience(reservations: int) -> float:
 
 
 class Threads:
-    """A manager's threads: starts, ends and deletions, repairs of leases, and reading of hosts."""
+    """A manager's threads, which start, end, delete and repair leases, and read hosts."""
 
     def __init__(self, hosts_of: _HostsOf) -> None:
         options = cfg.CONF.warre
@@ -124,7 +123,7 @@ class Threads:
     def start(self) -> None:
         """Start the threads, which run until the process ends.
 
-        After that, the repairer of another manager gives back what this process had claimed.
+        If the process ends with lease claims, the repairer of another manager releases these.
         """
         worker = periodics.PeriodicWorker.create(
             [self],
@@ -135,18 +134,18 @@ class Threads:
 
     @periodics.periodic(1, run_immediately=True)
     def claim(self) -> None:
-        """Write a heartbeat, and claim the leases that have something due."""
+        """Write a heartbeat, and claim the leases whose start, end or deletion is due."""
         self._executor.beat()
         self._executor.claim(timeutils.utcnow())
 
     @periodics.periodic(0.25, run_immediately=True)
     def begin_due(self) -> None:
-        """Begin with the claimed starts and ends whose time has come."""
+        """Execute the claimed starts and ends whose time has come."""
         self._executor.begin_due(timeutils.utcnow())
 
     @periodics.periodic(5, run_immediately=True)
     def repair(self) -> None:
-        """Repair leases with unusual statuses. Once a minute, look at all leases of ours."""
+        """Repair leases with unusual statuses. Once a minute, look at all flavor:slot leases."""
         now = timeutils.utcnow()
         thorough = self._thorough_at is None or now - self._thorough_at >= _THOROUGH_PAUSE
         if thorough:
@@ -155,7 +154,7 @@ class Threads:
 
     @periodics.periodic(60)
     def delete_late_servers(self) -> None:
-        """Delete servers that Nova listed only after the end of their reservation."""
+        """Delete servers that Nova didn't list yet when their reservation ended."""
         late_servers.delete(timeutils.utcnow())
 
     @periodics.periodic(3600, run_immediately=True)

@@ -25,7 +25,7 @@ _Host = Mapping[str, Any]
 
 
 class BlazarsOutside:
-    """Implements ``running.executor.Outside``.
+    """Calls filters and sends notifications for the executor (``running.executor.Outside``).
 
     Failures are logged and not raised, because a lease must end even if a filter fails or a
     notification can't be sent.
@@ -94,7 +94,7 @@ def tell_overbooked(host: Refreshed) -> None:
 
 
 def overbooked_document(each: Overbooked) -> dict[str, Any]:
-    """A document that says of which resource class more is booked than the host has.
+    """A document about a resource class of which more is booked than the host has.
 
     ``at`` is the first moment at which the most is booked. ``reservations`` has the reservations
     that take some of the class at that moment. Times are in UTC, in ISO format.

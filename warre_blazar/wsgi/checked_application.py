@@ -34,7 +34,7 @@ def build(stock: Any) -> Guard:
     """
     conf.register(cfg.CONF)
     device_rules.configured()
-    # Hooks can be added to v2 only when it is made.
+    # Pecan accepts hooks only when an application is made. So v2 is made once more, with the hook.
     v2 = pecan.load_app(_V2, extra_hooks=[after_authentication.ProjectHook()])
     if cfg.CONF.log_exchange:
         v2 = debug.Debug(v2)

@@ -67,7 +67,7 @@ _READ: dict[str, Schema] = {
     "amount": _number(1),
     "min": _number(1),
     "max": _number(1),
-    # Blazar enters an endless loop if vcpus, memory_mb and disk_gb are 0.
+    # Blazar enters an endless loop if vcpus, memory_mb and disk_gb are all 0.
     "vcpus": _number(1),
     "memory_mb": _number(1),
     "disk_gb": _number(0),
@@ -88,8 +88,8 @@ _READ: dict[str, Schema] = {
 _NUMBERS = [name for name, schema in _READ.items() if "integer" in schema["type"]]
 _NUMBERS.remove("affinity")
 
-#: The keys of a reservation that only Blazar may set. For example, start_date and end_date of a
-#: reservation would take precedence over the start and end of the lease in a change.
+#: The keys of a reservation that only Blazar may set. For example, if a client changed a lease and
+#: sent the start_date of a reservation, it would take precedence over the start of the lease.
 _WRITTEN = {
     name: {"not": {}, EXPECTED: "expected no such field, because Blazar sets it itself"}
     for name in (
@@ -100,7 +100,7 @@ _WRITTEN = {
 }
 
 
-# Blazar searches for hosts before it checks whether all of these keys are given.
+# Blazar searches for hosts first, and checks only afterwards whether all of these keys are given.
 _INSTANCE: Schema = {
     "if": {"properties": {"resource_type": {"const": "virtual:instance"}}},
     "then": {

@@ -1,8 +1,8 @@
 """Refuses well-formed changes of leases that would leave the lease in ERROR.
 
 If an exception is raised while Blazar's manager changes a lease, the manager sets the lease to
-ERROR, unless the exception's type is in a short list. The changes that are refused here would raise
-exceptions of other types.
+ERROR. Only a few types of exceptions don't have this effect. The changes that are refused here
+would raise exceptions of other types.
 """
 
 import datetime
@@ -58,7 +58,7 @@ def check(lease: Any, reservations: Iterable[Any], body: Values, now: datetime.d
     :raises FixedValue: the change contains a value of a reservation that Blazar can't change.
     :raises InvalidState: the lease has ended, or a reservation has failed.
     """
-    # Blazar itself refuses to change a lease that has ended, but not yet in the minute of its end.
+    # Blazar refuses this too, but only if the lease's end is before the present minute.
     if lease["status"] == _ENDED and set(body) != {"name"}:
         raise exceptions.InvalidState("The lease has ended: it can only be renamed, or deleted")
     if "before_end_date" in body:
@@ -84,7 +84,8 @@ def _time(text: str, now: datetime.datetime) -> datetime.datetime:
 
 
 def _check_reservation(field: str, reservation: Any, changes: Values) -> None:
-    """
+    """Check the changes of one of the lease's reservations.
+
     :param field: the path of the reservation in the body.
     :param reservation: the reservation's row.
     :param changes: the reservation's values in the body.

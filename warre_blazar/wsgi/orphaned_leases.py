@@ -1,8 +1,8 @@
 """Changes and deletes leases over v1 where Blazar fails because the lease's creator is gone.
 
-Blazar needs the lease's trust for a change or a deletion, and the trust is dead once its creator is
-gone. Blazar then answers 500. If Keystone has deleted the trust, Blazar answers 404, as if the
-lease didn't exist.
+Blazar needs the lease's trust for a change or a deletion. When the user who created the lease is
+gone, the trust is dead, and Blazar answers 500. If Keystone has deleted the trust, Blazar answers
+404, as if the lease didn't exist.
 """
 
 import flask
@@ -13,7 +13,7 @@ from blazar.db import api as db_api
 from warre_blazar.services.booking import orphaned_leases
 from warre_blazar.services.caller import Caller
 
-#: The policies that Blazar checks, by method.
+#: The policies that Blazar checks for requests on a lease, by method.
 _POLICIES = {"DELETE": "blazar:leases:delete", "PUT": "blazar:leases:put"}
 
 

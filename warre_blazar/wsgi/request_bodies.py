@@ -22,7 +22,8 @@ def read(environ: Environ, limit: int) -> bytes:
     :param environ: the WSGI environment of the request.
     :param limit: the largest number of bytes that the body may have.
     :returns: the body.
-    :raises Refused: the body is too long, can't be read, or its length isn't known.
+    :raises Refused: the body is too long, it can't be read completely, or ``Content-Length`` isn't
+        a number.
     """
     length = _length(environ)
     if _is_chunked(environ):
@@ -68,7 +69,7 @@ def _is_chunked(environ: Environ) -> bool:
 def _pieces(environ: Environ, length: int) -> Callable[[], bytes]:
     """A function that reads the next piece of a body each time it is called.
 
-    :param length: the number of bytes that all calls together read.
+    :param length: the number of bytes that all calls together read at most.
     """
     left = length
 
