@@ -1,6 +1,6 @@
 """Translates this package's errors into Blazar exceptions that the manager may raise.
 
-There are two reasons why the manager can't raise just any exception of this package:
+There are two reasons why the manager can't raise this package's own errors:
 
 - Blazar's v1 API looks up an exception's class by name in a few modules of Blazar, and reads the
   HTTP status from that class.
@@ -130,8 +130,8 @@ def as_blazar(
 def translated(*, updating: bool = False) -> Iterator[None]:
     """Raise this package's errors and failures of the database as Blazar exceptions.
 
-    On any other exception Blazar would leave the lease half changed, and answer the user with
-    "Internal Server Error".
+    If an error weren't translated, Blazar would leave the lease half changed, and answer the user
+    with "Internal Server Error".
 
     :param updating: the same as for ``as_blazar``.
     """

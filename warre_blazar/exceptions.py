@@ -1,8 +1,8 @@
 """The errors that this package raises on purpose.
 
 Every error has a stable ``code`` for programs, a text for people that says what to do, and
-``detail``, a dict that can be written as JSON. Nothing here knows HTTP or RPC: ``error_statuses``
-maps codes to statuses, and ``blazar_errors`` maps errors to Blazar exceptions.
+``detail``, a dict that can be written as JSON. This module contains nothing about HTTP or RPC.
+``error_statuses`` maps codes to statuses, and ``blazar_errors`` maps errors to Blazar exceptions.
 """
 
 from collections.abc import Sequence
@@ -103,8 +103,7 @@ class FlavorAmbiguous(WarreError):
 class FlavorNotAccessible(WarreError):
     """The flavor is private, and the project has no access to it.
 
-    The project gets the same answer as for a flavor that doesn't exist. On Warre's path the answer
-    is a different one.
+    The answer is the same as for a flavor that doesn't exist. On Warre's path the answer differs.
     """
 
     code = "flavor_not_accessible"

@@ -45,7 +45,7 @@ def as_warres(error: exceptions.WarreError) -> exceptions.WarreError:
 
 
 def body(status_code: int, error: exceptions.WarreError) -> dict[str, Any]:
-    """An error's body: Blazar's three keys, the error's code, and detail if there is any."""
+    """An error's body: Blazar's three keys, ``code``, and ``detail`` if the error has any."""
     document: dict[str, Any] = {
         "error_code": status_code,
         "error_message": error.message,

@@ -132,7 +132,10 @@ def shown(name: str) -> str:
 
 
 def _expected(error: jsonschema.ValidationError) -> str:
-    """The text that says what the schema expects. The text omits the value, which may be large."""
+    """The text that says what the schema expects.
+
+    It doesn't contain the client's value, because the value may be large.
+    """
     rule_value = error.validator_value
     if EXPECTED in error.schema:
         return str(error.schema[EXPECTED])

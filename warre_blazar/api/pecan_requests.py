@@ -20,7 +20,7 @@ REFUSAL = "warre.refusal"
 
 
 def install(ours: type[rest.RestController]) -> None:
-    """Make Blazar's controller prepare every request to our controllers before it routes it.
+    """Make Blazar's controller prepare each request to our controllers before it is routed.
 
     Blazar has no hook for this, so the method ``_route`` of Blazar's controller is replaced.
 

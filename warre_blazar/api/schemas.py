@@ -393,7 +393,7 @@ def page(items: Schema) -> Schema:
     return document
 
 
-#: An error's body: Blazar's three keys, the error's code, and detail if there is any.
+#: An error's body: Blazar's three keys, ``code``, and ``detail`` if the error has any.
 ERROR: Schema = _answer(
     error_code={"type": "integer", "description": "The HTTP status."},
     error_message={"type": "string", "minLength": 1, "description": "A text for people."},

@@ -29,8 +29,8 @@ class _Login(v3.Password):
     def invalidate(self) -> bool:
         """Drop the token.
 
-        :returns: always True, which makes keystoneauth retry the refused request, even if another
-            thread has already dropped the token.
+        :returns: always True. So keystoneauth retries the refused request even if another thread
+            has already dropped the token.
         """
         super().invalidate()
         return True

@@ -149,7 +149,7 @@ def _identity() -> Any:
 def _service() -> dict[str, str]:
     """The service and the region that limits in Keystone belong to.
 
-    oslo.limit determines both from its options, but has no public name for them.
+    oslo.limit determines both from its options, but has no public function that returns them.
     """
     utils = _enforcer().model._utils  # type: ignore[attr-defined]
     return {"service_id": utils._service_id, "region_id": utils._region_id}

@@ -4,7 +4,7 @@ Blazar's own client raises an error that has only the class name and the text of
 exception. This client lets oslo.messaging rebuild the exception, so that the code and the detail of
 the error aren't lost.
 
-Every call raises these errors:
+Every function may raise these errors:
 
 - ``Refused``: the manager refuses the request.
 - ``ServiceRefused``: the manager failed.

@@ -104,7 +104,7 @@ def revoke(flavor_id: str, project_id: str) -> None:
 
 
 def make_aggregate(name: str, metadata: Mapping[str, str]) -> int:
-    """Make an aggregate with the given metadata, unless it exists, and return its id."""
+    """Make the aggregate with this name, unless it exists. Set its metadata, and return its id."""
     with _nova() as nova:
         try:
             aggregate = nova.aggregates.create(name, None)

@@ -96,7 +96,7 @@ def remove_class(name: str) -> None:
 
 
 def close_offers(name: str, hosts: Collection[str]) -> None:
-    """Make sure that no other hosts have room for more servers that take a resource class.
+    """Make sure that only the given hosts have room for more servers that take a resource class.
 
     On all other hosts the inventories are deleted, or lowered to what servers use.
 
@@ -142,8 +142,8 @@ def offer(host: str, cls: str, amount: int) -> None:
     """
     provider, inventory = _provider(host), backing_names.inventory(amount)
     # Reservations that start at the same time write to the same provider. This process's threads
-    # take turns, because Placement would refuse all but one of the writes, and the others would
-    # have to read everything again.
+    # take turns. If they didn't, Placement would accept only one of the writes. All other threads
+    # would have to read everything again.
     with _turns.turn(f"provider {provider}"):
         if _add_inventory(provider, cls, inventory):
             return
@@ -339,7 +339,7 @@ class _TreeReader:
 
 
 def _tree(host: str) -> Tree:
-    """The providers of a host, without those that Blazar adds.
+    """The providers of a host, without the provider that Blazar adds.
 
     :raises ServiceRefused: no provider has the host's name.
     """

@@ -105,8 +105,8 @@ def of_service_user() -> frozenset[str]:
 def exists(trust_id: str) -> bool:
     """Whether Keystone has a trust.
 
-    The list of trusts (``of_service_user``) isn't enough, because Keystone's [DEFAULT] list_limit
-    may cut it short.
+    The list of trusts (``of_service_user``) isn't enough. It can be incomplete, because Keystone's
+    option [DEFAULT] list_limit limits its length.
 
     :raises ServiceUnavailable: Keystone can't be reached.
     :raises ServiceRefused: Keystone's policy doesn't allow the request.

@@ -4,9 +4,9 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-#: Seconds that a thread waits for its turn before it goes ahead without the lock. Turns only make
-#: it rare that a service refuses a request, and nothing depends on them. So a thread whose request
-#: hangs must not hold up all other threads.
+#: Seconds that a thread waits for its turn. Then it goes on without the lock, so that one request
+#: that hangs doesn't stop all other threads. Turns only make it less likely that a service refuses
+#: a request. Nothing else depends on them.
 _PATIENCE = 5.0
 
 

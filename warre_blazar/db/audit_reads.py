@@ -44,7 +44,7 @@ _DELETED = "deleted"
 
 
 def live_leases(db: Session, since: datetime.datetime) -> list[Lease]:
-    """The leases that an audit compares with the table of states.
+    """The leases that an audit compares with the table in ``domain.lease_states``.
 
     These are the leases with flavor:slot reservations that haven't ended, the leases that may need
     a repair (``lease_queries.in_question``), and leases that ended recently.

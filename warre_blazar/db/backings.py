@@ -80,19 +80,19 @@ def update(db: Session, reservation_id: str, **values: int | bool) -> None:
 
 
 def delete(db: Session, reservation_id: str) -> None:
-    """Delete the note of a backing of which nothing is left."""
+    """Delete a note. The caller knows that nothing is left of the backing."""
     db.execute(backings.delete().where(backings.c.reservation_id == reservation_id))
 
 
 def await_late(db: Session, reservation_id: str, until: datetime.datetime) -> None:
-    """Keep the note of a backing of which nothing is left.
+    """Keep a note, although nothing is left of the backing.
 
-    The note must stay if a service may still carry out a request that has timed out.
+    The caller knows that a request has timed out, and that a service may still carry it out.
 
     :param until: the time until which the note stays.
     """
-    # In all other notes, ``open_done`` is true only if ``opened`` is true. So the opposite pair of
-    # values can mark the notes that stay.
+    # In all other notes, ``opened`` is true if ``open_done`` is true. So these values mark only the
+    # notes that stay for this reason.
     db.execute(
         backings.update()
         .where(backings.c.reservation_id == reservation_id)
@@ -166,7 +166,7 @@ def half_close(db: Session, reservation_id: str) -> bool:
 
     The mark is also a lock: only one caller can set it.
 
-    :returns: whether the reservation was completely open, so that this caller has set the mark.
+    :returns: True if the reservation was completely open. Then this caller has set the mark.
     """
     marked = db.execute(
         backings.update()

@@ -1,4 +1,4 @@
-"""Reads for which times leases claim slots and hosts.
+"""Reads the times for which leases claim slots and hosts.
 
 There can be thousands of claims, so the queries are written for speed.
 """
@@ -40,8 +40,9 @@ def claiming(
 class Claims:
     """A reader of the times that leases claim in a window.
 
-    The database returns times as whole seconds since the window's start. A database driver written
-    in Python takes longer to read one DateTime than the database takes to find the row.
+    Times are read as whole seconds since the window's start, not as DateTimes. To convert one
+    DateTime, a database driver written in Python takes longer than the database needs to find the
+    row.
     """
 
     def __init__(self, window: timeline.Span, cleaning: datetime.timedelta) -> None:

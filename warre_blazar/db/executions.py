@@ -24,7 +24,7 @@ _FORGOTTEN_AFTER = 24 * 3600
 
 @dataclasses.dataclass(frozen=True)
 class Execution:
-    """A row of ``warre_executions``. A manager has claimed the execution, or it waits for one."""
+    """A row of ``warre_executions``. A manager has claimed it, or it waits to be claimed."""
 
     lease_id: str
     action: str
@@ -45,7 +45,7 @@ class ClaimLost(Exception):
 def state_of(execution: Execution | None) -> Claim:
     """Whether a lease is claimed, and whether the manager that has the claim is alive.
 
-    :param execution: the lease's execution; None if it has none.
+    :param execution: the lease's execution; None if the lease has no execution.
     """
     if execution is None or execution.manager_id is None:
         return Claim.NONE

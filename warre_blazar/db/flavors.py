@@ -62,7 +62,7 @@ def find(
 ) -> list[Flavor]:
     """The flavor with this id, or else all flavors with this name. Deleted flavors aren't found.
 
-    :param everything: whether to find also private flavors to which the project has no access.
+    :param everything: whether to also find private flavors to which the project has no access.
     """
     conditions = [flavors.c.deleted == "", sa.or_(flavors.c.id == ref, flavors.c.name == ref)]
     if not everything:
@@ -113,7 +113,7 @@ def only(ref: str, candidates: Sequence[Flavor]) -> Flavor:
 
 
 def get_many(db: Session, ids: set[str]) -> dict[str, Flavor]:
-    """Flavors by id. Deleted flavors are included."""
+    """The flavors with these ids, by id. Deleted flavors are included."""
     if not ids:
         return {}
     rows = db.execute(sa.select(flavors).where(flavors.c.id.in_(ids))).mappings()

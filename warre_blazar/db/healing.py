@@ -171,7 +171,7 @@ def _mark(db: Session, host_id: str, **marks: bool) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Abandoned:
-    """A host that works again, but on which servers of moved reservations may be left."""
+    """A host that works again, but may still have servers of reservations that were moved off."""
 
     id: str
     #: The hypervisor hostname.
@@ -182,7 +182,7 @@ class Abandoned:
 
 
 def abandoned(db: Session) -> list[Abandoned]:
-    """The hosts that work again, but on which servers of moved reservations may be left."""
+    """The hosts that work again, but may still have servers of reservations that were moved off."""
     hosts = db.execute(
         sa.select(
             compute_hosts.c.id, compute_hosts.c.hypervisor_hostname, host_generations.c.generation
@@ -210,7 +210,7 @@ def take_back(db: Session, host: Abandoned) -> bool:
     """Remove the mark ``abandoned`` of a host, so that the host can be booked again.
 
     The caller has checked that no servers are left on the host. The host's generation stays the
-    same. A booking at this moment may still leave the host out, which does no harm.
+    same. It does no harm if a booking at this moment still leaves the host out.
 
     :returns: False if the host has changed since it was read. In that case nothing is written.
     """

@@ -1,7 +1,7 @@
 """The table ``warre_history``: records of reservations that aren't in Blazar's tables.
 
 Most of these reservations were deleted. Others had ended before they were imported from Warre. The
-API lists an imported reservation as an ordinary one, until a user deletes it.
+API shows an imported reservation like any other, until a user deletes it.
 """
 
 import datetime
@@ -110,7 +110,7 @@ def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | 
 
     Records of deleted reservations are ignored.
 
-    :param ref: the reservation's own id, or its id in Blazar's table.
+    :param ref: the id in the API, or the id in Blazar's table.
     :param project_id: the project that the reservation must belong to. None: any project.
     """
     conditions = [
@@ -199,10 +199,10 @@ def deleted(
 
 
 def _conditions(wanted: Filter, *, deleted: bool) -> list[sa.ColumnElement[bool]]:
-    """What ``Filter.conditions`` is for Blazar's tables: the SQL conditions of a filter.
+    """The SQL conditions of a filter, for the table ``warre_history``.
 
-    The history doesn't know on which hosts a reservation was. So no record passes a filter that
-    names hosts.
+    For Blazar's tables, ``Filter.conditions`` returns the conditions. The history doesn't know on
+    which hosts a reservation was. So no record passes a filter that names hosts.
 
     :param deleted: whether to select the records of deleted reservations, or all other records.
     """
@@ -277,7 +277,7 @@ def old_leases(db: Session, before: datetime.datetime, limit: int) -> list[str]:
 
 
 def delete_leases(db: Session, lease_ids: Collection[str]) -> int:
-    """Delete leases with flavor:slot reservations, and all their rows. No records are added.
+    """Delete flavor:slot leases with their reservations, events and other rows. Add no records.
 
     A lease stays if its status isn't TERMINATED any more.
 

@@ -13,7 +13,8 @@ from warre_blazar.db.tables import compute_hosts, host_generations, host_provide
 from warre_blazar.domain import provider_trees
 from warre_blazar.domain.provider_trees import Tree
 
-#: Trees by digest, because reading a tree's text takes much longer than using it.
+#: The trees that this process has parsed, by digest. Parsing a tree's text takes much longer than
+#: using the tree.
 _parsed: dict[str, Tree] = {}
 #: When a process keeps more trees than this, it drops all of them.
 _MOST_PARSED = 20_000
@@ -24,7 +25,7 @@ class Stored:
     """What is stored about a host. A ``digest`` of None means that nothing is stored."""
 
     digest: str | None = None
-    #: The host's zone in Nova; None if it wasn't known.
+    #: The host's zone in Nova; None if the zone wasn't known.
     zone: str | None = None
 
 
@@ -36,7 +37,7 @@ class Reading:
     """What was read about a host in Placement and Nova."""
 
     tree: Tree
-    #: None if Nova wasn't asked, or didn't say.
+    #: The host's zone; None if Nova wasn't asked for it, or didn't tell it.
     zone: str | None
 
 

@@ -164,7 +164,7 @@ def _allocations(flavor_id: str, host_ids: list[str] | None, read: Claims) -> sa
 def _request(resource_type: str, taken: str | None, device_rules: Rules) -> Request | None:
     """What one allocation takes.
 
-    None means the whole host, which is also assumed for unknown resource types.
+    None means the whole host. This is also assumed for unknown resource types.
     """
     if taken is None:
         return None
@@ -265,7 +265,7 @@ def allocate(db: Session, reservation_id: str, chosen: Mapping[str, int]) -> Non
 
 
 def release(db: Session, reservation_id: str) -> None:
-    """Delete a reservation's host allocations, which releases its hosts and its slots."""
+    """Delete a reservation's host allocations. This releases its hosts and its slots."""
     db.execute(allocations.delete().where(allocations.c.reservation_id == reservation_id))
 
 

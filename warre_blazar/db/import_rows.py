@@ -54,9 +54,9 @@ _Columns = Mapping[str, Any]
 
 
 def known(db: Session, noun: str, ids: Collection[str]) -> set[str]:
-    """The given ids that already exist in this package's tables.
+    """Which of the given ids already exist in this package's tables.
 
-    :param noun: a key of ``_TABLES``.
+    :param noun: what the ids are of: a key of ``_TABLES``.
     """
     return {
         row_id
@@ -314,7 +314,7 @@ def befores(db: Session) -> Iterator[list[str]]:
 
 
 def release(db: Session, befores: Sequence[_Columns]) -> None:
-    """Return adopted leases to Blazar's instance plugin, with the values that they had before.
+    """Return adopted leases to Blazar's instance plugin, with their values from before the import.
 
     :param befores: values of the column ``before`` of ``warre_imported``.
     """

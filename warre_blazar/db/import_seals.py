@@ -111,7 +111,7 @@ def _sealed_columns(kind: str, ids: Collection[str]) -> list[sa.Select[Any]]:
     """
     bound, rights = window_flavors, flavor_projects
     if kind == "flavor":
-        # An undo removes a flavor together with its access and windows, so the seal covers them.
+        # An undo removes a flavor with its access and windows, so the seal covers these too.
         # The devices come from a query of their own, which returns no row if the column is NULL. So
         # the digest is the same as before the column existed, and older seals stay valid.
         resolved = flavors.c.device_groups

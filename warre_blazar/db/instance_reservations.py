@@ -113,8 +113,8 @@ def on_fullest_host(shape: Shape, chosen: Mapping[str, int]) -> dict[str, int]:
     """What a reservation takes on the host that has most of its instances, by resource.
 
     Blazar's instance plugin counts a row's amounts once on each host of the reservation, however
-    many instances are on that host. With the amounts of the fullest host, the plugin never books
-    resources that are already taken.
+    many instances are on that host. So the row gets the amounts of the fullest host. With them the
+    plugin never books resources that are already taken.
     """
     per_host = max(chosen.values())
     return {

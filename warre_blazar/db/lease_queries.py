@@ -70,7 +70,8 @@ def contradictory(db: Session, since: datetime.datetime) -> list[str]:
     Only leases with flavor:slot reservations are included. The query reads every one of them that
     hasn't ended, so it should run rarely.
 
-    :param since: a lease that ended before this time is included only if it was written since.
+    :param since: a lease that ended before this time is included only if it was written at or after
+        this time.
     """
     recent = sa.or_(leases.c.end_date >= since, leases.c.updated_at >= since)
     judged = sa.and_(

@@ -64,7 +64,8 @@ def compare_and_set_all(db: Session, unchanged: Sequence[Lease], status: str) ->
     as_read = [(lease.id, lease.status, lease.span.start, lease.span.end) for lease in unchanged]
     written = db.execute(
         leases.update()
-        # The condition on the id alone is for MariaDB, which uses no index for a row of columns.
+        # The condition on the id alone is for MariaDB, which uses no index for several columns that
+        # are compared at once.
         .where(leases.c.id.in_([lease.id for lease in unchanged]), row.in_(as_read))
         .values(status=status, updated_at=timeutils.utcnow())
     )

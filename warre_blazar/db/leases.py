@@ -224,7 +224,7 @@ class Asked:
 
 
 def find_by_resource(db: Session, resource_id: str) -> Asked | None:
-    """The reservation whose row in ``instance_reservations`` has this id, or None."""
+    """The reservation whose row in ``instance_reservations`` has this id, None if none has it."""
     row = db.execute(
         sa.select(reservations.c.id, leases.c.status, leases.c.start_date, leases.c.end_date)
         .select_from(reservations.join(leases, leases.c.id == reservations.c.lease_id))

@@ -39,8 +39,8 @@ flavors = sa.Table(
     sa.Column("disk_gb", sa.Integer, nullable=False),
     sa.Column("ephemeral_gb", sa.Integer, nullable=False),
     sa.Column("extra_specs", sa.JSON, nullable=False),
-    # How the devices in the extra specs were resolved: domain.devices.Resolved as JSON. NULL if
-    # there are none, or if the flavor is older than this column.
+    # How the devices in the extra specs were resolved: domain.devices.Resolved as JSON. NULL if the
+    # extra specs name no devices, or if the flavor is older than this column.
     sa.Column("device_groups", sa.JSON(none_as_null=True)),
     sa.Column("properties", _text()),
     sa.Column("availability_zone", _string(255)),
@@ -124,10 +124,10 @@ hosts = sa.Table(
     ),
     # Increases with every claim on the host.
     sa.Column("generation", sa.Integer, nullable=False),
-    # Whether an operator drains the host, so that nothing of this package is booked on it.
+    # Whether an operator drains the host, so that no flavor:slot reservation is booked on it.
     sa.Column("draining", sa.Boolean, nullable=False, server_default=sa.false()),
     # Whether a running reservation was moved off the host because it failed. Until the
-    # reservation's servers are surely gone from the host, nothing of this package is booked there.
+    # reservation's servers are surely gone, no flavor:slot reservation is booked on the host.
     sa.Column("abandoned", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
@@ -180,7 +180,7 @@ _events = _blazar.Event.__table__.c
 sa.Index("ix_warre_events_status", _events.status, _events.time)
 
 # Covering indexes for the resource type and the hosts of reservations. With an index of the foreign
-# key alone, the database would have to look up each row that it finds by the row's random id.
+# key alone, the database would look up each row by its primary key, which is a random id.
 _reservations = _blazar.Reservation.__table__.c
 sa.Index("ix_warre_reservations_lease", _reservations.lease_id, _reservations.resource_type)
 _allocations = _blazar.ComputeHostAllocation.__table__.c

@@ -1,6 +1,6 @@
 """Reads how much of its quota a project uses, and claims quota for bookings.
 
-A booking claims quota when it increases the project's generation.
+To claim quota, a booking increases the project's generation.
 """
 
 from collections.abc import Collection

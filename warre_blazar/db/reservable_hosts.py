@@ -170,7 +170,7 @@ def _unread(host_id: sa.Column[str]) -> sa.ColumnElement[bool]:
 
 
 def _hypervisor_inventories(row: sa.RowMapping) -> dict[str, Inventory]:
-    """The inventories of a host for which Blazar has recorded no inventories of Placement."""
+    """The inventories of a host that has no rows in Blazar's table of inventories."""
     return {
         "VCPU": Inventory(row["vcpus"]),
         "MEMORY_MB": Inventory(row["memory_mb"]),

@@ -84,7 +84,9 @@ def _in_states(wanted: frozenset[str]) -> list[sa.ColumnElement[bool]]:
 
 
 def order(sort: str, *, descending: bool) -> tuple[sa.ColumnElement[Any], ...]:
-    """The columns to sort a list by. Ties are broken, so that the order is always the same.
+    """The columns to sort a list by.
+
+    Reservations with equal values are sorted by start and id, so that the order is always the same.
 
     :param sort: one of ``SORT_KEYS``.
     """

@@ -123,7 +123,7 @@ def _promised(
 def holding_slots(
     db: Session, flavor_ids: Collection[str], window: timeline.Span, limit: int
 ) -> tuple[list[Reservation], int]:
-    """The first reservations, by start, that claim slots of these flavors in a window.
+    """The reservations that claim slots of these flavors in a window, the earliest start first.
 
     :param limit: the largest number of reservations to return.
     :returns: the reservations, and the number of reservations that there would be without a limit.
@@ -167,7 +167,7 @@ def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | 
 
 
 def require(db: Session, ref: str, project_id: str | None = None) -> Reservation:
-    """The same reservation as from ``find``, but it must exist.
+    """The reservation that ``find`` returns, which must exist.
 
     :raises ReservationNotFound: the reservation doesn't exist.
     """
@@ -193,7 +193,7 @@ def by_id(db: Session, ids: Collection[str]) -> dict[str, Reservation]:
 def keys(wanted: Filter) -> sa.Select[Any]:
     """A query of the ids of reservations, and of the columns that a list can be sorted by.
 
-    A listing joins it by a UNION with a query of the history.
+    ``history.listing`` combines this query with a query of the history.
     """
     columns = [column.label(key) for key, column in SORTED.items()]
     return (

@@ -26,7 +26,8 @@ ATTEMPTS = 16
 _FIRST_WAIT = 0.02
 _LONGEST_WAIT = 0.5
 
-# MariaDB's errors: illegal mix of collations, invalid character string, incorrect string value.
+# MariaDB's errors for a character that the connection's encoding lacks: illegal mix of collations,
+# invalid character string, incorrect string value.
 _UNCARRIED = {1267, 1300, 1366}
 
 #: The exceptions that a failing database raises. Some of them aren't translated by oslo.db.

@@ -41,7 +41,7 @@ class StrictLeaseFilter(base_filter.BaseFilter):
         new_lease_values: Mapping[str, Any],
     ) -> None:
         # If a filter raises an exception during an update, Blazar sets the lease to ERROR. A few
-        # types of exceptions don't have this effect. With ``updating``, one of these is raised.
+        # types of exceptions don't have this effect. ``updating`` selects one of these types.
         with blazar_errors.translated(updating=True):
             _check(new_lease_values, _CLIENT_FIELDS)
 

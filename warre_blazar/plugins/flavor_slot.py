@@ -74,7 +74,7 @@ class FlavorSlotPlugin(base.BasePlugin):
         return [host for host_id in host_ids if (host := self.get(host_id))]
 
     def allocation_candidates(self, lease_values: Mapping[str, Any]) -> list[str]:
-        """The ids of the hosts of a reservation, or of hosts that could take a new reservation."""
+        """The ids of an existing reservation's hosts, or of hosts that could take a new one."""
         # If a lease is updated, Blazar passes each existing reservation of the lease with its id.
         if reservation_id := lease_values.get("id"):
             with blazar_errors.translated(updating=True), session.reader() as db:

@@ -19,7 +19,7 @@ _FAR = datetime.datetime(9999, 12, 31)
 
 
 class HostFailures:
-    """Moves reservations off failed hosts. Blazar's host monitor and our monitor plugin call it.
+    """Moves reservations off failed hosts. Blazar's host monitor and our monitor plugin call this.
 
     Each process has one host monitor, which Blazar's plugins for compute hosts share. The monitor
     works if one of these plugins is enabled. The same plugins register hosts.

@@ -1,4 +1,4 @@
-"""The monitor plugin of this package, which Blazar polls, and this package's threads."""
+"""The monitor plugin, which Blazar polls, and the threads of this package in the manager."""
 
 import datetime
 import socket
@@ -78,7 +78,7 @@ class SlotMonitor(base.BaseMonitorPlugin):
 
         :returns: an empty dictionary: Blazar has no flags of reservations to change.
         """
-        # Healing comes first. For reservations that haven't begun, it needs no answers of Nova and
+        # Healing comes first. For reservations that haven't begun, it needs no answers from Nova or
         # Placement.
         self._heal()
         backing.reconcile()
@@ -123,7 +123,7 @@ class Threads:
     def start(self) -> None:
         """Start the threads, which run until the process ends.
 
-        If the process ends with lease claims, the repairer of another manager releases these.
+        If the process ends with lease claims, another manager's repairer releases the claims.
         """
         worker = periodics.PeriodicWorker.create(
             [self],
@@ -134,7 +134,7 @@ class Threads:
 
     @periodics.periodic(1, run_immediately=True)
     def claim(self) -> None:
-        """Write a heartbeat, and claim the leases whose start, end or deletion is due."""
+        """Write a heartbeat, and claim the leases that must now be started, ended or deleted."""
         self._executor.beat()
         self._executor.claim(timeutils.utcnow())
 

@@ -57,8 +57,8 @@ class Controller(rest.RestController, hooks.HookController):
         raise pecan.request.environ[pecan_requests.REFUSAL]
 
 
-# This is done when the module is imported. There is no later chance before the first request:
-# Blazar imports controllers, and calls none of their functions before that.
+# Blazar imports controllers, but calls none of their functions before the first request. So this is
+# done when the module is imported.
 pecan_requests.install(Controller)
 
 
@@ -148,7 +148,7 @@ def _next_link(page: int) -> str:
     clients.
     """
     request = pecan.request.copy_get()
-    # The headers of a proxy are trusted here even if Blazar isn't configured to trust them. They
+    # The headers of a proxy are used here even if Blazar isn't configured to trust them. They
     # change nothing but this link. Only the client that sent the headers gets the link.
     http_proxy_to_wsgi.HTTPProxyToWSGI(
         None, {"enable_proxy_headers_parsing": True}

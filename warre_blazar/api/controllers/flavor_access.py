@@ -50,7 +50,7 @@ class FlavorProjectsController(base.Controller):
 def _authorize_one(rule: str, access_id: str) -> None:
     """Check that the request has no query, and that the caller may act on the project's access.
 
-    :raises AccessNotFound: the caller may not act on the access. Warre hides it in the same way.
+    :raises AccessNotFound: the caller may not act on the access. Warre gives the same answer.
     """
     parsing.query(pecan.request, {})
     if not policy.allows(base.context(), rule):

@@ -180,7 +180,7 @@ def _visible_flavor(flavor_id: str) -> flavors.Flavor:
 def _authorize_change(rule: str, flavor_id: str) -> None:
     """Check that the request has no query, and that the caller may change the flavor.
 
-    :raises FlavorNotFound: the caller may not change the flavor. Warre hides it in the same way.
+    :raises FlavorNotFound: the caller may not change the flavor. Warre gives the same answer.
     """
     parsing.query(pecan.request, {})
     if not policy.allows(base.context(), rule):

@@ -63,7 +63,7 @@ class WindowsController(base.Controller):
 def _authorize_change(rule: str, window_id: str) -> None:
     """Check that the request has no query, and that the caller may change the maintenance window.
 
-    :raises WindowNotFound: the caller may not change the window. Warre hides it in the same way.
+    :raises WindowNotFound: the caller may not change the window. Warre gives the same answer.
     """
     parsing.query(pecan.request, {})
     if not policy.allows(base.context(), rule):
