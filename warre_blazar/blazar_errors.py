@@ -2,8 +2,8 @@
 
 There are two reasons why the manager can't raise this package's own errors:
 
-- Blazar's v1 API looks up an exception's class by name in a few modules of Blazar, and reads the
-  HTTP status from that class.
+- Blazar's v1 API looks up an exception's class by name in a few modules of Blazar. It reads the
+  HTTP status from this class.
 - Blazar's ``update_lease`` sets the lease to ERROR on every exception whose type isn't in a short
   list.
 

@@ -71,8 +71,8 @@ def _slot_rule() -> Rule:
 def caller() -> Any:
     """Blazar's context of the request that the manager is working on, with the caller's own roles.
 
-    While the manager works on a lease, the current context is the context of the lease's trust,
-    which has the roles of the lease's owner. The context of the request is at the bottom of
+    While the manager works on a lease, the current context is the context of the lease's trust. It
+    has the roles of the lease's owner. The context of the request is at the bottom of
     Blazar's stack of contexts. The stack isn't a public interface of Blazar, but a plugin has no
     other access to the request.
     """

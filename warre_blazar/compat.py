@@ -1,7 +1,7 @@
 """The versions of Blazar and SQLAlchemy that this package works with.
 
-The manager and the API import this module before any other module of this package, so that they
-stop with a clear message if a version is too old. ``tools/test matrix`` runs the tests with each
+The manager and the API import this module before any other module of this package. So they stop
+with a clear message if a version is too old. ``tools/test matrix`` runs the tests with each
 supported version of Blazar.
 """
 

@@ -1,7 +1,7 @@
 """The errors that this package raises on purpose.
 
-Every error has a stable ``code`` for programs, a text for people that says what to do, and
-``detail``, a dict that can be written as JSON. This module contains nothing about HTTP or RPC.
+Every error has a stable ``code`` for programs, and a text for people that says what to do. Its
+``detail`` is a dict that can be written as JSON. This module contains nothing about HTTP or RPC.
 ``error_statuses`` maps codes to statuses, and ``blazar_errors`` maps errors to Blazar exceptions.
 """
 
@@ -127,8 +127,12 @@ class FlavorInUse(WarreError):
 class FlavorNotBookable(WarreError):
     """The flavor's terms refuse the booking.
 
-    There are four possible reasons: the flavor is inactive; the project has no access to it; the
-    booking is too long; the booking isn't between the flavor's start and end.
+    There are four possible reasons:
+
+    - The flavor is inactive.
+    - The project has no access to the flavor.
+    - The booking is too long.
+    - The booking isn't between the flavor's start and end.
 
     :param code: the code of the term that refuses the booking, such as ``flavor_inactive``.
     """

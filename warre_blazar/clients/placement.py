@@ -66,8 +66,8 @@ def make_class(name: str) -> None:
     """Make a resource class, unless it exists.
 
     Placement gives a new class the highest id plus one. If two requests choose the same id at the
-    same time, Placement answers one of them with 204, "exists already", although it makes nothing
-    for this request. So after such an answer, this function looks the class up, and tries again if
+    same time, Placement answers one of them with 204, "exists already". But it makes no class for
+    this request. So after such an answer, this function looks the class up, and tries again if
     the class isn't there.
 
     :raises ServiceUnavailable: Placement keeps saying that the class exists, although it doesn't

@@ -162,8 +162,10 @@ def leftovers(
     """The notes of backings whose reservation has ended or is deleted, by reservation id.
 
     With each note comes a boolean: whether it is normal that the note still exists. This is so in
-    two cases: the note's lease was written at or after ``since``, or a service may still carry out
-    a request that has timed out (``backings.await_late``).
+    two cases:
+
+    - The note's lease was written at or after ``since``.
+    - A service may still carry out a request that has timed out (``backings.await_late``).
     """
     fresh = sa.func.coalesce(leases.c.updated_at >= since, sa.false())
     query = (

@@ -132,8 +132,8 @@ _TAKEN = (
 def _allocations(flavor_id: str, host_ids: list[str] | None, read: Claims) -> sa.Select[Any]:
     """A query of host allocations.
 
-    The columns are the host's id, the reservation's id, the number of slots if the reservation is
-    of the flavor, ``_TAKEN``, and the times that ``read`` selects.
+    The columns are the host's id, the reservation's id, the number of slots, ``_TAKEN``, and the
+    times that ``read`` selects. The number of slots is NULL for reservations of other flavors.
     """
     of_flavor = bookings.c.flavor_id == flavor_id
     query = sa.select(

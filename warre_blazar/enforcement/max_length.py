@@ -1,7 +1,7 @@
 """Refuses a lease that is longer than one of its flavors allows, before Blazar writes anything.
 
-The plugin enforces the same rule. But the filter refuses an extension before the plugin is called,
-and it refuses a lease with several reservations before the first reservation is made.
+The plugin enforces the same rule, but later. The filter refuses an extension before the plugin is
+called. It refuses a lease with several reservations before the first reservation is made.
 """
 
 from collections.abc import Mapping

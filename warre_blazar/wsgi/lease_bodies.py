@@ -88,8 +88,8 @@ _READ: dict[str, Schema] = {
 _NUMBERS = [name for name, schema in _READ.items() if "integer" in schema["type"]]
 _NUMBERS.remove("affinity")
 
-#: The keys of a reservation that only Blazar may set. For example, if a client changed a lease and
-#: sent the start_date of a reservation, it would take precedence over the start of the lease.
+#: The keys of a reservation that only Blazar may set. For example, if a client sent the start_date
+#: of a reservation, it would take precedence over the start of the lease.
 _WRITTEN = {
     name: {"not": {}, EXPECTED: "expected no such field, because Blazar sets it itself"}
     for name in (

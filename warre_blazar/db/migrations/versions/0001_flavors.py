@@ -1,4 +1,4 @@
-"""Tables of flavors, and of the projects' access to private flavors."""
+"""Adds tables of flavors, and of projects' access to private flavors."""
 
 import sqlalchemy as sa
 from alembic import op

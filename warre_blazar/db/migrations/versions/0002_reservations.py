@@ -1,4 +1,4 @@
-"""Tables of reservations, of the generations of hosts, and of notes of backings.
+"""Adds tables of reservations, of the generations of hosts, and of the notes of backings.
 
 This is the first revision that refers to Blazar's own tables.
 """

@@ -1,4 +1,4 @@
-"""Tables of maintenance windows, and of the flavors that each window closes."""
+"""Adds tables of maintenance windows, and of the flavors that each window closes."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""A table of the generations of projects for quota claims, and an index for quota checks."""
+"""Adds a table of projects' generations, for quota claims, and an index for quota checks."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Indexes for queries of the reservations that hold hosts and slots in a window of time."""
+"""Adds indexes for queries of the reservations that hold hosts or slots in a window of time."""
 
 from alembic import op
 

@@ -1,4 +1,4 @@
-"""Covering indexes for the resource types and the hosts of reservations."""
+"""Adds covering indexes for the resource types and the hosts of reservations."""
 
 import sqlalchemy as sa
 from alembic import op

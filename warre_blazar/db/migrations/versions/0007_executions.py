@@ -1,4 +1,4 @@
-"""Tables of managers and of executions, and indexes of due events and of promises."""
+"""Adds tables of managers and of executions, and indexes of due events and of promises."""
 
 import sqlalchemy as sa
 from alembic import op

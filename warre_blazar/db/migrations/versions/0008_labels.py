@@ -1,4 +1,4 @@
-"""Columns for the names and notes that users give their reservations."""
+"""Adds columns for the names and notes that users give their reservations."""
 
 import sqlalchemy as sa
 from alembic import op

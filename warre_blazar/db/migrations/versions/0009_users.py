@@ -1,4 +1,4 @@
-"""An index for the list of a user's reservations in all projects."""
+"""Adds an index for the list of a user's reservations in all projects."""
 
 from alembic import op
 

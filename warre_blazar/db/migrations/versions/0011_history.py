@@ -1,4 +1,4 @@
-"""A table of records of reservations, and a column for the user who requested a deletion."""
+"""Adds a table of records, and a column for the user who requests the deletion of a lease."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""A table of what was imported from Warre, and a column for ids of others' Nova flavors."""
+"""Adds a table of imported things, and a column for Nova flavors of Blazar's own plugin."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""The resource providers and the zone of each host, as Placement and Nova have them."""
+"""Adds a table of the resource providers and the zone of each host."""
 
 import sqlalchemy as sa
 from alembic import op

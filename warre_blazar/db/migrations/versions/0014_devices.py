@@ -1,4 +1,4 @@
-"""The request groups of the devices that flavors name."""
+"""Adds a column for the request groups of the devices that flavors name."""
 
 import sqlalchemy as sa
 from alembic import op

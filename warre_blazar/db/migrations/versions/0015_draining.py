@@ -1,4 +1,4 @@
-"""Hosts that an operator drains, and hosts on which servers were left when they failed."""
+"""Adds marks of hosts that are drained, and of hosts on which servers may be left."""
 
 import sqlalchemy as sa
 from alembic import op
