@@ -97,7 +97,7 @@ def of(caller: Any) -> BookingConditions:
 def of_service() -> BookingConditions:
     """The conditions under which this package itself moves reservations to other hosts.
 
-    Such a move claims no more quota, and doesn't change the time of a reservation.
+    Such a move claims no additional quota, and doesn't change the time of a reservation.
     """
     return BookingConditions(
         cleaning=cleaning(),

@@ -318,7 +318,7 @@ class _TreeReader:
     """Reads trees until Placement seems to be unavailable.
 
     If Placement doesn't answer for ``_AT_ONCE`` hosts in a row, the reader sends no further
-    requests. If it went on and every request timed out, hundreds of hosts would take hours.
+    requests. If it went on, every request could time out, and hundreds of hosts would take hours.
     """
 
     def __init__(self) -> None:

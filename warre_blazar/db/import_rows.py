@@ -56,7 +56,7 @@ _Columns = Mapping[str, Any]
 def known(db: Session, noun: str, ids: Collection[str]) -> set[str]:
     """Which of the given ids already exist in this package's tables.
 
-    :param noun: what the ids are of: a key of ``_TABLES``.
+    :param noun: the kind of things that have the ids: a key of ``_TABLES``.
     """
     return {
         row_id
@@ -193,7 +193,7 @@ def _insert(db: Session, table: sa.Table, rows: Sequence[_Columns]) -> None:
 
 
 def move_generations(db: Session, flavor_ids: Collection[str]) -> None:
-    """Increase the generations of flavors, so that bookings under way read the slots again."""
+    """Increase the generations of flavors, so that unfinished bookings read the slots again."""
     table = flavors
     db.execute(
         table.update().where(table.c.id.in_(flavor_ids)).values(generation=table.c.generation + 1)

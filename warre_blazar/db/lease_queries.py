@@ -1,4 +1,4 @@
-"""Finds leases and reminders that managers must act on.
+"""Finds leases and reminders (before-end events) that managers must act on.
 
 A lease is found if its start or end is due, if it may need a repair, or if its statuses contradict
 each other.

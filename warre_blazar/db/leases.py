@@ -224,7 +224,10 @@ class Asked:
 
 
 def find_by_resource(db: Session, resource_id: str) -> Asked | None:
-    """The reservation whose row in ``instance_reservations`` has this id, None if none has it."""
+    """The reservation whose row in ``instance_reservations`` has this id.
+
+    :returns: None if there is no such reservation.
+    """
     row = db.execute(
         sa.select(reservations.c.id, leases.c.status, leases.c.start_date, leases.c.end_date)
         .select_from(reservations.join(leases, leases.c.id == reservations.c.lease_id))

@@ -1,8 +1,8 @@
 """Queries on promises.
 
-When Blazar updates a lease, it asks the plugin first. The plugin promises the new time. From then
-on the lease claims both its own time and the promised time. The promise is deleted when Blazar has
-written the new dates, or certainly won't write them any more.
+When Blazar updates a lease, it asks the plugin first. If the plugin agrees, it promises the new
+time. From then on the lease claims both its own time and the promised time. The promise is deleted
+when Blazar has written the new dates, or certainly won't write them any more.
 """
 
 import dataclasses

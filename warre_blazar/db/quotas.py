@@ -38,7 +38,7 @@ def usage(
 
 
 def usage_by_project(db: Session, types: Collection[str]) -> dict[str, Amount]:
-    """What ``usage`` returns, for each project, in one query.
+    """How much of its quota each project uses, as in ``usage``. This takes one query.
 
     Projects that use nothing are left out.
     """
@@ -52,7 +52,7 @@ def _amount(count: int, hours: Any) -> Amount:
 
 
 def _usage(types: Collection[str]) -> sa.Select[Any]:
-    """A query of the number of live reservations, and of their hours times instances.
+    """A query of two sums over live reservations: their number, and their hours times instances.
 
     A reservation that is being created counts as soon as its number of instances is known.
     """

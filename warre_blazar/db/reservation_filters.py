@@ -66,7 +66,7 @@ class Filter:
 def _in_states(wanted: frozenset[str]) -> list[sa.ColumnElement[bool]]:
     """The SQL conditions that a reservation is in one of the ``wanted`` states.
 
-    They agree with ``reservation_states.derive``, which derives the state of one reservation.
+    The conditions agree with ``reservation_states.derive``, the function for one reservation.
     """
     deciding, others = reservation_states.sources(wanted)
     of_others = reservations.c.status.in_(others)

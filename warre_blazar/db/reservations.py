@@ -63,7 +63,7 @@ class Reservation:
     #: Whether the reservation is a record: only the table ``warre_history`` has it.
     is_record: bool = False
     deleted_at: datetime.datetime | None = None
-    #: The user who deleted the reservation. None: the reservation isn't deleted, or no user did it.
+    #: The user who deleted the reservation. None if it isn't deleted, or if no user deleted it.
     deleted_by: str | None = None
 
     @property
@@ -167,7 +167,7 @@ def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | 
 
 
 def require(db: Session, ref: str, project_id: str | None = None) -> Reservation:
-    """The reservation that ``find`` returns, which must exist.
+    """The reservation that ``find`` returns. A missing reservation is an error.
 
     :raises ReservationNotFound: the reservation doesn't exist.
     """
