@@ -55,8 +55,10 @@ def create(token: str, user_id: str, project_id: str, roles: list[str]) -> str:
 def is_dead(trust_id: str) -> bool:
     """Whether Blazar's service user can't log in with a trust any more.
 
-    Keystone refuses the login in two cases: the trust's user or project is disabled or deleted, or
-    the user no longer has the trust's roles in the project.
+    Keystone refuses the login in two cases:
+
+    - The trust's user or project is disabled or deleted.
+    - The user no longer has the trust's roles in the project.
 
     :raises ServiceUnavailable: Keystone can't be reached.
     :raises ServiceRefused: Keystone also refuses the service user's login for its own project.
