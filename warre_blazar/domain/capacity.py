@@ -1,4 +1,4 @@
-"""The capacity of hosts for a flavor, and how much of the flavor is booked, for operators."""
+"""Computes for operators how many instances of a flavor the hosts hold, and how many are booked."""
 
 import dataclasses
 import datetime
@@ -38,21 +38,22 @@ class LimitKind(enum.Enum):
 
     #: The host is in another zone.
     ZONE = "zone"
-    #: The host doesn't satisfy a comparison of the properties.
+    #: The host's properties don't satisfy a comparison that the shape requires.
     PROPERTY = "property"
     #: A required trait is missing on every provider from which the instance would take something.
     REQUIRED_TRAIT = "required trait"
     #: All providers from which the instance could take something have a forbidden trait.
     FORBIDDEN_TRAIT = "forbidden trait"
-    #: How much the host has of a resource class.
+    #: The amount that the host has of a resource class.
     RESOURCE_CLASS = "resource class"
-    #: Each resource class suffices, but no provider has everything that a group asks for.
+    #: Each resource class by itself would suffice for more instances. But the host's providers
+    #: can't hold all request groups of more instances.
     GROUPS = "groups"
 
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """Something that limits the number of instances of a shape that a host holds when empty."""
+    """A limit on the number of instances of a shape that an empty host holds."""
 
     kind: LimitKind
     #: The zone, the comparison, the trait, or the resource class. For GROUPS, the resource classes
@@ -60,11 +61,12 @@ class Limit:
     name: str
     #: How many instances the limit permits.
     instances: int
-    #: The providers that have the resource class.
+    #: For RESOURCE_CLASS, the names of the providers that have the class. For a trait, the names of
+    #: the providers whose traits count.
     providers: tuple[str, ...] = ()
-    #: How much of the resource class one instance takes.
+    #: For RESOURCE_CLASS, how much of the class one instance takes.
     asked: int | None = None
-    #: How much of the resource class these providers have together.
+    #: For RESOURCE_CLASS, how much of the class these providers have together.
     capacity: int | None = None
 
 
@@ -74,12 +76,12 @@ class Limits:
 
     host: Host
     instances: int
-    #: The limits that permit the fewest instances come first.
+    #: Sorted by the number of instances that they permit, the smallest number first.
     limits: tuple[Limit, ...]
 
     @property
     def tightest(self) -> tuple[Limit, ...]:
-        """The limits that permit no more instances than any other."""
+        """The limits that permit the fewest instances."""
         return tuple(x for x in self.limits if x.instances == self.limits[0].instances)
 
 
@@ -128,7 +130,7 @@ def _traits(host: Host, request: Request) -> Iterator[Limit]:
 
 
 def _givers(host: Host, group: Group) -> list[Provider]:
-    """The providers that have a class of a group, or the root if no provider has one."""
+    """The providers that have a resource class of the group. If there are none, the root."""
     classes = {cls for cls, _ in group.resources}
     own = host.providers_in_use
     return [p for p in own if classes & p.inventories.keys()] or [own[0]]
@@ -158,7 +160,7 @@ class Sharing:
 def sharing(rooms: Iterable[Room], others: Iterable[Flavor]) -> list[Sharing]:
     """The other flavors whose instances can be on at least one of the hosts of ``rooms``.
 
-    The flavors keep the order in which they are given.
+    They are returned in the order of ``others``.
     """
     hosts = [room.host for room in rooms]
     sharings = [
@@ -175,22 +177,23 @@ class Use:
     now: int
     #: The largest number of instances that is booked at any moment of the window.
     peak: int
-    #: Instance-time within the window: for how long instances are booked, summed over instances.
+    #: How long instances are booked within the window, added up over all instances.
     time: datetime.timedelta
 
     def utilisation(self, instances: int, window: timeline.Span) -> float | None:
-        """The booked share of the instance-time that can be booked in the window, 0.0 to 1.0.
+        """The booked share of the time that can be booked in the window, from 0.0 to 1.0.
 
-        It is above 1.0 if the flavor has lost slots since the bookings were made.
+        The time that can be booked is the length of the window times ``instances``. The share is
+        above 1.0 if the flavor has lost slots or hosts since the bookings were made.
 
-        :param instances: the number of instances that can be booked at a time.
+        :param instances: the number of instances that can be booked at the same time.
         :returns: None if ``instances`` is 0.
         """
         return self.time / (instances * (window.end - window.start)) if instances else None
 
 
 def use(claims: Sequence[timeline.Claim], window: timeline.Span, now: datetime.datetime) -> Use:
-    """How many instances the claims book now and in the window.
+    """How many instances are booked now and during the window.
 
     :param claims: the claims on the flavor's slots.
     """

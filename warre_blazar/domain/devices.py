@@ -1,8 +1,9 @@
 """Devices that a flavor's extra specs name, and the request groups that count them.
 
 Two extra specs name devices: Nova's aliases of PCI devices, and Cyborg's device profiles. The
-flavor doesn't say what an alias or a profile stands for. So devices are resolved when the flavor is
-made, when its extra specs change, and when an operator has its devices counted anew.
+flavor doesn't say what an alias or a profile stands for. So its devices are resolved: it is looked
+up which resource classes count them. This happens when the flavor is made, when its extra specs
+change, and when an operator runs ``warre-blazar-manage flavor recount``.
 """
 
 import dataclasses
@@ -18,9 +19,10 @@ ALIAS_KEY = "pci_passthrough:alias"
 PROFILE_KEY = "accel:device_profile"
 KEYS = (ALIAS_KEY, PROFILE_KEY)
 
-#: For sites where Nova doesn't report PCI devices in Placement. This prefix, followed by the name
-#: of an alias, is the name of a host capability. The capability's value is the number of such
-#: devices on the host. The resource class that counts the devices has the same name.
+#: For sites where Nova doesn't report PCI devices in Placement. The name of a host capability that
+#: counts devices is this prefix and the name of an alias. The capability's value is the number of
+#: the alias's devices on the host. The resource class that counts the devices has the same name as
+#: the capability.
 CAPABILITY_PREFIX = "pci_alias_"
 
 #: The most devices of one instance. A request for more would be too long for Placement.
@@ -31,11 +33,12 @@ MOST_DEVICES = 64
 class Rules:
     """What the site's configuration says about devices."""
 
-    #: By alias, the group that asks for one device, if Nova reports PCI devices in Placement.
+    #: By alias, the request group that asks for one device. Empty if Nova doesn't report PCI
+    #: devices in Placement.
     aliases: Mapping[str, Group] = dataclasses.field(default_factory=dict)
     #: Whether Nova schedules by the PCI devices in Placement.
     in_placement: bool = False
-    #: The groups of each device profile, for sites without Cyborg.
+    #: By device profile, its request groups. For sites without Cyborg.
     profiles: Mapping[str, tuple[Group, ...]] = dataclasses.field(default_factory=dict)
     #: Whether a flavor may name devices that can't be counted.
     allow_uncounted: bool = False
@@ -58,7 +61,7 @@ class Uncounted:
 
     @property
     def text(self) -> str:
-        """What isn't counted, and why, without a full stop."""
+        """A clause that says what isn't counted and why, without a period at its end."""
         return f"the devices of {self.key} {self.name} can't be counted: {self.reason}"
 
 
@@ -99,8 +102,8 @@ def named(extra_specs: Mapping[str, str]) -> dict[str, str]:
 def of_column(values: Mapping[str, Any] | None, extra_specs: Mapping[str, str]) -> Resolved:
     """What a flavor's devices were resolved to.
 
-    :param values: what the flavor's row has, in the form of ``to_dict``; None if the devices were
-        never resolved.
+    :param values: what the flavor's row in the database has, in the form of ``to_dict``. None if
+        the devices were never resolved.
     """
     if values is not None:
         return Resolved.from_dict(values)
@@ -109,9 +112,9 @@ def of_column(values: Mapping[str, Any] | None, extra_specs: Mapping[str, str]) 
 
 
 def alias_requests(text: str) -> list[tuple[str, int]]:
-    """The aliases in the value of ``ALIAS_KEY``, each with the number of devices.
+    """Parse the value of ``ALIAS_KEY`` into aliases, each with its number of devices.
 
-    :raises ValueError: the text says what was expected.
+    :raises ValueError: the value is malformed. The error says what was expected.
     """
     requests = []
     for part in text.split(","):
@@ -127,10 +130,10 @@ def alias_requests(text: str) -> list[tuple[str, int]]:
 
 
 def known_groups(extra_specs: Mapping[str, str], rules: Rules) -> tuple[Group, ...]:
-    """The groups of the devices that can be counted by the rules and capabilities alone.
+    """The request groups of those devices that can be counted by the rules alone.
 
-    This is for Nova flavors that others made. They can't be refused, so unknown devices count
-    nothing.
+    This function is for Nova flavors that others have made. Such a Nova flavor can't be refused, so
+    its unknown devices are ignored.
     """
     groups = list(rules.profiles.get(extra_specs.get(PROFILE_KEY, ""), ()))
     try:
@@ -146,12 +149,12 @@ def known_groups(extra_specs: Mapping[str, str], rules: Rules) -> tuple[Group, .
 
 
 def capability(alias: str) -> str:
-    """The host capability, and the resource class, that counts the devices of an alias."""
+    """The name of the host capability and of the resource class that count an alias's devices."""
     return CAPABILITY_PREFIX + alias
 
 
 def group_of_capability(alias: str) -> Group:
-    """The group that asks for one device of an alias whose number is a host capability."""
+    """The request group for one device of an alias, if a host capability counts the devices."""
     return Group.of({capability(alias): 1})
 
 
@@ -164,7 +167,7 @@ def profile_groups(groups: Any) -> tuple[Group, ...]:
     """The request groups of a device profile.
 
     :param groups: the profile's ``groups`` as Cyborg's API has them.
-    :raises ValueError: the text says what was expected.
+    :raises ValueError: the groups are malformed. The error says what was expected.
     """
     if not isinstance(groups, list) or not groups:
         raise ValueError("expected groups, a list that isn't empty")

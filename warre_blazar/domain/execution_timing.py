@@ -1,4 +1,4 @@
-"""The executions of a lease (start, end, deletion): their statuses, lead times and retries."""
+"""The rules for executions (starts, ends, deletions of leases): statuses, lead times, retries."""
 
 import datetime
 
@@ -7,24 +7,24 @@ START, END, DELETE = "start", "end", "delete"
 #: The type of Blazar's event for each action. A deletion has no event.
 EVENTS = {START: "start_lease", END: "end_lease"}
 
-#: The lease's status while a manager executes each action.
+#: By action, the status of the lease while a manager executes the action.
 DURING = {START: "STARTING", END: "TERMINATING", DELETE: "DELETING"}
 
-#: The lease statuses in which a manager may claim each action. An end may be claimed from PENDING,
-#: because a lease that never started must end too.
+#: By action, the statuses that a lease may have when a manager claims the action. A manager may
+#: claim the end of a PENDING lease, because a lease that never started must end too.
 BEFORE = {START: ("PENDING",), END: ("PENDING", "ACTIVE", "ERROR")}
 
-#: A manager claims an action this long before the action is due. Because of this lead, Blazar's own
-#: executor, which looks for events that are due, never finds the event. During the lead of a start,
-#: the manager prepares the start, but the project can't use the reservation yet. If an extension is
-#: requested during the lead of an end, it is refused.
+#: By action, how long before the action is due a manager claims it. Blazar's own executor looks
+#: only for events that are due. Because of the lead, it never finds the event of a claimed action.
+#: During the lead of a start, the manager prepares the start, but the project can't use the
+#: reservation yet. During the lead of an end, requests to extend the lease are refused.
 LEAD = {START: datetime.timedelta(seconds=10), END: datetime.timedelta(seconds=2)}
 
-#: A manager claims an action again this long before the next attempt is due.
+#: After a failed attempt: how long before the next attempt a manager claims the action again.
 RETRY_LEAD = LEAD[END]
 
-#: If Nova or Placement refuses a start, the start is attempted this many times. Then the
-#: reservation goes to ERROR.
+#: If Nova or Placement refuses a start, the start is attempted this many times in all. If the last
+#: attempt fails too, the reservation goes to ERROR.
 ATTEMPTS = 5
 
 _FIRST_PAUSE = datetime.timedelta(seconds=2)

@@ -36,10 +36,10 @@ class Reservations(enum.StrEnum):
 
 
 class Age(enum.IntEnum):
-    """For how long the repairing manager has seen a lease unchanged."""
+    """How long a lease has been unchanged, as the manager that repairs leases has seen it."""
 
     FRESH = 0
-    #: Longer than Blazar pauses between two writes to a lease in a stable status.
+    #: Longer than Blazar's pauses between two writes to a lease whose status is stable.
     QUIET = 1
     #: Longer than any work on the lease can take, according to the configured timeouts.
     STUCK = 2
@@ -63,10 +63,11 @@ class Claim(enum.StrEnum):
 
 
 class Action(enum.StrEnum):
-    """What to do about a lease in some state."""
+    """What to do about a lease."""
 
     LEAVE = "leave it"
-    #: Write the statuses that follow from the reservations, and set events to the lease's times.
+    #: Write the statuses that follow from the reservations' statuses, and move the start event and
+    #: the end event to the lease's start and end.
     SETTLE = "settle"
     #: End the lease: release its hosts and slots and set it to TERMINATED.
     CLOSE = "close"
@@ -90,15 +91,16 @@ class State:
     statuses: Statuses
     reservations: Reservations
     phase: Phase
-    #: Whether the lease has exactly one start event and one end event, at the lease's start and end
-    #: (or later, if an attempt has failed), and no event of a type that Blazar doesn't make.
+    #: Whether the lease has exactly one start event and one end event, and no event of a type that
+    #: Blazar doesn't make. The two events must be at the lease's start and end. An event may be
+    #: later if an attempt has failed.
     events_exact: bool = True
-    #: Whether every reservation that isn't deleted holds hosts, and no deleted reservation holds
-    #: hosts.
+    #: Whether hosts are held by every reservation that isn't deleted, and by no deleted
+    #: reservation.
     holds: bool = True
     #: Whether every reservation that isn't deleted has a note of its backing in Nova and Placement.
     backed: bool = True
-    #: Whether the lease has reservations of other resource types too.
+    #: Whether the lease also has reservations of resource types other than ``flavor:slot``.
     mixed: bool = False
     claim: Claim = Claim.NONE
     age: Age = Age.STUCK
@@ -107,7 +109,8 @@ class State:
 def summary(statuses: Iterable[str]) -> Reservations:
     """Summarize the statuses of a lease's reservations.
 
-    :param statuses: ``reservations.status`` in Blazar's table, of all reservations of the lease.
+    :param statuses: the values of ``reservations.status`` in Blazar's table, for all reservations
+        of the lease.
     """
     distinct = set(statuses)
     if not distinct:
@@ -126,7 +129,7 @@ _WAITING = Statuses(PENDING, UNDONE, UNDONE)
 _RUNNING = Statuses(ACTIVE, DONE, UNDONE)
 _OVER = Statuses(TERMINATED, DONE, DONE)
 _FAILED = Statuses(ERROR, ERROR, UNDONE)
-#: Statuses with which neither Blazar nor this package tries to start the lease again.
+#: If a lease has these statuses, neither Blazar nor this package tries to start it again.
 _ABANDONED = Statuses(ERROR, DONE, UNDONE)
 
 #: The statuses that a lease should have, by the summary of its reservations. If only some
@@ -157,12 +160,13 @@ class Row:
     reservations: Sequence[Reservations] | None = None
     claims: Sequence[Claim] | None = None
     mixed: bool | None = None
-    #: Whether the hosts that are held, or the notes of backings, contradict the reservations.
+    #: Whether the hosts that reservations hold, or the notes of their backings, contradict the
+    #: reservations' statuses.
     torn: bool | None = None
-    #: Whether the statuses and events are those that follow from the reservations.
+    #: Whether the lease's statuses and events are those that follow from the reservations.
     settled: bool | None = None
     ages: Sequence[Age] | None = None
-    #: For SETTLE, the statuses to write if they aren't those of ``TARGETS``.
+    #: For SETTLE: the statuses to write. None: those that ``TARGETS`` has for the reservations.
     target: Statuses | None = None
 
     def matches(self, state: State) -> bool:
@@ -187,7 +191,7 @@ class Row:
 
 
 def is_settled(state: State) -> bool:
-    """Whether the statuses and events of a lease are those that follow from its reservations."""
+    """Whether a lease's statuses and events are those that follow from its reservations."""
     return state.events_exact and state.statuses == TARGETS.get(state.reservations)
 
 
@@ -222,9 +226,11 @@ TABLE = (
         Action.LEAVE,
         reservations=[Reservations.NONE],
     ),
-    # Leases that have reservations of other resource types too. Blazar executes these leases, and
-    # stock plugins can't repeat a start or an end. If nothing would be repeated, a lease goes back
-    # to a state from which it continues. Otherwise it goes to a state in which it can be deleted.
+    # The following rows are for leases that also have reservations of other resource types.
+    # Blazar's own executor starts and ends these leases, and stock plugins can't start or end a
+    # reservation twice. If Blazar wouldn't have to start or end a reservation twice, a lease goes
+    # back to a state from which Blazar continues. If Blazar would have to, the lease goes to a
+    # state in which it can be deleted.
     Row(
         "Statuses, events and reservations agree. Blazar itself executes leases that have "
         "reservations of other types.",
@@ -305,7 +311,7 @@ TABLE = (
         mixed=True,
         target=_FAILED,
     ),
-    # Leases whose reservations are all of this package's type.
+    # The remaining rows are for leases whose reservations are all of the type ``flavor:slot``.
     Row(
         "Hosts, notes, statuses, events and reservations agree. A manager claims the lease when "
         "its start or end is due.",
@@ -342,17 +348,18 @@ class Decision:
 
     action: Action
     meaning: str
-    #: The statuses that the lease shall have, for SETTLE and CLOSE.
+    #: For SETTLE and CLOSE: the statuses that the lease shall have.
     target: Statuses | None = None
 
 
 def decide(state: State) -> Decision:
-    """Decide what to do about a lease in a state, by the first row that matches the state.
+    """Decide what to do about a lease, by the first row that matches the lease's state.
 
     The last row matches every state.
     """
     if state.claim is Claim.DEAD:
-        # Even if the lease changed a moment ago, nobody works on it any more.
+        # The manager that had the claim is dead. So nobody works on the lease any more, even if the
+        # lease changed a moment ago.
         state = dataclasses.replace(state, claim=Claim.NONE, age=Age.STUCK)
     row = next(row for row in TABLE if row.matches(state))
     if row.action is Action.SETTLE:

@@ -1,4 +1,4 @@
-"""Resource providers: what Placement holds of a host, as a tree whose root is the host itself."""
+"""Resource providers: what Placement knows about a host, as a tree with the host as its root."""
 
 import collections
 import dataclasses
@@ -42,18 +42,19 @@ class Provider:
     parent_id: str | None
     inventories: Mapping[str, Inventory]
     traits: frozenset[str]
-    #: Placement's generation of the provider when it was read. It also changes when servers come
-    #: and go, so providers that differ in nothing else are equal.
+    #: Placement's generation of the provider when the provider was read. Each server that comes or
+    #: goes changes the generation, so comparisons of providers ignore it.
     generation: int = dataclasses.field(default=0, compare=False)
 
 
-#: The trait of a one-time-use device. When a server has taken the device, Nova reserves it in
-#: Placement, until something outside of Nova has cleaned it and sets the reserved amount to 0.
+#: The trait of a one-time-use device. When a server takes the device, Nova reserves the device in
+#: Placement. The device stays reserved until something outside of Nova has cleaned it and sets the
+#: reserved amount to 0.
 _ONE_TIME_USE = "HW_PCI_ONE_TIME_USE"
 
 
 class Stock(NamedTuple):
-    """How much of a resource class a provider has for instances, and which amounts one may take."""
+    """How much of a class a provider has for instances, and which amounts an instance may take."""
 
     capacity: int
     min_unit: int
@@ -69,22 +70,22 @@ class Stock(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A provider, as far as it matters to what fits on it."""
+    """A provider, reduced to the facts that decide what fits on it."""
 
     traits: frozenset[str]
     stocks: Mapping[str, Stock]
 
 
 class Tree:
-    """The providers of a host, as far as they matter to what fits on the host.
+    """The providers of a host, reduced to the facts that decide what fits on the host.
 
-    Hosts whose providers differ only in their names share one ``Tree`` object. So what has been
-    computed for a tree is kept with it (``kept``) and needn't be computed again for each host and
-    each booking.
+    Hosts whose providers have the same facts share one ``Tree`` object. Results that are computed
+    for a tree are kept with the tree (``kept``). So they needn't be computed again for each host
+    and each booking.
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        #: The root first.
+        #: The nodes, the root first.
         self.nodes = tuple(nodes)
         carriers: dict[str, list[int]] = collections.defaultdict(list)
         for number, node in enumerate(self.nodes):
@@ -96,7 +97,7 @@ class Tree:
 
     @classmethod
     def of(cls, providers: Iterable[Provider]) -> "Tree":
-        """The tree of a host's providers, the root first."""
+        """The tree of a host's providers. The first of ``providers`` must be the root."""
         root, *others = map(_facts, providers)
         return _interned((root, *sorted(others)))
 
@@ -105,7 +106,7 @@ class Tree:
         return sum(max(0, self.nodes[n].stocks[cls].capacity) for n in self.carriers.get(cls, ()))
 
     def kept(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """The value that is kept under a key. It is computed when it is first asked for."""
+        """The value that is kept under a key. If there is none yet, compute it and keep it."""
         value = self._kept.get(key)
         if value is None:
             if len(self._kept) >= _MOST_KEPT:
@@ -119,7 +120,7 @@ _Facts = tuple[tuple[str, ...], tuple[tuple[str, Stock], ...]]
 
 
 def _facts(provider: Provider) -> _Facts:
-    """A provider in a form that can be sorted and hashed, without what doesn't matter."""
+    """The facts about a provider that a ``Node`` needs, in a form that can be sorted and hashed."""
     used_once = _ONE_TIME_USE in provider.traits
     stocks = []
     for cls, inventory in provider.inventories.items():
@@ -128,7 +129,7 @@ def _facts(provider: Provider) -> _Facts:
             (
                 cls,
                 Stock(
-                    # A device that is reserved now is free again at some time after its use.
+                    # A one-time-use device that is reserved now will be free again after its use.
                     capacity if used_once else inventory.capacity,
                     inventory.min_unit,
                     inventory.max_unit,

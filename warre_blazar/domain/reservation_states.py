@@ -1,4 +1,4 @@
-"""The state of a reservation, derived from Blazar's statuses of the lease and the reservation."""
+"""Derives a reservation's state from two statuses in Blazar: the lease's and the reservation's."""
 
 from collections.abc import Collection
 
@@ -30,12 +30,13 @@ _BY_RESERVATION = {
     "error": ERROR,
 }
 
-# The rules of ``derive``, for queries.
+# The following tuples express the rules of ``derive`` for database queries.
 #: The lease statuses that decide the state of the lease's reservations.
 DECISIVE_LEASES = tuple(_BY_LEASE)
 #: The lease statuses that make the lease's reservations live.
 LIVE_LEASES = tuple(status for status, state in _BY_LEASE.items() if state in LIVE)
-#: The reservation statuses that make a reservation live if its lease's status doesn't decide.
+#: The reservation statuses that make a reservation live if its lease's status doesn't decide its
+#: state.
 LIVE_RESERVATIONS = tuple(status for status, state in _BY_RESERVATION.items() if state in LIVE)
 
 #: Every state.
@@ -50,8 +51,8 @@ KNOWN_RESERVATIONS = tuple(_BY_RESERVATION)
 def sources(wanted: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Blazar's statuses from which one of the wanted states is derived.
 
-    :returns: the lease statuses that give one of the states, and the reservation statuses that give
-        one of the states if the lease's status doesn't decide.
+    :returns: a tuple of lease statuses, and a tuple of reservation statuses. A reservation's status
+        counts only if the lease's status doesn't decide the state.
     """
     return (
         tuple(status for status, state in _BY_LEASE.items() if state in wanted),

@@ -182,7 +182,7 @@ def present(nova: NovaFacts | None, placement: PlacementFacts | None) -> dict[st
 def strays(
     bookings: Iterable[Booking], standing: Standing, found: Mapping[str, Sequence[str]]
 ) -> Iterator[Difference]:
-    """Find backings, and notes of backings, of reservations that have ended or are in no table.
+    """Find what is left of reservations that have ended or are in no table: backings and notes.
 
     :param found: the descriptions that ``present`` returned.
     """

@@ -7,9 +7,9 @@ from typing import Any
 
 
 class Needs(enum.StrEnum):
-    """The option, or the person, that is needed to mend a difference."""
+    """What is needed to mend a difference: options of the command, or a person."""
 
-    #: The remedy only writes or makes something. That can be undone.
+    #: The remedy only writes or makes something, and can be undone.
     FIX = "--fix"
     #: The remedy deletes something or ends a lease.
     YES = "--fix --yes"
@@ -243,14 +243,18 @@ class Difference:
 
     @property
     def key(self) -> tuple[Kind, str]:
-        """The key by which two looks recognize the same difference."""
+        """The key by which an audit recognizes a difference that it finds a second time."""
         return self.kind, self.subject
 
 
 def in_both(before: Iterable[Difference], after: Iterable[Difference]) -> list[Difference]:
-    """The differences that both looks have found, as the second look describes them.
+    """The differences that an audit has found twice, as they were found the second time.
 
-    A difference that exists only while a manager works on a lease is found by one look only.
+    While a manager works on a lease, there may be differences for a short time. An audit finds such
+    a difference only once.
+
+    :param before: the differences that were found the first time.
+    :param after: the differences that were found the second time.
     """
     known = {difference.key for difference in before}
     return [difference for difference in after if difference.key in known]

@@ -23,7 +23,8 @@ class Note:
     opened: bool
     #: Whether every step of opening the reservation has succeeded.
     open_done: bool
-    #: The id of the Nova flavor, if another service has made it. None: our id (``flavor_id``).
+    #: The id of the Nova flavor, if Blazar's own plugin has made the Nova flavor. None: this
+    #: package has made it, and derives its id from the reservation's id (see ``flavor_id``).
     nova_flavor: str | None = None
 
     @property
@@ -68,7 +69,7 @@ class Booking:
     lease_id: str
     #: The status of Blazar's reservation: "pending", "active" or "error".
     status: str
-    #: None if the reservation has no row in this package's table. Then ``count`` is 0.
+    #: None if the reservation has no row in this package's table. In that case ``count`` is 0.
     shape: Shape | None
     count: int
     places: tuple[Place, ...]
@@ -80,12 +81,13 @@ class Booking:
 class SeenLease:
     """A lease with its state.
 
-    The age in ``state`` is how long ago the lease was last written, by the audit's own clock.
+    The age in ``state`` tells how long ago the lease was last written. The audit measures this time
+    by its own clock.
     """
 
     id: str
     state: lease_states.State
-    #: When the lease's next start or end is due. None if the lease has no event that waits.
+    #: When the lease's next start or end is due. None if no event of the lease waits for its time.
     due: datetime.datetime | None
     #: Whether an end or a deletion of the lease has been requested and waits for a manager.
     is_requested: bool
@@ -109,7 +111,7 @@ class SeenLease:
 
 @dataclasses.dataclass(frozen=True)
 class Standing:
-    """Reservations that aren't a ``Booking``: their ids, and the notes that are left of them."""
+    """The reservations for which there is no ``Booking``: their ids and the notes that are left."""
 
     #: The ids of reservations that an audit ignores. These are reservations of other resource
     #: types, and our reservations while a manager is working on their lease.
@@ -148,7 +150,7 @@ class NovaAggregate:
 
 @dataclasses.dataclass(frozen=True)
 class NovaServer:
-    """A server, and the id of the reservation on whose Nova flavor it was booted."""
+    """A server that was booted on a reservation's Nova flavor, and the id of the reservation."""
 
     id: str
     reservation_id: str
@@ -178,10 +180,11 @@ class PlacementFacts:
 
     #: The names of the reservations' resource classes.
     classes: frozenset[str]
-    #: The reservable hosts' own providers, and Blazar's providers below hosts, by name.
+    #: By name, the providers of the reservable hosts themselves, and the providers that Blazar has
+    #: made below them.
     providers: Mapping[str, Provider]
-    #: The providers of each reservable host, by hypervisor hostname. Providers that Blazar adds are
-    #: left out, and so are hosts that couldn't be read.
+    #: By hypervisor hostname, the providers of each reservable host, without those that Blazar has
+    #: made. Hosts that couldn't be read are left out.
     trees: Mapping[str, Tree] = dataclasses.field(default_factory=dict)
 
 
@@ -207,14 +210,14 @@ class KnownHost:
     id: str
     name: str
     hypervisor: str
-    #: How much can be taken at a time, by resource class, of all the host's providers together.
+    #: By resource class, how much can be taken at a time from all providers of the host together.
     capacities: Mapping[str, int]
 
     @classmethod
     def of(cls, host: Host) -> Self:
-        """What is known of a host.
+        """What is known of a host, with the capacities of its providers.
 
-        This is what was read of its providers, or what Blazar says if they weren't read.
+        If the providers haven't been read, the capacities are those that Blazar has recorded.
         """
         recorded = {name: inventory.capacity for name, inventory in host.inventories.items()}
         capacities = provider_trees.totals(host.providers) if host.providers else recorded
@@ -245,6 +248,6 @@ class TrustUse:
     """A use of a trust by a lease or a host."""
 
     trust_id: str
-    #: The id of a lease that hasn't ended and uses the trust. None if a host or an ended lease uses
-    #: the trust.
+    #: The id of the lease that uses the trust. None if a host uses the trust, or if the lease has
+    #: ended or has no flavor:slot reservation.
     lease_id: str | None

@@ -1,6 +1,6 @@
-"""Counts independently how much of flavors and hosts is booked.
+"""Counts how much of each flavor and of each host is booked.
 
-The count is a check of the admission of bookings, so it shares no code with the admission. It goes
+The count checks whether the admission of bookings works, so the two share no code. The count goes
 through the moments at which a reservation starts or ends, and adds up what all reservations take at
 each of these moments.
 """
@@ -21,8 +21,8 @@ def highest(
 ) -> tuple[int, datetime.datetime]:
     """The largest amount that is taken at any moment from now on.
 
-    :param takings: each a pair: some spans, and the amount that is taken during each of them. The
-        spans of one pair must not overlap.
+    :param takings: pairs of some spans and an amount. The amount is taken during each of the spans.
+        The spans of one pair must not overlap.
     :returns: the amount, and the first moment at which it is taken.
     """
     changes: dict[datetime.datetime, int] = defaultdict(int)
@@ -95,7 +95,7 @@ class Overbooked:
 def overbooked(
     hosts: Iterable[KnownHost], takings: Iterable[Taking], now: datetime.datetime
 ) -> Iterator[Overbooked]:
-    """The resource classes of which a host has less than is booked at some moment from now on."""
+    """Find resource classes of which more is booked on a host than the host has, from now on."""
     by_host = _by_host(takings)
     for host in hosts:
         on_host = by_host[host.id]
@@ -116,7 +116,10 @@ def overbooked(
 def oversold_hosts(
     hosts: Sequence[KnownHost], takings: Sequence[Taking], now: datetime.datetime
 ) -> Iterator[Difference]:
-    """Hosts that have less of a resource class than is booked at some moment from now on."""
+    """Find hosts on which more is booked, at any moment from now on, than they have.
+
+    Reservations of a whole host that overlap other reservations on the host are found too.
+    """
     by_host = _by_host(takings)
     for host in hosts:
         yield from _whole_and_shared(host, by_host[host.id], now)
@@ -156,7 +159,7 @@ def _overlap(one: Taking, other: Taking, now: datetime.datetime) -> bool:
 
 
 def shrunk_hosts(hosts: Iterable[KnownHost], placement: PlacementFacts) -> Iterator[Difference]:
-    """Hosts that have no resource provider, or have less in Placement than in the tables."""
+    """Find hosts that Placement doesn't have, or that have less in Placement than in the tables."""
     for host in hosts:
         if host.hypervisor not in placement.providers:
             text = f"Placement has no resource provider {host.hypervisor}"
@@ -190,7 +193,10 @@ def in_placement(host: KnownHost) -> dict[str, int]:
 def with_actual_capacities(
     hosts: Iterable[KnownHost], placement: PlacementFacts | None
 ) -> list[KnownHost]:
-    """All hosts. Each capacity is Placement's if that is smaller than the one in the tables."""
+    """Lower the hosts' capacities to those that Placement has, where Placement has less.
+
+    Devices that only Blazar knows of keep their number. All hosts are returned.
+    """
     return [_with_actual_capacities(host, placement) for host in hosts]
 
 

@@ -63,8 +63,9 @@ def compare_bookings(bookings: Iterable[Booking]) -> Iterator[Difference]:
 def is_instance_row_right(booking: Booking) -> bool:
     """Whether a reservation's row in instance_reservations is right.
 
-    The row must have the amounts of the instances on the host with the most instances. Blazar's own
-    plugins count the row's amounts once on each host of the reservation.
+    The row must have the sum of the amounts of all instances on one host, namely the host with the
+    most instances. Blazar's own plugins count the row's amounts once for each host of the
+    reservation.
     """
     row = booking.row
     assert booking.shape is not None
@@ -82,7 +83,7 @@ def _amounts(shape: Shape, instances: int) -> tuple[int, int, int]:
 
 
 def _is_named(row: InstanceRow, booking: Booking) -> bool:
-    """Whether the row has the id of the Nova flavor and the number of instances."""
+    """Whether the row has the right id of the Nova flavor and the right number of instances."""
     note = booking.note
     named = note.flavor_id if note else backing_names.nova_flavor(booking.reservation_id)
     return row.amount == booking.count and row.flavor_id == named
@@ -100,7 +101,7 @@ def compare_promises(promises: Iterable[Promised]) -> Iterator[Difference]:
 
 
 def orphan_events(count: int) -> Iterator[Difference]:
-    """One difference for all events that belong to no lease, or none if there are no such events.
+    """One difference for all events that belong to no lease. If there are no such events, none.
 
     :param count: the number of events that belong to no lease.
     """
