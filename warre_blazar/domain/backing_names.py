@@ -10,22 +10,23 @@ from typing import Any
 from warre_blazar.domain.flavor import Shape
 
 FLAVOR_PREFIX = "reservation:"
-#: The metadata key of an aggregate whose value is the reservation's id.
+#: The key in an aggregate's metadata that has the reservation's id as its value.
 AGGREGATE_KEY = "reservation"
 AGGREGATE_SPEC = f"aggregate_instance_extra_specs:{AGGREGATE_KEY}"
-#: The metadata key of an aggregate whose value is the project that may boot servers on its hosts.
+#: The key in an aggregate's metadata that has a project's id as its value. Only this project may
+#: boot servers on the aggregate's hosts.
 PROJECT_KEY = "filter_tenant_id"
 _OWNER_KEY = "blazar:owner"
 _CLASS_PREFIX = "CUSTOM_RESERVATION_"
-#: The prefix of the nested resource provider that Blazar makes below each host's own provider when
-#: the host is registered. The rest of the name is the host's hypervisor hostname.
+#: When a host is registered, Blazar makes a resource provider below the host's own provider. The
+#: name of Blazar's provider is this prefix and the host's hypervisor hostname.
 PROVIDER_PREFIX = "blazar_"
 
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 
 def resource_class(reservation_id: str) -> str:
-    """The name of a reservation's resource class. Each server on the reservation takes 1 of it."""
+    """The name of a reservation's resource class. Each server of the reservation takes 1 of it."""
     return _CLASS_PREFIX + reservation_id.upper().replace("-", "_")
 
 
@@ -39,14 +40,14 @@ def nova_flavor(reservation_id: str) -> str:
 
 
 def of_class(name: str) -> str | None:
-    """The id of the reservation that a resource class belongs to, or None for other classes."""
+    """The id of the reservation to which a resource class belongs. None for other classes."""
     if not name.startswith(_CLASS_PREFIX):
         return None
     return _reservation_id(name.removeprefix(_CLASS_PREFIX).lower().replace("_", "-"))
 
 
 def of_flavor(name: str) -> str | None:
-    """The id of the reservation that a Nova flavor belongs to, or None for other flavors.
+    """The id of the reservation to which a Nova flavor belongs. None for other Nova flavors.
 
     :param name: the Nova flavor's name.
     """
@@ -56,12 +57,11 @@ def of_flavor(name: str) -> str | None:
 
 
 def of_aggregate(name: str, metadata: dict[str, str]) -> str | None:
-    """The id of the instance reservation that an aggregate belongs to, or None for others.
+    """The id of the instance reservation to which an aggregate belongs. None for other aggregates.
 
-    Blazar also names the aggregates of physical:host reservations by ids, but their metadata
-    differ. An aggregate without metadata counts as an aggregate of an instance reservation. A
-    booking leaves it behind if it is interrupted between making the aggregate and setting its
-    metadata.
+    Blazar also names the aggregates of physical:host reservations by ids, but their metadata are
+    different. An aggregate without metadata counts as an aggregate of an instance reservation. A
+    booking leaves such an aggregate behind if it is interrupted before it sets the metadata.
     """
     return _reservation_id(name) if metadata.get(AGGREGATE_KEY) == name or not metadata else None
 
@@ -89,9 +89,12 @@ def flavor_specs(reservation_id: str, shape: Shape) -> dict[str, str]:
 
 
 def inventory(instances: int) -> dict[str, Any]:
-    """The inventory of a reservation's class on a host with ``instances`` of the reservation.
+    """The inventory of a reservation's resource class that a host offers.
 
-    The fields and values are exactly those that Placement returns, so that they can be compared.
+    The fields and values are exactly those that Placement returns, so that inventories can be
+    compared.
+
+    :param instances: how many instances the reservation has on the host.
     """
     return {
         "total": instances,

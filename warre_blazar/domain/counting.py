@@ -1,10 +1,10 @@
-"""How many more instances fit on a host's providers, beside what is held there.
+"""Counts how many more instances fit on a host's providers, beside what is held there.
 
 What is held is counted in columns. A column adds up what each held instance takes of something, and
-the sum must not exceed a capacity. There is a column for each resource class. It is exact if only
-one provider of the host has the class. If several providers have it, further columns limit what may
-be on some of these providers. Where columns can't say exactly what fits, a search finds out
-(``provider_search``).
+the sum must not exceed a capacity. There is a column for each resource class. If only one provider
+of the host has the class, this column says exactly what fits. If several providers have the class,
+further columns limit what some of these providers may hold together. Where columns can't say
+exactly what fits, a search finds out (``provider_search``).
 """
 
 import collections
@@ -17,7 +17,7 @@ from warre_blazar.domain.provider_search import Search, Sought
 from warre_blazar.domain.providers import Tree
 from warre_blazar.domain.request_groups import Request
 
-#: If providers of a class can be combined in more ways than this, a search counts the class.
+#: If counting a class would take more further columns than this, a search counts the class.
 _MOST_COLUMNS = 32
 
 
@@ -26,7 +26,8 @@ class Column:
     """Something that instances take, and how much of it there is."""
 
     capacity: int
-    #: By request, how much an instance takes. Other requests take nothing.
+    #: By request, how much an instance of the request takes. Instances of all other requests take
+    #: nothing.
     taken: Mapping[Request, int]
 
 
@@ -36,13 +37,13 @@ class Plan:
 
     #: Whether an instance fits at all, when nothing is held.
     possible: bool
-    #: What limits the room, apart from the sums by resource class.
+    #: Further columns, in addition to the columns of the resource classes.
     columns: Sequence[Column] = ()
     #: Searches for what columns can't count.
     searches: Sequence[Search] = ()
 
 
-#: The plans without further columns and searches.
+#: With these plans, either only the columns of the resource classes count, or no instance fits.
 POSSIBLE = Plan(possible=True)
 IMPOSSIBLE = Plan(possible=False)
 
@@ -89,10 +90,13 @@ _Cluster = dict[Request, list[Part]]
 
 
 def _clusters(demands: Mapping[Request, Demand]) -> list[_Cluster]:
-    """The parts of all requests, by request, in clusters that don't affect each other.
+    """Divide the parts of all requests into clusters that don't affect each other.
 
-    Parts affect each other if they may take the same class of the same node, or if they are choices
-    of one request that depend on each other.
+    Two parts affect each other if they may take the same class from the same node. They also affect
+    each other if both have a choice of nodes, and belong to a request whose choices depend on each
+    other (``Demand.coupled``).
+
+    :returns: clusters. Each has parts by request.
     """
     joined: dict[_Cell, _Cell] = {}
 
@@ -120,7 +124,7 @@ def _clusters(demands: Mapping[Request, Demand]) -> list[_Cluster]:
 
 
 def _columns(tree: Tree, cluster: _Cluster) -> list[Column] | None:
-    """Columns that say exactly what fits, for parts of a single class that choose freely.
+    """Columns that say exactly what fits, if the parts take a single class and choose freely.
 
     :returns: None if there are no such columns, or too many.
     """
@@ -144,8 +148,9 @@ def _of_one_size(
 ) -> list[Column] | None:
     """Columns for parts that all take the same amount, but not from the same nodes.
 
-    By Hall's theorem, the parts fit if and only if every union of choices is large enough: the
-    nodes of the union must hold all parts that may use no other nodes.
+    The nodes that a part may use are its choice. By Hall's theorem, the parts fit if and only if
+    every union of choices is large enough: the nodes of the union must hold all parts that may use
+    no other nodes.
     """
     unions: set[frozenset[int]] = set()
     for choice in choices:
@@ -167,8 +172,9 @@ def _of_one_choice(
     """Columns for parts that take different amounts from the same nodes.
 
     If each amount divides the next larger one, the parts can be placed wherever there is room, the
-    largest first. So they fit if and only if this holds for every amount: the parts that take this
-    amount or more don't take more than the nodes hold in units of the amount.
+    largest first. So they fit if and only if a condition holds for every amount. The condition is
+    about the parts that take this amount or more. Together they must not take more than the nodes
+    hold in whole multiples of the amount.
     """
     if any(larger % smaller for smaller, larger in itertools.pairwise(sizes)):
         return None

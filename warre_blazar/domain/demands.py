@@ -1,8 +1,11 @@
 """What a request demands of a host's providers: its parts, and the nodes that each part may use.
 
+A node is a resource provider of the host. A part is what an instance takes from a single node. Each
+resource class of the group without a suffix is a part of its own. Each group with a suffix is one
+part.
+
 The rules are those of Placement 16 (``placement/objects/allocation_candidate.py`` and
-``research_context.py``). Each class of the group without a suffix is a part. Each group with a
-suffix is a part as a whole. A part is taken from a single node.
+``research_context.py``).
 """
 
 import collections
@@ -30,25 +33,25 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class Demand:
-    """What a request demands of a tree."""
+    """What a request demands of a host's providers, which are the nodes of a tree."""
 
     parts: tuple[Part, ...]
     #: Whether the tree has nodes for each part of the request when nothing is held.
     possible: bool
     #: Whether the choice of a node for one part may rule out nodes for another part of the same
-    #: instance, for other reasons than the nodes' capacities.
+    #: instance. Nodes that are ruled out only because they are full don't count.
     coupled: bool = False
-    #: Whether parts with a suffix need a node each.
+    #: Whether each part with a suffix needs a node that no other part with a suffix uses.
     isolate: bool = False
     #: Traits. Each of them must be on a node that some part without a suffix chooses.
     uncovered: frozenset[str] = frozenset()
 
 
 def demand(tree: Tree, request: Request) -> Demand:
-    """What a request demands of a tree.
+    """What a request demands of a host's providers.
 
-    An instance may be on a host whose tree can't satisfy the request. Each of its parts may then be
-    using any node that has the class.
+    An instance may be on a host whose tree no longer satisfies its request. In that case each of
+    the request's classes may come from any node that has the class.
     """
     return tree.kept(("demand", request), lambda: _demand(tree, request))
 
@@ -95,7 +98,7 @@ def _givers(
     required: frozenset[str],
     forbidden: frozenset[str],
 ) -> tuple[int, ...]:
-    """The nodes that can give all amounts and have the right traits."""
+    """The nodes that can give all amounts, and have all required and no forbidden traits."""
     numbers = tree.carriers.get(amounts[0][0], ())
     return tuple(
         n
@@ -120,17 +123,17 @@ def _unsatisfied(tree: Tree, request: Request) -> Demand:
 
 
 def _forced_traits(tree: Tree, parts: Iterable[Part]) -> frozenset[str]:
-    """The traits of the nodes that parts without a suffix use in any case."""
+    """The traits of the nodes that parts without a suffix must use, because they have no choice."""
     traits = [tree.nodes[p.nodes[0]].traits for p in _free(parts) if not p.is_choice]
     return frozenset().union(*traits)
 
 
 def _narrowed(tree: Tree, parts: list[Part], uncovered: frozenset[str]) -> list[Part] | None:
-    """Limit the choice of the only part that has a choice to nodes with the missing traits.
+    """If just one part without a suffix has a choice, limit it to nodes with the missing traits.
 
-    If several parts have a choice, nothing is limited.
+    If several parts without a suffix have a choice, nothing is limited.
 
-    :returns: all parts; None if no node has the traits.
+    :returns: all parts. None if no part can choose a node with the missing traits.
     """
     choices = [part for part in _free(parts) if part.is_choice]
     if not uncovered or len(choices) > 1:
@@ -146,6 +149,8 @@ def _narrowed(tree: Tree, parts: list[Part], uncovered: frozenset[str]) -> list[
 
 def _isolated(parts: list[Part]) -> list[Part] | None:
     """Keep parts with a suffix from choosing nodes that other parts with a suffix need.
+
+    A part needs a node if it has no choice of another node.
 
     :returns: all parts; None if two parts with a suffix need the same node.
     """
@@ -167,7 +172,7 @@ def _isolated(parts: list[Part]) -> list[Part] | None:
 
 
 def _sums(parts: Iterable[Part]) -> Mapping[tuple[int, str], int]:
-    """By node and class, how much of the class the parts could take of the node together."""
+    """By node and class, how much of the class the parts could together take from the node."""
     sums: collections.Counter[tuple[int, str]] = collections.Counter()
     for part in parts:
         for cls, amount in part.amounts:
@@ -177,13 +182,16 @@ def _sums(parts: Iterable[Part]) -> Mapping[tuple[int, str], int]:
 
 
 def _exceeds(tree: Tree, parts: Iterable[Part]) -> bool:
-    """Whether parts that have no choice take more of a node than one instance may."""
+    """Whether the parts without a choice take more from a node than one instance may take."""
     sums = _sums(p for p in parts if not p.is_choice)
     return any(total > tree.nodes[n].stocks[cls].max_unit for (n, cls), total in sums.items())
 
 
 def _may_exceed(tree: Tree, parts: Sequence[Part]) -> bool:
-    """Whether parts may take an amount that a node has, but that one instance may not take."""
+    """Whether the parts could take more from a node than one instance may take.
+
+    Nodes that don't have that much are left out.
+    """
     return any(
         min(total, tree.nodes[n].stocks[cls].capacity) > tree.nodes[n].stocks[cls].max_unit
         for (n, cls), total in _sums(parts).items()
@@ -192,7 +200,7 @@ def _may_exceed(tree: Tree, parts: Sequence[Part]) -> bool:
 
 
 def _is_coupled(tree: Tree, parts: Sequence[Part], isolate: bool) -> bool:
-    """Whether the choices of parts affect each other, apart from traits."""
+    """Whether the choices of parts affect each other, for other reasons than traits."""
     choices = [part for part in parts if part.is_choice]
     return (
         any(len(part.amounts) > 1 for part in choices)
@@ -202,7 +210,7 @@ def _is_coupled(tree: Tree, parts: Sequence[Part], isolate: bool) -> bool:
 
 
 def _couples(tree: Tree, pair: tuple[Part, Part], isolate: bool) -> bool:
-    """Whether two parts with a choice must not use the same node, although both fit on it."""
+    """Whether two parts with a choice must use different nodes, although both fit on one node."""
     one, other = pair
     if not (isolate and one.suffixed and other.suffixed):
         return False
@@ -218,7 +226,7 @@ def _fit_together(tree: Tree, n: int, one: Part, other: Part) -> bool:
 
 
 def _split(parts: Iterable[Part]) -> list[Part]:
-    """Split the parts that have no choice by resource class, and return all parts."""
+    """Divide each part without a choice into a part for each class, and return all parts."""
     return [
         piece
         for part in parts

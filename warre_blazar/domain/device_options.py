@@ -1,7 +1,7 @@
-"""The options that say what aliases of PCI devices and device profiles stand for.
+"""Parses the options that say what aliases of PCI devices and device profiles stand for.
 
-The names, the values and the defaults are those of Nova's option ``[pci] alias`` and of Cyborg's
-API, so that operators can copy them.
+An alias is written as in Nova's option ``[pci] alias``, and a profile as in Cyborg's API. So
+operators can copy both.
 """
 
 import functools
@@ -48,7 +48,7 @@ _PROFILE = {
 
 
 def aliases(lines: Sequence[str], *, in_placement: bool) -> dict[str, Group]:
-    """The group that asks for one device, by alias. Empty if ``in_placement`` is false.
+    """By alias, the request group that asks for one device. Empty if ``in_placement`` is false.
 
     :param lines: the values of the option, each in the form of Nova's ``[pci] alias``.
     :param in_placement: whether Nova counts PCI devices in Placement.
@@ -64,7 +64,7 @@ def aliases(lines: Sequence[str], *, in_placement: bool) -> dict[str, Group]:
 
 
 def profiles(lines: Sequence[str]) -> dict[str, tuple[Group, ...]]:
-    """The groups of device profiles, by name.
+    """The request groups of device profiles, by the profile's name.
 
     :param lines: the values of the option, each a profile in the form of Cyborg's API.
     :raises ValueError: a line is malformed, or two lines have the same name.
@@ -102,10 +102,10 @@ def _naming(name: str, parse: Callable[[], Any]) -> Any:
 def _check_alternatives(
     name: str, alternatives: Sequence[dict[str, Any]], *, in_placement: bool
 ) -> None:
-    """Refuse several lines for one alias where Nova refuses them.
+    """Refuse several lines for one alias in the cases in which Nova refuses them.
 
-    Nova takes such lines for alternatives. But a request to Placement can't ask for either of two
-    classes.
+    For Nova, several lines for one alias are alternatives. But a request to Placement can't ask for
+    one of two alternative resource classes.
     """
     if in_placement and len(alternatives) > 1:
         raise ValueError(
@@ -118,7 +118,7 @@ def _check_alternatives(
 
 
 def _group(name: str, spec: dict[str, Any]) -> Group:
-    """The group that asks for one device of an alias. Names are changed as Nova changes them."""
+    """The request group for one device of an alias. Names are changed as Nova changes them."""
     if "resource_class" in spec:
         cls = _class(spec["resource_class"])
     elif "vendor_id" in spec and "product_id" in spec:
@@ -129,8 +129,8 @@ def _group(name: str, spec: dict[str, Any]) -> Group:
     required = [_trait(part) for part in traits.split(",")] if traits else []
     forbidden: list[str] = []
     if "live_migratable" in spec:
-        # Nova itself doesn't ask Placement for the trait, but takes only devices that match the
-        # option.
+        # Nova itself doesn't ask Placement for this trait, but it takes only devices that match
+        # ``live_migratable``.
         migratable = _naming(
             name, lambda: strutils.bool_from_string(spec["live_migratable"], strict=True)
         )

@@ -1,4 +1,4 @@
-"""Extra specs that Nova or Placement would refuse, but only when a server is booted.
+"""Checks for extra specs that Nova or Placement would refuse later, when a server is booted.
 
 The rules are those of Nova 34 (``nova/virt/hardware.py`` and ``nova/api/validation``).
 """
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from warre_blazar.domain import cpu_masks, nova_requests
 
-#: Extra specs for which Nova knows only a few values, and these values.
+#: By key of an extra spec, the only values that Nova accepts.
 _CHOICES = {
     "group_policy": ("isolate", "none"),
     "hw:cpu_policy": ("dedicated", "mixed", "shared"),
@@ -22,15 +22,15 @@ _CHOICES = {
     "os:secure_boot": ("disabled", "optional", "required"),
 }
 
-#: Matches the keys of extra specs that require or forbid the hyperthreading trait. They are another
-#: way to express ``hw:cpu_thread_policy``.
+#: Matches the keys of extra specs that require or forbid the hyperthreading trait. Such an extra
+#: spec is another way to express ``hw:cpu_thread_policy``.
 _THREADS_KEY = re.compile(rf"^trait([1-9][0-9]*)?:{nova_requests.HYPERTHREADING}\Z")
 
 
 def check(extra_specs: Mapping[str, str]) -> None:
-    """Refuse extra specs that Nova or Placement would refuse only when a booking uses them.
+    """Refuse extra specs that Nova or Placement would refuse later, when a booking uses them.
 
-    :raises ValueError: the text says what was expected.
+    :raises ValueError: an extra spec is wrong. The error says what was expected.
     """
     for key, value in extra_specs.items():
         _check_key(key, value)
@@ -69,7 +69,7 @@ def check_cpus(cpus: int, extra_specs: Mapping[str, str]) -> None:
 
     :param cpus: the flavor's number of virtual CPUs.
     :param extra_specs: extra specs that ``check`` accepts.
-    :raises ValueError: the text says what was expected.
+    :raises ValueError: an extra spec is wrong. The error says what was expected.
     """
     policy = extra_specs.get("hw:cpu_policy")
     explicit = _explicit_cpus(extra_specs)

@@ -54,8 +54,8 @@ class Shape:
         """The whole shape as JSON. Equal shapes give equal texts."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         groups = [group.to_dict() for group in values.pop("device_groups")]
-        # If there are no devices, their key is left out, so that such shapes keep the text that
-        # they always had.
+        # If there are no devices, the key ``device_groups`` is left out. So shapes without devices
+        # have the same text as before this key existed.
         return json.dumps(values | ({"device_groups": groups} if groups else {}), sort_keys=True)
 
     @functools.cached_property
@@ -98,10 +98,10 @@ class Flavor:
 
 
 def check_extra_specs(extra_specs: Mapping[str, str], vcpu: int | None = None) -> None:
-    """Refuse extra specs that Nova or Placement would refuse only when a booking uses them.
+    """Refuse extra specs that Nova or Placement would refuse later, when a booking uses them.
 
     :param vcpu: the flavor's virtual CPUs. None: what the extra specs say about them isn't checked.
-    :raises ValueError: the text says what was expected.
+    :raises ValueError: an extra spec is wrong. The error says what was expected.
     """
     extra_specs_check.check(extra_specs)
     if vcpu is not None:

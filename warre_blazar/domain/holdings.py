@@ -1,4 +1,4 @@
-"""What reservations hold of a host over a time, and the room that this leaves."""
+"""Adds up what reservations hold of a host during a time, and computes the room that is left."""
 
 import datetime
 import itertools
@@ -22,7 +22,7 @@ class Holding(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What is asked of a host, and how much the host has of it when it is empty."""
+    """A request to a host, the capacities of the empty host, and the plan for counting the room."""
 
     request: Request
     #: How much the whole host has of each resource class of the request, in the request's order.
@@ -37,11 +37,17 @@ class Asked(NamedTuple):
 class Swept:
     """What is held of a host over a window of time, and the room that this leaves for a request.
 
-    ``moments`` are the moments at which an amount changes. The first is the window's start. A
-    column has an amount for each moment. There is a column for each resource class, for each
-    further column of the plan, and for each kind of request that a search of the plan has to know.
-    The last column is for the holdings of the whole host. The data are kept in columns for speed:
-    columns are long, and the interpreter's built-in loops work through them.
+    ``moments`` are the moments at which a held amount changes. The first of them is the window's
+    start. The held amounts are kept in columns. A column has an amount for each moment. The columns
+    are, in this order:
+
+    - a column for each resource class of the request;
+    - a column for each further column of the plan;
+    - a column for each kind of request that a search of the plan counts;
+    - a column that counts the holdings of the whole host.
+
+    Columns are used for speed, because the interpreter's built-in loops work fast through long
+    lists.
     """
 
     def __init__(self, asked: Asked, holdings: Iterable[Holding], window: timeline.Span) -> None:
@@ -54,14 +60,15 @@ class Swept:
         self._peaks = [max(column) for column in self._held]
 
     def fitting(self) -> list[int]:
-        """How many more instances fit, at each of the moments."""
+        """How many more instances fit at each of the moments."""
         return self._fitting(self._held)
 
     def room(self) -> int:
         """How many more instances fit throughout the window.
 
-        This is the number that fits beside the peaks of all columns: an instance keeps its host, so
-        each class must suffice at its own fullest moment.
+        An instance stays on its host for the whole window. So each class must suffice even at the
+        moment at which most of the class is held. If the plan has no searches, it is therefore
+        enough to look at the peak of each column.
         """
         if self.plan.searches:
             return min(self.fitting())
@@ -90,14 +97,15 @@ class Swept:
             if amount:
                 yield [(column.capacity - n) // amount for n in taken]
             else:
-                # What is held doesn't fit, and further instances can't make it fit.
+                # An instance takes nothing from this column. But if what is held already exceeds
+                # the capacity, no further instance fits.
                 yield [0 if n > column.capacity else _NO_LIMIT for n in taken]
         for search in self.plan.searches:
             kinds = [next(columns) for _ in search.kinds]
             yield [search.room(counts) for counts in zip(*kinds, strict=True)]
 
     def fullness(self) -> float:
-        """The largest share of any resource class that is held at some moment, 0.0 to 1.0."""
+        """The largest share of any resource class that is held at any moment, from 0.0 to 1.0."""
         return max(
             (
                 peak / capacity
@@ -117,8 +125,8 @@ def _changes(
 ) -> dict[datetime.datetime, Sequence[int]]:
     """By how much the columns of ``Swept`` change at each moment of the window.
 
-    ``timeline.Levels.left`` does the same for a single number. A shared loop would be a quarter
-    slower here, where a booking spends most of its time.
+    ``timeline.Levels.left`` does the same for a single number. A loop for both functions would be a
+    quarter slower here. This matters, because a booking spends most of its time here.
     """
     first, last = window.start, window.end
     changes: dict[datetime.datetime, Sequence[int]] = {first: [0] * _width(asked)}

@@ -1,4 +1,4 @@
-"""Blazar's requirement expressions over the properties of hosts.
+"""Blazar's expressions that say which properties a host must have.
 
 An expression is ``["==", "$gpu", "a100"]`` or ``["and", EXPRESSION, EXPRESSION, ...]``, written as
 JSON. The grammar is that of Blazar's ``resource_properties``.
@@ -33,7 +33,7 @@ def parse(text: str | None) -> list[Comparison]:
     """The comparisons of an expression. A host must satisfy all of them.
 
     :returns: an empty list for None, a blank text, and an empty JSON list.
-    :raises ValueError: the text isn't an expression; the error says what was expected.
+    :raises ValueError: the text isn't an expression. The error says what was expected.
     """
     if text is None or not text.strip():
         return []
@@ -63,7 +63,7 @@ def satisfied(comparisons: list[Comparison], properties: Mapping[str, Any]) -> b
     """Whether a host with these properties satisfies all comparisons.
 
     A comparison with a property that is missing or None is never satisfied. If both values are
-    numbers, they are compared as numbers, otherwise as text.
+    numbers, they are compared as numbers. Other values are compared as text.
     """
     return all(
         properties.get(name) is not None and _holds(op, properties[name], value)

@@ -1,4 +1,4 @@
-"""Room on hosts, and the choice of hosts for a booking.
+"""Computes the room on hosts, and chooses the hosts of a booking.
 
 All functions work on a snapshot of the hosts and of what is already booked on them.
 """
@@ -42,9 +42,10 @@ class Host:
         )
 
     def has_traits(self, request: Request) -> bool:
-        """Whether the host's providers have the required and no forbidden traits of a request.
+        """Whether the host's providers have all required and no forbidden traits of a request.
 
-        Only providers that have a class of a group count for the traits of that group.
+        For each group of the request, only the traits of those providers count that have a resource
+        class of the group.
         """
         return request.is_plain or demands.has_traits(self.tree, request)
 
@@ -52,8 +53,8 @@ class Host:
     def providers_in_use(self) -> tuple[Provider, ...]:
         """The providers whose inventories instances can use, the root first.
 
-        Blazar's own provider, which it makes below the root, is left out. As long as the providers
-        haven't been read, the root is what Blazar has recorded of the host.
+        The provider that Blazar makes below the root is left out. As long as the providers haven't
+        been read, the result is a single root with what Blazar has recorded about the host.
         """
         if not self.providers:
             return (Provider(self.id, self.name, None, self.inventories, self.traits),)
@@ -62,7 +63,7 @@ class Host:
 
     @functools.cached_property
     def tree(self) -> Tree:
-        """The providers, as far as they matter to what fits on the host."""
+        """The providers in use, reduced to the facts that decide what fits on the host."""
         return Tree.of(self.providers_in_use)
 
     def when_empty(self, request: Request) -> int:
@@ -79,20 +80,25 @@ class Host:
         return timeline.Levels(list(zip(swept.moments, swept.fitting(), strict=True)))
 
     def fullness(self, request: Request, window: timeline.Span) -> float:
-        """The largest share of any class of a request that is held at some moment, 0.0 to 1.0."""
+        """How full the host is at its fullest moment in ``window``, from 0.0 to 1.0.
+
+        This is the largest share of any of the request's resource classes that is held at a moment.
+        """
         return self.swept(request, window).fullness()
 
     def swept(self, request: Request, window: timeline.Span) -> Swept:
-        """What is held over the window, and the room that it leaves for a request.
+        """What is held during the window, and the room that this leaves for a request.
 
-        Computing this is expensive. Callers that need several of its answers keep the result.
+        Computing this is expensive. So callers keep the result if they need several answers from
+        it.
         """
         asked = self._asked(request, _requests(self.holdings, window))
         return Swept(asked, self.holdings, window)
 
     def _asked(self, request: Request, held: Iterable[Request]) -> Asked:
-        """The request as it is counted on this host, beside the requests that are held there."""
-        # The usual case comes first, for speed: everything comes from the root, whatever is held.
+        """How the room for a request is counted on this host, beside instances of ``held``."""
+        # The usual case comes first, for speed: instances of any request take everything from the
+        # root.
         if request.is_plain and not self.providers:
             return _of_root(request, self.inventories)
         if request.is_plain and len(self.providers_in_use) == 1:
@@ -104,7 +110,7 @@ class Host:
     def holding(self, holdings: Sequence[Holding]) -> "Host":
         """A copy of the host with other holdings."""
         copy = dataclasses.replace(self, holdings=holdings)
-        # The copy keeps what has been computed for this host, because it is the same.
+        # The copy has the same providers. So it keeps what was computed from them.
         for name in _COMPUTED & self.__dict__.keys():
             copy.__dict__[name] = self.__dict__[name]
         return copy
@@ -115,7 +121,7 @@ class Host:
 
 
 def _requests(holdings: Iterable[Holding], window: timeline.Span) -> Iterator[Request]:
-    """The different requests of the instances that are held at some time of the window."""
+    """Each different request of the instances that are held at any time of the window."""
     seen = set()
     for _, span, request in holdings:
         if request is not None and id(request) not in seen and span.overlaps(window):
@@ -127,7 +133,7 @@ _COMPUTED = {"providers_in_use", "tree"}
 
 
 def _of_root(request: Request, inventories: Mapping[str, Inventory]) -> Asked:
-    """A plain request, as it is counted on a host that has a single provider."""
+    """How the room for a plain request is counted on a host with a single provider."""
     capacities = []
     plan = counting.POSSIBLE if request.amounts else counting.IMPOSSIBLE
     for cls, amount in request.amounts.items():
@@ -142,8 +148,8 @@ def _of_root(request: Request, inventories: Mapping[str, Inventory]) -> Asked:
 class Packing:
     """How a booking's instances are distributed over hosts."""
 
-    #: Whether instances go to the emptiest hosts, one to each host in turn. Otherwise the fullest
-    #: hosts are filled first.
+    #: True: each host in turn gets one instance, the emptiest host first. False: the hosts are
+    #: filled one after the other, the fullest host first.
     spread: bool = False
     #: True: all instances on one host; False: each instance on a host of its own; None: on any
     #: hosts.
@@ -166,7 +172,7 @@ def choose(
     stay free for other bookings. Hosts that are equally full are taken by name, so that the choice
     is repeatable.
 
-    :param preferred: instances by host id, of a booking that is already on hosts.
+    :param preferred: for a booking that already has hosts: its instances by host id.
     :param also: another span throughout which the instances must fit.
     :returns: instances by host id, and their sum, which is at most ``count``.
     """
@@ -181,8 +187,9 @@ def choose(
     if packing.affinity is False:
         rooms = {host_id: min(room, 1) for host_id, room in rooms.items()}
     elif packing.affinity and order:
-        # The host with the most room, up to ``count``. Among equals, the booking's own host comes
-        # first, and then the first host in order.
+        # All instances go to the host with the most room. Room for more than ``count`` doesn't
+        # matter. Among equal hosts, a host that the booking already has is preferred, and after
+        # that the first host in order.
         sole = max(order, key=lambda h: (min(rooms[h.id], count), h.id in preferred))
         order = [sole]
     ids = [host.id for host in order]
@@ -198,13 +205,14 @@ def choose(
 def kept(held: Mapping[str, int], used: Mapping[str, int], count: int) -> dict[str, int]:
     """Choose the instances that a booking keeps when it gives up some of them.
 
-    Hosts with the most servers, and then hosts with the most instances, keep their instances
-    first, so that whole hosts become free. All mappings are instances by host id.
+    The hosts with the most servers keep their instances first, and after them the hosts with the
+    most instances. In this way whole hosts become free. All mappings are instances by host id.
 
     :param held: the instances that the booking has.
     :param used: how many of these instances have servers. Instances with servers stay.
     :param count: how many instances the booking is to keep.
-    :returns: the instances to keep: ``count``, or more if more have servers.
+    :returns: the instances to keep. Their number is ``count``, or more if more instances have
+        servers.
     """
     chosen = {i: min(used[i], n) for i, n in held.items() if used.get(i)}
     order = sorted(held, key=lambda i: (-chosen.get(i, 0), -held[i], i))

@@ -24,8 +24,8 @@ NO_LABELS = Labels()
 def checked(name: Any, note: Any) -> Labels:
     """Check a name and a note from a request and return them as labels.
 
-    :raises InvalidField: a value isn't text, is empty or too long, or has control characters, or
-        the name begins or ends with spaces.
+    :raises InvalidField: a value isn't text, is empty, is too long, or has control characters. The
+        name is also refused if it begins or ends with spaces.
     """
     _check("name", name, LONGEST_NAME, "")
     if name is not None and name != name.strip():

@@ -7,7 +7,7 @@ from warre_blazar.domain.timeline import Span
 
 @dataclasses.dataclass(frozen=True)
 class Window:
-    """A maintenance window."""
+    """A maintenance window: its time, its note, and the flavors that it closes."""
 
     id: str
     span: Span

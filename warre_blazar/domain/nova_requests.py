@@ -1,7 +1,8 @@
-"""What Nova asks Placement for when it boots a server on a flavor, from the flavor's extra specs.
+"""Derives from a flavor what Nova asks Placement for when it boots a server.
 
 The rules are those of Nova 34 (``nova/scheduler/utils.py``, ``nova/scheduler/request_filter.py``
-and ``nova/virt/hardware.py``). What an image asks for isn't known when a reservation is made.
+and ``nova/virt/hardware.py``). The properties of the server's image aren't known when a reservation
+is made, so they are left out.
 """
 
 import collections
@@ -14,7 +15,8 @@ from warre_blazar.domain.request_groups import Group, Request
 #: ``resources:VCPU``, or ``resources1:VCPU`` in a group with the suffix 1.
 RESOURCE_KEY = re.compile(r"^resources(?P<group>[A-Za-z0-9_-]{0,64}):(?P<cls>[A-Z0-9_]+)\Z")
 TRAIT_KEY = re.compile(r"^trait(?P<group>[A-Za-z0-9_-]{0,64}):(?P<trait>[A-Z0-9_]+)\Z")
-#: Classes with other names are for devices that Placement doesn't know (host capabilities).
+#: Matches the resource classes that Placement knows. A class with another name counts devices that
+#: Placement doesn't know, but that a host capability counts.
 _PLACEMENT_CLASS = re.compile(r"[A-Z0-9_]+\Z")
 _TRUE = {"1", "t", "true", "on", "y", "yes"}
 HYPERTHREADING = "HW_CPU_HYPERTHREADING"
@@ -55,7 +57,8 @@ def request(
     """What one instance asks of a host.
 
     :param sizes: the flavor's sizes, as amounts of VCPU, MEMORY_MB and DISK_GB.
-    :param extra_specs: the flavor's extra specs. Masks that Nova would refuse count as all CPUs.
+    :param extra_specs: the flavor's extra specs. A CPU mask that Nova would refuse counts as all
+        CPUs.
     :param devices: the request groups of the devices that the extra specs name, one group for each
         device.
     """
@@ -66,8 +69,8 @@ def request(
     named = {cls for group in amounts.values() for cls in group}
     named |= {cls for group in in_placement for cls, _ in group.resources}
     for cls, amount in sizes.items():
-        # If the extra specs name an amount of a class in any group, even 0, it replaces the size.
-        # Either class of CPUs replaces the number of virtual CPUs.
+        # If a class is named in any group, even with the amount 0, the amounts that are named there
+        # replace the flavor's size. VCPU and PCPU both replace the number of virtual CPUs.
         if not named & ({"VCPU", "PCPU"} if cls == "VCPU" else {cls}):
             unsuffixed[cls] = amount
     if is_true(extra_specs.get("hw:mem_encryption")):
@@ -119,7 +122,7 @@ def groups(extra_specs: Mapping[str, str]) -> tuple[_Amounts, _Traits, _Traits]:
 
 
 def _cpus(cpus: int, extra_specs: Mapping[str, str]) -> dict[str, int]:
-    """The CPUs that ``hw:cpu_policy`` asks for. Empty if the policy asks for no dedicated CPUs."""
+    """The amounts of VCPU and PCPU, if ``hw:cpu_policy`` asks for dedicated CPUs. Else empty."""
     policy = extra_specs.get("hw:cpu_policy")
     if policy not in ("dedicated", "mixed"):
         return {}
@@ -133,7 +136,7 @@ def _cpus(cpus: int, extra_specs: Mapping[str, str]) -> dict[str, int]:
 
 
 def _dedicated(cpus: int, extra_specs: Mapping[str, str]) -> frozenset[int]:
-    """The dedicated CPUs of an instance that has CPUs of both kinds."""
+    """The dedicated CPUs of an instance that has both dedicated and shared CPUs."""
     mask = extra_specs.get("hw:cpu_dedicated_mask")
     if not mask and is_true(extra_specs.get("hw:cpu_realtime")):
         mask = extra_specs.get("hw:cpu_realtime_mask")
@@ -144,7 +147,7 @@ def _dedicated(cpus: int, extra_specs: Mapping[str, str]) -> frozenset[int]:
 
 
 def _persistent_memory(labels: str) -> dict[str, int]:
-    """The namespaces of persistent memory that ``hw:pmem`` names."""
+    """By resource class, the number of namespaces of persistent memory that ``hw:pmem`` names."""
     names = [label.strip() for label in labels.split(",") if label.strip()]
     return collections.Counter(
         "CUSTOM_PMEM_NAMESPACE_" + re.sub("[^0-9A-Za-z]+", "_", name).upper() for name in names
@@ -152,7 +155,7 @@ def _persistent_memory(labels: str) -> dict[str, int]:
 
 
 def _implied_traits(extra_specs: Mapping[str, str]) -> set[str]:
-    """The traits that extra specs require of the group without a suffix, apart from ``trait:``."""
+    """The traits that extra specs other than ``trait:`` require of the group without a suffix."""
     traits = {trait for (key, value), trait in _TRAITS.items() if extra_specs.get(key) == value}
     if is_true(extra_specs.get("hw:mem_encryption")):
         model = extra_specs.get("hw:mem_encryption_model", "amd-sev")

@@ -1,9 +1,9 @@
-"""A search for the largest number of instances that a host's providers hold together.
+"""Searches for the largest number of instances that a host's providers can hold together.
 
 Placing parts of different sizes on providers is a bin packing problem, so no formula says what
-fits. The search tries the ways to place the instances, one after the other. It doesn't try a way
-twice: providers that are equal and equally full are interchangeable, and the search remembers
-states that have led nowhere.
+fits. The search tries the ways to place the instances, one after the other. It doesn't try
+equivalent ways twice. Providers that are equal and equally full are interchangeable. The search
+also remembers each state from which the remaining parts couldn't be placed.
 """
 
 import collections
@@ -22,7 +22,7 @@ MOST_STATES = 5000
 
 @dataclasses.dataclass(frozen=True)
 class Sought:
-    """What an instance takes: its parts, and what binds them together, as in ``Demand``."""
+    """What an instance takes: its parts, and the conditions that they must meet together."""
 
     parts: tuple[Part, ...]
     isolate: bool
@@ -30,22 +30,22 @@ class Sought:
 
 
 class Search:
-    """The room for a request beside others, if providers of a class must be told apart.
+    """Finds the room for a request beside others, where it matters which provider gives what.
 
     An object of this class remembers its answers.
     """
 
     def __init__(self, tree: Tree, asked: Request, sought: Mapping[Request, Sought]) -> None:
-        #: The requests whose instances are counted. The one that is asked about comes first.
+        #: The requests whose instances are counted. The request that is asked about comes first.
         self.kinds = [asked, *(request for request in sought if request != asked)]
         self._of_kinds = [sought[request] for request in self.kinds]
         self._packer = _Packer(tree, self._of_kinds)
         self._answers: dict[tuple[int, ...], int] = {}
 
     def room(self, held: tuple[int, ...]) -> int:
-        """How many more instances of the first kind fit beside the held ones.
+        """How many more instances of the first kind fit beside the held instances.
 
-        The answer may be too low, if the search has given up, but never too high.
+        The answer is never too high. It may be too low if the search has given up.
 
         :param held: how many instances of each kind are held.
         """
@@ -58,8 +58,8 @@ class Search:
         def fits(more: int) -> bool:
             return self._packer.fits((held[0] + more, *held[1:]))
 
-        # If a number doesn't fit, no larger number fits. So the upper bound is doubled until it
-        # doesn't fit, and then the interval is halved again and again.
+        # If a number doesn't fit, no larger number fits. So ``high`` is doubled until it doesn't
+        # fit. After that, the interval from ``low`` to ``high`` is halved again and again.
         low, high = 0, 1
         while fits(high):
             low, high = high, high * 2
@@ -70,12 +70,13 @@ class Search:
 
 
 class _Box(NamedTuple):
-    """A provider, while parts are placed. Equal boxes are interchangeable."""
+    """A provider and its room while parts are placed. Equal boxes are interchangeable."""
 
     kind: int
-    #: What is left of each class.
+    #: How much is left of each resource class.
     left: tuple[int, ...]
-    #: What the instance that is being placed takes of each class, if instances have a limit.
+    #: How much of each class the instance that is being placed has taken so far. Counted only if
+    #: one instance could take more than it may.
     taken: tuple[int, ...]
     #: Whether an isolated part of the instance that is being placed is in the box.
     closed: bool
@@ -89,16 +90,17 @@ class _Move(NamedTuple):
     suffixed: bool
     #: Whether the part is isolated: no other isolated part of its instance may be in the same box.
     isolate: bool
-    #: Whether the part's instance may take too much of a box, and whether it is the instance's last
-    #: part.
+    #: ``limited``: whether the part's instance could take more from a box than one instance may
+    #: take. ``is_last``: whether the part is the last one of its instance.
     limited: bool
     is_last: bool
-    #: The traits that the boxes of the instance's parts without a suffix must have together.
+    #: Traits. The boxes that get the instance's parts without a suffix must together have all of
+    #: them.
     uncovered: frozenset[str]
 
 
 class _State(NamedTuple):
-    """How many parts have been placed, and what that leaves."""
+    """A state of the search: how many parts have been placed, and what is left in the boxes."""
 
     placed: int
     boxes: tuple[_Box, ...]
@@ -116,7 +118,8 @@ class _Packer:
         self._nothing = (0,) * len(self._classes)
         kinds: dict[object, int] = {}
         self._kind_of: dict[int, int] = {}
-        #: By kind of box, how much of each class one instance may take, and the traits that count.
+        #: ``_limits``: by kind of box, how much of each class one instance may take. ``_traits``:
+        #: by kind of box, those of its traits that a request needs.
         self._limits: dict[int, tuple[int, ...]] = {}
         self._traits: dict[int, frozenset[str]] = {}
         boxes = []
@@ -131,7 +134,8 @@ class _Packer:
             boxes.append(_Box(kind, left, self._nothing, closed=False))
         self._empty = tuple(sorted(boxes))
         self._items = [self._moves(one) for one in sought]
-        # Instances that take the most are placed first, because later they would find no room.
+        # The instances that take the most are placed first, because they are the hardest to place
+        # when boxes are partly full.
         self._order = sorted(range(len(sought)), key=self._size, reverse=True)
 
     def _moves(self, sought: Sought) -> list[_Move]:
@@ -149,7 +153,8 @@ class _Packer:
                 vector,
                 kind,
                 part.suffixed,
-                # Parts without a choice have their node to themselves already.
+                # ``demands`` makes sure that no other isolated part chooses the node of a part that
+                # has no choice.
                 sought.isolate and part.suffixed and part.is_choice,
                 limited,
                 is_last=False,
@@ -164,13 +169,13 @@ class _Packer:
         return max((max(m.amounts), -len(m.kinds)) for m in self._items[number])
 
     def fits(self, counts: Sequence[int]) -> bool:
-        """Whether so many instances of each kind fit at once; False if the search gives up."""
+        """Whether these numbers of instances fit at the same time. False if the search gives up."""
         moves = [m for i in self._order for _ in range(counts[i]) for m in self._items[i]]
         if not moves:
             return True
         sizes = self._sizes(moves)
         seen: set[_State] = set()
-        # For each part that has been placed, the other ways to place it.
+        # For each placed part, an iterator over the ways to place it that haven't been tried yet.
         ways = [iter([_State(0, self._empty, moves[0].uncovered)])]
         while ways:
             state = next(ways[-1], None)
@@ -187,9 +192,11 @@ class _Packer:
         return False
 
     def _sizes(self, moves: Sequence[_Move]) -> list[list[tuple[int, int, int]]]:
-        """By the number of placed parts, the class, amount and number of the other parts.
+        """Describe, for each number of placed parts, the parts that are left to place.
 
-        They are sorted by class, and then by amount, the largest first.
+        :returns: a list for each number of placed parts. Its entries are a class, an amount, and
+            how many of the parts left take this amount. The entries are sorted by class. Within a
+            class, the largest amount comes first.
         """
         sizes: collections.Counter[tuple[int, int]] = collections.Counter()
         left = []
@@ -199,9 +206,9 @@ class _Packer:
         return left[::-1]
 
     def _next_states(self, state: _State, moves: Sequence[_Move]) -> Iterator[_State]:
-        """The states after the next part has been placed, a good fit first."""
+        """Place the next part in each box that can take it, and yield the states after that."""
         move = moves[state.placed]
-        # A box that is nearly full is tried first, because that leaves room for others.
+        # The fullest box is tried first, because this leaves emptier boxes for other parts.
         for box in sorted(set(state.boxes), key=lambda b: b.left):
             if not self._takes(box, move):
                 continue
@@ -230,7 +237,7 @@ class _Packer:
 
 
 def _after(box: _Box, move: _Move) -> _Box:
-    """The box with a part in it."""
+    """The box after a part has been put into it."""
     left = tuple(n - m for n, m in zip(box.left, move.amounts, strict=True))
     taken = box.taken
     if move.limited:
@@ -239,7 +246,7 @@ def _after(box: _Box, move: _Move) -> _Box:
 
 
 def _may_fit(boxes: Sequence[_Box], sizes: Sequence[tuple[int, int, int]]) -> bool:
-    """Whether the boxes hold the parts of these sizes, if each class is looked at by itself."""
+    """Whether the parts of these sizes might fit: each class is checked by itself."""
     current, parts, total = -1, 0, 0
     for column, size, number in sizes:
         if column != current:
@@ -247,7 +254,8 @@ def _may_fit(boxes: Sequence[_Box], sizes: Sequence[tuple[int, int, int]]) -> bo
             left = [box.left[column] for box in boxes]
         parts += number
         total += number * size
-        # A box holds at most as many larger parts as it holds parts of this size.
+        # Parts of this size and larger parts are counted together: a box can't hold more of them
+        # than it holds parts of this size.
         if total > sum(left) or parts > sum(n // size for n in left):
             return False
     return True

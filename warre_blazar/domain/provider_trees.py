@@ -1,7 +1,7 @@
-"""Trees of resource providers: how they are stored, and devices that only Blazar knows of.
+"""Stores and compares trees of resource providers, and adds devices that only Blazar knows of.
 
 A tree is a tuple of providers. The first is the root, which is the host itself. The others are
-sorted by name, so that equal trees have equal texts.
+sorted by name, so that ``to_text`` gives equal texts for equal trees.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ _ONE_TIME_USE = "HW_PCI_ONE_TIME_USE"
 
 
 def ordered(providers: Iterable[Provider]) -> Tree:
-    """The tree that these providers form.
+    """Sort the providers of a host into a tree.
 
     :raises ValueError: the providers don't have exactly one root.
     """
@@ -64,7 +64,7 @@ def from_text(text: str) -> Tree:
 
 
 def digest(tree: Tree) -> str:
-    """A short text that is the same for equal trees, whatever the providers' generations are."""
+    """A short text that is the same for equal trees. The providers' generations don't matter."""
     still = tuple(dataclasses.replace(provider, generation=0) for provider in tree)
     return hashlib.sha256(to_text(still).encode()).hexdigest()
 
@@ -72,9 +72,9 @@ def digest(tree: Tree) -> str:
 def bookable(provider: Provider) -> Provider:
     """The provider with the inventories that can be booked for the future.
 
-    When a server takes a one-time-use device, Nova reserves the device in Placement, and nobody
-    can use it until somebody has cleaned it and sets the reserved amount to 0. Bookings are for
-    later, so they may include the device.
+    When a server takes a one-time-use device, Nova reserves the device in Placement. The device
+    can't be used again until somebody has cleaned it and has set the reserved amount to 0. Bookings
+    are for a later time, so they may include a reserved device.
     """
     if _ONE_TIME_USE not in provider.traits:
         return provider
@@ -89,7 +89,8 @@ def devices(properties: Mapping[str, Any], root: Provider) -> tuple[list[Provide
     class of the same name. The capability's value is the inventory's amount. Such capabilities are
     for devices that Nova doesn't report in Placement.
 
-    :returns: the providers, and the names of capabilities that aren't whole numbers. These count 0.
+    :returns: the providers, and the names of capabilities whose values aren't whole numbers. Each
+        of these capabilities counts as 0 devices.
     """
     names = sorted(name for name in properties if name.startswith(DEVICES))
     amounts = {name: _whole_number(properties[name]) for name in names}
@@ -130,15 +131,15 @@ class Difference:
     traits_lost: frozenset[str]
     #: The zones before and after; None if they are the same.
     zone: tuple[str | None, str | None] | None
-    #: Names of providers.
+    #: The names of the providers that only one of the two readings has.
     providers_new: tuple[str, ...]
     providers_gone: tuple[str, ...]
 
 
 def difference(before: Tree, after: Tree, zones: tuple[str | None, str | None]) -> Difference:
-    """Compare two trees and zones of a host.
+    """Compare two readings of a host.
 
-    :param zones: the zones before and after.
+    :param zones: the host's zones before and after.
     """
     amounts_before, amounts_after = totals(before), totals(after)
     classes = sorted(amounts_before.keys() | amounts_after.keys())

@@ -6,7 +6,7 @@ from warre_blazar import exceptions
 
 #: The resource names of the limits in Keystone.
 RESERVATIONS, HOURS = "reservation", "hours"
-#: The value by which Keystone expresses that there is no limit.
+#: With this value of a limit, Keystone says that there is no limit.
 UNLIMITED = -1
 
 

@@ -11,9 +11,12 @@ from typing import Any, Self
 class Group:
     """Amounts of resource classes, and traits that go with them.
 
-    All amounts of a group with a suffix come from one provider, which has the required traits and
-    none of the forbidden ones. The amounts of the group without a suffix may come from several
-    providers of a host, each class from one of them.
+    A request has one group without a suffix. Other groups are told apart by suffixes: for example,
+    the extra spec ``resources1:VCPU`` names the suffix 1.
+
+    All amounts of a group with a suffix come from one provider. This provider has all required
+    traits and no forbidden trait. The amounts of the group without a suffix may come from several
+    providers of a host, but the whole amount of a class comes from one provider.
 
     ``resources`` are pairs of a resource class and an amount, sorted by class, so that a group can
     be hashed.
@@ -53,18 +56,18 @@ class Group:
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What one instance asks of a host: the groups that Nova sends to Placement for it.
+    """What one instance asks of a host: the groups that Nova sends to Placement for the instance.
 
-    Requests that ask for the same are equal, whatever their groups' suffixes were.
+    Two requests that ask for the same things are equal. The suffixes of their groups don't matter.
     """
 
     #: The group without a suffix. Its required traits may be spread over the providers that it
-    #: uses; none of these providers has a forbidden trait.
+    #: uses. None of these providers may have a forbidden trait.
     unsuffixed: Group
     #: The groups with a suffix, in a fixed order.
     suffixed: tuple[Group, ...] = ()
-    #: Whether each group with a suffix needs a provider of its own (``group_policy=isolate``).
-    #: Without that, several groups may use the same provider.
+    #: Whether each group with a suffix needs a provider of its own (``group_policy=isolate``). If
+    #: false, several groups may use the same provider.
     isolate: bool = False
     #: Traits that the host's root provider must have.
     root_required: frozenset[str] = frozenset()
@@ -77,7 +80,7 @@ class Request:
         isolate: bool = False,
         root_required: Iterable[str] = (),
     ) -> Self:
-        """A request of these groups. Groups with a suffix and without amounts are left out.
+        """A request of these groups. Groups in ``suffixed`` that have no amounts are left out.
 
         Placement refuses a group that has a suffix and no amounts.
         """
@@ -87,12 +90,12 @@ class Request:
 
     @classmethod
     def plain(cls, amounts: Mapping[str, int]) -> Self:
-        """A request of amounts by resource class. Any provider of a host may give each amount."""
+        """A request of nothing but amounts. Any provider of a host may give each amount."""
         return cls(Group.of(amounts))
 
     @functools.cached_property
     def groups(self) -> tuple[Group, ...]:
-        """All groups: the one without a suffix, and then those with one."""
+        """All groups: first the group without a suffix, and then the groups with a suffix."""
         return self.unsuffixed, *self.suffixed
 
     @functools.cached_property

@@ -27,11 +27,11 @@ class Span:
         return self.start <= other.start and other.end <= self.end
 
     def hull(self, other: "Span") -> "Span":
-        """The shortest span that contains both."""
+        """The shortest span that contains both spans."""
         return Span(min(self.start, other.start), max(self.end, other.end))
 
     def padded(self, tail: datetime.timedelta) -> Self:
-        """The span with its end moved by ``tail``, for cleaning time.
+        """The span, made longer at its end by ``tail``, for example by the cleaning time.
 
         The end is never later than ``datetime.max``.
         """
@@ -58,20 +58,20 @@ def peak(claims: Iterable[Claim], window: Span) -> int:
 
 
 def union(one: Span, other: Span) -> list[Span]:
-    """The time that is in either span: one span if the two overlap or touch, otherwise both."""
+    """One span that covers both spans, if they overlap or touch. If they don't, the two spans."""
     if one.start <= other.end and other.start <= one.end:
         return [one.hull(other)]
     return [one, other]
 
 
 def free_runs(claims: Iterable[Claim], capacity: int, count: int, window: Span) -> list[Span]:
-    """The longest spans of the window during all of which ``count`` of the capacity is free."""
+    """The longest spans of the window throughout which ``count`` of the capacity is free."""
     levels = Levels.left(capacity, claims, window)
     return maximal_spans([levels], count, window)
 
 
 def intersect(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
-    """The times that a span of ``spans`` and a span of ``others`` have in common."""
+    """The spans that any span of ``spans`` and any span of ``others`` have in common."""
     others = sorted(others, key=lambda s: s.start)
     common = []
     first = 0
@@ -88,7 +88,7 @@ def intersect(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
 
 
 def outside(taken: Iterable[Span], window: Span) -> list[Span]:
-    """The parts of the window that none of the spans ``taken`` covers, by start."""
+    """The parts of the window that no span of ``taken`` covers, sorted by start."""
     free = []
     start = window.start
     for span in sorted(taken, key=lambda s: s.start):
@@ -103,7 +103,7 @@ def outside(taken: Iterable[Span], window: Span) -> list[Span]:
 
 
 def widest(spans: Iterable[Span]) -> list[Span]:
-    """The spans that don't lie within another of the spans, by start."""
+    """The spans that don't lie within another one of the given spans, sorted by start."""
     kept: list[Span] = []
     by_end = sorted(spans, key=lambda s: s.end, reverse=True)
     for span in sorted(by_end, key=lambda s: s.start):
@@ -124,7 +124,7 @@ class Levels:
 
     @classmethod
     def left(cls, capacity: int, claims: Iterable[Claim], window: Span) -> Self:
-        """The part of a capacity that claims leave during a window. It may be negative."""
+        """What the claims leave of a capacity during a window. The amounts may be negative."""
         changes: dict[datetime.datetime, int] = {window.start: 0}
         for claim in claims:
             if claim.span.overlaps(window):
@@ -158,12 +158,13 @@ def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[
     ``count`` is available in every part of a returned span. Every span in which ``count`` is
     available lies within a returned span.
 
-    The algorithm is a sliding window over the moments at which a level changes. The right end of
-    the window moves to the next moment. Then the left end moves on until ``count`` is available
-    again. Each supply keeps a queue of the levels that can still become its lowest level. The
-    running time is proportional to the number of changes.
+    The algorithm is a sliding window over the moments at which a level changes. In each step, the
+    right end of the sliding window moves to the next moment. If ``count`` isn't available any more,
+    the left end moves on until it is. Each supply keeps a queue of the levels that can still become
+    its lowest level. The running time is proportional to the number of changes.
     """
-    # Levels above ``count`` are as good as ``count``, so changes above it need no step.
+    # Levels above ``count`` are as good as ``count``. So a change between two such levels needs no
+    # step.
     supplies = [supply.at_most(count) for supply in supplies]
     moments = sorted({moment for supply in supplies for moment, _ in supply.steps})
     sweep = _Sweep(supplies, moments)
@@ -211,12 +212,12 @@ class _Sweep:
 
 
 class _Lowest:
-    """The lowest level of one supply in a window of moments whose ends only move forward."""
+    """The lowest level of one supply within the sliding window of a ``_Sweep``."""
 
     def __init__(self) -> None:
-        # Pairs of a moment and the level from that moment on, in the order of rising levels. If a
-        # level is followed by a lower level, it can never be the lowest level again. So the lower
-        # level takes its place in the queue.
+        # Pairs of a moment and the level from that moment on. The levels rise from the first pair
+        # to the last. A level that is followed by a lower level can never be the lowest level
+        # again. So the lower level takes its place in the queue.
         self._queue: collections.deque[tuple[int, int]] = collections.deque()
 
     def push(self, moment: int, level: int, left: int) -> int:

@@ -23,8 +23,8 @@ class Note:
     opened: bool
     #: Whether every step of opening the reservation has succeeded.
     open_done: bool
-    #: The id of the Nova flavor, if Blazar's own plugin has made the Nova flavor. None: this
-    #: package has made it, and derives its id from the reservation's id (see ``flavor_id``).
+    #: The id of the Nova flavor, if the note has it. It always has the id of a Nova flavor that
+    #: Blazar's own plugin has made. None: ``flavor_id`` derives the id from the reservation's id.
     nova_flavor: str | None = None
 
     @property

@@ -1,5 +1,5 @@
-"""Decides for each row of a Warre database whether and how an import takes it.
+"""Decides for each row of a Warre database whether and how the row is imported.
 
-``rows`` reads the values of a row; ``flavors`` and ``reservations`` decide. The decisions are pure
-functions of the row and of Blazar's rows for the same reservation. Times are in naive UTC.
+``rows`` reads the values of a row. ``flavors`` and ``reservations`` decide. Both decide only from
+what their callers pass to them. Times are naive datetimes in UTC.
 """

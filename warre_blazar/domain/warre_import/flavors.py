@@ -36,8 +36,8 @@ class TakenFlavor:
 def flavor(row: Mapping[str, Any], has_host: Callable[[Shape], bool]) -> TakenFlavor:
     """Convert a flavor of Warre's to a flavor of this package.
 
-    If a flavor's properties or extra specs can't be read, the flavor is taken without them. It is
-    inactive, so that nobody books it on the wrong hosts.
+    If a flavor's properties or extra specs can't be read, the flavor is imported without them. In
+    that case it is made inactive, so that nobody books it on the wrong hosts.
 
     :param has_host: whether any host has the zone and the properties that a shape requires.
     :raises Unusable: the flavor can't be imported.

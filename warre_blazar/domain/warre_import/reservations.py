@@ -44,7 +44,8 @@ class BlazarReservation:
     id: str
     resource_type: str
     status: str
-    #: None if Blazar hasn't written the row yet, or if the resource type has no row in this table.
+    #: The reservation's row in ``instance_reservations``. None if Blazar hasn't written the row
+    #: yet, or if the table has no rows for reservations of this resource type.
     row: InstanceRow | None
     #: The number of instances on each host, by host id.
     hosts: Mapping[str, int]
@@ -93,9 +94,9 @@ class Past:
 class Surroundings:
     """The data that decisions on reservations need in addition to the row and the lease."""
 
-    #: The flavors that are imported, by this import or an earlier one, by id.
+    #: By id, the flavors that this import or an earlier import has taken.
     flavors: Mapping[str, TakenFlavor]
-    #: The ids of leases to which several live reservations of Warre's refer.
+    #: The ids of leases that are named in several live reservations of Warre's.
     shared: Collection[str]
     #: Reservations that ended before this moment aren't taken into the history. None: there is no
     #: limit.
@@ -112,8 +113,9 @@ def reservation(
 ) -> Adoption | Past:
     """Decide whether a reservation is adopted with its lease or goes to the history.
 
-    :param lease: the lease with the id in Warre's row. If the row has no id of a lease, the lease
-        with the name that Warre gives to the reservation's lease. None if the lease doesn't exist.
+    :param lease: the lease with the lease id in Warre's row. If the row has no lease id, the lease
+        with the name that Warre gives to a reservation's lease (``lease_name``). None if the lease
+        doesn't exist.
     :raises Unusable: the reservation can't be imported.
     :raises TooOld: the reservation ended too long ago for the history.
     """
@@ -214,7 +216,7 @@ def _adoption(row: Mapping[str, Any], lease: BlazarLease, taken: TakenFlavor) ->
 
 
 def _adoptable(row: Mapping[str, Any], lease: BlazarLease) -> tuple[BlazarReservation, InstanceRow]:
-    """The reservation that a lease holds, and its row, if Warre has made the lease.
+    """The only reservation of a lease that Warre has made, and the reservation's row.
 
     :raises Unusable: Warre hasn't made the lease, or Blazar is working on it.
     """
