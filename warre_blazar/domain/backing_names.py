@@ -57,10 +57,10 @@ def of_flavor(name: str) -> str | None:
 
 
 def of_aggregate(name: str, metadata: dict[str, str]) -> str | None:
-    """The id of the instance reservation to which an aggregate belongs. None for other aggregates.
+    """The id of the reservation of instances to which an aggregate belongs, or None.
 
     Blazar also names the aggregates of physical:host reservations by ids, but their metadata are
-    different. An aggregate without metadata counts as an aggregate of an instance reservation. A
+    different. An aggregate without metadata counts as an aggregate of a reservation of instances. A
     booking leaves such an aggregate behind if it is interrupted before it sets the metadata.
     """
     return _reservation_id(name) if metadata.get(AGGREGATE_KEY) == name or not metadata else None

@@ -1,10 +1,11 @@
 """Counts how many more instances fit on a host's providers, beside what is held there.
 
-What is held is counted in columns. A column adds up what each held instance takes of something, and
-the sum must not exceed a capacity. There is a column for each resource class. If only one provider
-of the host has the class, this column says exactly what fits. If several providers have the class,
-further columns limit what some of these providers may hold together. Where columns can't say
-exactly what fits, a search finds out (``provider_search``).
+What is held is counted in columns. A column counts one thing that instances take. It adds up what
+the held instances take of this thing, and the sum must not exceed the column's capacity. There is a
+column for each resource class. If only one provider of the host has the class, this column says
+exactly what fits. If several providers have the class, further columns limit what some of these
+providers may hold together. Where columns can't say exactly what fits, a search finds out
+(``provider_search``).
 """
 
 import collections
@@ -17,7 +18,7 @@ from warre_blazar.domain.provider_search import Search, Sought
 from warre_blazar.domain.providers import Tree
 from warre_blazar.domain.request_groups import Request
 
-#: If counting a class would take more further columns than this, a search counts the class.
+#: If more columns than this would be needed to count a class, a search counts the class.
 _MOST_COLUMNS = 32
 
 
@@ -43,7 +44,8 @@ class Plan:
     searches: Sequence[Search] = ()
 
 
-#: With these plans, either only the columns of the resource classes count, or no instance fits.
+#: ``POSSIBLE``: only the columns of the resource classes limit the room. ``IMPOSSIBLE``: no
+#: instance fits.
 POSSIBLE = Plan(possible=True)
 IMPOSSIBLE = Plan(possible=False)
 

@@ -25,7 +25,8 @@ KEYS = (ALIAS_KEY, PROFILE_KEY)
 #: the capability.
 CAPABILITY_PREFIX = "pci_alias_"
 
-#: The most devices of one instance. A request for more would be too long for Placement.
+#: The largest number of devices of one instance. A request for more devices would be too long for
+#: Placement.
 MOST_DEVICES = 64
 
 
@@ -132,8 +133,8 @@ def alias_requests(text: str) -> list[tuple[str, int]]:
 def known_groups(extra_specs: Mapping[str, str], rules: Rules) -> tuple[Group, ...]:
     """The request groups of those devices that can be counted by the rules alone.
 
-    This function is for Nova flavors that others have made. Such a Nova flavor can't be refused, so
-    its unknown devices are ignored.
+    This function is for Nova flavors that this package hasn't made. Such a Nova flavor can't be
+    refused, so its unknown devices are ignored.
     """
     groups = list(rules.profiles.get(extra_specs.get(PROFILE_KEY, ""), ()))
     try:

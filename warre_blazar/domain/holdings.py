@@ -130,7 +130,8 @@ def _changes(
     """
     first, last = window.start, window.end
     changes: dict[datetime.datetime, Sequence[int]] = {first: [0] * _width(asked)}
-    # Amounts by the identity of the request, because thousands of holdings share a few requests.
+    # By the identity of a request, what its instances add to and take from the columns. The
+    # identity is enough, because thousands of holdings share a few request objects.
     known: dict[int, tuple[list[int], list[int]]] = {}
     for _, span, request in holdings:
         start, end = span.start, span.end

@@ -44,8 +44,7 @@ class Host:
     def has_traits(self, request: Request) -> bool:
         """Whether the host's providers have all required and no forbidden traits of a request.
 
-        For each group of the request, only the traits of those providers count that have a resource
-        class of the group.
+        For each group of the request, only providers that have a resource class of the group count.
         """
         return request.is_plain or demands.has_traits(self.tree, request)
 
@@ -151,8 +150,8 @@ class Packing:
     #: True: each host in turn gets one instance, the emptiest host first. False: the hosts are
     #: filled one after the other, the fullest host first.
     spread: bool = False
-    #: True: all instances on one host; False: each instance on a host of its own; None: on any
-    #: hosts.
+    #: True: all instances are on one host. False: each instance is on a host of its own. None: the
+    #: instances may be on any hosts.
     affinity: bool | None = None
 
 
@@ -165,7 +164,7 @@ def choose(
     also: timeline.Span | None = None,
     packing: Packing = Packing(),
 ) -> tuple[dict[str, int], int]:
-    """Choose hosts for ``count`` instances, or for as many of them as there is room for.
+    """Choose hosts for ``count`` instances, or for fewer if there isn't room for all of them.
 
     Hosts that already hold the booking keep their instances where there is room. The other
     instances go where ``packing`` says: by default to the fullest hosts first, so that whole hosts
@@ -196,7 +195,7 @@ def choose(
     kept = {i: min(preferred[i], rooms[i]) for i in ids if i in preferred}
     chosen: dict[str, int] = {}
     _fill(chosen, kept, count, at_once=count)
-    # Packing fills each host before it goes on to the next; spreading puts one instance on each
+    # Packing fills each host before it goes on to the next. Spreading puts one instance on each
     # host, round after round.
     _fill(chosen, {i: rooms[i] for i in ids}, count, at_once=1 if packing.spread else count)
     return chosen, sum(chosen.values())

@@ -36,7 +36,7 @@ class Reservations(enum.StrEnum):
 
 
 class Age(enum.IntEnum):
-    """How long a lease has been unchanged, as the manager that repairs leases has seen it."""
+    """For how long a lease has been unchanged, by the clock of the process that looks at it."""
 
     FRESH = 0
     #: Longer than Blazar's pauses between two writes to a lease whose status is stable.
@@ -228,9 +228,8 @@ TABLE = (
     ),
     # The following rows are for leases that also have reservations of other resource types.
     # Blazar's own executor starts and ends these leases, and stock plugins can't start or end a
-    # reservation twice. If Blazar wouldn't have to start or end a reservation twice, a lease goes
-    # back to a state from which Blazar continues. If Blazar would have to, the lease goes to a
-    # state in which it can be deleted.
+    # reservation twice. If a lease can go on without that, it goes back to a state from which
+    # Blazar continues. If it can't, it goes to a state in which it can be deleted.
     Row(
         "Statuses, events and reservations agree. Blazar itself executes leases that have "
         "reservations of other types.",

@@ -122,7 +122,7 @@ def groups(extra_specs: Mapping[str, str]) -> tuple[_Amounts, _Traits, _Traits]:
 
 
 def _cpus(cpus: int, extra_specs: Mapping[str, str]) -> dict[str, int]:
-    """The amounts of VCPU and PCPU, if ``hw:cpu_policy`` asks for dedicated CPUs. Else empty."""
+    """The amounts of VCPU and PCPU, if ``hw:cpu_policy`` asks for dedicated CPUs. If not, empty."""
     policy = extra_specs.get("hw:cpu_policy")
     if policy not in ("dedicated", "mixed"):
         return {}

@@ -75,8 +75,8 @@ class _Box(NamedTuple):
     kind: int
     #: How much is left of each resource class.
     left: tuple[int, ...]
-    #: How much of each class the instance that is being placed has taken so far. Counted only if
-    #: one instance could take more than it may.
+    #: How much of each class the instance that is being placed has taken so far. This is counted
+    #: only if one instance could take more from a box than it may.
     taken: tuple[int, ...]
     #: Whether an isolated part of the instance that is being placed is in the box.
     closed: bool
@@ -246,7 +246,7 @@ def _after(box: _Box, move: _Move) -> _Box:
 
 
 def _may_fit(boxes: Sequence[_Box], sizes: Sequence[tuple[int, int, int]]) -> bool:
-    """Whether the parts of these sizes might fit: each class is checked by itself."""
+    """Whether the parts of these sizes might fit. Each class is checked only by itself."""
     current, parts, total = -1, 0, 0
     for column, size, number in sizes:
         if column != current:

@@ -131,7 +131,8 @@ class Difference:
     traits_lost: frozenset[str]
     #: The zones before and after; None if they are the same.
     zone: tuple[str | None, str | None] | None
-    #: The names of the providers that only one of the two readings has.
+    #: ``providers_new``: the names of the providers that only the later reading has.
+    #: ``providers_gone``: the names of those that only the earlier reading has.
     providers_new: tuple[str, ...]
     providers_gone: tuple[str, ...]
 

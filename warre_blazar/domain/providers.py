@@ -62,7 +62,7 @@ class Stock(NamedTuple):
     step_size: int
 
     def takes(self, amount: int) -> bool:
-        """Whether an instance can use this amount when nothing else does."""
+        """Whether an instance can take this amount when nothing else is taken."""
         return (
             self.min_unit <= amount <= min(self.max_unit, self.capacity)
             and amount % self.step_size == 0
@@ -91,7 +91,8 @@ class Tree:
         for number, node in enumerate(self.nodes):
             for cls in node.stocks:
                 carriers[cls].append(number)
-        #: By resource class, the numbers of the nodes that have an inventory of it.
+        #: By resource class, the positions in ``nodes`` of the nodes that have an inventory of the
+        #: class.
         self.carriers = {cls: tuple(numbers) for cls, numbers in carriers.items()}
         self._kept: dict[Hashable, Any] = {}
 

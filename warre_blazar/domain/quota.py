@@ -4,7 +4,7 @@ import dataclasses
 
 from warre_blazar import exceptions
 
-#: The resource names of the limits in Keystone.
+#: The names of the limited resources in Keystone.
 RESERVATIONS, HOURS = "reservation", "hours"
 #: With this value of a limit, Keystone says that there is no limit.
 UNLIMITED = -1

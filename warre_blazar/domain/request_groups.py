@@ -90,7 +90,7 @@ class Request:
 
     @classmethod
     def plain(cls, amounts: Mapping[str, int]) -> Self:
-        """A request of nothing but amounts. Any provider of a host may give each amount."""
+        """A request of nothing but amounts. Each amount may come from any provider of the host."""
         return cls(Group.of(amounts))
 
     @functools.cached_property

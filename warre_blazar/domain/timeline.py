@@ -160,8 +160,9 @@ def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[
 
     The algorithm is a sliding window over the moments at which a level changes. In each step, the
     right end of the sliding window moves to the next moment. If ``count`` isn't available any more,
-    the left end moves on until it is. Each supply keeps a queue of the levels that can still become
-    its lowest level. The running time is proportional to the number of changes.
+    the left end moves on until ``count`` is available again. Each supply keeps a queue of the
+    levels that can still become its lowest level. The running time is proportional to the number of
+    changes.
     """
     # Levels above ``count`` are as good as ``count``. So a change between two such levels needs no
     # step.

@@ -16,9 +16,10 @@ from warre_blazar.services.keeping import host_refresh
 
 LOG = logging.getLogger(__name__)
 
-#: The most seconds that a caller waits. After that, it goes on with what Blazar knows of the host.
+#: The longest time, in seconds, that a caller waits. After this time, the caller goes on with what
+#: Blazar's tables say about the hosts.
 _PATIENCE = 5.0
-#: The seconds after which a host that couldn't be read is tried again.
+#: If a host couldn't be read, it is read again after this many seconds.
 _AGAIN = 60.0
 
 _lock = threading.Lock()
@@ -29,8 +30,8 @@ _begun: dict[str, float] = {}
 def read() -> None:
     """Read the providers of new hosts, but wait only a few seconds for Placement.
 
-    This never fails because of Placement or Nova: if a host can't be read, Blazar's own tables say
-    what it has.
+    Errors of Placement and Nova aren't raised. If a host can't be read, callers use what Blazar's
+    own tables say about the host.
     """
     with session.reader() as db:
         unread = host_providers.unread(db)

@@ -11,7 +11,7 @@ _PAUSE = 0.5
 
 
 class Clock:
-    """The clock of this machine: says what time it is, and sleeps."""
+    """The clock of this machine. It tells the time, and sleeps."""
 
     def now(self) -> float:
         """The seconds since some fixed moment."""

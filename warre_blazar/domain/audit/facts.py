@@ -23,8 +23,9 @@ class Note:
     opened: bool
     #: Whether every step of opening the reservation has succeeded.
     open_done: bool
-    #: The id of the Nova flavor, if the note has it. It always has the id of a Nova flavor that
-    #: Blazar's own plugin has made. None: ``flavor_id`` derives the id from the reservation's id.
+    #: The id of the Nova flavor in the note. A Nova flavor that Blazar's own plugin has made always
+    #: has its id there. None: the note has no id, and ``flavor_id`` derives the id from the
+    #: reservation's id.
     nova_flavor: str | None = None
 
     @property
@@ -63,7 +64,7 @@ class InstanceRow:
 
 @dataclasses.dataclass(frozen=True)
 class Booking:
-    """A flavor:slot reservation that hasn't ended, and whose lease no manager is working on."""
+    """A flavor:slot reservation that hasn't ended. No manager is working on its lease."""
 
     reservation_id: str
     lease_id: str
@@ -79,7 +80,7 @@ class Booking:
 
 @dataclasses.dataclass(frozen=True)
 class SeenLease:
-    """A lease with its state.
+    """A lease as an audit has seen it, with its state.
 
     The age in ``state`` tells how long ago the lease was last written. The audit measures this time
     by its own clock.
@@ -96,7 +97,7 @@ class SeenLease:
 
     @property
     def is_worked_on(self) -> bool:
-        """Whether a manager works on the lease, or is about to."""
+        """Whether a manager works on the lease, or will soon begin to work on it."""
         state = self.state
         return (
             state.claim is lease_states.Claim.LIVE
@@ -111,7 +112,7 @@ class SeenLease:
 
 @dataclasses.dataclass(frozen=True)
 class Standing:
-    """The reservations for which there is no ``Booking``: their ids and the notes that are left."""
+    """The reservations for which an audit has no ``Booking``."""
 
     #: The ids of reservations that an audit ignores. These are reservations of other resource
     #: types, and our reservations while a manager is working on their lease.

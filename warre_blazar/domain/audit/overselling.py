@@ -1,8 +1,8 @@
 """Counts how much of each flavor and of each host is booked.
 
-The count checks whether the admission of bookings works, so the two share no code. The count goes
-through the moments at which a reservation starts or ends, and adds up what all reservations take at
-each of these moments.
+The count checks whether the admission of bookings works, so it shares no code with the admission.
+It goes through the moments at which a reservation starts or ends, and adds up what all reservations
+take at each of these moments.
 """
 
 import dataclasses
@@ -95,7 +95,10 @@ class Overbooked:
 def overbooked(
     hosts: Iterable[KnownHost], takings: Iterable[Taking], now: datetime.datetime
 ) -> Iterator[Overbooked]:
-    """Find resource classes of which more is booked on a host than the host has, from now on."""
+    """Find resource classes of which more is booked on a host than the host has.
+
+    Only the time from ``now`` on counts.
+    """
     by_host = _by_host(takings)
     for host in hosts:
         on_host = by_host[host.id]
@@ -116,9 +119,10 @@ def overbooked(
 def oversold_hosts(
     hosts: Sequence[KnownHost], takings: Sequence[Taking], now: datetime.datetime
 ) -> Iterator[Difference]:
-    """Find hosts on which more is booked, at any moment from now on, than they have.
+    """Find hosts on which more is booked than they have.
 
-    Reservations of a whole host that overlap other reservations on the host are found too.
+    Only the time from ``now`` on counts. Reservations of a whole host that overlap other
+    reservations on the host are found too.
     """
     by_host = _by_host(takings)
     for host in hosts:
@@ -193,9 +197,9 @@ def in_placement(host: KnownHost) -> dict[str, int]:
 def with_actual_capacities(
     hosts: Iterable[KnownHost], placement: PlacementFacts | None
 ) -> list[KnownHost]:
-    """Lower the hosts' capacities to those that Placement has, where Placement has less.
+    """Lower capacities of hosts to Placement's amounts, where Placement has less than the tables.
 
-    Devices that only Blazar knows of keep their number. All hosts are returned.
+    All hosts are returned. The amounts of devices that only Blazar knows of stay the same.
     """
     return [_with_actual_capacities(host, placement) for host in hosts]
 

@@ -101,7 +101,7 @@ def compare_promises(promises: Iterable[Promised]) -> Iterator[Difference]:
 
 
 def orphan_events(count: int) -> Iterator[Difference]:
-    """One difference for all events that belong to no lease. If there are no such events, none.
+    """Report the events that belong to no lease as one difference, if there are any such events.
 
     :param count: the number of events that belong to no lease.
     """

@@ -39,7 +39,8 @@ def flavor(row: Mapping[str, Any], has_host: Callable[[Shape], bool]) -> TakenFl
     If a flavor's properties or extra specs can't be read, the flavor is imported without them. In
     that case it is made inactive, so that nobody books it on the wrong hosts.
 
-    :param has_host: whether any host has the zone and the properties that a shape requires.
+    :param has_host: a function that says whether any host has the zone and the properties that a
+        shape requires.
     :raises Unusable: the flavor can't be imported.
     """
     remarks: list[str] = []

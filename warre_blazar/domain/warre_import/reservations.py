@@ -216,7 +216,7 @@ def _adoption(row: Mapping[str, Any], lease: BlazarLease, taken: TakenFlavor) ->
 
 
 def _adoptable(row: Mapping[str, Any], lease: BlazarLease) -> tuple[BlazarReservation, InstanceRow]:
-    """The only reservation of a lease that Warre has made, and the reservation's row.
+    """Check that Warre has made a lease. Return the lease's only reservation and its row.
 
     :raises Unusable: Warre hasn't made the lease, or Blazar is working on it.
     """

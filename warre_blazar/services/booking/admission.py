@@ -1,4 +1,4 @@
-"""Admission: whether a request can be booked, and the transaction that books it."""
+"""Admission: checks whether a request can be booked, and books it."""
 
 import dataclasses
 import datetime
@@ -37,7 +37,8 @@ class Request:
     span: timeline.Span
     now: datetime.datetime
     conditions: BookingConditions
-    #: True: all instances on one host; False: each on a host of its own; None: on any hosts.
+    #: True: all instances are on one host. False: each instance is on a host of its own. None: the
+    #: instances may be on any hosts.
     affinity: bool | None = None
     labels: Labels = NO_LABELS
 
@@ -78,11 +79,11 @@ def book(
     :param turn: bookings and changes that share a turn wait for each other.
     :returns: the id of the reservation's row in Blazar's ``instance_reservations``.
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, InvalidPeriod, FlavorNotBookable,
-        NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded, LimitsNotRegistered,
-        TryAgain: nothing was claimed.
-    :raises ServiceUnavailable, ServiceRefused: the backing couldn't be made. The caller deletes
-        Blazar's reservation, which removes the claims. This function removes what Nova and
-        Placement hold; if they are unavailable, the reconciler does so later.
+        NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded, LimitsNotRegistered, TryAgain:
+        nothing was claimed.
+    :raises ServiceUnavailable, ServiceRefused: the backing couldn't be made. By deleting Blazar's
+        reservation, the caller removes the claims. This function removes what Nova and Placement
+        hold. If they are unavailable, the reconciler removes it later.
     """
 
     new_hosts.read()
@@ -158,8 +159,8 @@ def _place(db: Session, request: Request) -> finding_room.Place:
 def _flavor(db: Session, ref: str, project_id: str) -> Flavor:
     """The flavor that an id or a name stands for in a project's booking."""
     accessible = flavors.find(db, ref, project_id=project_id, everything=False)
-    # Warre's path has an answer of its own if only other projects' private flavors have that id or
-    # name. On all other paths the answer is that there is no such flavor.
+    # This error means that only private flavors of other projects have this id or name. On Warre's
+    # API path it has an answer of its own. All other paths answer that there is no such flavor.
     if not accessible and flavors.find(db, ref):
         raise exceptions.FlavorNotAccessible(ref)
     if not accessible:

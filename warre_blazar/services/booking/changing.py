@@ -1,4 +1,4 @@
-"""Changing a booking: the transaction that promises a new time or writes a new count."""
+"""Changes a booking: promises a new time and writes a new count, in one transaction."""
 
 import dataclasses
 import datetime
@@ -55,10 +55,11 @@ def move(
     """Promise a reservation a new time, and write a new number of instances.
 
     The plugin calls this while the lease is UPDATING. Blazar writes the lease's new time
-    afterwards. The reservation keeps its hosts if they have room. Otherwise it moves to other hosts
-    if it hasn't begun, and the change is refused if it has.
+    afterwards. The reservation keeps its hosts if they have room. If they don't, a reservation that
+    hasn't begun moves to other hosts. If the reservation has begun, the change is refused.
 
-    :param count: the new number of instances, which is written at once; None: it stays the same.
+    :param count: the new number of instances. It is written at once. None: the number stays the
+        same.
     :param turn: bookings and changes that share a turn wait for each other.
     :raises ReservationNotFound, InvalidState, InvalidPeriod, FlavorNotBookable, NoHostMatches,
         SlotsExhausted, HostsExhausted, QuotaExceeded, LimitsNotRegistered, ServiceUnavailable,
@@ -111,8 +112,8 @@ def _move(change: _Change, quota: Quota | None) -> None:
     with change.turn, session.writer() as db:
         reservation = reservations.require(db, change.before.reservation_id)
         if reservation.instance_count != change.before.instance_count:
-            # Another update has changed the count since, so the quota was checked for another
-            # growth.
+            # Another update has changed the count since the quota was checked. So the check was for
+            # a different growth.
             raise exceptions.TryAgain
         begun = _check_change(db, reservation, change)
         span = _with_earlier_promise(reservation, change.span)
@@ -126,7 +127,8 @@ def _move(change: _Change, quota: Quota | None) -> None:
             return
         place = _changed_place(db, reservation, span, change, stays=begun)
         if begun and place.elsewhere:
-            # Its servers may be running on its present hosts, so it can't move to others.
+            # The reservation's servers may be running on its present hosts, so it can't move to
+            # others.
             raise exceptions.HostsExhausted(change.count, 0, len(place.hosts), reservation.affinity)
         if quota:
             growth = _growth(reservation, span, change.count)
@@ -138,7 +140,7 @@ def _move(change: _Change, quota: Quota | None) -> None:
 def _check_change(db: Session, reservation: Reservation, change: _Change) -> bool:
     """Check whether a reservation's state allows the change.
 
-    :returns: whether the reservation has begun: see ``_has_begun``.
+    :returns: whether the reservation has begun (see ``_has_begun``).
     :raises InvalidState, InvalidPeriod:
     """
     _check_state(reservation)
@@ -222,9 +224,9 @@ def _write_place(
 def _with_earlier_promise(reservation: Reservation, span: timeline.Span) -> timeline.Span:
     """The time to promise to an update, which includes a time promised to an earlier update.
 
-    Blazar accepts two simultaneous updates of a lease, and either may write its dates last. An
-    earlier update may have been promised a time other than the lease's own. In that case this
-    update is promised the shortest span that contains both promises.
+    Blazar accepts two simultaneous updates of a lease, and either of them may be the last to write
+    its dates. So if an earlier update was promised a time other than the lease's own, this update
+    is promised the shortest span that contains both promises.
     """
     if reservation.promised is None or reservation.promised == reservation.span:
         return span

@@ -23,7 +23,8 @@ class Need:
     #: How many instances.
     count: int
     span: timeline.Span
-    #: As in ``admission.Request``.
+    #: True: all instances are on one host. False: each instance is on a host of its own. None: the
+    #: instances may be on any hosts.
     affinity: bool | None
 
 
@@ -48,14 +49,14 @@ class Place:
     hosts: list[placing.Host]
     #: Instances by host id.
     chosen: dict[str, int]
-    #: Whether these hosts differ from the present ones.
+    #: Whether the instances by host differ from the present ones.
     elsewhere: bool
 
 
 def check_flavor(
     db: Session, flavor: Flavor, project_id: str, span: timeline.Span, conditions: BookingConditions
 ) -> None:
-    """Check whether the project may book the flavor at that time, regardless of room.
+    """Check whether the project may book the flavor for this time. Room isn't checked.
 
     :raises FlavorNotBookable, InMaintenance:
     """
@@ -80,7 +81,8 @@ def find_place(
     """
     cleaning, count = conditions.cleaning, need.count
     window = need.span.padded(cleaning)
-    # A changed reservation also needs its present time: Blazar writes the new dates later or never.
+    # A changed reservation also keeps its present time, because Blazar writes the new dates later
+    # or never.
     held_window = present.reservation.span.padded(cleaning) if present else None
     snapshot = hosts.snapshot(
         db,

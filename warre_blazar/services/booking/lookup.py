@@ -41,7 +41,7 @@ def find_flavor(ref: str, project_id: str) -> Flavor:
 
 
 def get_by_lease_name(name: str) -> tuple[Reservation, Flavor] | None:
-    """The reservation of the lease with that name, and its flavor; None if there is none."""
+    """The reservation of the lease with this name, and its flavor, or None if nothing is found."""
     with session.reader() as db:
         reservation = reservations.find_by_lease_name(db, name)
         if reservation is None:
@@ -61,9 +61,11 @@ def listing(
 ) -> tuple[list[tuple[Reservation, Flavor]], int]:
     """A page of reservations with their flavors, and the number of reservations on all pages.
 
-    :param deleted: whether to return only reservations that were deleted, or only others.
-    :param host: the name or Blazar's id of a host: only reservations that hold the host.
-    :param sort: one of ``SORT_KEYS``.
+    :param deleted: True: only reservations that were deleted. False: only reservations that weren't
+        deleted.
+    :param host: the name or Blazar's id of a host. Only reservations that hold this host are
+        returned.
+    :param sort: one of ``SORT_KEYS`` in ``db.reservation_filters``.
     :raises InvalidField: Blazar has no host with this name or id.
     """
     with session.reader() as db:

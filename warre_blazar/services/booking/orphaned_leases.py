@@ -1,6 +1,6 @@
-"""Orphaned leases: leases whose creator is gone. Another user can take one over or delete it.
+"""Orphaned leases: leases whose creator is gone. Another user can take over or delete them.
 
-Blazar can change or delete a lease only with the lease's trust. The trust is dead once the user who
+Blazar can change or delete a lease only with the lease's trust. The trust is dead if the user who
 created it is disabled, is deleted, or has lost the roles in the project. Starts and ends need no
 trust (``running.executor``).
 """
@@ -68,7 +68,7 @@ def _is_orphan(lease: Mapping[str, Any]) -> bool:
 def delete(lease_id: str, user_id: str | None) -> bool:
     """Let a manager delete a lease and its servers without using the lease's trust.
 
-    All reservations of the lease must be of our resource type.
+    All reservations of the lease must be of the resource type ``flavor:slot``.
 
     :param user_id: the user who deletes the lease.
     :returns: True: the lease is gone. False: the deletion is still under way.
@@ -94,8 +94,8 @@ def delete_after_failure(lease_id: str, user_id: str | None) -> bool | None:
 
     :param user_id: the user who deletes the lease.
     :returns: True: the lease is gone. False: the deletion is still under way. None: the caller
-        should return Blazar's answer, because a dead trust isn't the cause of the failure, or
-        because the lease holds reservations of other types.
+        should return Blazar's answer. Either a dead trust isn't the cause of the failure, or the
+        lease holds reservations of other types.
     :raises InvalidState: the same as for ``delete``.
     :raises ServiceUnavailable, ServiceRefused: the same as for ``take_over``.
     """

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True)
 class Quota:
-    """A project's limits, read before a transaction, so that it needs no request to Keystone."""
+    """A project's limits. They are read before a transaction, so that it needn't call Keystone."""
 
     project_id: str
     limits: Amount
@@ -41,10 +41,10 @@ class Quota:
     def claim(
         self, db: Session, requested: Amount, growing: Mapping[str, Amount] | None = None
     ) -> None:
-        """Check as ``check`` does, and claim the amount in the caller's transaction.
+        """Check the same as ``check``, and claim the amount in the caller's transaction.
 
-        Of two simultaneous claims, only one finds the project's generation unchanged. The other is
-        checked again, and that check counts the first claim.
+        Of two simultaneous claims, only one finds the project's generation unchanged. The other
+        claim is tried again, and its check then counts the first claim.
 
         :raises QuotaExceeded:
         :raises session.LostRace: the project's generation has changed since it was read.

@@ -43,7 +43,7 @@ class _Host:
 
 @contextlib.contextmanager
 def shrunk(reservation_id: str, count: int) -> Iterator[Shrunk]:
-    """Lower a running reservation's inventories to ``count`` instances in all.
+    """Lower a running reservation's inventories, so that they add up to ``count`` instances.
 
     The body of the ``with`` statement must write the new count. If the body fails, the inventories
     are raised again to their former values.
@@ -82,7 +82,7 @@ def _half_close(db: Session, reservation_id: str) -> dict[str, _Host]:
 def _lower_inventories(
     reservation_id: str, hosts_by_id: Mapping[str, _Host], count: int
 ) -> dict[str, int]:
-    """Lower the inventories of the hosts to ``count`` instances in all.
+    """Lower the inventories of the hosts, so that they add up to ``count`` instances.
 
     :returns: the number of instances that stay on each host, by host id.
     :raises InvalidState: the reservation has more than ``count`` servers.
@@ -117,8 +117,8 @@ def _remove_from_aggregate(reservation_id: str, service_hosts: list[str]) -> Non
         try:
             nova.remove_host(note.aggregate_id, service_host)
         except exceptions.WarreError as error:
-            # The host may stay in the aggregate: without the inventory no server can boot on the
-            # host, and the aggregate is deleted at the reservation's end.
+            # The host may stay in the aggregate. Without the inventory, no server can boot on the
+            # host. At the reservation's end, the aggregate is deleted.
             LOG.warning("Host %s stays in aggregate %s: %s", service_host, note.aggregate_id, error)
 
 

@@ -1,7 +1,7 @@
 """Creates, changes and deletes reservations for the API, by calls to Blazar's manager.
 
-The manager decides whether a request is fulfilled. The API only checks the request beforehand, to
-refuse it sooner.
+The manager decides whether a request is fulfilled. The API only checks a request beforehand, so
+that it can refuse the request sooner.
 """
 
 import contextlib
@@ -35,8 +35,8 @@ _BEING_CHANGED = (lease_states.UPDATING, lease_states.DELETING)
 #: node may be behind the manager's node.
 _SEEN_WITHIN = 5.0
 
-#: Seconds to wait, before a lease is changed or deleted, for a manager that is starting or ending
-#: the same lease. A manager claims a start ten seconds before its time.
+#: Before a lease is changed or deleted: how many seconds to wait for a manager that is starting or
+#: ending the lease. A manager claims a start ten seconds before the start's time.
 _FREE_WITHIN = 20.0
 
 
@@ -59,7 +59,8 @@ def create(caller: Caller, request: admission.Request) -> tuple[Reservation, Fla
         "flavor_id": request.flavor,
         "amount": request.count,
         "affinity": request.affinity,
-        # Labels that aren't set are left out: a manager of an older release doesn't know them.
+        # Labels that aren't set are left out, because a manager of an older release doesn't know
+        # labels.
         **{k: v for k, v in dataclasses.asdict(request.labels).items() if v is not None},
     }
     values = {
@@ -98,7 +99,7 @@ def _created(lease_name: str) -> tuple[Reservation, Flavor] | None:
 def _from_answer(
     lease: Mapping[str, Any], request: admission.Request
 ) -> tuple[Reservation, Flavor]:
-    """The reservation, made from the manager's answer if the database doesn't show it yet."""
+    """The reservation as the manager's answer describes it, if the database doesn't show it yet."""
     flavor = lookup.find_flavor(request.flavor, request.project_id)
     (answered,) = lease["reservations"]
     reservation = Reservation(
@@ -128,7 +129,7 @@ class Change:
     start: datetime.datetime | None = None
     end: datetime.datetime | None = None
     count: int | None = None
-    #: The new name and the new note. One of them may be the same as before.
+    #: The new name and the new note, even if only one of the two changes.
     labels: Labels | None = None
 
     @property
@@ -166,10 +167,11 @@ def change(
 
     If the reservation's creator is gone, the caller takes over the lease.
 
-    :returns: the reservation, and whether the change is done. False: the change is still under way.
+    :returns: the reservation and a boolean. True: the change is done. False: the change is still
+        under way.
     :raises NoAnswer: it isn't known whether the change will be made.
     :raises InvalidState: the reservation is still being created, or has been starting or ending for
-        too long. Or the start would change although the reservation has begun.
+        too long. This is also raised if the start would change although the reservation has begun.
     :raises LeaseShared: the lease holds other reservations, whose times would change too.
     :raises OwnerGone: the creator is gone, and the caller can't take over the lease.
     :raises WarreError: after any other error nothing has changed.
@@ -216,7 +218,7 @@ def _change_lease(
 
 
 def _check_period(reservation: Reservation, wanted: Reservation) -> None:
-    """Check a new time by Blazar's rules, but refuse it with the errors of a booking.
+    """Check a new time by Blazar's rules. The errors are those of a booking, not Blazar's own.
 
     :raises InvalidPeriod, InvalidState:
     """
@@ -247,7 +249,7 @@ def _update(caller: Caller, reservation: Reservation, new_values: Change) -> boo
 
 
 def _changed(wanted: Reservation) -> Reservation | None:
-    """The reservation from the database, or None if its time or count isn't the wanted one yet."""
+    """The reservation in the database. None if it doesn't have the wanted time and count yet."""
     present, _ = lookup.get(wanted.id, None)
     same = (present.span, present.instance_count) == (wanted.span, wanted.instance_count)
     return present if same else None
@@ -292,8 +294,8 @@ def _answered(
     try:
         _called(call, caller, reservation, *args)
     except manager.NoAnswer as error:
-        # The status of the lease shows whether a manager is still at work. If it doesn't show that,
-        # no manager has received the call in time, and the call is lost.
+        # The status of the lease shows whether a manager is still at work. If no manager is, no
+        # manager has received the call in time, and the call is lost.
         lease = db_api.lease_get(reservation.lease_id)
         if lease is None:
             return True

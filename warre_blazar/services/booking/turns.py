@@ -1,8 +1,8 @@
-"""Turns: the bookings and changes of a process are made one after the other.
+"""Turns: they make the bookings and changes of a process wait for each other.
 
 Without turns, simultaneous bookings would conflict with each other and would be tried again. Turns
-only save these retries. The generations of flavors, hosts and projects prevent overbooking, also
-between processes.
+only save these retries. Turns aren't needed against overbooking: the generations of flavors, hosts
+and projects prevent it, also between processes.
 """
 
 import contextlib

@@ -1,1 +1,1 @@
-"""Keeping order: what operators check, repair, import and remove."""
+"""Keeping order: the services with which operators check, repair, import and remove things."""

@@ -1,8 +1,8 @@
-"""Resolves the devices of flavors anew, after a change of what their names stand for.
+"""Resolves the devices of flavors anew, if the names of the devices now stand for others.
 
-Nova resolves an alias or a device profile when a server boots. So after a change of the
-configuration, reservations that were made before it take other devices. For this reason the shapes
-of reservations that hold hosts are changed too.
+Nova resolves an alias or a device profile when a server boots. So a change of the configuration
+also changes which devices the servers of older reservations take. For this reason, the recount also
+changes the shapes of reservations that hold hosts.
 """
 
 import dataclasses
@@ -17,21 +17,21 @@ from warre_blazar.domain.devices import Resolved, Rules
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.services.offering import devices as device_resolution
 
-#: The extra specs that name devices: the key of a resolution.
+#: The extra specs that name devices. What they are resolved to is found by this key.
 _Named = frozenset[tuple[str, str]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A flavor whose devices aren't counted, or not as the present configuration says."""
+    """A flavor whose devices aren't counted, or are counted otherwise than configured now."""
 
     flavor: Flavor
     #: What its devices are resolved to now; None if they can't be resolved.
     resolved: Resolved | None
     #: The number of reservations that hold hosts and whose devices must be counted anew.
     reservations: int = 0
-    #: Why the devices can't be resolved. If they can't, the flavor and its reservations stay as
-    #: they are.
+    #: Why the devices can't be resolved; empty if they can. If they can't be resolved, the flavor
+    #: and its reservations stay as they are.
     failure: str = ""
 
     @property
@@ -41,7 +41,7 @@ class Finding:
 
 
 class _Resolutions:
-    """What devices are resolved to. Each is resolved only once, to send Cyborg few requests."""
+    """What devices are resolved to. A name is resolved once only, to send Cyborg few requests."""
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
@@ -73,7 +73,7 @@ def _named(extra_specs: Mapping[str, str]) -> _Named:
 
 
 def find(rules: Rules, ref: str | None = None) -> list[Finding]:
-    """The flavors whose devices aren't counted, or not as the configuration says.
+    """The flavors whose devices aren't counted, or are counted otherwise than configured now.
 
     :param ref: the id or the name of the only flavor to look at.
     :raises FlavorNotFound, FlavorAmbiguous:
@@ -85,8 +85,8 @@ def find(rules: Rules, ref: str | None = None) -> list[Finding]:
 def recount(rules: Rules, ref: str | None = None) -> list[Finding]:
     """Resolve the devices of flavors and of their reservations anew, and write the results.
 
-    Each flavor is written in one transaction with its reservations. Bookings that are made at that
-    moment read everything again.
+    Each flavor is written in one transaction with its reservations. A booking that is made at the
+    same moment is tried again, and reads the new values.
 
     :param ref: the same as for ``find``.
     :returns: what ``find`` returns before the change.
@@ -148,7 +148,7 @@ def _present(flavor: Flavor) -> Resolved:
 
 
 def _changed(shapes: Mapping[str, Shape], resolutions: _Resolutions) -> dict[str, Shape]:
-    """The shapes whose devices must be counted anew: the new shape, by the text of the old one."""
+    """The shapes whose devices must be counted anew: new shapes by the texts of the old shapes."""
     changed = {}
     for text, shape in shapes.items():
         resolved = resolutions.of(shape.extra_specs)
@@ -172,7 +172,8 @@ def _write(flavor_id: str, resolutions: _Resolutions) -> None:
         for text, shape in changed.items():
             booked_shapes.replace(db, flavor_id, text, shape)
         if changed:
-            # Bookings of other flavors on these hosts have to see what is held there now.
+            # This increases the generations of the hosts. So if another flavor is being booked on
+            # one of the hosts, that booking reads again what is held there.
             held = booked_shapes.host_ids(db, flavor_id)
             hosts.claim(db, [host for host in reservable_hosts.empty(db) if host.id in held])
 

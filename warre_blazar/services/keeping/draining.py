@@ -1,7 +1,7 @@
-"""Drains hosts: moves reservations off a host, unless they have begun.
+"""Drains hosts: stops bookings on a host, and moves reservations that haven't begun off it.
 
-While a host is drained, nothing of this package is booked on it. The host itself stays as it is in
-Blazar and Nova, so running reservations go on there until they end.
+While a host is drained, no flavor:slot reservation is booked on it. The host itself stays as it is
+in Blazar and Nova, so running reservations stay on the host until they end.
 """
 
 import dataclasses
@@ -32,22 +32,22 @@ class Drained:
     """What a drain has done."""
 
     host_id: str
-    #: The reservations of which instances were moved, as they were before the move.
+    #: The reservations some or all of whose instances were moved, as they were before the move.
     moved: list[OnHost]
-    #: What is left on the host.
+    #: The reservations that are still on the host.
     left: list[Left]
 
 
 def drain(host: str, conditions: BookingConditions, now: datetime.datetime) -> Drained:
-    """Stop bookings on a host, and move reservations off it, unless they have begun.
+    """Stop bookings on a host, and move the reservations that haven't begun off the host.
 
     :param host: the host's id or hypervisor hostname.
     :raises InvalidField: there is no such host, or there are several.
     :raises TryAgain: at each attempt, somebody claimed the host at the same time.
     """
     host_id = _host_id(host)
-    # A booking that has read the host before this write can't claim it. Reservations that were
-    # booked before this write are found below.
+    # If a booking has read the host before this write, the booking can't claim the host after it.
+    # Reservations that were booked before this write are found below.
     session.change(healing.set_draining, host_id, True)
     before = _on_host(host_id)
     new_hosts.read()
@@ -101,7 +101,7 @@ def _on_host(host_id: str) -> list[OnHost]:
 
 
 def _why(each: OnHost, healed: Healed | None) -> str:
-    """Why a reservation is still on the host, and what to do."""
+    """Why a reservation is still on the host, and what an operator can do about it."""
     if each.resource_type != RESOURCE_TYPE:
         return f"it is a {each.resource_type} reservation, which this command doesn't move"
     if each.status == "active":

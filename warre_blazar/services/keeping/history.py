@@ -1,4 +1,4 @@
-"""The history: records deleted reservations, and removes leases and records that are too old."""
+"""The history: writes records of deleted reservations, and removes old leases and records."""
 
 import dataclasses
 import datetime
@@ -27,7 +27,7 @@ class Purged:
 
 
 def record_deletion(connection: sa.Connection, lease_id: str, user_id: str | None) -> None:
-    """Record the reservations of a lease in the transaction that deletes the lease.
+    """Write records of a lease's reservations, in the transaction that deletes the lease.
 
     :param connection: the connection of the transaction that deletes the lease.
     :param user_id: the user who deletes the lease, or None if no user deletes it.
@@ -36,7 +36,7 @@ def record_deletion(connection: sa.Connection, lease_id: str, user_id: str | Non
 
 
 def delete(reservation: Reservation, user_id: str | None) -> None:
-    """Mark a reservation that exists only in the history as deleted by a user."""
+    """Mark a reservation that exists only as a record as deleted by a user."""
     session.change(history.delete, reservation.id, timeutils.utcnow(), user_id)
 
 
@@ -50,9 +50,9 @@ def purge(now: datetime.datetime, days: int) -> Purged:
     """Remove leases of ours that ended more than ``days`` days ago, and records of that age.
 
     The age of a record counts from the reservation's deletion, or from its end if nobody has
-    deleted it. Leases that hold reservations of other types stay. Leases that still have
-    allocations or a backing stay until these are gone. Any number of managers may purge at the same
-    time.
+    deleted it. A lease stays if it has reservations of other types. A lease that still has
+    allocations or a backing stays until these are gone. Any number of managers may purge at the
+    same time.
     """
     before = now - datetime.timedelta(days=days)
     removed = Purged(_remove_leases(before), _remove_records(before))

@@ -29,7 +29,8 @@ LOG = logging.getLogger(__name__)
 #: the devices of a new compute later than its processors and memory.
 _SETTLING = datetime.timedelta(minutes=10)
 
-#: How many times a host is read if others store something about it meanwhile.
+#: How many times at most a host is read. A host is read again if, since the last reading, another
+#: manager or command has stored something about it.
 _ATTEMPTS = 3
 
 
@@ -40,11 +41,12 @@ class Refreshed:
     host_id: str
     #: The hypervisor hostname.
     name: str
-    #: None if nothing has changed, or the host couldn't be read.
+    #: None if nothing has changed or the host couldn't be read.
     difference: Difference | None = None
-    #: Why the host couldn't be read. If it couldn't, what is stored about it stays as it was.
+    #: Why the host couldn't be read; empty if it was read. What is stored about a host that
+    #: couldn't be read stays as it was.
     failure: str = ""
-    #: The resource classes of which more is booked than the host has now, if something has changed.
+    #: If the host has changed: the resource classes of which more is booked than the host has now.
     overbooked: tuple[Overbooked, ...] = ()
 
 
@@ -53,11 +55,13 @@ class Refresh:
     """The result of reading hosts anew."""
 
     hosts: Sequence[Refreshed]
-    #: Why zones couldn't be read. If they couldn't, each host keeps its zone.
+    #: Why the zones couldn't be read; empty if they were read. If they couldn't be read, each host
+    #: keeps its zone.
     zones_failure: str = ""
 
 
-#: A function that is called for each host on which more is booked than it has after a change.
+#: A function that is called for each host that has changed, if more is booked on the host than it
+#: has now.
 Tell = Callable[[Refreshed], None]
 
 
@@ -69,7 +73,8 @@ def refresh(ids: Collection[str] | None = None, tell: Tell = _tell_nobody) -> Re
     """Read the providers and zones of reservable hosts, and store those that have changed.
 
     :param ids: the ids of the hosts to read; None for all.
-    :param tell: is called for each host on which more is booked than it has after a change.
+    :param tell: a function that is called for each host that has changed, if more is booked on the
+        host than it has now.
     :raises oslo_db.exception.DBError: the database is unavailable.
     """
     before = _hosts(ids)
@@ -109,7 +114,8 @@ def _read(
 
     :param changed: gets the ids of the hosts that have changed.
     :param failures: gets the reasons why hosts couldn't be read, by host id.
-    :returns: the hosts about which others have stored something meanwhile.
+    :returns: the hosts that must be read again, because another manager or command has stored
+        something about them.
     """
     with session.reader() as db:
         stored = host_providers.stored(db)
@@ -138,9 +144,10 @@ def _hosts(ids: Collection[str] | None = None) -> dict[str, Host]:
 
 
 def _zones() -> tuple[Mapping[str, str] | None, str]:
-    """The zones of hosts that Nova knows, and why they couldn't be read.
+    """The hosts' zones in Nova, and the reason why they couldn't be read.
 
-    :returns: None in place of the zones if hosts are to keep the zones that Blazar recorded.
+    :returns: the zones by host, and the reason. The zones are None if Blazar's option ``[nova]
+        az_aware`` is off. The reason is empty if the zones were read.
     """
     try:
         return nova.zones(), ""
@@ -185,7 +192,7 @@ def _outcomes(
 
 
 def find_overbooked(hosts: Iterable[Host]) -> list[Overbooked]:
-    """The resource classes of which a host has less than is booked at some moment from now on."""
+    """Find resource classes of which more is booked on a host than the host has, from now on."""
     known = [KnownHost.of(host) for host in hosts]
     if not known:
         return []
@@ -206,7 +213,7 @@ def _difference(before: Host, after: Host) -> Difference:
 
 
 def _tree(host: Host, after: Host) -> provider_trees.Tree:
-    """The host's providers. If they weren't known yet, the root has what Blazar recorded."""
+    """The host's providers. If they weren't known, a root with what Blazar has recorded."""
     if host.providers:
         return host.providers
     root = dataclasses.replace(after.providers[0], inventories=host.inventories, traits=host.traits)

@@ -17,7 +17,7 @@ from warre_blazar.services import new_hosts
 
 @dataclasses.dataclass(frozen=True)
 class Capacity:
-    """A flavor's capacity, and its use during a window."""
+    """A flavor's capacity, and how much of the flavor is booked during a window of time."""
 
     window: Span
     #: By host, how many instances the host holds when nothing else is on it.
@@ -33,9 +33,9 @@ class Capacity:
 
 
 def of_flavor(flavor: Flavor, window: Span, now: datetime.datetime) -> Capacity:
-    """A flavor's capacity, and its use during a window.
+    """A flavor's capacity, and how much of the flavor is booked during a window of time.
 
-    :param now: the minute for which ``booked_now`` is read.
+    :param now: the start of the minute for which ``booked_now`` is read.
     """
     new_hosts.read()
     with session.reader() as db:
@@ -84,7 +84,7 @@ class FlavorLimits:
     instances: int
     #: Whether the slots are a limit too: the flavor has at most ``instances`` slots.
     by_slots: bool
-    #: All reservable hosts, sorted by name.
+    #: The limits on all reservable hosts, sorted by the host's name.
     hosts: Sequence[Limits]
 
 
@@ -100,14 +100,14 @@ def limits(flavor: Flavor) -> FlavorLimits:
 
 @dataclasses.dataclass(frozen=True)
 class Survey:
-    """All active flavors compared with the hosts."""
+    """The result of comparing all active flavors with all reservable hosts."""
 
     #: All reservable hosts.
     hosts: Sequence[Host]
     #: Flavors whose properties, zone or traits no host satisfies.
     unmatched: Sequence[Flavor]
-    #: Flavors with more slots than their hosts hold instances when empty, with the number of
-    #: instances.
+    #: Flavors that have more slots than their empty hosts can hold instances. With each flavor
+    #: comes the number of instances that the empty hosts can hold.
     overpromised: Sequence[tuple[Flavor, int]]
 
 

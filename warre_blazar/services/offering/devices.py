@@ -17,7 +17,8 @@ def resolve(extra_specs: Mapping[str, str], rules: Rules) -> Resolved | None:
 
     :returns: None if the extra specs name no devices.
     :raises InvalidField: an extra spec can't be parsed.
-    :raises DeviceNotCountable: the devices can't be counted, and the rules don't allow that.
+    :raises DeviceNotCountable: the devices can't be counted, and the rules don't allow uncounted
+        devices.
     :raises ServiceUnavailable, ServiceRefused: Cyborg doesn't answer.
     """
     named = devices.named(extra_specs)
@@ -56,7 +57,7 @@ def _of_aliases(text: str, rules: Rules) -> Resolved:
 
 
 def _capabilities(names: set[str]) -> dict[str, Group]:
-    """By alias, the group that asks for one device. Aliases without a capability are left out."""
+    """By alias, the request group for one device. Aliases without a capability are left out."""
     with session.reader() as db:
         known = host_capabilities.known(db, {devices.capability(name) for name in names})
     return {

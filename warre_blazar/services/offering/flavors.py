@@ -14,12 +14,14 @@ from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.services.offering import devices
 
-#: The columns with other names than the flavor's attributes, by attribute.
+#: By attribute, the names of the columns whose name differs from the attribute's name.
 _COLUMNS = {"start": "start_date", "end": "end_date"}
 
 
 def _checked(values: Mapping[str, Any], vcpu: int, device_rules: Rules) -> dict[str, Any]:
-    """The values by column name, with the request groups of the flavor's devices.
+    """Check values for a flavor, and return them by column name.
+
+    If the values have extra specs, the result also has the request groups of their devices.
 
     :param vcpu: the flavor's virtual CPUs. The extra specs must agree with this number.
     """
@@ -56,8 +58,8 @@ def create(
 ) -> Flavor:
     """Create a flavor.
 
-    :param values: all attributes of a Flavor and its Shape, except id, generation and what the
-        devices in the extra specs are resolved to.
+    :param values: all attributes of a Flavor and its Shape, except ``id``, ``generation``,
+        ``device_groups`` and ``uncounted_devices``.
     :param device_rules: what aliases and device profiles stand for.
     :raises InvalidField: properties or extra_specs can't be parsed, or the end isn't after the
         start.
@@ -76,7 +78,7 @@ def get(ref: str, *, project_id: str | None, everything: bool) -> Flavor:
     """The flavor with this id, or the only one with this name.
 
     :param project_id: the project that must have access to the flavor if it is private.
-    :param everything: whether to find a private flavor without the project's access.
+    :param everything: whether to find a private flavor even if the project has no access to it.
     :raises FlavorNotFound, FlavorAmbiguous:
     """
     with session.reader() as db:
@@ -95,7 +97,7 @@ def listing(
 
     :param project_id: the project whose private flavors are included.
     :param everything: whether to include inactive flavors, and private flavors of all projects.
-    :param filters: attributes that must be equal.
+    :param filters: the values that the flavors' attributes must have, by attribute.
     """
     with session.reader() as db:
         return flavors.listing(

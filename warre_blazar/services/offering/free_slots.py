@@ -22,7 +22,7 @@ class Question:
     #: An id or a name.
     flavor: str
     project_id: str | None
-    #: Whether to find also private flavors to which the project has no access.
+    #: Whether to also find private flavors to which the project has no access.
     everything: bool
     #: The number of instances.
     count: int
@@ -31,7 +31,8 @@ class Question:
     now: datetime.datetime
     #: Blazar's cleaning_time.
     cleaning: datetime.timedelta
-    #: True: all instances on one host; False: each on a host of its own; None: on any hosts.
+    #: True: all instances are on one host. False: each instance is on a host of its own. None: the
+    #: instances may be on any hosts.
     affinity: bool | None = None
     #: The shortest length of the spans to return.
     least: datetime.timedelta = datetime.timedelta(0)
@@ -70,10 +71,9 @@ def visible_flavor(db: Session, question: Question) -> Flavor:
 def spans(
     db: Session, flavor: Flavor, question: Question, *, with_windows: bool = True
 ) -> list[Span]:
-    """The free spans. ``find`` returns those that aren't shorter than ``least``.
+    """All free spans of a flavor. ``find`` leaves out the spans that are too short.
 
-    :param with_windows: whether maintenance windows close the flavor. False: maintenance windows
-        are ignored.
+    :param with_windows: False: maintenance windows are ignored.
     """
     bookable = _bookable(flavor, question)
     if bookable is None:

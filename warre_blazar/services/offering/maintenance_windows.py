@@ -44,7 +44,8 @@ def update(window_id: str, changes: Mapping[str, Any], now: datetime.datetime) -
     """Change a maintenance window.
 
     :param changes: the new values of ``start``, ``end``, ``note`` or ``flavor_ids``.
-    :raises WindowNotFound: or any error that ``create`` raises.
+    :raises WindowNotFound: there is no such window.
+    :raises InvalidPeriod, FlavorNotFound, WindowConflict: the same as for ``create``.
     """
     with session.writer() as db:
         present = _find(db, window_id)
@@ -68,9 +69,9 @@ def _checked(
 ) -> Window:
     """Check a window, close its flavors, and return the window with these flavors.
 
-    :param before: the window as it was before the change. Flavors that ``before`` already closed
-        for all of the new time aren't checked. They may be booked by users who may book inside
-        windows.
+    :param before: the window as it was before the change. None for a new window. If a flavor was
+        already closed for all of the window's new time, the flavor isn't checked, because users who
+        may book inside windows may have booked it.
     """
     if window.span.end <= window.span.start:
         raise exceptions.InvalidPeriod("Maintenance window end time must be after start time")
@@ -96,7 +97,8 @@ def _close(db: Session, flavor_ids: list[str], span: Span) -> None:
     """Check that none of the flavors is booked during the span.
 
     The flavors' generations are increased. So if somebody books a flavor at the same moment, either
-    the booking or the window loses the race, and reads what the other transaction has written.
+    the booking or the window loses the race. The loser is tried again, and then reads what the
+    winner has written.
 
     :raises WindowConflict:
     :raises session.LostRace: a flavor was claimed or changed since it was read.
@@ -113,7 +115,7 @@ def _close(db: Session, flavor_ids: list[str], span: Span) -> None:
 
 
 def _conflict(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
-    """A reservation that conflicts with a window, as data of the error."""
+    """The data that the error contains about a reservation that conflicts with a window."""
     return {
         "id": reservation.id,
         "project_id": reservation.project_id,

@@ -1,4 +1,4 @@
-"""Finds the reason why a flavor has no free slot at any moment of the time that was asked about."""
+"""Finds the reason why a search for free slots of a flavor has found nothing."""
 
 import dataclasses
 import datetime
@@ -15,15 +15,16 @@ from warre_blazar.services import new_hosts
 from warre_blazar.services.offering import free_slots
 from warre_blazar.services.offering.free_slots import Question
 
-#: How far past the end of the question's window the next free time is searched.
+#: For how long after the end of the question's window the next free time is searched.
 _LOOK_AHEAD = datetime.timedelta(days=365)
 
 
 @dataclasses.dataclass(frozen=True)
 class Reason:
-    """A reason: a code for programs, a message for people, and the code's data.
+    """A reason why there are no free slots.
 
-    If a booking would be refused for this reason, ``code`` is also the code of that refusal.
+    ``code`` is for programs, and ``message`` is for people. ``detail`` has the data that belong to
+    the code. If a booking is refused for the same reason, the error has the same code.
     """
 
     code: str
@@ -47,7 +48,7 @@ def find(question: Question) -> Reason:
 
 
 def _by_terms(flavor: Flavor, question: Question) -> Reason | None:
-    """The reason if the flavor's terms or the question itself rule out every booking."""
+    """The reason if the flavor's terms or the question itself rule out every booking, or None."""
     window, least = question.window, question.least
     if not flavor.active:
         return Reason("flavor_inactive", "The flavor is inactive; book another flavor")
@@ -82,7 +83,7 @@ def _by_terms(flavor: Flavor, question: Question) -> Reason | None:
 
 
 def _by_amount(flavor: Flavor, question: Question, all_hosts: Sequence[Host]) -> Reason | None:
-    """The reason if ``question.count`` instances couldn't be booked even on empty hosts."""
+    """The reason if ``question.count`` instances can't be booked even on empty hosts, or None."""
     matching = [host for host in all_hosts if host.matches(flavor.shape)]
     rooms = [host.when_empty(flavor.shape.request) for host in matching]
     count = question.count
@@ -121,7 +122,7 @@ def _most_instances(rooms: Sequence[int], affinity: bool | None) -> int:
 
 
 def _by_use(db: Session, flavor: Flavor, question: Question) -> Reason:
-    """The reason if the flavor is booked or closed at that time, with the next free time."""
+    """The reason why the flavor is booked or closed at that time, with the next free time."""
     free = free_slots.spans(db, flavor, question)
     free_without_windows = free_slots.spans(db, flavor, question, with_windows=False)
     detail = {"next_free": _next_free(db, flavor, question)}
@@ -149,7 +150,7 @@ def _by_use(db: Session, flavor: Flavor, question: Question) -> Reason:
 
 
 def _next_free(db: Session, flavor: Flavor, question: Question) -> dict[str, str] | None:
-    """The first free time that is long enough, or None.
+    """The first free time that is long enough. None if the search finds no such time.
 
     The search goes on until a year after the end of the question's window.
     """

@@ -1,9 +1,9 @@
 """Backings: what Nova and Placement hold for reservations.
 
-A backing is made when its reservation is booked, opened to the project when the reservation starts,
-and removed when the reservation ends. The backing's note, a row in ``warre_backings``, is written
-before anything is made, and deleted when everything is gone. So ``reconcile`` finds every backing
-on which work was interrupted. Every step can be repeated.
+When a reservation is booked, its backing is made. When the reservation starts, it is opened to its
+project. When the reservation ends, the backing is removed. The backing's note, a row in
+``warre_backings``, is written before anything is made, and deleted when everything is gone. So
+``reconcile`` finds every backing on which work was interrupted. Every step can be repeated.
 """
 
 import datetime
@@ -26,7 +26,7 @@ from warre_blazar.domain.flavor import Shape
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds between two checks whether servers are deleted: at first, and at most.
+#: Seconds between two checks whether servers are deleted. The first value grows up to the second.
 _FIRST_POLL = 0.5
 _LONGEST_POLL = 2.0
 
@@ -34,7 +34,7 @@ _LONGEST_POLL = 2.0
 #: instances the reservation has there.
 Places = list[tuple[str, str, int]]
 
-#: For how long after a request has timed out a service may still carry it out.
+#: If a request to a service has timed out, the service may still carry it out within this time.
 LATE = datetime.timedelta(minutes=10)
 
 #: The number of simultaneous requests for one reservation. More requests would only wait for Nova's
@@ -73,9 +73,9 @@ def make(reservation_id: str, project_id: str, shape: Shape, flavor_id: str | No
 def note_again(reservation_id: str, project_id: str, now: datetime.datetime) -> None:
     """Write the note of a reservation's backing again if the note is gone.
 
-    The note can be gone if the reservation was deleted while its backing was being made. Then
-    another manager's reconciler may have removed the backing and deleted the note before ``make``
-    had finished.
+    The note can be gone if the reservation was deleted while its backing was being made. In that
+    case, another manager's reconciler may have removed the backing and deleted the note before
+    ``make`` had finished.
     """
     with session.writer() as db:
         if backings.get(db, reservation_id) is None:
@@ -117,10 +117,10 @@ def prepare(reservation_id: str) -> Places:
 
 
 def _begin_opening(db: Session, reservation_id: str) -> tuple[Backing, Places]:
-    """Mark a reservation as possibly open in part, unless it is already completely open.
+    """Write into the note that opening has begun, unless the reservation is completely open.
 
-    :returns: the backing as it was, and the reservation's hosts. The list is empty if the
-        reservation is completely open.
+    :returns: the note as it was, and the reservation's hosts. If the reservation is completely
+        open, the list of hosts is empty.
     """
     backing = _get(db, reservation_id)
     if backing.open_done:
@@ -132,8 +132,9 @@ def _begin_opening(db: Session, reservation_id: str) -> tuple[Backing, Places]:
 def grant(reservation_id: str, prepared: Places | None = None) -> None:
     """Give the project access to the Nova flavor of a prepared reservation.
 
-    :param prepared: the hosts that ``prepare`` has returned. If the reservation was moved to
-        other hosts since, it stays marked as not completely open, and ``reconcile`` opens it there.
+    :param prepared: the hosts that ``prepare`` has returned. If the reservation was moved to other
+        hosts since, it stays marked as not completely open, and ``reconcile`` opens it on the new
+        hosts.
     :raises ServiceUnavailable, ServiceRefused:
     """
     with session.reader() as db:
@@ -150,8 +151,8 @@ def _finish_opening(db: Session, reservation_id: str, prepared: Places | None) -
 
     :returns: whether its hosts are still those that were prepared.
     """
-    # A move to other hosts writes the note, too. So if this write comes second, the hosts that are
-    # read after it are the new ones.
+    # A move to other hosts also writes the note. So if the move has written the note first, the new
+    # hosts are read after this write.
     backings.update(db, reservation_id, open_done=True)
     is_same = prepared is None or sorted(hosts.nova_names(db, reservation_id)) == sorted(prepared)
     if not is_same:
@@ -169,9 +170,9 @@ def _get(db: Session, reservation_id: str) -> Backing:
 def _fill_aggregate(backing: Backing, places: Places) -> None:
     """Add the hosts to the aggregate, one after the other.
 
-    After each request, Nova sends the aggregate to its schedulers, in the state that this request
-    has seen. If two hosts were added at once, the schedulers might end up with an aggregate that
-    lacks one of the hosts.
+    After each request, Nova sends its schedulers the aggregate as this request has seen it. If two
+    hosts were added at once, the schedulers might end up with an aggregate that lacks one of the
+    hosts.
     """
     if backing.aggregate_id is not None:
         for service_host, _, _ in places:
@@ -179,12 +180,12 @@ def _fill_aggregate(backing: Backing, places: Places) -> None:
 
 
 def _withdraw_elsewhere(backing: Backing, places: Places) -> None:
-    """Remove what was prepared on hosts that the reservation isn't on any more.
+    """Close hosts that were prepared for the reservation, but that it isn't on any more.
 
-    The reservation may have moved to other hosts after it had been prepared, or because a host
-    failed while the reservation was running. In the second case servers may be left on the host,
-    and keep what they use of the inventory. They are deleted at the end of the reservation at the
-    latest.
+    The reservation may have moved to other hosts after it had been prepared. Or a host may have
+    failed while the reservation was running. In the second case servers may be left on the failed
+    host, and keep the part of the inventory that they use. These servers are deleted at the end of
+    the reservation at the latest.
     """
     reservation_id = backing.reservation_id
     placement.close_offers(resource_class(reservation_id), {host for _, host, _ in places})
@@ -211,7 +212,7 @@ def remove(reservation_id: str, patience: float) -> None:
     The note stays while a service may still carry out a request that has timed out.
 
     :param patience: seconds to wait until the servers are deleted.
-    :raises InvalidState: some servers aren't deleted after that time.
+    :raises InvalidState: some servers aren't deleted when this time is over.
     :raises ServiceUnavailable, ServiceRefused: ``reconcile`` removes the rest later.
     """
     with session.reader() as db:
@@ -264,9 +265,10 @@ def _remove_servers(backing: Backing, patience: float) -> None:
     requested: set[str] = set()
     while servers := nova.servers_on(backing.flavor_id):
         for server in servers:
-            # Nova may refuse a deletion, for example while the server is being built, and a
-            # deletion may fail. So if a server stays, its deletion is requested again, but not at
-            # each poll: requests at each poll would keep Nova busier than the deletions themselves.
+            # Nova may refuse a deletion, for example while the server is being built. A deletion
+            # may also fail. So if a server stays, its deletion is requested again. This isn't done
+            # at each poll, because so many requests would keep Nova busier than the deletions
+            # themselves.
             if server not in requested and patience:
                 nova.delete_server(server)
             elif server not in requested or wait >= _LONGEST_POLL:
@@ -284,8 +286,8 @@ def _remove_servers(backing: Backing, patience: float) -> None:
 def remove_hidden_servers(reservation_id: str) -> None:
     """Delete servers of a reservation that Nova doesn't find by the reservation's Nova flavor.
 
-    Nova doesn't find a server by its flavor if the flavor was deleted after the server was booted,
-    even if the flavor was made again.
+    If a Nova flavor is deleted after a server was booted on it, Nova doesn't find the server by the
+    flavor any more. This is so even if the flavor is made again.
     """
     for server in nova.servers_of_reservations():
         if server.reservation_id == reservation_id:

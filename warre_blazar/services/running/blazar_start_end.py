@@ -1,4 +1,4 @@
-"""Starts and ends one reservation when Blazar's own executor asks for it."""
+"""Starts or ends one reservation when Blazar's own executor asks for this."""
 
 from oslo_log import log as logging
 

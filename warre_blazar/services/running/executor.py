@@ -1,11 +1,13 @@
 """The executor starts, ends and deletes leases at their time, several leases at once.
 
 It handles only leases whose reservations are all of the resource type ``flavor:slot``. Each manager
-has an executor. The executor claims leases a few seconds before they are due, in one transaction
-that compares and writes the lease and its event. So Blazar's own executor never finds the event.
-The executor prepares each start as soon as the start is claimed. It gives the project access when
-the start's time has come and earlier leases on the same hosts have ended. If a manager dies,
-``running.repair`` gives back its claims.
+has an executor. The executor claims leases a few seconds before they are due. One transaction
+checks that the lease and its event haven't changed, and writes both. So Blazar's own executor never
+finds the event.
+
+The executor prepares each start as soon as it has claimed the start. It gives the project access
+when the start's time has come and earlier leases on the same hosts have ended. If a manager dies,
+``running.repair`` gives back the manager's lease claims.
 """
 
 import dataclasses
@@ -114,9 +116,9 @@ class Executor:
         session.change(executions.beat, self.manager_id, self._host)
 
     def claim(self, now: datetime.datetime) -> None:
-        """Claim starts, ends and deletions that are due or requested, and begin with them.
+        """Claim starts, ends and deletions that are due or requested, and begin to execute them.
 
-        Reminders (Blazar's before-end events) that are due are sent without a claim.
+        Reminders (Blazar's before-end events) are sent too when they are due. They need no claim.
         """
         self._give_back_strays()
         with session.reader() as db:
@@ -151,12 +153,12 @@ class Executor:
     def _claim(
         self, lease_ids: Sequence[str], action: str, now: datetime.datetime, requested: bool
     ) -> list[Claimed]:
-        """Claim leases in one transaction. If it fails, claim each lease in one of its own."""
+        """Claim leases in one transaction. If that fails, claim each in its own transaction."""
         try:
             return transactions.claim(lease_ids, action, self.manager_id, now, requested)
         except Exception as error:
             if len(lease_ids) > 1:
-                # A lease that can't be claimed must not prevent the claims of the others.
+                # A lease that can't be claimed must not keep the other leases from being claimed.
                 return [c for i in lease_ids for c in self._claim([i], action, now, requested)]
             unexpected = not isinstance(error, _FAILURES)
             level = logging.ERROR if unexpected else logging.DEBUG
@@ -168,7 +170,7 @@ class Executor:
         self._pools.events.submit(self._guarded, step, claimed)
 
     def _guarded(self, step: Callable[[Claimed], None], claimed: Claimed) -> None:
-        """Run a step. If it fails, the next call of ``_give_back_strays`` gives the claim back."""
+        """Run a step. If it fails, ``_give_back_strays`` gives the lease claim back later."""
         try:
             step(claimed)
         except _FAILURES as error:
@@ -183,7 +185,7 @@ class Executor:
             self._under_way.discard(lease_id)
 
     def _give_back_strays(self) -> None:
-        """Give back claims of this manager that no thread is working on any more."""
+        """Give back this manager's claims on leases that no thread is working on any more."""
         with self._lock:
             under_way = set(self._under_way)
         with session.reader() as db:
@@ -203,7 +205,7 @@ class Executor:
             return
         self._tell(lease_id, "event.before_end_lease")
 
-    # Starts are prepared as soon as they are claimed, and granted when their time has come.
+    # A start is prepared as soon as it is claimed. The project gets access when the start is due.
 
     def _prepare(self, claimed: Claimed) -> None:
         prepared = set()
@@ -221,9 +223,9 @@ class Executor:
             self._waiting.append(claimed)
 
     def begin_due(self, now: datetime.datetime) -> None:
-        """Begin with claimed ends and prepared starts whose time has come.
+        """Begin to execute claimed ends and prepared starts whose time has come.
 
-        A start also waits until earlier leases on its hosts have ended.
+        A start also waits until earlier leases on the same hosts have ended.
         """
         with self._lock:
             due = [c for c in self._waiting if c.due <= now]
@@ -231,7 +233,7 @@ class Executor:
         blocked: set[str] = set()
         if starts:
             # A start waits only for leases whose end lies after ``since``. Leases that should have
-            # ended earlier don't delay it.
+            # ended before that don't delay the start.
             since = now - datetime.timedelta(seconds=2 * self._patience())
             with session.reader() as db:
                 blocked = hosts.still_ending(db, starts, since, now)
@@ -285,7 +287,7 @@ class Executor:
         :returns: the lease as Blazar's database has it, or None if the lease is gone.
         """
         row = db_api.lease_get(claimed.lease.id)
-        # If the lease ended before it is deleted, the filters were already told at its end.
+        # If the lease has ended before its deletion, the filters were already told at its end.
         if row is not None and claimed.reservation_ids:
             # A slow filter must not delay the end for longer than ``_TELLING``.
             call = self._pools.telling.submit(self._outside.ending, row)

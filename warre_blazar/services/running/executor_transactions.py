@@ -33,7 +33,7 @@ from warre_blazar.services.keeping import history
 class Claimed:
     """A lease for which this manager has claimed an action."""
 
-    #: The lease as it was before it was claimed.
+    #: The lease as it was before this manager claimed it.
     lease: Lease
     #: START, END or DELETE.
     action: str
@@ -62,7 +62,7 @@ def claim(
     now: datetime.datetime,
     requested: bool,
 ) -> list[Claimed]:
-    """Claim an action on leases. Leases are left out if the action isn't due or requested any more.
+    """Claim an action on those of the leases for which the action is still due or requested.
 
     The number of SQL statements doesn't depend on the number of leases.
 
@@ -98,8 +98,8 @@ def _is_requested(lease: Lease, action: str) -> bool:
 def _is_due(lease: Lease, action: str, now: datetime.datetime) -> bool:
     """Whether an action is due, both by its event and by the lease's start or end.
 
-    Leases with other resource types are never due. Nor are leases that don't have exactly one event
-    for the action.
+    An action is never due for a lease that has reservations of other resource types. The same is
+    true of a lease that doesn't have exactly one event for the action.
     """
     events = lease.of_type(EVENTS[action])
     if lease.is_mixed() or len(events) != 1 or events[0].status != lease_states.UNDONE:
@@ -195,9 +195,9 @@ def _write(
 ) -> None:
     """Write the statuses of a lease, its events and its reservations.
 
-    The lease's own status is written only if it is still the status that this action has set.
-    Otherwise Blazar has overwritten it, because Blazar writes statuses without comparing them. The
-    repairer settles the lease later.
+    If the lease's status isn't the one that the claim has set, Blazar has overwritten it, because
+    Blazar writes statuses without comparing them first. In that case the lease's status stays, and
+    the repairer settles the lease later.
     """
     if lease.status != DURING[action]:
         target = dataclasses.replace(target, lease=lease.status)

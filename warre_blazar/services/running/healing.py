@@ -1,9 +1,10 @@
 """Moves reservations off hosts that have failed, and off hosts that an operator drains.
 
-Blazar's host monitor finds the failed hosts. In every manager it calls its handlers when a host
-fails, and again at each healing interval. So several managers may heal the same reservation, at the
-same time or one after the other. Each move compares and increases the generations of the flavor and
-of the hosts, as every booking does. A reservation that is on working hosts is left where it is.
+Blazar's host monitor finds the failed hosts. It runs in every manager. When a host fails, and again
+at each healing interval, it calls this package. So several managers may heal the same reservation,
+at the same time or one after the other. Each move compares and increases the generations of the
+flavor and of the hosts, as every booking does. A reservation that is on working hosts is left where
+it is.
 """
 
 import dataclasses
@@ -44,11 +45,11 @@ _STABLE = ("PENDING", "ACTIVE")
 
 
 class Outcome(enum.Enum):
-    """What became of a reservation."""
+    """What became of a reservation that had to leave some hosts."""
 
-    #: The reservation had no instance on the hosts to leave, or it has ended.
+    #: The reservation had no instances on the hosts that it was to leave, or it is over.
     WELL = "well"
-    #: All instances that were on the hosts to leave are on other hosts.
+    #: All instances on the hosts that the reservation was to leave have other hosts now.
     MOVED = "moved"
     #: Some instances stay, because other hosts have no room for them.
     SHORT = "short"
@@ -58,7 +59,7 @@ class Outcome(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Healed:
-    """What became of a reservation, and of its instances on the hosts that it had to leave."""
+    """What became of a reservation, and of its instances on the hosts that it was to leave."""
 
     outcome: Outcome
     #: How many of these instances have other hosts now.
@@ -67,7 +68,7 @@ class Healed:
     stay: int = 0
     #: How many other hosts match the reservation.
     matching: int = 0
-    #: Whether Nova and Placement must be told of the new hosts.
+    #: Whether the reservation is running, and must be opened on its new hosts.
     reopen: bool = False
 
 
@@ -80,15 +81,16 @@ def heal(
     unflagged: bool = False,
     turn: Turn = NO_TURN,
 ) -> None:
-    """Move the reservations of a window of time off failed hosts, and correct all flags.
+    """Move reservations off failed hosts, and correct the flags of reservations.
 
     Reservations for which other hosts have no room stay, and are flagged with
     ``missing_resources``. Running reservations that get other hosts are flagged with
-    ``resources_changed``. Errors are logged. The next call does what this call couldn't.
+    ``resources_changed``. Errors are logged. What this call couldn't do, the next call tries again.
 
     :param window: only reservations whose leases overlap this time are moved.
-    :param host_ids: only these failed hosts; None for all.
-    :param unflagged: leave out reservations that are already flagged with ``missing_resources``.
+    :param host_ids: the ids of the failed hosts to look at. None: all failed hosts.
+    :param unflagged: whether to leave out reservations that are already flagged with
+        ``missing_resources``.
     """
     with session.reader() as db:
         ids = healing.suffering(db, window, host_ids, unflagged=unflagged)
@@ -135,10 +137,10 @@ def _open(reservation_ids: Sequence[str]) -> None:
 
 
 def take_back_hosts() -> None:
-    """Let hosts that have recovered be booked again, once no servers are left there.
+    """Let hosts that have recovered be booked again, if no servers are left on them.
 
-    The servers of reservations that were moved away still take the host's resources. They are gone
-    when an operator has evacuated or deleted them, or when their reservations have ended.
+    The servers of reservations that were moved away still take the host's resources. These servers
+    are gone when an operator has evacuated or deleted them, or when their reservations have ended.
     """
     with session.reader() as db:
         abandoned = healing.abandoned(db)
@@ -164,10 +166,11 @@ def relocate(
 ) -> Healed:
     """Move a reservation's instances off failed or drained hosts, and correct its flags.
 
-    All other instances keep their hosts. The time stays the same. If there isn't room for all, as
-    many as possible are moved. With ``affinity``, instances are moved only together.
+    All other instances keep their hosts. The time stays the same. If other hosts don't have room
+    for all instances, as many as possible are moved. If the reservation's affinity is true, its
+    instances are moved together or not at all.
 
-    :param drained: the hosts to leave; by default those that have failed.
+    :param drained: the ids of the hosts to leave. By default, these are the hosts that have failed.
     :raises TryAgain: nothing changed.
     """
     with turn, session.writer() as db:
@@ -222,20 +225,20 @@ def _read(db: Session, reservation_id: str, drained: Collection[str]) -> _Case |
 
 @dataclasses.dataclass(frozen=True)
 class _Place:
-    """Other hosts for the instances that must leave theirs."""
+    """Other hosts for the instances that must leave their present hosts."""
 
     #: The chosen hosts, as they were read.
     hosts: list[placing.Host]
     #: Instances by host id. Empty if there is no room, or no need to move.
     chosen: Mapping[str, int]
-    #: How many other hosts match.
+    #: How many other hosts match the reservation's shape.
     matching: int = 0
 
 
 def _elsewhere(
     db: Session, case: _Case, conditions: BookingConditions, now: datetime.datetime
 ) -> _Place:
-    """Choose other hosts for the instances that must leave theirs."""
+    """Choose other hosts for the instances that must leave their present hosts."""
     reservation = case.reservation
     windows = _windows(reservation, conditions.cleaning, now)
     if not case.to_leave or not windows:
@@ -249,7 +252,8 @@ def _elsewhere(
         conditions.cleaning,
         conditions.device_rules,
     )
-    # With this affinity, each instance has a host of its own.
+    # If the affinity is false, each instance needs a host of its own. So all present hosts are
+    # avoided.
     avoided = case.held if reservation.affinity is False else case.to_leave
     candidates = [host for host in snapshot.hosts if host.id not in avoided]
     packing = placing.Packing(conditions.spread, reservation.affinity)
@@ -265,9 +269,9 @@ def _elsewhere(
 def _windows(
     reservation: Reservation, cleaning: datetime.timedelta, now: datetime.datetime
 ) -> list[timeline.Span]:
-    """The times for which other hosts need room: the rest of the present and of a promised time.
+    """The times for which other hosts need room: the rest of the present time and of a promise.
 
-    :returns: one span or two; none if the reservation is over.
+    :returns: one or two spans. No spans if the reservation is over.
     """
     since = now.replace(microsecond=0)
     return [
@@ -278,7 +282,7 @@ def _windows(
 
 
 def _merged(case: _Case, chosen: Mapping[str, int]) -> dict[str, int]:
-    """The instances by host id after the move. Those without another host stay where they are."""
+    """The instances by host id after the move. Instances without another host keep their host."""
     merged = {i: n for i, n in case.held.items() if i not in case.to_leave}
     for host_id, count in chosen.items():
         merged[host_id] = merged.get(host_id, 0) + count
@@ -301,8 +305,8 @@ def _write_flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     before = (reservation.missing_resources, reservation.resources_changed)
     if not place.chosen and before == (missing, changed):
         return
-    # Another manager may heal the reservation, or an update may move it. The first of them to
-    # commit changes the flavor's generation.
+    # Another manager may heal the reservation at the same moment, or an update may move it. The
+    # first transaction to commit changes the flavor's generation, so the others are tried again.
     flavor = flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
     flavors.update(db, flavor, {})
     healing.set_flags(
@@ -326,7 +330,7 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     backings.reopen(db, reservation_id)
     if not case.is_running:
         return
-    # Servers may be left on these hosts. From now on the tables don't know of them.
+    # Servers may be left on these hosts, although the reservation has no instances there any more.
     for host_id in sorted(i for i, n in case.to_leave.items() if chosen.get(i, 0) < n):
         healing.abandon(db, host_id)
 

@@ -16,8 +16,8 @@ _WINDOW = datetime.timedelta(minutes=15)
 def delete(now: datetime.datetime) -> None:
     """Delete the servers of reservations that have ended.
 
-    The end of a reservation deletes the servers that Nova lists. Nova may list a server later than
-    that, if the request to boot the server had to wait for another service.
+    At the end of a reservation, the servers that Nova lists at that moment are deleted. Nova may
+    list a further server only later, if the request to boot it had to wait for another service.
 
     :raises ServiceUnavailable, ServiceRefused: the next call deletes the rest.
     """

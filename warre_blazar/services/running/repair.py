@@ -30,10 +30,10 @@ _RECENT = datetime.timedelta(days=1)
 
 @dataclasses.dataclass(frozen=True)
 class _Sight:
-    """A lease as it was read, and since when this repairer has seen it unchanged."""
+    """A lease as it was read, and the moment since which the repairer has seen it unchanged."""
 
     lease: Lease
-    #: Since when, in seconds of the repairer's own clock.
+    #: This moment, in seconds of the repairer's own clock.
     since: float
 
 
@@ -60,9 +60,9 @@ class Repairer:
     def look(self, now: datetime.datetime, thorough: bool = False) -> None:
         """Read the leases that may need a repair, and do what the table of states says.
 
-        :param thorough: whether to look at all leases of ours, and not only at leases that indexes
-            can find. If true, this also finds leases whose status contradicts their events,
-            reservations or hosts.
+        :param thorough: False: look only at the leases that the database can find by indexes. True:
+            look also for leases whose status contradicts their events, reservations or hosts. This
+            reads all leases of ours that haven't ended.
         """
         self._remove_orphan_events()
         with session.reader() as db:
@@ -98,7 +98,7 @@ class Repairer:
             if not act_on_unchanged(lease, decision):
                 return
         except Exception:
-            # A lease that can't be repaired must not prevent the repair of the others.
+            # A lease that can't be repaired must not keep the other leases from being repaired.
             LOG.exception("Lease %s couldn't be repaired yet", lease.id)
             return
         self._count(decision.action)
@@ -150,8 +150,8 @@ def act_on_unchanged(lease: Lease, decision: Decision) -> bool:
 def act(db: Session, lease: Lease, decision: Decision) -> None:
     """Carry out a decision about a lease, in the caller's transaction.
 
-    Ending or deleting a lease needs calls to Nova and to filters. So if that is the decision, this
-    function only requests it from the executors.
+    The end or the deletion of a lease needs calls to Nova and to the enforcement filters. So this
+    function only requests an end or a deletion, and an executor executes it.
 
     :raises session.LostRace: the lease is no longer as it was read.
     """
@@ -189,10 +189,10 @@ def settle(lease_id: str, now: datetime.datetime) -> str | None:
 
 @session.retried
 def request_deletion(lease_id: str, user_id: str | None) -> None:
-    """Request that an executor delete a lease. Executors need no trust for that.
+    """Request that an executor delete a lease. An executor doesn't need the lease's trust for this.
 
-    All reservations of the lease must be of our resource type. While Blazar or another manager is
-    working on the lease, this function does nothing.
+    All reservations of the lease must be of the resource type ``flavor:slot``. While Blazar or
+    another manager is working on the lease, this function does nothing.
 
     :param user_id: the user who deletes the lease.
     """

@@ -1,9 +1,9 @@
-"""The audit: compares our tables, Blazar's tables, Nova, Placement and Keystone.
+"""The audit: compares this package's tables, Blazar's tables, Nova, Placement and Keystone.
 
 ``looking`` reads all of them and compares them with the functions of ``domain.audit``. ``mending``
-repairs the differences. An audit can run while managers are running: it reports a difference only
-if two looks have found the difference, and it leaves out leases that a manager is working on.
-Before each write it checks that the rows that it has read haven't changed.
+repairs the differences. An audit can run while managers are running. It looks twice, and reports
+only the differences that it has found both times. It leaves out leases that a manager is working
+on. Before each write, it checks that the rows that it has read haven't changed.
 """
 
 import dataclasses
@@ -15,8 +15,9 @@ from warre_blazar.domain.audit.differences import Difference, Needs, in_both
 from warre_blazar.services.keeping.audit import looking, mending
 from warre_blazar.services.keeping.audit.looking import Look
 
-#: Seconds between two looks. A manager that works on a lease takes less time than this between two
-#: writes, even while no status of the lease shows that the manager is at work.
+#: Seconds between the two times that an audit looks. A manager that works on a lease writes to the
+#: lease more often than this. This holds even while no status of the lease shows that a manager is
+#: working.
 PAUSE = 3.0
 
 
@@ -43,13 +44,14 @@ class Audit:
     patience: Callable[[int], float]
     #: Seconds to wait until servers are deleted.
     server_patience: float
-    #: Seconds until a trust that is made for a booking appears in the tables.
+    #: The seconds after which a trust that was made for a booking appears in the tables at the
+    #: latest.
     trust_grace: float
     now: Callable[[], datetime.datetime]
     sleep: Callable[[float], None] = time.sleep
 
     def look(self) -> tuple[list[Difference], Look]:
-        """Look twice, and return the differences that both looks have found, with the last look.
+        """Look twice, and return the differences that were found both times, and the last look.
 
         If the first look finds no difference, there is no second look.
         """

@@ -33,12 +33,12 @@ _Patience = Callable[[int], float]
 
 #: For how long after its end, or after its last write, an ended lease is still read.
 _RECENT = datetime.timedelta(days=1)
-#: After an end, a manager may take this long to remove the backing. What remains of the backing
-#: afterwards counts as left over.
+#: After the end of a reservation, a manager may take this long to remove the backing. If a part of
+#: the backing remains after this time, the audit reports the part as left over.
 _TIDYING = datetime.timedelta(minutes=1)
-#: Seconds after the last write to a lease during which Blazar may be about to write to it again.
+#: For this many seconds after a write to a lease, Blazar may be about to write to the lease again.
 _QUIET = 5.0
-#: Seconds that managers may take to drop a stale promise.
+#: For this many seconds, managers may not yet have dropped a promise that is stale.
 _SLACK = 60
 
 
@@ -77,8 +77,8 @@ class Look:
 def look(now: datetime.datetime, patience: _Patience) -> Look:
     """Read Nova, Placement and Keystone, and then the tables.
 
-    The tables are read last, so that they have a note of everything that the services were seen to
-    hold: a note is written before anything is made in a service.
+    A note is written before anything is made in a service. So if the tables are read last, they
+    have a note of everything that was read from the services.
 
     :raises oslo_db.exception.DBError: the database is unavailable, so nothing can be compared.
     """
@@ -103,7 +103,7 @@ def look(now: datetime.datetime, patience: _Patience) -> Look:
 def _with_unlisted(
     listed: frozenset[str], uses: Sequence[TrustUse], away: dict[str, str]
 ) -> frozenset[str] | None:
-    """The ids of all trusts that exist, including trusts that Keystone's list has left out.
+    """The ids of all trusts that exist, even of trusts that aren't in Keystone's list.
 
     Keystone's ``[DEFAULT] list_limit`` may cut its list short. So if a lease uses a trust that
     isn't in the list, this function asks Keystone for that trust.
@@ -169,8 +169,8 @@ def _tables(
     of_hosts, of_flavors = audit_reads.taken(db, now)
     return Tables(
         leases=leases,
-        # A lease that must be ended or deleted is reported once. Its reservations aren't reported
-        # in addition.
+        # If a lease must be ended or deleted, only the lease is reported, and not its reservations
+        # too.
         bookings=[b for b in bookings if b.lease_id not in worked_on | lost],
         standing=_standing(db, now, present, busy | _reservation_ids(bookings, lost)),
         hosts=known_hosts,
@@ -201,8 +201,7 @@ def _reservation_ids(bookings: Sequence[Booking], lease_ids: set[str]) -> set[st
 def _seen(lease: Lease, now: datetime.datetime, patience: _Patience) -> SeenLease:
     """The lease with its state.
 
-    The column ``updated_at`` of the lease says how long it has been in this state. A second look
-    confirms the state.
+    The column ``updated_at`` of the lease says since when the lease has been in this state.
     """
     written = lease.updated_at
     age = lease_states.Age.STUCK

@@ -30,12 +30,12 @@ LOG = logging.getLogger(__name__)
 
 #: The status that Blazar gives to a reservation that has ended.
 _OVER = "deleted"
-#: Stands for the project id in the note of a backing whose project isn't known.
+#: In the note of a backing, this stands for the project's id if the project isn't known.
 _NOBODY = "unknown"
 
 
 class Changed(Exception):
-    """The thing that a remedy should mend has changed since the audit read it."""
+    """What a remedy was to mend has changed since the audit read it."""
 
 
 _CHANGED = "What was found has changed meanwhile; run the audit again"
@@ -53,7 +53,8 @@ class Mender:
     ) -> None:
         """
         :param server_patience: seconds to wait until servers are deleted.
-        :param trust_grace: seconds until a trust that is made for a booking appears in the tables.
+        :param trust_grace: the seconds after which a trust that was made for a booking appears in
+            the tables at the latest.
         """
         self._now = now
         self._server_patience = server_patience
@@ -67,7 +68,7 @@ class Mender:
         :returns: why a difference couldn't be mended, by the difference's key.
         """
         failures: dict[tuple[object, str], str] = {}
-        # Nova flavors of a wrong size are deleted first. The other remedies make them again.
+        # Wrong Nova flavors are deleted first, so that the other remedies can make them again.
         for difference in sorted(differences, key=lambda d: d.kind is not Kind.FLAVOR_WRONG):
             try:
                 self._remedies[difference.kind](self, difference)
@@ -128,7 +129,8 @@ class Mender:
             note = backings.get(db, reservation_id)
             if note is None:
                 raise Changed
-            # If the remedy is interrupted after this, the reconciler opens the reservation.
+            # Because of this write, the reconciler opens the reservation if the remedy is
+            # interrupted.
             backings.update(db, reservation_id, open_done=False)
         aggregate_id = backing.make(
             reservation_id, note.project_id, reservation.shape, note.flavor_id
@@ -207,13 +209,15 @@ class Mender:
         self._note(reservation_id)
         backing.remove_hidden_servers(reservation_id)
         backing.remove(reservation_id, self._server_patience)
-        # Nova flavors that Blazar's own plugins make have the reservation's id, with its dashes.
+        # If Blazar's own plugin has made the Nova flavor, its id is the reservation's id with
+        # dashes.
         nova.remove_flavor(reservation_id)
 
     def _note(self, reservation_id: str) -> None:
-        """Write a note that Nova and Placement may hold a backing for a reservation.
+        """Write the note of a reservation's backing, if the note is missing.
 
-        The audit removes the reservation. The note lets the reconciler remove the backing.
+        The reservation has ended, or the audit has it ended. Because of the note, the reconciler
+        removes what Nova and Placement may hold for the reservation.
         """
         with session.writer() as db:
             if backings.get(db, reservation_id) is None:

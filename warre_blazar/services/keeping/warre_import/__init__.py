@@ -1,9 +1,10 @@
 """The import of a Warre database: ``warre-blazar-manage import-warre``.
 
-``reading`` reads Warre's database, ``domain.warre_import`` decides what becomes of each row,
-``writing`` writes the rows that the import takes, and ``undoing`` restores the state before the
-import. ``plan`` and ``take_over`` go through the same rows in the same way (``walking``), but
-``plan`` writes nothing.
+- ``reading`` reads Warre's database.
+- ``domain.warre_import`` decides what becomes of each row.
+- ``walking`` goes through the rows. ``take_over`` imports them, and ``plan`` writes nothing.
+- ``writing`` writes the rows that are imported.
+- ``undoing`` restores the state before the import.
 """
 
 from warre_blazar.services.keeping.warre_import.reading import Source, Unreadable

@@ -40,7 +40,7 @@ _OTHERS = {
 
 #: The number of rows that are read at a time.
 PART = 500
-#: Seconds.
+#: How long to wait for a connection, in seconds.
 _CONNECT_TIMEOUT = 10
 
 
@@ -49,7 +49,7 @@ class Unreadable(Exception):
 
 
 class Source:
-    """A Warre database, through an open connection."""
+    """Reads the tables of a Warre database through an open connection."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -60,7 +60,7 @@ class Source:
             yield [dict(row) for row in part]
 
     def window_flavors(self) -> list[Row]:
-        """Pairs of the id of a maintenance window and the id of a flavor that it closes."""
+        """Rows with the id of a maintenance window and the id of a flavor that it closes."""
         return [dict(row) for row in self._read("maintenance_window_flavor").mappings()]
 
     def _read(self, table: str) -> sa.CursorResult[Any]:
@@ -73,7 +73,7 @@ class Source:
         return self._connection.execution_options(stream_results=True).execute(query)
 
     def shared_leases(self) -> frozenset[str]:
-        """The ids of leases that more than one live reservation names."""
+        """The ids of leases that are named in more than one live reservation of Warre's."""
         query = sa.text(
             "SELECT lease_id FROM reservation WHERE lease_id IS NOT NULL AND status IN :live "
             "GROUP BY lease_id HAVING COUNT(*) > 1"

@@ -48,7 +48,7 @@ class Report:
         self._taken[adoption.flavor_id].append(((span,), adoption.row.amount))
 
     def judge_slots(self, flavors: Mapping[str, tuple[str, int]], now: datetime.datetime) -> None:
-        """Fill ``oversold`` with the flavors of which Warre has booked more than their slots.
+        """Fill ``oversold`` with the flavors of which Warre has booked more instances than slots.
 
         :param flavors: the name and the number of slots of each flavor, by its id.
         :param now: only the time from this moment on counts.
@@ -64,7 +64,7 @@ class Report:
         return self.counts[kind, fate]
 
     def is_empty(self) -> bool:
-        """Whether the import writes nothing: it takes no row, and none goes to the history."""
+        """Whether the import writes nothing: no row is taken, and no row goes to the history."""
         return not any(self.count(k, f) for k in KINDS for f in (Fate.TAKEN, Fate.PAST))
 
     def same_counts(self, other: "Report") -> bool:

@@ -1,4 +1,4 @@
-"""Undoes imports, as long as no imported row was booked, started, ended or changed since."""
+"""Undoes imports, unless an imported thing has been booked, started, ended or changed since."""
 
 import json
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Goes through all rows of a Warre database, decides which to take, and writes the taken rows.
 
-Rows are read, decided on and written some hundreds at a time, so that the import doesn't need more
-memory for more reservations.
+A few hundred rows are read, decided on and written at a time. So the memory that an import needs
+doesn't grow with the number of reservations.
 """
 
 import datetime
@@ -57,7 +57,7 @@ def take_over(url: str, now: datetime.datetime, history_days: int) -> Report:
 
 
 class _Walk:
-    """One walk through all tables. It remembers the values that later tables need."""
+    """One walk through all tables. It keeps the values that decisions about later tables need."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class _Walk:
         self._writer.adopt(adopted, self._flavors)
 
     def _leases(self, rows: Sequence[Row]) -> dict[str, reservation_verdicts.BlazarLease]:
-        """The leases of the rows, each under its id and under its name.
+        """The leases to which the rows belong, each under its id and under its name.
 
         A row without a lease's id is matched by the name that Warre gives its leases.
         """
@@ -222,7 +222,7 @@ def _ids(rows: Sequence[Row]) -> list[str]:
 
 
 def _id_or_none(raw: Any) -> str | None:
-    """The id in a value that was read as bytes, or None if it is empty or can't be an id."""
+    """The id in a value that was read as bytes. None if the value is empty or can't be an id."""
     if not isinstance(raw, bytes) or not raw.isascii():
         return None
     return raw.decode() or None

@@ -18,7 +18,7 @@ Columns = Mapping[str, Any]
 class Nowhere:
     """A writer that writes nothing, for a dry run."""
 
-    #: Whether the writer changes Blazar's rows. If it does, they are locked when they are read.
+    #: Whether the writer changes Blazar's rows. If so, the rows are locked when they are read.
     writes = False
 
     def flavors(self, taken: Sequence[Columns]) -> None:
