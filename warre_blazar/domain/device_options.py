@@ -118,8 +118,7 @@ def _check_alternatives(
 
 
 def _group(name: str, spec: dict[str, Any]) -> Group:
-    """The request group for one device of an alias. Names are normalized as Nova normalizes them.
-    """
+    """The request group for one device of an alias. Names are normalized as in Nova."""
     if "resource_class" in spec:
         cls = _class(spec["resource_class"])
     elif "vendor_id" in spec and "product_id" in spec:

@@ -159,8 +159,9 @@ def _place(db: Session, request: Request) -> finding_room.Place:
 def _flavor(db: Session, ref: str, project_id: str) -> Flavor:
     """The flavor that an id or a name stands for in a project's booking."""
     accessible = flavors.find(db, ref, project_id=project_id, everything=False)
-    # This error means that only private flavors of other projects have this id or name. On Warre's
-    # API path it has an answer of its own. All other paths answer that there is no such flavor.
+    # This error means that only private flavors of other projects have this id or name. Warre's API
+    # path answers that the flavor isn't accessible. All other paths answer that there is no such
+    # flavor.
     if not accessible and flavors.find(db, ref):
         raise exceptions.FlavorNotAccessible(ref)
     if not accessible:

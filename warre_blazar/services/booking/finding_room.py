@@ -49,7 +49,7 @@ class Place:
     hosts: list[placing.Host]
     #: Instances by host id.
     chosen: dict[str, int]
-    #: Whether the instances by host differ from the present ones.
+    #: Whether any host gets another number of the instances than it has now.
     elsewhere: bool
 
 
@@ -122,7 +122,8 @@ def _check_slots(
 ) -> None:
     """Check whether the flavor has slots for a booking throughout a window.
 
-    :param own: the reservation that is to change, whose own slots don't count as taken.
+    :param own: the reservation that is to change. Its own slots don't count as taken. None for a
+        new booking.
     :raises SlotsExhausted:
     """
     others = [

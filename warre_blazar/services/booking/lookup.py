@@ -61,8 +61,8 @@ def listing(
 ) -> tuple[list[tuple[Reservation, Flavor]], int]:
     """A page of reservations with their flavors, and the number of reservations on all pages.
 
-    :param deleted: True: only reservations that were deleted. False: only reservations that weren't
-        deleted.
+    :param deleted: if true, only deleted reservations are returned. If false, deleted reservations
+        are left out.
     :param host: the name or Blazar's id of a host. Only reservations that hold this host are
         returned.
     :param sort: one of ``SORT_KEYS`` in ``db.reservation_filters``.

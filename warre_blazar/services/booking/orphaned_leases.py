@@ -90,7 +90,7 @@ def _is_deleted(lease_id: str, user_id: str | None) -> bool:
 
 
 def delete_after_failure(lease_id: str, user_id: str | None) -> bool | None:
-    """Delete a lease after Blazar's v1 API authorized the deletion and Blazar failed to do it.
+    """Delete a lease that Blazar failed to delete, although its v1 API authorized the deletion.
 
     :param user_id: the user who deletes the lease.
     :returns: True: the lease is gone. False: the deletion is still under way. None: the caller
@@ -108,7 +108,7 @@ def delete_after_failure(lease_id: str, user_id: str | None) -> bool | None:
 
 
 def take_over_after_failure(caller: Caller, lease_id: str) -> bool:
-    """Take over a lease after Blazar's v1 API authorized a change and Blazar failed to make it.
+    """Take over a lease that Blazar failed to change, although its v1 API authorized the change.
 
     :returns: True: the caller should send the same request again. False: the caller should return
         Blazar's answer.

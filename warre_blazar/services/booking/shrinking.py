@@ -108,7 +108,7 @@ def _lower_inventories(
 
 
 def _remove_from_aggregate(reservation_id: str, service_hosts: list[str]) -> None:
-    """Take the hosts that a reservation no longer uses out of its aggregate."""
+    """Remove from a reservation's aggregate the hosts that the reservation no longer uses."""
     with session.reader() as db:
         note = backings.get(db, reservation_id)
     if note is None or note.aggregate_id is None:

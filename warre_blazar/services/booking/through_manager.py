@@ -294,8 +294,8 @@ def _answered(
     try:
         _called(call, caller, reservation, *args)
     except manager.NoAnswer as error:
-        # The status of the lease shows whether a manager is still at work. If no manager is, no
-        # manager has received the call in time, and the call is lost.
+        # The status of the lease shows whether a manager is still at work. If no manager is at
+        # work, no manager has received the call in time, so the call is lost.
         lease = db_api.lease_get(reservation.lease_id)
         if lease is None:
             return True

@@ -1,4 +1,4 @@
-"""Resolves the devices of flavors anew, if the names of the devices now stand for others.
+"""Resolves flavors' devices anew after an operator has changed what their names stand for.
 
 Nova resolves an alias or a device profile when a server boots. So a change of the configuration
 also changes which devices the servers of older reservations take. For this reason, the recount also
@@ -17,13 +17,13 @@ from warre_blazar.domain.devices import Resolved, Rules
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.services.offering import devices as device_resolution
 
-#: The extra specs that name devices. What they are resolved to is found by this key.
+#: The extra specs that name devices, as a key for what the devices are resolved to.
 _Named = frozenset[tuple[str, str]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A flavor whose devices aren't counted, or are counted otherwise than configured now."""
+    """A flavor whose devices aren't counted, or aren't counted as the configuration says."""
 
     flavor: Flavor
     #: What its devices are resolved to now; None if they can't be resolved.
@@ -58,12 +58,12 @@ class _Resolutions:
                 self._known[key] = error
 
     def of(self, extra_specs: Mapping[str, str]) -> Resolved | None:
-        """What the devices were resolved to, or None if they couldn't be."""
+        """What the devices were resolved to. None if they couldn't be resolved."""
         found = self._known.get(_named(extra_specs))
         return found if isinstance(found, Resolved) else None
 
     def failure(self, extra_specs: Mapping[str, str]) -> str:
-        """Why the devices couldn't be resolved; empty if they could."""
+        """Why the devices couldn't be resolved. Empty if they were resolved."""
         found = self._known.get(_named(extra_specs))
         return found.message if isinstance(found, exceptions.WarreError) else ""
 
@@ -73,9 +73,9 @@ def _named(extra_specs: Mapping[str, str]) -> _Named:
 
 
 def find(rules: Rules, ref: str | None = None) -> list[Finding]:
-    """The flavors whose devices aren't counted, or are counted otherwise than configured now.
+    """The flavors whose devices aren't counted, or aren't counted as the configuration says.
 
-    :param ref: the id or the name of the only flavor to look at.
+    :param ref: the id or the name of the only flavor to look at. None: all flavors.
     :raises FlavorNotFound, FlavorAmbiguous:
     """
     findings, _ = _find(rules, ref)

@@ -1,4 +1,4 @@
-"""Drains hosts: stops bookings on a host, and moves reservations that haven't begun off it.
+"""Drains hosts: stops bookings, and moves reservations that haven't begun to other hosts.
 
 While a host is drained, no flavor:slot reservation is booked on it. The host itself stays as it is
 in Blazar and Nova, so running reservations stay on the host until they end.
@@ -32,22 +32,23 @@ class Drained:
     """What a drain has done."""
 
     host_id: str
-    #: The reservations some or all of whose instances were moved, as they were before the move.
+    #: The reservations of which at least one instance was moved. They are described as they were
+    #: before the move.
     moved: list[OnHost]
     #: The reservations that are still on the host.
     left: list[Left]
 
 
 def drain(host: str, conditions: BookingConditions, now: datetime.datetime) -> Drained:
-    """Stop bookings on a host, and move the reservations that haven't begun off the host.
+    """Stop bookings on a host, and move its reservations that haven't begun to other hosts.
 
     :param host: the host's id or hypervisor hostname.
     :raises InvalidField: there is no such host, or there are several.
     :raises TryAgain: at each attempt, somebody claimed the host at the same time.
     """
     host_id = _host_id(host)
-    # If a booking has read the host before this write, the booking can't claim the host after it.
-    # Reservations that were booked before this write are found below.
+    # A booking that has read the host before this write can't claim the host any more. Reservations
+    # that were booked before this write are found below.
     session.change(healing.set_draining, host_id, True)
     before = _on_host(host_id)
     new_hosts.read()

@@ -29,8 +29,8 @@ LOG = logging.getLogger(__name__)
 #: the devices of a new compute later than its processors and memory.
 _SETTLING = datetime.timedelta(minutes=10)
 
-#: How many times at most a host is read. A host is read again if, since the last reading, another
-#: manager or command has stored something about it.
+#: A host is read at most this many times. It is read again if another manager or command has stored
+#: something about it in the meantime.
 _ATTEMPTS = 3
 
 
@@ -144,10 +144,10 @@ def _hosts(ids: Collection[str] | None = None) -> dict[str, Host]:
 
 
 def _zones() -> tuple[Mapping[str, str] | None, str]:
-    """The hosts' zones in Nova, and the reason why they couldn't be read.
+    """Read the hosts' zones from Nova.
 
-    :returns: the zones by host, and the reason. The zones are None if Blazar's option ``[nova]
-        az_aware`` is off. The reason is empty if the zones were read.
+    :returns: the zones by host, and the reason why they couldn't be read. The zones are None if
+        Blazar's option ``[nova] az_aware`` is off. The reason is empty if the zones were read.
     """
     try:
         return nova.zones(), ""
@@ -192,7 +192,10 @@ def _outcomes(
 
 
 def find_overbooked(hosts: Iterable[Host]) -> list[Overbooked]:
-    """Find resource classes of which more is booked on a host than the host has, from now on."""
+    """Find resource classes of which more is booked on a host than the host has.
+
+    Only the time from now on counts.
+    """
     known = [KnownHost.of(host) for host in hosts]
     if not known:
         return []
@@ -213,7 +216,7 @@ def _difference(before: Host, after: Host) -> Difference:
 
 
 def _tree(host: Host, after: Host) -> provider_trees.Tree:
-    """The host's providers. If they weren't known, a root with what Blazar has recorded."""
+    """The host's providers. If they weren't known, a root that has what Blazar has recorded."""
     if host.providers:
         return host.providers
     root = dataclasses.replace(after.providers[0], inventories=host.inventories, traits=host.traits)

@@ -63,7 +63,7 @@ def _with_minute(window: Span, now: datetime.datetime) -> Span:
 
 
 def bookable_hosts(of: Iterable[Flavor]) -> dict[str, int]:
-    """By flavor id, how many hosts could hold an instance of the flavor.
+    """By flavor id, how many hosts can hold an instance of the flavor when they are empty.
 
     The number of queries is the same for any number of flavors.
     """

@@ -75,7 +75,7 @@ def create(
 
 
 def get(ref: str, *, project_id: str | None, everything: bool) -> Flavor:
-    """The flavor with this id, or the only one with this name.
+    """The flavor with this id, or the only flavor with this name.
 
     :param project_id: the project that must have access to the flavor if it is private.
     :param everything: whether to find a private flavor even if the project has no access to it.

@@ -73,7 +73,7 @@ def spans(
 ) -> list[Span]:
     """All free spans of a flavor. ``find`` leaves out the spans that are too short.
 
-    :param with_windows: False: maintenance windows are ignored.
+    :param with_windows: whether maintenance windows count. If false, they are ignored.
     """
     bookable = _bookable(flavor, question)
     if bookable is None:

@@ -26,7 +26,8 @@ from warre_blazar.domain.flavor import Shape
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds between two checks whether servers are deleted. The first value grows up to the second.
+#: Seconds between two checks whether servers are deleted. The pause grows from the first value to
+#: the second.
 _FIRST_POLL = 0.5
 _LONGEST_POLL = 2.0
 
@@ -180,7 +181,7 @@ def _fill_aggregate(backing: Backing, places: Places) -> None:
 
 
 def _withdraw_elsewhere(backing: Backing, places: Places) -> None:
-    """Close hosts that were prepared for the reservation, but that it isn't on any more.
+    """Undo what was prepared on hosts that the reservation isn't on any more.
 
     The reservation may have moved to other hosts after it had been prepared. Or a host may have
     failed while the reservation was running. In the second case servers may be left on the failed
@@ -198,7 +199,7 @@ def _side_by_side(steps: Sequence[Callable[[], None]]) -> None:
 
     When this function returns or raises, no step is running any more.
 
-    :raises: if steps have failed, the error of the one that comes first in ``steps``.
+    :raises: the error of the first step in ``steps`` that has failed.
     """
     with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
         running = [pool.submit(step) for step in steps]

@@ -43,8 +43,8 @@ from warre_blazar.services.running.executor_transactions import Claimed
 
 LOG = logging.getLogger(__name__)
 
-#: The errors that a step is expected to raise. Any other exception is a defect of this package; it
-#: is handled in the same way, but logged with its traceback.
+#: The errors that a step is expected to raise. Any other exception is a defect of this package. It
+#: is handled in the same way, but is logged with its traceback.
 _FAILURES = (
     exceptions.WarreError,
     executions.ClaimLost,
@@ -108,7 +108,7 @@ class Executor:
         self._lock = threading.Lock()
         #: The ids of leases that a thread is working on, or that are in ``_waiting``.
         self._under_way: set[str] = set()
-        #: Claimed ends and prepared starts that haven't begun yet.
+        #: Claimed ends and prepared starts that the executor hasn't begun to execute yet.
         self._waiting: list[Claimed] = []
 
     def beat(self) -> None:

@@ -85,7 +85,7 @@ def heal(
 
     Reservations for which other hosts have no room stay, and are flagged with
     ``missing_resources``. Running reservations that get other hosts are flagged with
-    ``resources_changed``. Errors are logged. What this call couldn't do, the next call tries again.
+    ``resources_changed``. Errors are logged. The next call tries again what this call couldn't do.
 
     :param window: only reservations whose leases overlap this time are moved.
     :param host_ids: the ids of the failed hosts to look at. None: all failed hosts.

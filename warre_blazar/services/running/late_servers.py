@@ -9,15 +9,16 @@ from warre_blazar.db import backings, session
 
 LOG = logging.getLogger(__name__)
 
-#: How far back the search for changed servers goes.
+#: Only servers that have changed within this time are looked at.
 _WINDOW = datetime.timedelta(minutes=15)
 
 
 def delete(now: datetime.datetime) -> None:
     """Delete the servers of reservations that have ended.
 
-    At the end of a reservation, the servers that Nova lists at that moment are deleted. Nova may
-    list a further server only later, if the request to boot it had to wait for another service.
+    At the end of a reservation, the servers that Nova lists at that moment are deleted. If the
+    request to boot a server had to wait for another service, Nova may list the server only after
+    that moment.
 
     :raises ServiceUnavailable, ServiceRefused: the next call deletes the rest.
     """

@@ -24,7 +24,7 @@ LOG = logging.getLogger(__name__)
 #: Seconds after which an unchanged lease counts as ``Age.QUIET``.
 QUIET = 5.0
 
-#: For how long after its end, or after its last write, an ended lease is still looked at.
+#: An ended lease is still looked at for this long after its end or its last write.
 _RECENT = datetime.timedelta(days=1)
 
 
@@ -60,9 +60,9 @@ class Repairer:
     def look(self, now: datetime.datetime, thorough: bool = False) -> None:
         """Read the leases that may need a repair, and do what the table of states says.
 
-        :param thorough: False: look only at the leases that the database can find by indexes. True:
-            look also for leases whose status contradicts their events, reservations or hosts. This
-            reads all leases of ours that haven't ended.
+        :param thorough: if false, look only at the leases that the database can find by indexes. If
+            true, look also for leases whose status contradicts their events, reservations or hosts.
+            This search reads all leases of ours that haven't ended.
         """
         self._remove_orphan_events()
         with session.reader() as db:

@@ -15,9 +15,9 @@ from warre_blazar.domain.audit.differences import Difference, Needs, in_both
 from warre_blazar.services.keeping.audit import looking, mending
 from warre_blazar.services.keeping.audit.looking import Look
 
-#: Seconds between the two times that an audit looks. A manager that works on a lease writes to the
-#: lease more often than this. This holds even while no status of the lease shows that a manager is
-#: working.
+#: Seconds between the first and the second look of an audit. A manager that works on a lease writes
+#: to the lease more often than this. This holds even while no status of the lease shows that a
+#: manager is working.
 PAUSE = 3.0
 
 
@@ -44,8 +44,7 @@ class Audit:
     patience: Callable[[int], float]
     #: Seconds to wait until servers are deleted.
     server_patience: float
-    #: The seconds after which a trust that was made for a booking appears in the tables at the
-    #: latest.
+    #: A trust that is made for a booking appears in the tables within this many seconds.
     trust_grace: float
     now: Callable[[], datetime.datetime]
     sleep: Callable[[float], None] = time.sleep

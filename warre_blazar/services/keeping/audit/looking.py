@@ -31,14 +31,14 @@ from warre_blazar.domain.audit.facts import (
 T = TypeVar("T")
 _Patience = Callable[[int], float]
 
-#: For how long after its end, or after its last write, an ended lease is still read.
+#: An ended lease is still read for this long after its end or its last write.
 _RECENT = datetime.timedelta(days=1)
 #: After the end of a reservation, a manager may take this long to remove the backing. If a part of
 #: the backing remains after this time, the audit reports the part as left over.
 _TIDYING = datetime.timedelta(minutes=1)
 #: For this many seconds after a write to a lease, Blazar may be about to write to the lease again.
 _QUIET = 5.0
-#: For this many seconds, managers may not yet have dropped a promise that is stale.
+#: Managers may take this many seconds to drop a promise after it has become stale.
 _SLACK = 60
 
 

@@ -35,7 +35,7 @@ _NOBODY = "unknown"
 
 
 class Changed(Exception):
-    """What a remedy was to mend has changed since the audit read it."""
+    """The thing that a remedy was to mend has changed since the audit read it."""
 
 
 _CHANGED = "What was found has changed meanwhile; run the audit again"
@@ -53,8 +53,8 @@ class Mender:
     ) -> None:
         """
         :param server_patience: seconds to wait until servers are deleted.
-        :param trust_grace: the seconds after which a trust that was made for a booking appears in
-            the tables at the latest.
+        :param trust_grace: the seconds within which a trust that is made for a booking appears in
+            the tables.
         """
         self._now = now
         self._server_patience = server_patience
@@ -216,8 +216,9 @@ class Mender:
     def _note(self, reservation_id: str) -> None:
         """Write the note of a reservation's backing, if the note is missing.
 
-        The reservation has ended, or the audit has it ended. Because of the note, the reconciler
-        removes what Nova and Placement may hold for the reservation.
+        The reservation has ended, or the audit has requested the end or the deletion of its lease.
+        Because of the note, the reconciler removes what Nova and Placement may hold for the
+        reservation.
         """
         with session.writer() as db:
             if backings.get(db, reservation_id) is None:

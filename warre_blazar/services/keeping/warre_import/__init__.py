@@ -2,7 +2,7 @@
 
 - ``reading`` reads Warre's database.
 - ``domain.warre_import`` decides what becomes of each row.
-- ``walking`` goes through the rows. ``take_over`` imports them, and ``plan`` writes nothing.
+- ``walking`` goes through the rows. Its ``take_over`` imports them. Its ``plan`` only reports.
 - ``writing`` writes the rows that are imported.
 - ``undoing`` restores the state before the import.
 """

@@ -1,4 +1,4 @@
-"""Goes through all rows of a Warre database, decides which to take, and writes the taken rows.
+"""Goes through all rows of a Warre database, decides which to import, and writes them.
 
 A few hundred rows are read, decided on and written at a time. So the memory that an import needs
 doesn't grow with the number of reservations.
@@ -39,9 +39,9 @@ def plan(url: str, now: datetime.datetime, history_days: int) -> Report:
 
 
 def take_over(url: str, now: datetime.datetime, history_days: int) -> Report:
-    """Take over everything that can be taken, in one transaction.
+    """Import everything that can be imported, in one transaction.
 
-    Rows that an earlier import took aren't changed.
+    Rows that an earlier import has written aren't changed.
 
     :param url: SQLAlchemy's URL of Warre's database.
     :param now: the present time, in naive UTC.
@@ -205,7 +205,7 @@ class _Walk:
     def _leases(self, rows: Sequence[Row]) -> dict[str, reservation_verdicts.BlazarLease]:
         """The leases to which the rows belong, each under its id and under its name.
 
-        A row without a lease's id is matched by the name that Warre gives its leases.
+        A row without a lease id belongs to the lease with the name that Warre gives to its leases.
         """
         ids = {_id_or_none(row["lease_id"]) for row in rows} - {None}
         names = {
