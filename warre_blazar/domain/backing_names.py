@@ -57,11 +57,12 @@ def of_flavor(name: str) -> str | None:
 
 
 def of_aggregate(name: str, metadata: dict[str, str]) -> str | None:
-    """The id of the reservation of instances to which an aggregate belongs, or None.
+    """The id of the reservation of instances to which an aggregate belongs.
 
-    Blazar also names the aggregates of physical:host reservations by ids, but their metadata are
-    different. An aggregate without metadata counts as an aggregate of a reservation of instances. A
-    booking leaves such an aggregate behind if it is interrupted before it sets the metadata.
+    None for other aggregates. Blazar also names the aggregates of physical:host reservations by
+    ids, but their metadata are different. An aggregate without metadata counts as an aggregate of a
+    reservation of instances. A booking leaves such an aggregate behind if it is interrupted before
+    it sets the metadata.
     """
     return _reservation_id(name) if metadata.get(AGGREGATE_KEY) == name or not metadata else None
 

@@ -1,4 +1,4 @@
-"""The checks of a booking against its flavor's terms.
+"""Checks a booking against its flavor's terms.
 
 Warre's clients show the error texts to users, so the texts are the same as in Warre.
 """

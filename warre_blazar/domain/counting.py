@@ -18,7 +18,7 @@ from warre_blazar.domain.provider_search import Search, Sought
 from warre_blazar.domain.providers import Tree
 from warre_blazar.domain.request_groups import Request
 
-#: If more columns than this would be needed to count a class, a search counts the class.
+#: If counting parts of one size would need more columns than this, a search counts them.
 _MOST_COLUMNS = 32
 
 

@@ -95,7 +95,10 @@ class Host:
         return Swept(asked, self.holdings, window)
 
     def _asked(self, request: Request, held: Iterable[Request]) -> Asked:
-        """How the room for a request is counted on this host, beside instances of ``held``."""
+        """How the room for a request is counted on this host.
+
+        :param held: the requests whose instances are held on the host.
+        """
         # The usual case comes first, for speed: instances of any request take everything from the
         # root.
         if request.is_plain and not self.providers:
@@ -120,7 +123,7 @@ class Host:
 
 
 def _requests(holdings: Iterable[Holding], window: timeline.Span) -> Iterator[Request]:
-    """Each different request of the instances that are held at any time of the window."""
+    """Yield each different request of the instances that are held at any time of the window."""
     seen = set()
     for _, span, request in holdings:
         if request is not None and id(request) not in seen and span.overlaps(window):

@@ -1,4 +1,4 @@
-"""The labels of a reservation that users choose: a name, which needn't be unique, and a note."""
+"""The labels that users choose for a reservation: a name, which needn't be unique, and a note."""
 
 import dataclasses
 from typing import Any

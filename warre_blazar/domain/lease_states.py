@@ -228,8 +228,9 @@ TABLE = (
     ),
     # The following rows are for leases that also have reservations of other resource types.
     # Blazar's own executor starts and ends these leases, and stock plugins can't start or end a
-    # reservation twice. If a lease can go on without that, it goes back to a state from which
-    # Blazar continues. If it can't, it goes to a state in which it can be deleted.
+    # reservation twice. If nothing would be done twice, the lease goes back to a state from which
+    # Blazar continues. If something would be done twice, the lease goes to a state in which it can
+    # be deleted.
     Row(
         "Statuses, events and reservations agree. Blazar itself executes leases that have "
         "reservations of other types.",

@@ -119,7 +119,7 @@ class _Packer:
         kinds: dict[object, int] = {}
         self._kind_of: dict[int, int] = {}
         #: ``_limits``: by kind of box, how much of each class one instance may take. ``_traits``:
-        #: by kind of box, those of its traits that a request needs.
+        #: by kind of box, those traits of the box that requests need.
         self._limits: dict[int, tuple[int, ...]] = {}
         self._traits: dict[int, frozenset[str]] = {}
         boxes = []

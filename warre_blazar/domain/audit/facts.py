@@ -23,9 +23,9 @@ class Note:
     opened: bool
     #: Whether every step of opening the reservation has succeeded.
     open_done: bool
-    #: The id of the Nova flavor in the note. A Nova flavor that Blazar's own plugin has made always
-    #: has its id there. None: the note has no id, and ``flavor_id`` derives the id from the
-    #: reservation's id.
+    #: The id of the Nova flavor, as the note has it. A Nova flavor that Blazar's own plugin has
+    #: made always has its id there. None: the note has no id, and ``flavor_id`` derives the id from
+    #: the reservation's id.
     nova_flavor: str | None = None
 
     @property

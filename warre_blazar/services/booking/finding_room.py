@@ -49,7 +49,7 @@ class Place:
     hosts: list[placing.Host]
     #: Instances by host id.
     chosen: dict[str, int]
-    #: Whether any host gets another number of the instances than it has now.
+    #: Whether the number of instances changes on any host.
     elsewhere: bool
 
 
@@ -81,8 +81,8 @@ def find_place(
     """
     cleaning, count = conditions.cleaning, need.count
     window = need.span.padded(cleaning)
-    # A changed reservation also keeps its present time, because Blazar writes the new dates later
-    # or never.
+    # A changed reservation also needs room at its present time, because Blazar writes the new dates
+    # later or never.
     held_window = present.reservation.span.padded(cleaning) if present else None
     snapshot = hosts.snapshot(
         db,

@@ -17,7 +17,10 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True)
 class Quota:
-    """A project's limits. They are read before a transaction, so that it needn't call Keystone."""
+    """A project's limits, and the checks whether a request stays within them.
+
+    The limits are read before a transaction, so that the transaction needs no call to Keystone.
+    """
 
     project_id: str
     limits: Amount

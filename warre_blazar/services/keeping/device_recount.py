@@ -23,7 +23,7 @@ _Named = frozenset[tuple[str, str]]
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A flavor whose devices aren't counted, or aren't counted as the configuration says."""
+    """A flavor whose devices aren't counted, or are still counted by an older configuration."""
 
     flavor: Flavor
     #: What its devices are resolved to now; None if they can't be resolved.
@@ -73,7 +73,7 @@ def _named(extra_specs: Mapping[str, str]) -> _Named:
 
 
 def find(rules: Rules, ref: str | None = None) -> list[Finding]:
-    """The flavors whose devices aren't counted, or aren't counted as the configuration says.
+    """The flavors whose devices aren't counted, or are still counted by an older configuration.
 
     :param ref: the id or the name of the only flavor to look at. None: all flavors.
     :raises FlavorNotFound, FlavorAmbiguous:
@@ -162,7 +162,7 @@ def _write(flavor_id: str, resolutions: _Resolutions) -> None:
     with session.writer() as db:
         present = flavors.find(db, flavor_id)
         if not present:
-            return  # deleted meanwhile
+            return  # The flavor has been deleted meanwhile.
         flavor, shapes = present[0], _shapes(db, flavor_id)
         resolved = resolutions.of(flavor.shape.extra_specs)
         changed = _changed(shapes, resolutions)

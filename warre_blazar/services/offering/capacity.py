@@ -106,8 +106,8 @@ class Survey:
     hosts: Sequence[Host]
     #: Flavors whose properties, zone or traits no host satisfies.
     unmatched: Sequence[Flavor]
-    #: Flavors that have more slots than their empty hosts can hold instances. With each flavor
-    #: comes the number of instances that the empty hosts can hold.
+    #: Flavors that have more slots than there is room for on their empty hosts. With each flavor
+    #: comes the number of instances for which there is room.
     overpromised: Sequence[tuple[Flavor, int]]
 
 

@@ -14,7 +14,8 @@ from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.services.offering import devices
 
-#: By attribute, the names of the columns whose name differs from the attribute's name.
+#: By attribute of a flavor, the name of its column. Only attributes whose column has another name
+#: are listed.
 _COLUMNS = {"start": "start_date", "end": "end_date"}
 
 

@@ -45,7 +45,7 @@ _STABLE = ("PENDING", "ACTIVE")
 
 
 class Outcome(enum.Enum):
-    """What became of a reservation that had to leave some hosts."""
+    """What became of a reservation that was to leave some hosts."""
 
     #: The reservation had no instances on the hosts that it was to leave, or it is over.
     WELL = "well"
