@@ -151,8 +151,8 @@ def _of_one_size(
     """Columns for parts that all take the same amount, but not from the same nodes.
 
     The nodes that a part may use are its choice. By Hall's theorem, the parts fit if and only if
-    every union of choices is large enough: the nodes of the union must hold all parts that may use
-    no other nodes.
+    every union of choices is large enough. This means that the nodes of the union hold all parts
+    that may use no other nodes.
     """
     unions: set[frozenset[int]] = set()
     for choice in choices:

@@ -1,10 +1,11 @@
 """The table of states: what each state of a lease means, and what must be done about it.
 
 Blazar keeps a lease's state in four places: the lease, its start event, its end event and its
-reservations. The states in these places can contradict each other after a manager was killed, while
-a service is unreachable, or when two managers work on the same lease. ``decide`` finds the first
-row of ``TABLE`` that matches a state. ``services.running.repair`` reads the states of leases and
-acts on the decisions. The documentation prints the table.
+reservations. The states in these places can contradict each other. This happens after a manager was
+killed, while a service is unreachable, or when two managers work on the same lease.
+
+``decide`` finds the first row of ``TABLE`` that matches a state. ``services.running.repair`` reads
+the states of leases and acts on the decisions. The documentation prints the table.
 """
 
 import dataclasses

@@ -16,7 +16,7 @@ class Group:
 
     All amounts of a group with a suffix come from one provider. This provider has all required
     traits and no forbidden trait. The amounts of the group without a suffix may come from several
-    providers of a host, but the whole amount of a class comes from one provider.
+    providers of a host. But the whole amount of a class comes from one provider.
 
     ``resources`` are pairs of a resource class and an amount, sorted by class, so that a group can
     be hashed.

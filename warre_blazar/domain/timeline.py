@@ -153,8 +153,8 @@ class Levels:
 def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[Span]:
     """The longest spans in which the lowest levels of all supplies add up to at least ``count``.
 
-    A supply is, for instance, a host. Instances stay on their host for the whole time of a booking,
-    so a supply can give a booking only its lowest level during the span. The spans may overlap.
+    A supply is, for instance, a host. Instances stay on their host for the whole time of a booking.
+    So a supply can give a booking only its lowest level during the span. The spans may overlap.
     ``count`` is available in every part of a returned span. Every span in which ``count`` is
     available lies within a returned span.
 

@@ -69,9 +69,9 @@ def _checked(
 ) -> Window:
     """Check a window, close its flavors, and return the window with these flavors.
 
-    :param before: the window as it was before the change. None for a new window. If a flavor was
-        already closed for all of the window's new time, the flavor isn't checked, because users who
-        may book inside windows may have booked it.
+    :param before: the window as it was before the change. None for a new window. A flavor isn't
+        checked if the window already closed it for all of the new time. Users who may book inside
+        windows may have booked such a flavor.
     """
     if window.span.end <= window.span.start:
         raise exceptions.InvalidPeriod("Maintenance window end time must be after start time")

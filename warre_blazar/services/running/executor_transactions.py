@@ -1,7 +1,7 @@
 """The transactions in which an executor claims and completes starts, ends and deletions.
 
 Each transaction checks that the lease, its event and the claim haven't changed since they were
-read, so several managers can run these transactions at once.
+read. So several managers can run these transactions at once.
 """
 
 import dataclasses
