@@ -1,4 +1,4 @@
-"""Who may import whom (design, "Flow"): the edges call services, these call the rest."""
+"""Who may import whom (design, "Layers"): the edges call services, these call the rest."""
 
 import ast
 import pathlib

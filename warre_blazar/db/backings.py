@@ -21,7 +21,7 @@ class Backing:
     opened: bool
     open_done: bool
     created_at: datetime.datetime
-    #: The id of the Nova flavor, if another service has made it. None: this package has made it.
+    #: The id of the Nova flavor of an imported reservation. None: the reservation's id says it.
     nova_flavor: str | None = None
 
     @property
@@ -47,8 +47,8 @@ def insert(
 ) -> None:
     """Add the note of a backing that is about to be made.
 
-    :param nova_flavor: the id of the Nova flavor, if another service has made it. None: this
-        package makes it.
+    :param nova_flavor: the id of the Nova flavor of an imported reservation. None: this package
+        makes the flavor.
     """
     db.execute(
         backings.insert().values(

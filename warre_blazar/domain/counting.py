@@ -4,8 +4,8 @@ What is held is counted in columns. A column counts one thing that instances tak
 the held instances take of this thing, and the sum must not exceed the column's capacity. There is a
 column for each resource class. If only one provider of the host has the class, this column says
 exactly what fits. If several providers have the class, further columns limit what some of these
-providers may hold together. Where columns can't say exactly what fits, a search finds out
-(``provider_search``).
+providers may hold together. The design page shows this by an example, under "Room on the providers
+of a host". Where columns can't say exactly what fits, a search finds out (``provider_search``).
 """
 
 import collections

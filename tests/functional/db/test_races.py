@@ -1,4 +1,4 @@
-"""Exact admission: simultaneous bookings never oversell (design, decision 1)."""
+"""Exact admission: simultaneous bookings never oversell (design, "Exact admission")."""
 
 import itertools
 import threading
