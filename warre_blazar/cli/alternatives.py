@@ -8,7 +8,7 @@ from warre_blazar.cli import no_free_slots, time_display, wording
 from warre_blazar.cli.command_names import Fields
 from warre_blazar.client import Client, Reason, Span, errors
 
-#: Codes of refusals after which the booking may be possible at another time.
+#: Codes of errors after which the same booking may be possible at another time.
 CODES = frozenset(
     {"slots_exhausted", "hosts_exhausted", "maintenance", "before_flavor_start", "after_flavor_end"}
 )
@@ -17,8 +17,8 @@ _REASONS = {
     "hosts_exhausted": "No host has room then",
     "maintenance": "The flavor is closed for maintenance then",
 }
-#: Reasons to give if only some of the instances could be booked. The fields in braces are data of
-#: the error's detail.
+#: Texts to show if some of the instances could be booked, but not all. Data of the error replaces
+#: the names in braces.
 _PARTIAL_REASONS = {
     "slots_exhausted": "Only {free} of {asked} slots {are} free then",
     "hosts_exhausted": "The hosts have room for only {free} of {asked} instances then",
@@ -26,7 +26,7 @@ _PARTIAL_REASONS = {
 
 
 def first(spans: list[Span], length: datetime.timedelta) -> datetime.datetime | None:
-    """Return the first start at which a booking of the length fits, or None."""
+    """Return the first start at which a booking of this length fits into a span, or None."""
     return min((span.start for span in spans if span.length >= length), default=None)
 
 
@@ -46,7 +46,7 @@ class Wanted:
 
     @property
     def length(self) -> datetime.timedelta:
-        """The time that passes from start to end, even if clocks are changed in between."""
+        """The time that passes from start to end, whatever clocks show in between."""
         return self.end.astimezone(datetime.UTC) - self.start.astimezone(datetime.UTC)
 
     @property
@@ -59,7 +59,7 @@ def instead(client: Client, wanted: Wanted, error: errors.ApiError, app: object)
     """Return a text that says why a booking was refused, and when it would be possible.
 
     :param error: a refusal with one of ``CODES``.
-    :param app: the running CLI. The text names commands as this CLI does.
+    :param app: the running CLI. The text uses the names that commands have in this CLI.
     """
     asked, free = error.detail.get("asked"), error.detail.get("free")
     if asked and free and error.code in _PARTIAL_REASONS:
@@ -100,7 +100,7 @@ def later(client: Client, wanted: Wanted, app: object) -> str:
 
 
 def no_host(flavor: str, app: object) -> str:
-    """Return the explanation for a flavor that no host could hold."""
+    """Return a text that explains that no host could hold an instance of a flavor."""
     reason = Reason("no_host_matches", "", {})
     return no_free_slots.explanation(reason, flavor, datetime.UTC, app)
 

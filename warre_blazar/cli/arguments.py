@@ -52,7 +52,7 @@ def add_end(parser: argparse._ActionsContainer, text: str, *, absent: object = N
     """Add ``--end``.
 
     The long form ``--end-date`` comes first, so that usage messages name it. The blazar CLI's own
-    parser may take ``--end`` for an option of its own.
+    parser may take ``--end`` for its option ``--endpoint-type``.
     """
     parser.add_argument(
         "--end-date", "--end", dest="end", metavar="TIME", default=absent, help=text
@@ -144,7 +144,7 @@ def length(text: str) -> datetime.timedelta:
 
 
 def key_value(text: str) -> tuple[str, str]:
-    """Parse KEY=VALUE."""
+    """Parse an argument of the form KEY=VALUE."""
     key, equals, value = text.partition("=")
     if not key or not equals:
         raise argparse.ArgumentTypeError(f"{text!r} isn't of the form key=value")

@@ -42,21 +42,21 @@ class Command(BlazarCommand):
     #: The kind of object that the command works on, in singular and plural, for messages.
     noun = ""
     nouns = ""
-    #: Whether the command takes or shows times, and so has the options for the time zone.
+    #: Whether the command takes or shows times. If so, it has the options for the time zone.
     zoned = True
     where: datetime.tzinfo = datetime.UTC
 
     @functools.cached_property
     def v2(self) -> Client:
-        """The v2 client, on the connection that the openstack or blazar CLI has made for v1."""
+        """The client of the v2 API. It uses the connection that the running CLI has made for v1."""
         manager = self.get_client().lease.request_manager
         if isinstance(manager, blazar.RequestManager):
             auth = token_endpoint.Token(manager.blazar_url, manager.auth_token)
             return Client(keystone.Session(auth=auth))
         interface = manager.interface
         if interface and not cliff_parsers.is_endpoint_type(interface):
-            # The blazar CLI's own parser has taken --end for --endpoint-type, and this is the value
-            # of --end.
+            # The blazar CLI's own parser has taken --end for --endpoint-type, so ``interface`` is
+            # the value of --end.
             interface = os.environ.get("OS_ENDPOINT_TYPE") or self.app_args.os_interface
         return Client(
             manager.session,
@@ -93,7 +93,8 @@ class Command(BlazarCommand):
     def tell_times(self, parsed_args: argparse.Namespace, **words: str) -> None:
         """Print how the start and the end are understood, unless they were typed as exact times.
 
-        :param words: the labels of the times, as ``start`` and ``end``.
+        :param words: the labels to print before the times: ``start`` for the start, ``end`` for the
+            end.
         """
         for moment, name in zip(self.times(parsed_args), ("start", "end"), strict=True):
             text = getattr(parsed_args, name, None) or ""
@@ -110,7 +111,7 @@ class Command(BlazarCommand):
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> Any:
-        # The blazar CLI doesn't refuse arguments that it doesn't know, but passes them on.
+        # The blazar CLI passes on arguments that it doesn't know, and doesn't refuse them.
         if self.values_specs:
             raise Failure(f"Unrecognized arguments: {' '.join(self.values_specs)}")
         if self.zoned:
@@ -170,7 +171,7 @@ class ShowCommand(Command, show.ShowOne):
 class ChangeCommand(Command):
     """A command that changes something, or with --dry-run only says what it would change."""
 
-    #: Whether the command asks for confirmation on a terminal, and so has the option --yes.
+    #: Whether the command asks for confirmation on a terminal. If so, it has the option --yes.
     asks = False
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -192,8 +193,8 @@ class ChangeCommand(Command):
     ) -> None:
         """Print how the typed times are understood, and on a terminal ask whether that is right.
 
-        Times that can't be misunderstood (ISO 8601 with an offset) need no confirmation. A dry run
-        needs none either, because it prints the plan itself.
+        Times that can't be misunderstood (ISO 8601 with an offset) need no confirmation. In a dry
+        run this method does nothing, because the dry run itself prints the plan.
 
         :param plan: a description of what the command is about to do, with the times in full.
         :param typed: the times as the user has typed them. An absent time is None.
@@ -207,7 +208,7 @@ class ChangeCommand(Command):
 
 
 class DeleteCommand(ChangeCommand):
-    """A command that deletes objects. If it can't delete an object, it still deletes the others."""
+    """A command that deletes objects. If one object can't be deleted, the others still are."""
 
     #: The forms in which an object can be named, for the help.
     refs = "ID"
@@ -220,7 +221,10 @@ class DeleteCommand(ChangeCommand):
         return parser
 
     def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
-        """Delete one object. Return True if it is deleted, or False if its deletion has begun."""
+        """Delete one object.
+
+        :returns: True if the object is deleted. False if the deletion isn't finished yet.
+        """
         raise NotImplementedError
 
     def describe(self, ref: str) -> str:
@@ -254,14 +258,14 @@ class DeleteCommand(ChangeCommand):
 
 
 class DictColumn(columns.FormattableColumn):
-    """A dict. Tables show k='v', ..., and -f json shows an object."""
+    """A column with a dict. A table shows it as k='v', ..., and -f json as an object."""
 
     def human_readable(self) -> str:
         return ", ".join(f"{key}='{value}'" for key, value in sorted(self._value.items()))
 
 
 class ListColumn(columns.FormattableColumn):
-    """A list. Tables show a, b, ..., and -f json shows an array."""
+    """A column with a list. A table shows it as a, b, ..., and -f json as an array."""
 
     def human_readable(self) -> str:
         return ", ".join(str(value) for value in self._value)

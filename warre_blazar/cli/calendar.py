@@ -175,7 +175,7 @@ class ShowCalendar(base.ListCommand):
         return [row(flavor) for flavor in chosen]
 
     def _listed(self, list_all: Callable[[], list[Any]]) -> list[Any]:
-        """Return windows or reservations to mark, or none if the user may not list them."""
+        """Return the objects that ``list_all`` returns, or none if the user may not list them."""
         try:
             return list_all()
         except errors.ApiError:
@@ -185,8 +185,9 @@ class ShowCalendar(base.ListCommand):
         self, flavor: Flavor, start: datetime.datetime, end: datetime.datetime, count: int
     ) -> Any:
         free = self.v2.flavors.free_slots(flavor.id, start=start, end=end, count=count)
-        # If the present minute ends before the API answers, spans begin in the next minute. Spans
-        # that begin in the next minute count as free from now on.
+        # If the present minute ends before the API answers, the spans that are free now begin in
+        # the next minute. So a span that begins at most two minutes after the start counts from the
+        # start.
         late = start + datetime.timedelta(minutes=2)
         return [
             free_by_day.Span(start if start <= span.start <= late else span.start, span.end)

@@ -7,7 +7,7 @@ _ENDPOINT_TYPES = ("public", "internal", "admin")
 
 
 class _AdaptedParser(argparse.ArgumentParser):
-    """A parser with short errors. It also parses arguments that the ``blazar`` CLI has taken.
+    """A parser that prints short errors and gets back arguments that the ``blazar`` CLI has taken.
 
     An error prints only its reason and how to get help, because a usage message would hide the
     reason.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-#: Words in names of commands: the word that ``blazar`` uses, and the word that ``openstack`` uses.
+#: Words that ``blazar`` uses in names of commands, with the words that ``openstack`` uses instead.
 _VERBS = {"update": "set"}
 
 
@@ -20,8 +20,8 @@ def command(name: str, *, in_openstack: bool) -> str:
 class Fields(dict[str, Any]):
     """Values for ``str.format_map``. A field with a hyphen gives the full name of a command.
 
-    For example, ``"See {flavor-list}".format_map(fields)`` names the command as the running CLI
-    does.
+    For example, the text ``"See {flavor-list}".format_map(fields)`` contains the name that the
+    command ``flavor-list`` has in the running CLI.
 
     :param app: the running CLI, as cliff passes it to commands.
     :param values: the values of other fields. The names of these fields have no hyphen.

@@ -1,4 +1,4 @@
-"""The checks of a dry run. They only read, and find out whether the API would refuse a change."""
+"""Checks for dry runs. They find out whether the API would refuse a change, and write nothing."""
 
 import dataclasses
 import datetime
@@ -56,7 +56,7 @@ class Changed:
 
 
 def change(changed: Changed) -> None:
-    """Check whether a change would be accepted, apart from whether the hosts have room for it.
+    """Check whether a change would be accepted, except that slots, hosts and quota aren't checked.
 
     :raises Failure: the change would be refused.
     """

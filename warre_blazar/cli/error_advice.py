@@ -46,7 +46,7 @@ def ambiguous(error: errors.ClientError) -> str | None:
 def text(error: errors.ClientError, app: object) -> str:
     """Return the error's own text, followed by the advice for the error's code, if any.
 
-    :param app: the running CLI. The advice names commands as this CLI does.
+    :param app: the running CLI. The advice uses the names that commands have in this CLI.
     """
     message = str(error)
     code = error.code if isinstance(error, errors.ApiError) else ""
@@ -56,5 +56,5 @@ def text(error: errors.ClientError, app: object) -> str:
         advice = _ADVICE[code].format_map(Fields(app, **error.detail))
     except (KeyError, ValueError, TypeError):
         return message
-    # Some of the API's own messages contain the advice.
+    # Some of the API's own messages already contain the advice.
     return message if advice.lower() in message.lower() else f"{message.rstrip('.')}. {advice}"

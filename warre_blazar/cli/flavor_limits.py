@@ -1,4 +1,4 @@
-"""Formats what limits a flavor, by host, for the output of commands."""
+"""Formats, for each host, what limits the number of a flavor's instances on the host."""
 
 from collections import defaultdict
 
@@ -6,12 +6,12 @@ from cliff import columns
 
 from warre_blazar.client.types import Document
 
-#: The most names of hosts or providers in one line.
+#: The largest number of names of hosts or providers in one line.
 _MOST_NAMES = 4
 
 
 class LimitsColumn(columns.FormattableColumn):
-    """The API's document. Tables show a line for each reason and number."""
+    """A column with the API's document about limits. A table shows the text of ``lines``."""
 
     def human_readable(self) -> str:
         if self._value["by"] == "slots":
@@ -22,7 +22,9 @@ class LimitsColumn(columns.FormattableColumn):
 
 
 def lines(limits: Document) -> list[str]:
-    """Return the lines. Hosts with the same number of instances and reason share a line.
+    """Return lines with hosts, the number of instances that each can hold, and the reasons.
+
+    Hosts with the same number and the same reasons share a line.
 
     :param limits: the API's document of what limits a flavor.
     """

@@ -31,8 +31,8 @@ _LONG = (
     "description",
 )
 
-#: The fields that say whether any host could hold an instance, and how many hosts could. Only
-#: operators see the number.
+#: The fields that say whether any host could hold an instance, and how many hosts could hold one.
+#: Only operators see the number of hosts.
 _BOOKABLE = ("bookable", "bookable_hosts")
 
 #: The fields of a flavor's capacity that fit into a table.
@@ -86,7 +86,7 @@ class _Flavors(base.Command):
             )
 
     def with_capacity(self, ref: str) -> Document:
-        """Return a flavor's fields and those of its capacity in one document.
+        """Return one document with a flavor's fields and the fields of its capacity.
 
         ``hosts`` has the number of instances that each host holds.
         """
@@ -135,10 +135,10 @@ class ListFlavors(_Flavors, base.ListCommand):
 
 
 def _bookable(documents: list[Document], *, long: bool) -> list[str]:
-    """Return the columns that show which flavors no host could hold.
+    """Return the columns that show whether any host could hold an instance of each flavor.
 
-    ``bookable`` is shown only if the list has a flavor that no host could hold, or if all columns
-    are shown.
+    The column ``bookable`` is shown only if no host could hold an instance of one of the flavors,
+    or if the user has asked for all columns.
     """
     available = [name for name in _BOOKABLE if any(name in document for document in documents)]
     if long or not available:

@@ -1,4 +1,4 @@
-"""Computes how many slots are free on each day from the API's spans of free slots."""
+"""Computes how many slots are free on each day. The input is the API's spans of free slots."""
 
 import dataclasses
 import datetime
@@ -46,9 +46,9 @@ class Row:
 
 
 def days_from(start: datetime.datetime, count: int) -> list[tuple[datetime.date, Span]]:
-    """Return ``count`` days of the start's time zone, as dates with their spans in UTC.
+    """Return ``count`` days, each as a date and a span in UTC.
 
-    The first day begins at the start, the others at midnight.
+    The first day begins at the start. The others begin at midnight in the start's time zone.
     """
 
     def midnight(number: int) -> datetime.datetime:
@@ -67,8 +67,8 @@ def days_from(start: datetime.datetime, count: int) -> list[tuple[datetime.date,
 def free(slots: int, days: Sequence[tuple[datetime.date, Span]], free_for: FreeFor) -> list[Day]:
     """Return the free slots of each day.
 
-    Few requests are needed: if a number of instances is free in a span, any smaller number is free
-    too.
+    This needs few requests to the API, because any smaller number of instances is free when a
+    number of instances is free.
     """
     spans = functools.cache(free_for)
 
@@ -92,8 +92,8 @@ def _steps(slots: int, part: Span, spans: FreeFor) -> Iterator[tuple[Span, int]]
     if least == best:
         yield part, least
         return
-    # More than the least number of slots is free in a part of the span. Cut the span where the
-    # number changes. That is where spans with one more free slot start and end.
+    # The number of free slots isn't the same in the whole part. Cut the part where spans with one
+    # slot more than the least number start and end, because the number changes there.
     edges = {edge for span in spans(least + 1) for edge in (span.start, span.end)}
     cuts = [part.start, *sorted(e for e in edges if part.start < e < part.end), part.end]
     for start, end in itertools.pairwise(cuts):

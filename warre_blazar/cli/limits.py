@@ -8,7 +8,7 @@ from cliff import columns
 from warre_blazar.cli import base, project_names
 from warre_blazar.client import Limits
 
-#: The columns of the result of ``rows``.
+#: The columns of the rows that ``rows`` returns.
 COLUMNS = ("resource", "used", "limit", "left")
 
 

@@ -26,11 +26,11 @@ _EXPLANATIONS = {
     "not_that_long": "{flavor} is free then, but for at most {longest} at a time",
     "all_booked": "Not enough slots of {flavor} are free then",
 }
-#: Codes of reasons that hold at any time.
+#: Codes of reasons for which a search at another time finds nothing either.
 LASTING = frozenset(
     {"flavor_inactive", "too_long", "no_host_matches", "count_over_slots", "count_over_hosts"}
 )
-#: Codes of reasons whose detail has the next free time.
+#: Codes of reasons that have the next free time in their detail.
 _PASSING = frozenset({"maintenance", "not_that_long", "all_booked"})
 
 
@@ -38,7 +38,7 @@ def explanation(reason: Reason, flavor: str, where: datetime.tzinfo, app: object
     """Return a text that says why a flavor isn't free, and what to do.
 
     :param where: the zone in which times are shown.
-    :param app: the running CLI. The text names commands as this CLI does.
+    :param app: the running CLI. The text uses the names that commands have in this CLI.
     """
     values = _shown(reason.detail, where)
     fields = Fields(app, **{**values, "flavor": flavor, "message": reason.message})
@@ -46,7 +46,8 @@ def explanation(reason: Reason, flavor: str, where: datetime.tzinfo, app: object
         text = _EXPLANATIONS[reason.code].format_map(fields)
         next_free = _next_free(reason, where, fields) if reason.code in _PASSING else ""
     except (KeyError, ValueError, TypeError):
-        # The API is newer than this command, and has given an unknown reason or other data.
+        # The API is newer than this command, and has given a reason or data that this command
+        # doesn't know.
         return reason.message
     return f"{text}{next_free}"
 

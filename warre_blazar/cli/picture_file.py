@@ -21,7 +21,7 @@ _DAY = datetime.timedelta(days=1)
 
 
 def write(rows: Sequence[Row], path: str, zone: datetime.tzinfo) -> None:
-    """Write the calendar as an SVG or a PNG, depending on the end of the path.
+    """Write the calendar as an SVG or a PNG, depending on the ending of the file's name.
 
     :raises Failure: matplotlib isn't installed, or the file can't be written.
     """
@@ -78,7 +78,7 @@ def bookings(
 
 
 def _days_below(axes: Any, period: Span, zone: datetime.tzinfo) -> None:
-    """Draw a tick at midnight of each day. If there are many days, some are left out."""
+    """Draw a tick for the midnight at which each day begins. Of many days, some get no tick."""
     hours = (period.end - period.start).total_seconds() / 3600
     step = max(1, round(hours / 24 / 10))
     day = period.start.astimezone(zone).date()
@@ -97,7 +97,10 @@ def _days_below(axes: Any, period: Span, zone: datetime.tzinfo) -> None:
 
 @contextlib.contextmanager
 def _figure(width: float, height: float, path: str) -> Iterator[Any]:
-    """Give a figure to draw in, and write it to the file afterwards. Text in an SVG stays text."""
+    """Give a figure to draw in, and write it to the file afterwards.
+
+    In an SVG, text is written as text, not as shapes.
+    """
     try:
         import matplotlib  # noqa: PLC0415
         from matplotlib.figure import Figure  # noqa: PLC0415
@@ -139,7 +142,7 @@ def _weeks(axes: Any, row: Row) -> None:
 
 
 def _day(axes: Any, row: Row, day: Day, week: int) -> None:
-    """Draw a day: the number of slots that are free all day, and below it a bar for the day."""
+    """Draw a day: the number of slots that are free all day, and a bar for parts of the day."""
     left, bottom = day.date.weekday(), week + 0.96
     places = _Places(day, left)
     for span, count in day.steps:
@@ -163,12 +166,12 @@ def _day(axes: Any, row: Row, day: Day, week: int) -> None:
 
 
 class _Places:
-    """Converts times of a day to positions in its cell. The cell's width is the whole day."""
+    """Converts times of a day to positions in the day's cell. The cell's width is the whole day."""
 
     def __init__(self, day: Day, left: float) -> None:
         self._day = day
         self._left = left + 0.02
-        # The cell of today has the width of a whole day, although part of it has passed.
+        # The cell of today has the width of a whole day, although a part of today has passed.
         self._first = max(_DAY, day.span.end - day.span.start)
 
     def horizontal(self, span: Span) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from warre_blazar.cli import base, limits, project_names
 from warre_blazar.cli.failure import Failure
 from warre_blazar.cli.keystone_limits import Limits
 
-#: The options, and the name of each limit in Keystone.
+#: The option for each limit, and the name of the limit in Keystone.
 _RESOURCES = {"reservations": "reservation", "hours": "hours"}
 _UNLIMITED = -1
 _DEFAULT = "default"
@@ -75,7 +75,8 @@ class SetQuota(_Quotas, base.ChangeCommand, base.ListCommand):
             raise Failure("Nothing to set: give --reservations or --hours")
         project = project_names.identity(self, parsed_args.project)
         keystone = Limits(self.v2.transport.session, "reservation")
-        # Read both limits first, so that a failure to read one leaves the other unchanged.
+        # Read both limits before any limit is changed. If one of them can't be read, none is
+        # changed.
         current = {name: keystone.get(project, _RESOURCES[name]) for name in new_values}
         rows = []
         for name, value in new_values.items():

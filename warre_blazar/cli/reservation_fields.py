@@ -17,10 +17,10 @@ class Names:
     users: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def beside(self, field: str, identity: Any) -> Document:
-        """Return an additional field with the name that belongs to the id in a field.
+        """Return an additional field that has the name of the project or user with an id.
 
         For example, the additional field for ``project_id`` is ``project``. The result is empty if
-        no name is known.
+        the name isn't known.
         """
         names = {"project_id": self.projects, "user_id": self.users}.get(field, {})
         return {field.removesuffix("_id"): names[identity]} if identity in names else {}

@@ -127,10 +127,10 @@ class ListReservations(base.ListCommand):
 
 
 def _columns(parsed_args: argparse.Namespace, reservations: Sequence[Reservation]) -> list[str]:
-    """Return the columns to show, which depend on the options and on what is listed."""
+    """Return the columns to show. They depend on the options and on the listed reservations."""
     columns = list(_LONG if parsed_args.long else _SHORT)
     if not parsed_args.long:
-        # These columns would be empty in most lists.
+        # These columns are shown only if they contain anything, because in most lists they don't.
         columns += [rare for rare in _RARE if any(getattr(r, rare) for r in reservations)]
         if parsed_args.all_projects:
             columns += ["project", "project_id"]

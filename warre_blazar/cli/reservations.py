@@ -28,7 +28,7 @@ _REF = (
     "ID of the reservation, the start of the ID, or its flavor's name if you have no other "
     "reservation of that flavor"
 )
-#: The text for the check that a dry run of a change leaves out.
+#: The text in which a dry run of a change says which check it leaves out.
 _UNKNOWN = "whether there is room isn't checked in a dry run"
 #: The exit status of a program that was interrupted, as shells define it.
 _INTERRUPTED = 130
@@ -217,7 +217,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         start: datetime.datetime | None,
         hours: datetime.timedelta | None,
     ) -> datetime.datetime:
-        """Return the end if the user gave none: the start plus the given or present length."""
+        """Return the new end if the user gave none. The new or present length determines it."""
         if hours is None:
             hours = before.end - before.start
             self.tell(f"Its length stays: {time_display.length(hours)}")
@@ -229,7 +229,7 @@ def _inexact_zones(
 ) -> list[datetime.tzinfo]:
     """Return the zones in which inexact times were understood.
 
-    :param typed: the times by the text that was typed for each.
+    :param typed: the times. The key of each time is the text that the user has typed for it.
     """
     return [
         moment.tzinfo or where

@@ -24,7 +24,7 @@ _LEGEND = (
 
 
 def draw(rows: Sequence[Row], out: TextIO, zone: datetime.tzinfo) -> None:
-    """Draw the weeks of each flavor below each other. Color is used only on a terminal."""
+    """Draw the weeks of each flavor, one below the other. Color is used only on a terminal."""
     # Without a terminal, Rich uses 80 columns, or the number of columns in the variable COLUMNS.
     console = Console(file=out, highlight=False, markup=False, emoji=False)
     with console.capture() as drawn:

@@ -41,8 +41,8 @@ def plain(moment: datetime.datetime, where: datetime.tzinfo) -> str:
 
 def period(start: datetime.datetime, end: datetime.datetime, where: datetime.tzinfo) -> str:
     """Return start and end in full, for confirmations, and the length."""
-    # The length is calculated in UTC. Within a zone, Python subtracts the times that clocks show,
-    # which isn't the time that passes if clocks are changed in between.
+    # The length is calculated in UTC. Within a zone, Python would subtract the times that clocks
+    # show. If clocks are changed in between, the result isn't the time that passes.
     lasting = end.astimezone(datetime.UTC) - start.astimezone(datetime.UTC)
     return f"{plain(start, where)} to {plain(end, where)}, {length(lasting)}"
 
@@ -68,7 +68,7 @@ def hours(lasting: datetime.timedelta) -> float:
 
 
 def left(seconds: float) -> str:
-    """Return the remaining time of a wait, such as "2 d 03:00 h" or "4:59"."""
+    """Return the time that is left, in a short form such as "2 d 03:00 h" or "4:59"."""
     whole = max(0, int(seconds))
     days, rest = divmod(whole, 86400)
     count, rest = divmod(rest, 3600)

@@ -33,7 +33,7 @@ class Unclear(Exception):
     """A phrase isn't understood completely, or could mean several times.
 
     :param problem: what is wrong, for people.
-    :param forms: phrases that the user may mean. Some of them may be wrong themselves.
+    :param forms: phrases that the user may mean. Some of them may be refused too.
     """
 
     def __init__(self, problem: str, *forms: str) -> None:
@@ -44,7 +44,7 @@ class Unclear(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Clock:
-    """A time of day. ``hour`` is 0 to 24. ``midnight``: whether the user wrote that word."""
+    """A time of day. ``hour`` is 0 to 24. ``midnight``: whether the user wrote "midnight"."""
 
     hour: int
     minute: int = 0
@@ -124,7 +124,7 @@ def _unknown(text: str, place: int) -> Unclear:
 
 
 def _instead(match: re.Match[str], *words: str) -> list[str]:
-    """Return phrases. In each of them, a word replaces the part that matched a rule."""
+    """Return phrases to write instead. In each, one of the words replaces the part that matched."""
     text = match.string
     return [f"{text[: match.start()]}{word}{text[match.end() :]}".strip() for word in words]
 
@@ -262,8 +262,9 @@ def _put_hour(phrase: Phrase, match: re.Match[str], hour: int, minute: int = 0) 
 
 
 def _french(phrase: Phrase, match: re.Match[str]) -> None:
-    """Set a time of day such as 9h30. If the phrase has nothing else, it may mean a length, and is
-    refused.
+    """Set a time of day such as 9h30.
+
+    A phrase that has nothing else is refused, because it could also mean a length.
     """
     hour, minute = int(match["hour"]), int(match["minute"] or 0)
     if match.start() == 0 and match.end() == len(match.string):
@@ -390,5 +391,5 @@ _RULES: tuple[tuple[str, _Rule], ...] = (
 
 @functools.cache
 def _rules() -> list[tuple[re.Pattern[str], _Rule]]:
-    """Return the compiled rules. The first call compiles them, because few commands need them."""
+    """Return the compiled rules. Only the first call compiles them, and few commands need them."""
     return [(re.compile(pattern, _FLAGS), note) for pattern, note in _RULES]

@@ -11,7 +11,7 @@ _UTC = frozenset({"utc", "gmt", "z", "zulu", "etc/utc", "etc/gmt", "etc/zulu"})
 _OFFSET = re.compile(r"(?:utc|gmt)?\s?([+-])(\d{1,2})(?::?(\d{2}))?", re.IGNORECASE | re.ASCII)
 #: A zone's name. Abbreviations such as CET don't match.
 _NAME = re.compile(r"[a-z_]+(/[a-z0-9_+-]+)+", re.IGNORECASE | re.ASCII)
-#: The largest offsets from UTC that a zone has.
+#: The offsets from UTC of the time zones that are farthest east and farthest west.
 _MOST_EAST, _MOST_WEST = datetime.timedelta(hours=14), datetime.timedelta(hours=-12)
 #: Names and offsets that can be written instead of an abbreviation. Most abbreviations mean several
 #: zones.

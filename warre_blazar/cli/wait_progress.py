@@ -32,7 +32,10 @@ def reporting(now: Callable[[], datetime.datetime], where: datetime.tzinfo) -> I
 
 
 class _Lines:
-    """Prints a line whenever the text changes. The text doesn't contain the remaining time."""
+    """Prints a line whenever the text changes.
+
+    The text doesn't contain the remaining time, because that changes all the time.
+    """
 
     def __init__(self, now: Callable[[], datetime.datetime], where: datetime.tzinfo) -> None:
         self._now = now

@@ -41,15 +41,17 @@ __all__ = [
 class Client:
     """A client of the v2 API at the Blazar endpoint in the session's service catalog.
 
-    Methods raise ``errors.ClientError`` when a request is invalid or refused, and keystoneauth's
-    exceptions when no service answers.
+    Methods raise ``errors.ClientError`` if a request is invalid or refused. They raise
+    keystoneauth's exceptions if Keystone or Blazar doesn't answer.
 
     :param session: a keystoneauth1 session that is authenticated as a user.
     :param service_type: the type of Blazar's service in the catalog.
     :param interface: ``public``, ``internal`` or ``admin``.
-    :param region_name: the region of the endpoint. Without it, any region's endpoint is used.
-    :param endpoint_override: Blazar's endpoint, to be used instead of the endpoint in the catalog.
-        The path of the URL may end with any API version, or with none.
+    :param region_name: the region of the endpoint. If it is None, the client uses an endpoint in
+        any region.
+    :param endpoint_override: the URL of Blazar's endpoint. If it is given, the client doesn't use
+        the endpoint in the catalog. The URL may end with an API version such as ``/v1``, but
+        needn't.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ class Ambiguous(ClientError):
 
 
 class NaiveTime(ClientError, ValueError):
-    """A time was given without a time zone, so it isn't known which moment is meant."""
+    """An argument is a datetime without a time zone, so its moment isn't known."""
 
     def __init__(self, name: str, value: datetime.datetime) -> None:
         super().__init__(
@@ -48,7 +48,7 @@ class NaiveTime(ClientError, ValueError):
 
 
 class WaitError(ClientError):
-    """The reservation that was waited for can no longer become ACTIVE."""
+    """Waiting for a reservation has failed, because it can no longer become ACTIVE."""
 
 
 class ApiError(ClientError):
@@ -56,7 +56,8 @@ class ApiError(ClientError):
 
     :ivar status: the HTTP status code.
     :ivar code: the API's stable error code. ``""`` if the answer didn't come from the v2 API.
-    :ivar detail: the error's data. The API reference lists its fields for each code.
+    :ivar detail: the error's data. The API reference lists the fields that the data has for each
+        code.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from warre_blazar.client import errors, transport
 from warre_blazar.client.types import Reservation, Window
 
 _ID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
-#: The start of an id. At least four characters are needed, so that it isn't taken for a name.
+#: The start of an id. It has at least four characters, so that short names are no starts of ids.
 _ID_PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{3,}", re.IGNORECASE)
 
 
@@ -21,8 +21,8 @@ def is_id(ref: str) -> bool:
 def flavor(flavors: Any, ref: str) -> str:
     """Return the name or id by which a path can refer to a flavor.
 
-    The API accepts a flavor's name in a path. So this function looks up the id only for a name that
-    a path can't contain.
+    The API accepts a flavor's name in a path. But a path can't contain some names, for instance a
+    name with a slash. Only for these names, this function asks the API for the flavor's id.
 
     :raises errors.NotFound: no flavor has the name.
     """

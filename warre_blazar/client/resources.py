@@ -1,4 +1,4 @@
-"""The collections of the v2 API, and the requests that each of them accepts."""
+"""The requests of the v2 API, as methods. There is a class for each kind of object."""
 
 import datetime
 import time
@@ -19,7 +19,8 @@ from warre_blazar.client.types import (
 )
 
 Time = datetime.datetime
-# Inside a class that has a method ``list``, the name ``list`` means that method.
+# Inside a class that has a method ``list``, the name ``list`` means this method. So annotations in
+# these classes use the following names.
 SpanList = list[Span]
 FlavorList = list[Flavor]
 
@@ -77,7 +78,7 @@ class Flavors(_Collection):
         return [Flavor.of(d) for d in self._transport.list(self.noun, query)]
 
     def visible(self) -> FlavorList:
-        """Return all flavors that the user may see. For operators these are all flavors."""
+        """Return all flavors that the user may see. Operators may see all flavors."""
         try:
             return self.list(all_projects=True)
         except errors.ApiError as error:
@@ -106,7 +107,7 @@ class Flavors(_Collection):
         )
 
     def delete(self, ref: str) -> None:
-        """Delete a flavor. The API refuses this until all reservations of it are COMPLETE."""
+        """Delete a flavor. The API refuses this if any reservation of the flavor isn't COMPLETE."""
         self._transport.request("DELETE", self._path(ref))
 
     def free_slots(
@@ -181,7 +182,7 @@ class AccessRights(_Collection):
         self._transport.request("DELETE", path(self.noun, access_id))
 
 
-#: The filters on reservations, and the query parameter of the API for each.
+#: The API's query parameter for each filter of ``Reservations.list``.
 _FILTERS = {
     **{name: name for name in ("project_id", "flavor_id", "user_id", "name", "status", "host")},
     "since": "from",
@@ -209,11 +210,10 @@ class Reservations(_Collection):
     ) -> list[Reservation]:
         """Return the project's reservations, ordered by start.
 
-        :param all_projects: return the reservations of all projects. Only operators may ask for
-            them.
+        :param all_projects: return the reservations of all projects. Only operators may set this.
         :param deleted: return only reservations that were deleted.
-        :param sort: ``start``, ``end``, ``created_at``, ``project_id`` or ``user_id``. ``:desc``
-            after it reverses the order.
+        :param sort: ``start``, ``end``, ``created_at``, ``project_id`` or ``user_id``. Append
+            ``:desc`` to reverse the order.
         :param limit: the largest number of reservations to return.
         :param filters: filters by ``project_id``, ``flavor_id``, ``user_id``, ``name``, ``host``,
             ``status``, ``since`` or ``until``. ``status`` is a list of statuses. ``since`` and
@@ -284,7 +284,7 @@ class Reservations(_Collection):
     def delete(self, ref: str) -> bool:
         """Delete a reservation and its servers.
 
-        :returns: True if the reservation is deleted. False if its deletion has only begun.
+        :returns: True if the reservation is deleted. False if the deletion isn't finished yet.
         """
         response = self._transport.request("DELETE", self._path(ref))
         return response.status_code != 202
@@ -349,7 +349,10 @@ class Windows(_Collection):
         return Window.of(self._transport.request_document("POST", "/maintenancewindows", body=body))
 
     def update(self, ref: str, **values: Any) -> Window:
-        """Change ``start``, ``end``, ``note`` or ``flavor_ids`` (replaces all flavors)."""
+        """Change the fields ``start``, ``end``, ``note`` or ``flavor_ids`` of a window.
+
+        ``flavor_ids`` replaces all flavors of the window.
+        """
         return Window.of(
             self._transport.request_document("PATCH", self._path(ref), body=_values(values))
         )

@@ -1,4 +1,4 @@
-"""Sends requests to the v2 API, whose URL is derived from Blazar's endpoint in the catalog."""
+"""Sends requests to the v2 API. Its URL is derived from Blazar's endpoint in the catalog."""
 
 import functools
 import re
@@ -43,7 +43,7 @@ class Transport:
 
     @functools.cached_property
     def url(self) -> str:
-        """The URL of the v2 API, whichever version the URL in the catalog ends with.
+        """The URL of the v2 API. The URL in the catalog may end with another version of the API.
 
         The client reads Blazar's list of versions only if v2 doesn't answer. If it always read the
         list, every command would wait for one more request.

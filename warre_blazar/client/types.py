@@ -1,4 +1,4 @@
-"""The API's resources as immutable values. Times are aware, in UTC.
+"""The API's resources as immutable values. All times are datetimes with the time zone UTC.
 
 Each resource keeps the ``document`` that it was made from. If a newer server sends additional
 fields, they can be read from the document.
@@ -19,7 +19,10 @@ class Resource:
 
     @classmethod
     def of(cls, document: Document) -> Self:
-        """Make a resource from the API's document. Unknown fields exist only in ``document``."""
+        """Make a resource from the API's document.
+
+        Fields that this version of the client doesn't know are only in ``document``.
+        """
         return cls(**_known(cls, document), document=document)
 
 
@@ -48,17 +51,18 @@ class Flavor(Resource):
     bookable: bool | None = None
     #: The number of hosts that could hold an instance. None if the user isn't an operator.
     bookable_hosts: int | None = None
-    #: What is wrong with the flavor: documents with a ``code`` and a ``message`` each.
+    #: The API's warnings about the flavor. Each is a document with a ``code`` and a ``message``.
     warnings: tuple[Document, ...] = ()
-    #: What limits how many instances can be booked, by host. Only operators are told.
+    #: For each host, what limits the number of instances on it. None if the user isn't an operator.
     limits: Document | None = None
-    #: How many instances the hosts hold and how many are booked, if an operator asked for it.
+    #: How many instances the hosts can hold, and how many are booked. None unless an operator has
+    #: asked for the capacity.
     capacity: Document | None = None
 
 
 @dataclasses.dataclass(frozen=True)
 class Span:
-    """The time from a start, which it includes, to an end, which it excludes."""
+    """A time with a start and an end. The end is the first moment after the span."""
 
     start: datetime.datetime
     end: datetime.datetime

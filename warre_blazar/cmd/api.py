@@ -74,8 +74,8 @@ class _Server(wsgi.Server):
 def _server(application: Any) -> _Server:
     address = (cfg.CONF.host, cfg.CONF.port)
     server = _Server(address, application, numthreads=_THREADS, server_name="warre-blazar-api")
-    # The application itself refuses bodies that are too large. This higher limit is for an endless
-    # chunk: the server reads a chunk completely before the application gets it.
+    # The application itself refuses bodies that are too large. But the server reads a whole chunk
+    # of a body before the application gets any of it. This higher limit stops endless chunks.
     server.max_request_body_size = 4 * cfg.CONF.warre.max_request_body
     return server
 

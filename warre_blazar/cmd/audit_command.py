@@ -19,7 +19,8 @@ from warre_blazar.domain.audit.differences import Difference, Needs
 from warre_blazar.plugins import monitor
 from warre_blazar.services.keeping.audit import Audit, Result
 
-#: The exit statuses: no differences, some differences, and a failure to read some of the facts.
+#: The exit statuses: there are no differences, there are some differences, or a service or the
+#: database couldn't be read.
 CLEAN, DIFFERENT, BLIND = 0, 1, 2
 
 
@@ -69,7 +70,7 @@ def run(arguments: Any) -> int:
 
 
 def audit() -> Audit:
-    """An audit whose waiting times come from the configuration."""
+    """Make an audit with the waiting times that the configuration sets."""
     options = cfg.CONF.warre
     _register_response_timeout()
     return Audit(
@@ -81,7 +82,10 @@ def audit() -> Audit:
 
 
 def _register_response_timeout() -> None:
-    """Register ``rpc_response_timeout``, which oslo.messaging registers only for a client."""
+    """Register the option ``rpc_response_timeout``.
+
+    oslo.messaging itself registers this option only when it makes a client.
+    """
     for group, options in messaging_opts.list_opts():
         timeouts = [option for option in options if option.name == "rpc_response_timeout"]
         if group is None and timeouts:

@@ -1,4 +1,4 @@
-"""``warre-blazar-manage flavor``: what operators do with flavors after a change of options."""
+"""``warre-blazar-manage flavor``: counts the devices of flavors and reservations again."""
 
 from typing import Any
 
@@ -32,7 +32,8 @@ def add_parser(subparsers: Any) -> None:
 def run(command: Any) -> tuple[int, str]:
     """Run the action.
 
-    :returns: the exit status, and the reason if the command fails before it has done anything.
+    :returns: the exit status, and a text. If the command fails before it has done anything, the
+        text is the reason. In all other cases the text is empty.
     """
     db_options.set_defaults(cfg.CONF)
     conf.register(cfg.CONF)

@@ -1,4 +1,4 @@
-"""``warre-blazar-manage host``: what operators do with single hosts."""
+"""``warre-blazar-manage host``: the actions ``refresh`` and ``drain`` for hosts."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from oslo_db import options as db_options
 from warre_blazar import conf
 from warre_blazar.cmd import host_drain, host_refresh
 
-#: By the name of the action, the module that adds its arguments and runs it.
+#: The actions. Each action's module adds the action's arguments and runs the action.
 _ACTIONS = {"refresh": host_refresh, "drain": host_drain}
 
 

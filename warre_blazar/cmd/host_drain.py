@@ -1,4 +1,4 @@
-"""``warre-blazar-manage host drain``: moves reservations off a host unless they have begun."""
+"""``warre-blazar-manage host drain``: moves reservations that haven't begun to other hosts."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ from warre_blazar.db.healing import OnHost
 from warre_blazar.services.keeping import draining
 from warre_blazar.services.keeping.draining import Drained
 
-#: The exit statuses: nothing is left on the host, something is left, and a failed command.
+#: The exit statuses: nothing is left on the host, something is left on it, or the command failed.
 EMPTY, LEFT, FAILED = 0, 1, 2
 
 

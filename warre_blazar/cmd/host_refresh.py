@@ -1,4 +1,4 @@
-"""``warre-blazar-manage host refresh``: reads hosts' resource providers and zones anew."""
+"""``warre-blazar-manage host refresh``: reads hosts' resource providers and zones again."""
 
 import json
 import sys
@@ -15,7 +15,8 @@ from warre_blazar.plugins import notifications
 from warre_blazar.services.keeping import host_refresh
 from warre_blazar.services.keeping.host_refresh import Refresh, Refreshed
 
-#: The exit statuses: all is well, a host has less than is booked on it, something couldn't be read.
+#: The exit statuses: everything was read and suffices, a host has less than is booked on it, or
+#: something couldn't be read.
 WELL, OVERBOOKED, BLIND = 0, 1, 2
 
 
@@ -63,9 +64,9 @@ def _ids(ref: str | None) -> frozenset[str] | None:
 
 
 def _open_notifications() -> None:
-    """Connect Blazar's notifier, which the services do when they start.
+    """Make Blazar's notifier ready to send. The services do this when they start.
 
-    A command sends a message at most once, because it shouldn't wait for a message bus.
+    The command tries only once to send a message, so that it doesn't wait for a message bus.
     """
     if notifier.NOTIFIER is None:
         notifier.init()

@@ -1,4 +1,4 @@
-"""``warre-blazar-manage``: tables, limits, audit, history, flavors, hosts and import."""
+"""``warre-blazar-manage``: reads the command line, and runs the command that it names."""
 
 import sys
 from typing import Any
@@ -80,8 +80,8 @@ def main(argv: list[str] | None = None) -> int:
 
     :param argv: the command line without the program's name. Default: the command line of the
         process.
-    :returns: the exit status: 1 if the command fails. The audit has exit statuses of its own
-        (``audit_command``).
+    :returns: the exit status. This is 0 if the command succeeds and 1 if it fails. The commands
+        ``audit`` and ``host`` have other exit statuses, which their modules define.
     """
     conf = cfg.ConfigOpts()
     conf.register_cli_opt(_COMMANDS)
@@ -155,7 +155,7 @@ def _flavor(conf: cfg.ConfigOpts) -> int:
 
 
 def _read_globally(conf: cfg.ConfigOpts) -> None:
-    """Read the configuration files also into oslo.config's global object, which libraries use."""
+    """Read the configuration files into oslo.config's global object, which libraries use."""
     cfg.CONF([], default_config_files=conf.config_file, default_config_dirs=conf.config_dir)
 
 

@@ -5,16 +5,16 @@ from oslo_db import exception as db_exc
 
 from warre_blazar.db import session
 
-#: The exceptions that reading the configuration raises, for instance if a given path is a directory
-#: or a file that isn't text.
+#: The exceptions that can be raised while the configuration is read. For instance, a given path may
+#: be a directory, or a file that isn't text.
 CONFIGURATION = (cfg.Error, OSError, UnicodeDecodeError)
-#: The exceptions that the use of the database raises. They include the errors for a URL that is
-#: missing or malformed, and for a driver that isn't installed.
+#: The exceptions that can be raised while the database is used. They include the errors for a URL
+#: that is missing or malformed, and for a driver that isn't installed.
 DATABASE = (*session.FAILURES, db_exc.CantStartEngineError, ImportError)
 
 
 def configuration(error: Exception) -> str:
-    """One line that says why the configuration can't be read, and what to do."""
+    """Return one line that says why the configuration can't be read, and what to do."""
     advice = "name Blazar's configuration file with --config-file, before the command"
     if isinstance(error, cfg.ConfigFileParseError | cfg.ConfigFileValueError | UnicodeDecodeError):
         advice = "correct it"
@@ -22,7 +22,7 @@ def configuration(error: Exception) -> str:
 
 
 def database(error: Exception) -> str:
-    """One line that says why the database can't be read."""
+    """Return one line that says why the database can't be read."""
     if isinstance(error, db_exc.CantStartEngineError):
         return (
             "[database] connection is not set; name Blazar's configuration file with --config-file"
@@ -33,5 +33,5 @@ def database(error: Exception) -> str:
 
 
 def _first_line(error: object) -> str:
-    """The first line of an error's text. SQLAlchemy adds further lines with SQL and advice."""
+    """Return an error's first line. SQLAlchemy adds further lines with SQL and advice."""
     return str(error).strip().partition("\n")[0].rstrip(" .")

@@ -34,7 +34,7 @@ _FAILURE = upgradecheck.Code.FAILURE
 
 
 def _failing_safely(check: Callable[["Checks"], Result]) -> Callable[["Checks"], Result]:
-    """Decorate a check. If it can't read its data, it fails with a message, not a traceback."""
+    """Make a check fail with a message, and without a traceback, if it can't read its data."""
 
     @functools.wraps(check)
     def wrapper(self: "Checks") -> Result:
@@ -56,8 +56,8 @@ class Checks(upgradecheck.UpgradeCommands):
     def check(self) -> upgradecheck.Code:
         """Run all checks.
 
-        During the checks, a connection to the database that fails isn't tried again. A service may
-        wait for its database forever, but an operator who runs the checks wants an answer.
+        During the checks, a failed connection to the database isn't tried again. A service may wait
+        for its database forever, but an operator who runs the checks wants an answer.
 
         :returns: the exit status.
         """
@@ -100,7 +100,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_failing_safely
     def _plugin(self) -> Result:
-        """Whether the plugin and the filters are enabled. They need each other."""
+        """Whether the plugin and the filters are enabled. A missing filter is only a warning."""
         missing = [f for f in enforcement.FILTERS if f not in cfg.CONF.enforcement.enabled_filters]
         if _PLUGIN not in cfg.CONF.manager.plugins:
             unused = set(enforcement.FILTERS) - set(missing)
@@ -119,13 +119,13 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_failing_safely
     def _limits(self) -> Result:
-        """Whether limits are registered in Keystone. The project's id makes no difference."""
+        """Whether limits are registered in Keystone. The id in the request can be any text."""
         limits.of_project("upgrade-check")
         return Result(_SUCCESS)
 
     @_failing_safely
     def _hosts(self) -> Result:
-        """Whether each host in Blazar is in the freepool, or reserved by physical:host."""
+        """Whether each host is in the aggregate of free hosts or of a physical:host reservation."""
         freepool = cfg.CONF.nova.aggregate_freepool_name
         aggregates = nova.aggregates()
         if not any(a.name == freepool for a in aggregates):
@@ -201,7 +201,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_failing_safely
     def _devices(self) -> Result:
-        """Whether the devices of each flavor are counted, and counted as the options say now."""
+        """Whether all devices of each flavor are counted as the present options say."""
         findings = device_recount.find(device_rules.configured())
         uncounted = [
             f"{_label(f.flavor)}: {f.failure or f.uncounted[0].text}"
@@ -242,7 +242,7 @@ def _label(flavor: Flavor) -> str:
 
 
 def _joined(names: list[str], separator: str = ", ") -> str:
-    """A text with the first few names and the number of further names."""
+    """Return a text with the first few names and the number of further names."""
     more = len(names) - _MOST_NAMES
     return separator.join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
