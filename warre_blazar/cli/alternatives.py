@@ -46,7 +46,7 @@ class Wanted:
 
     @property
     def length(self) -> datetime.timedelta:
-        """The time that passes from start to end, whatever clocks show in between."""
+        """The time from start to end. Hours that clocks skip or repeat are counted correctly."""
         return self.end.astimezone(datetime.UTC) - self.start.astimezone(datetime.UTC)
 
     @property

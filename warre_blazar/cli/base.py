@@ -75,7 +75,7 @@ class Command(BlazarCommand):
         print(line, file=sys.stderr)
 
     def name(self, command: str) -> str:
-        """Return the full name of a command, such as flavor-list, in the CLI that is running."""
+        """Return the full name that a command such as flavor-list has in the running CLI."""
         return command_names.Fields(self.app)[command]
 
     def time(self, text: str) -> datetime.datetime:
@@ -91,7 +91,7 @@ class Command(BlazarCommand):
         return start, end
 
     def tell_times(self, parsed_args: argparse.Namespace, **words: str) -> None:
-        """Print how the start and the end are understood, unless they were typed as exact times.
+        """Print how the start and the end are understood, unless the user has typed exact times.
 
         :param words: the labels to print before the times: ``start`` for the start, ``end`` for the
             end.
@@ -184,7 +184,7 @@ class ChangeCommand(Command):
         return parser
 
     def report_dry_run(self, action: str) -> tuple[Any, Any]:
-        """Print what the command would do. Return empty data, so that cliff prints nothing."""
+        """Print what the command would do. Return empty data, so that cliff prints nothing more."""
         print(f"Dry run: would {action}", file=self.app.stdout)
         return (), ()
 
@@ -208,7 +208,7 @@ class ChangeCommand(Command):
 
 
 class DeleteCommand(ChangeCommand):
-    """A command that deletes objects. If one object can't be deleted, the others still are."""
+    """A command that deletes objects. After a failure it goes on with the next object."""
 
     #: The forms in which an object can be named, for the help.
     refs = "ID"

@@ -124,7 +124,7 @@ class ShowCalendar(base.ListCommand):
         ]
 
     def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
-        # The chart for people, or the file, has already been written.
+        # The command has already drawn the chart or written the file.
         if parsed_args.formatter == "table" or not names:
             return 0
         return super().produce_output(parsed_args, names, data)

@@ -33,7 +33,7 @@ def adapt(parser: argparse.ArgumentParser, kept: tuple[str, ...]) -> argparse.Ar
 
 
 def kept_end(app_args: Any) -> tuple[str, ...]:
-    """Return the ``--end`` that the ``blazar`` CLI has taken, as arguments of the command.
+    """Return the option ``--end`` that the ``blazar`` CLI has taken, as arguments of the command.
 
     The CLI's own parser completes ``--end`` to its option ``--endpoint-type``.
     """

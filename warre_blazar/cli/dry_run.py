@@ -29,7 +29,8 @@ def booking(
     spans = client.flavors.free_slots(
         flavor.id, start=start, end=end, count=wanted.count, affinity=wanted.affinity
     )
-    # If the present minute ends before the API answers, the spans begin in the next minute.
+    # If the present minute ends before the API answers, the spans begin in the next minute. So it
+    # is enough if a span begins within a minute from now.
     begun = max(start, now + datetime.timedelta(minutes=1))
     if not any(span.start <= begun and end <= span.end for span in spans):
         verb = "isn't" if wanted.count == 1 else "aren't"
@@ -56,7 +57,7 @@ class Changed:
 
 
 def change(changed: Changed) -> None:
-    """Check whether a change would be accepted, except that slots, hosts and quota aren't checked.
+    """Check whether a change would be accepted. Slots, hosts and quota aren't checked.
 
     :raises Failure: the change would be refused.
     """

@@ -72,7 +72,7 @@ def add_all(parser: argparse.ArgumentParser) -> None:
 
 
 def add_changes(parser: argparse.ArgumentParser) -> None:
-    """Add the options that change a flavor's fields, and those that clear its optional fields."""
+    """Add the options that change a flavor's fields, and the options that clear optional fields."""
     parser.add_argument("--name", default=argparse.SUPPRESS, help="its new name")
     _add_terms(parser, required=False)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Formats, for each host, what limits the number of a flavor's instances on the host."""
+"""Formats the output that says what limits the number of a flavor's instances on each host."""
 
 from collections import defaultdict
 

@@ -88,7 +88,7 @@ class _Flavors(base.Command):
     def with_capacity(self, ref: str) -> Document:
         """Return one document with a flavor's fields and the fields of its capacity.
 
-        ``hosts`` has the number of instances that each host holds.
+        The field ``hosts`` has the number of instances that each host can hold.
         """
         document = _shown(self.v2.flavors.get(ref, capacity=True).document)
         capacity = document.pop("capacity")

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from warre_blazar.client import Reservation, Span
 
-#: A function that returns the spans in which a number of instances is free. In these spans, any
-#: smaller number is free too.
+#: A function that gets a number of instances, and returns the spans in which this number is free.
+#: In these spans, any smaller number is free too.
 FreeFor = Callable[[int], Sequence[Span]]
 
 
@@ -67,8 +67,8 @@ def days_from(start: datetime.datetime, count: int) -> list[tuple[datetime.date,
 def free(slots: int, days: Sequence[tuple[datetime.date, Span]], free_for: FreeFor) -> list[Day]:
     """Return the free slots of each day.
 
-    This needs few requests to the API, because any smaller number of instances is free when a
-    number of instances is free.
+    This needs few requests to the API: when a number of instances is free, any smaller number is
+    free too.
     """
     spans = functools.cache(free_for)
 

@@ -31,7 +31,7 @@ class Limit:
 
 
 class Limits:
-    """Reads and changes limits in Keystone, as far as Keystone allows the user to.
+    """Reads and changes limits in Keystone, as far as Keystone allows it.
 
     :param session: a session that is authenticated as the user.
     :param service_type: the type of the service that the limits belong to.

@@ -47,7 +47,7 @@ class _Windows(base.Command):
         )
 
     def flavor_ids(self, refs: list[str]) -> list[str]:
-        """Return the ids of flavors. The API doesn't accept names in maintenance windows."""
+        """Return the ids of flavors. The API accepts only ids in requests about windows."""
         return [self.v2.flavors.get(ref).id for ref in refs]
 
 

@@ -78,7 +78,7 @@ def bookings(
 
 
 def _days_below(axes: Any, period: Span, zone: datetime.tzinfo) -> None:
-    """Draw a tick for the midnight at which each day begins. Of many days, some get no tick."""
+    """Draw ticks at midnights. If there are many days, only some midnights get a tick."""
     hours = (period.end - period.start).total_seconds() / 3600
     step = max(1, round(hours / 24 / 10))
     day = period.start.astimezone(zone).date()
@@ -123,7 +123,7 @@ def _monday_of(date: datetime.date) -> datetime.date:
 
 
 def _weeks(axes: Any, row: Row) -> None:
-    """Draw a flavor, with a row for each week and a cell for each day."""
+    """Draw the calendar of a flavor, with a row for each week and a cell for each day."""
     monday = _monday_of(row.days[0].date)
     weeks = (row.days[-1].date - monday).days // 7 + 1
     axes.set(xlim=(0, 7), ylim=(weeks, 0))

@@ -1,4 +1,4 @@
-"""Translates between names and ids of projects, as far as Keystone allows the user to."""
+"""Translates between names and ids of projects, as far as Keystone shows projects to the user."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -39,7 +39,7 @@ def names(command: base.Command, ids: Iterable[str | None]) -> dict[str, str]:
     """Return the names of projects by id. Projects that Keystone hides are left out.
 
     This function sends one request to Keystone. If ``ids`` has only one id, the request is for that
-    project. Otherwise it is for all projects.
+    project. If it has several, the request is for all projects.
     """
     wanted = {project_id for project_id in ids if project_id}
     if not wanted:

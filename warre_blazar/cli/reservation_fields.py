@@ -17,10 +17,13 @@ class Names:
     users: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def beside(self, field: str, identity: Any) -> Document:
-        """Return an additional field that has the name of the project or user with an id.
+        """Return an additional field with the name of a project or user.
 
-        For example, the additional field for ``project_id`` is ``project``. The result is empty if
-        the name isn't known.
+        For example, the additional field for ``project_id`` is ``project``.
+
+        :param field: the name of the field that has the id.
+        :param identity: the id.
+        :returns: the additional field, or an empty document if the name isn't known.
         """
         names = {"project_id": self.projects, "user_id": self.users}.get(field, {})
         return {field.removesuffix("_id"): names[identity]} if identity in names else {}

@@ -217,7 +217,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         start: datetime.datetime | None,
         hours: datetime.timedelta | None,
     ) -> datetime.datetime:
-        """Return the new end if the user gave none. The new or present length determines it."""
+        """Return the start plus the length, if the user gave a new start or length, but no end."""
         if hours is None:
             hours = before.end - before.start
             self.tell(f"Its length stays: {time_display.length(hours)}")

@@ -31,7 +31,7 @@ def _whole(text: str, unit: str, *, bare: bool) -> int:
     """Return a size as a whole number of MiB or GiB.
 
     :param unit: "M" for MiB, or "G" for GiB.
-    :param bare: whether to accept a number without a unit. Its unit is ``unit``.
+    :param bare: whether to accept a number without a unit. The unit of such a number is ``unit``.
     """
     match = _SIZE.fullmatch(text.strip())
     if not match or not (match[2] or bare):

@@ -50,7 +50,10 @@ def _title(row: Row, width: int) -> Text:
 
 
 def _weeks(row: Row, width: int) -> Iterator[Text]:
-    """Yield a line for each week from Monday on, or for each day if weeks are too wide."""
+    """Yield a line for each week. If weeks are too wide, yield a line for each day.
+
+    A week begins on Monday.
+    """
     cells = [(day.date, _cell(row, day)) for day in row.days]
     cell = max(_LEAST_CELL, 1 + max(len(text) for _, text in cells))
     if _DATE + _WEEK * cell > width:

@@ -48,7 +48,7 @@ def is_exact(text: str) -> bool:
 
 
 def parse(text: str, where: datetime.tzinfo, now: datetime.datetime) -> datetime.datetime:
-    """Return the moment that a phrase means, as an aware time in whole minutes.
+    """Return the moment that a phrase means, as a datetime with a time zone, in whole minutes.
 
     A day without a time of day means its first minute. Seconds are dropped.
 
@@ -95,7 +95,7 @@ def _phrase_of_iso(match: re.Match[str]) -> Phrase:
 
 
 def _understood(forms: list[str], where: datetime.tzinfo, now: datetime.datetime) -> list[str]:
-    """Return the forms that are understood. Of forms that mean the same time, keep the first."""
+    """Return the phrases that are understood. Of phrases that mean the same time, keep one."""
     by_moment: dict[datetime.datetime, str] = {}
     for form in forms:
         try:

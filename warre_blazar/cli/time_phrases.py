@@ -55,7 +55,7 @@ class Clock:
 class Phrase:
     """The parts of a phrase. A part that the phrase doesn't have is None."""
 
-    #: Year or None, month, day.
+    #: The year (None if the phrase has no year), the month and the day.
     date: tuple[int | None, int, int] | None = None
     #: The number of the weekday, where 0 is Monday, and the word before the weekday ("" if none).
     weekday: tuple[int, str] | None = None
@@ -391,5 +391,5 @@ _RULES: tuple[tuple[str, _Rule], ...] = (
 
 @functools.cache
 def _rules() -> list[tuple[re.Pattern[str], _Rule]]:
-    """Return the compiled rules. Only the first call compiles them, and few commands need them."""
+    """Return the compiled rules. They are compiled only when a command first needs them."""
     return [(re.compile(pattern, _FLAGS), note) for pattern, note in _RULES]

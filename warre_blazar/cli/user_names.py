@@ -1,4 +1,4 @@
-"""Translates between names and ids of users, as far as Keystone allows the user to."""
+"""Translates between names and ids of users, as far as Keystone shows users."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -9,12 +9,13 @@ from warre_blazar.client import errors, transport
 from warre_blazar.client.types import Reservation, Window
 
 _ID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
-#: The start of an id. It has at least four characters, so that short names are no starts of ids.
+#: The start of an id. It has at least four characters, so that no short name is taken for the start
+#: of an id.
 _ID_PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{3,}", re.IGNORECASE)
 
 
 def is_id(ref: str) -> bool:
-    """Whether the reference is a whole id."""
+    """Whether ``ref`` is a whole id."""
     return bool(_ID.fullmatch(ref))
 
 
@@ -33,7 +34,7 @@ def flavor(flavors: Any, ref: str) -> str:
 
 
 def similar(ref: str, names: Iterable[str]) -> list[str]:
-    """Return up to 5 of the names that contain the reference or are spelled like it."""
+    """Return up to 5 names that contain ``ref``, or that are spelled almost like ``ref``."""
     by_folded_name = {name.casefold(): name for name in names}
     word = ref.casefold()
     containing = [name for folded, name in by_folded_name.items() if word and word in folded]

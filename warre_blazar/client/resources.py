@@ -26,7 +26,7 @@ FlavorList = list[Flavor]
 
 
 def _values(given: dict[str, Any]) -> Document:
-    """Return the values in the form that the API expects: times become texts.
+    """Return the values in the form that the API expects, with times as texts.
 
     :raises errors.NaiveTime: a time has no time zone.
     """
@@ -168,7 +168,7 @@ class AccessRights(_Collection):
     noun = "flavorprojects"
 
     def list(self, *, flavor_id: str | None = None, project_id: str | None = None) -> list[Access]:
-        """Return all access rights, or only the access rights to a flavor or of a project."""
+        """Return access rights. The parameters select one flavor's or one project's rights."""
         query = _query(flavor_id=flavor_id, project_id=project_id)
         return [Access.of(d) for d in self._transport.list(self.noun, query)]
 
@@ -328,7 +328,8 @@ class Reservations(_Collection):
 class Windows(_Collection):
     """Maintenance windows.
 
-    ``ref`` is a window's id, the start of its id, or its note if no other window has the same note.
+    ``ref`` is a window's id, the start of its id, or its note. A note works only if no other window
+    has the same note.
     """
 
     noun = "maintenancewindows"

@@ -62,7 +62,7 @@ class Transport:
         return f"{_VERSION.sub('', endpoint.rstrip('/'))}/v2"
 
     def _versions(self, root: str) -> list[str]:
-        """The API versions that Blazar serves, or an empty list if a proxy hides the versions."""
+        """Return the API versions that Blazar serves. The list is empty if a proxy hides them."""
         try:
             versions = discover.Discover(
                 self._discovery_session(), f"{root}/", authenticated=True
@@ -95,8 +95,8 @@ class Transport:
             documents += page["results"]
             if not page.get("next") or (limit is not None and len(documents) >= limit):
                 return documents[:limit]
-            # Only the query of the link is used, because behind a proxy the link's host may be
-            # wrong.
+            # Only the query of the link to the next page is used. Behind a proxy, the link's host
+            # may be wrong.
             parameters = parse_qsl(urlsplit(page["next"]).query)
 
     def request_document(
@@ -162,7 +162,7 @@ class Transport:
 
 
 class _SessionWithTimeout:
-    """The part of a session that version discovery uses, with a timeout for its requests."""
+    """A session for the discovery of versions. All its requests have a timeout."""
 
     def __init__(self, session: Any, timeout: dict[str, Any]) -> None:
         self._session = session
@@ -185,7 +185,7 @@ def path(noun: str, ref: str) -> str:
 
 
 def is_routable(ref: str) -> bool:
-    """Whether a path can contain the reference as one segment."""
+    """Whether ``ref`` can be one segment of a path."""
     return ref not in ("", ".", "..") and "/" not in ref
 
 

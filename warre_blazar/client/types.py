@@ -108,7 +108,7 @@ class Access(Resource):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Reservation(Resource):
-    """Instances of a flavor that a project has booked from a start to an end.
+    """Instances of a flavor that a project has booked for a time with a start and an end.
 
     ``status`` is PENDING_CREATE, ALLOCATED, ACTIVE, COMPLETE or ERROR. ``compute_flavor`` is the id
     of the Nova flavor with which servers are booted on the reservation.
@@ -131,7 +131,7 @@ class Reservation(Resource):
     name: str | None = None
     note: str | None = None
     created_at: datetime.datetime | None = None
-    #: Whether instances are on hosts that have failed, because other hosts have no room.
+    #: Whether some instances are still on hosts that have failed, because no other host has room.
     missing_resources: bool = False
     #: Whether instances were moved while the reservation was running, because their hosts had
     #: failed.
@@ -144,7 +144,7 @@ class Reservation(Resource):
 
 @dataclasses.dataclass(frozen=True)
 class FlavorName:
-    """A flavor in answers that contain only the id and the name of the flavor."""
+    """The id and the name of a flavor, in answers that don't contain the flavor's other fields."""
 
     id: str
     name: str
@@ -173,7 +173,7 @@ class Limits(Resource):
 
     @classmethod
     def of(cls, document: Document) -> Self:
-        """Make limits from the API's document, whose fields are named as in Nova's API."""
+        """Make limits from the API's document. Its fields have the same names as in Nova's API."""
         absolute = document.get("absolute", document)
         return cls(
             max_reservations=absolute["maxReservations"],

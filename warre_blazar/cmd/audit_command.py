@@ -1,4 +1,4 @@
-"""``warre-blazar-manage audit``: prints the differences that an audit finds, and mends them.
+"""``warre-blazar-manage audit``: prints the differences that an audit finds, and can mend them.
 
 The output is for people or, as JSON, for programs. The exit status is for monitoring.
 """

@@ -91,7 +91,8 @@ def main(argv: list[str] | None = None) -> int:
         return _RUN[conf.command.name](conf)
     except setup_errors.CONFIGURATION as error:
         _fail(setup_errors.configuration(error))
-        # The audit's exit status 1 means that there are differences.
+        # The audit fails with another status, because its exit status 1 means that there are
+        # differences.
         return audit_command.BLIND if "audit" in arguments else 1
 
 

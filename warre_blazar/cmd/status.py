@@ -155,7 +155,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_failing_safely
     def _slots(self) -> Result:
-        """Whether the hosts of each flavor, when empty, can hold an instance for each slot."""
+        """Whether the empty hosts of each flavor can hold as many instances as it has slots."""
         overpromised = capacity.survey().overpromised
         if overpromised:
             flavors = [
