@@ -186,8 +186,8 @@ class ShowCalendar(base.ListCommand):
     ) -> Any:
         free = self.v2.flavors.free_slots(flavor.id, start=start, end=end, count=count)
         # If the present minute ends before the API answers, the spans that are free now begin in
-        # the next minute. So a span that begins at most two minutes after the start counts from the
-        # start.
+        # the next minute. So a span that begins at most two minutes after the start counts as free
+        # from the start on.
         late = start + datetime.timedelta(minutes=2)
         return [
             free_by_day.Span(start if start <= span.start <= late else span.start, span.end)

@@ -8,7 +8,7 @@ from typing import Any
 from warre_blazar.cli import arguments, base, sizes, time_display
 from warre_blazar.client.types import Document
 
-#: Optional fields of a flavor, with the keyword arguments of their options.
+#: The optional fields of a flavor. For each, the keyword arguments that define its option.
 _OPTIONAL: dict[str, dict[str, Any]] = {
     "description": {"help": "description for people"},
     "properties": {

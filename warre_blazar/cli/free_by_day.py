@@ -92,8 +92,9 @@ def _steps(slots: int, part: Span, spans: FreeFor) -> Iterator[tuple[Span, int]]
     if least == best:
         yield part, least
         return
-    # The number of free slots isn't the same in the whole part. Cut the part where spans with one
-    # slot more than the least number start and end, because the number changes there.
+    # The number of free slots isn't the same in the whole part. Spans with one more free slot than
+    # the least number show where the number changes. Cut the part at the starts and ends of these
+    # spans.
     edges = {edge for span in spans(least + 1) for edge in (span.start, span.end)}
     cuts = [part.start, *sorted(e for e in edges if part.start < e < part.end), part.end]
     for start, end in itertools.pairwise(cuts):

@@ -217,7 +217,10 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         start: datetime.datetime | None,
         hours: datetime.timedelta | None,
     ) -> datetime.datetime:
-        """Return the start plus the length, if the user gave a new start or length, but no end."""
+        """Return the new end: the start plus the length.
+
+        The user has given a new start, a new length or both, but no new end.
+        """
         if hours is None:
             hours = before.end - before.start
             self.tell(f"Its length stays: {time_display.length(hours)}")

@@ -15,8 +15,8 @@ from warre_blazar.cli.time_phrases import Clock, Phrase, Unclear
 
 #: The years that a time may be in. Some time zones or programs can't represent other years.
 _YEARS = range(1970, 9999)
-#: A number of days. If a date without a year has passed at most this many days ago, it isn't taken
-#: for a date of the next year, but refused.
+#: A number of days. If a date without a year lies at most this many days in the past, it is
+#: refused. It isn't taken for a date of the next year.
 _LATELY = 31
 _ISO = re.compile(
     r"(?P<date>\d{4}-\d\d-\d\d|\d{8}|\d{4}-?W\d\d-?\d)"

@@ -50,8 +50,8 @@ class Client:
     :param region_name: the region of the endpoint. If it is None, the client uses an endpoint in
         any region.
     :param endpoint_override: the URL of Blazar's endpoint. If it is given, the client doesn't use
-        the endpoint in the catalog. The URL may end with an API version such as ``/v1``, but
-        needn't.
+        the endpoint in the catalog. The URL may end with an API version such as ``/v1``, or without
+        a version.
     """
 
     def __init__(
