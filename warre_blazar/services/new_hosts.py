@@ -7,7 +7,6 @@ open the transaction in which they look at hosts.
 import threading
 import time
 from collections.abc import Collection
-from concurrent import futures
 
 from oslo_log import log as logging
 
@@ -16,15 +15,11 @@ from warre_blazar.services.keeping import host_refresh
 
 LOG = logging.getLogger(__name__)
 
-#: The longest time, in seconds, that a caller waits. After this time, the caller goes on with what
-#: Blazar's tables say about the hosts.
+#: The longest time, in seconds, that callers wait for a reading. After this time, they go on with
+#: what Blazar's tables say about the hosts.
 _PATIENCE = 5.0
 #: If a host couldn't be read, it is read again after this many seconds.
 _AGAIN = 60.0
-
-_lock = threading.Lock()
-#: When this process last began to read a host, by host id.
-_begun: dict[str, float] = {}
 
 
 def read() -> None:
@@ -35,29 +30,57 @@ def read() -> None:
     """
     with session.reader() as db:
         unread = host_providers.unread(db)
-    if not unread:
-        return
-    due = _due(unread)
-    if not due:
-        return
-    done = futures.Future[None]()
-    threading.Thread(target=_refresh, args=(due, done), name="warre-new-hosts", daemon=True).start()
-    futures.wait([done], _PATIENCE)
+    if unread:
+        _readings.wait(unread)
 
 
-def _due(unread: Collection[str]) -> list[str]:
-    """The hosts that this process hasn't begun to read recently."""
-    now = time.monotonic()
-    with _lock:
-        due = [i for i in unread if i not in _begun or now - _begun[i] >= _AGAIN]
-        _begun.update(dict.fromkeys(due, now))
-    return due
+class _Reading:
+    """A thread that reads new hosts, and for which several callers may wait."""
+
+    def __init__(self, host_ids: Collection[str]) -> None:
+        self._host_ids = host_ids
+        self._begun = time.monotonic()
+        self._done = threading.Event()
+        threading.Thread(target=self._run, name="warre-new-hosts", daemon=True).start()
+
+    @property
+    def age(self) -> float:
+        """The seconds since the reading began."""
+        return time.monotonic() - self._begun
+
+    def wait(self) -> None:
+        """Wait until the reading has ended, or has taken too long."""
+        self._done.wait(max(_PATIENCE - self.age, 0))
+
+    def _run(self) -> None:
+        try:
+            host_refresh.refresh(self._host_ids)
+        except Exception:
+            LOG.exception("The resource providers of new hosts couldn't be stored")
+        finally:
+            self._done.set()
 
 
-def _refresh(host_ids: Collection[str], done: "futures.Future[None]") -> None:
-    try:
-        host_refresh.refresh(host_ids)
-    except Exception:
-        LOG.exception("The resource providers of new hosts couldn't be stored")
-    finally:
-        done.set_result(None)
+class _Readings:
+    """The last reading of each new host in this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_host: dict[str, _Reading] = {}
+
+    def wait(self, host_ids: Collection[str]) -> None:
+        """Wait for readings of the hosts. Begin one for those that weren't read recently."""
+        with self._lock:
+            due = [i for i in host_ids if not self._is_recent(i)]
+            if due:
+                self._by_host.update(dict.fromkeys(due, _Reading(due)))
+            readings = {self._by_host[i] for i in host_ids}
+        for reading in readings:
+            reading.wait()
+
+    def _is_recent(self, host_id: str) -> bool:
+        reading = self._by_host.get(host_id)
+        return reading is not None and reading.age < _AGAIN
+
+
+_readings = _Readings()

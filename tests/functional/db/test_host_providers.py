@@ -3,6 +3,7 @@
 import datetime
 import threading
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from typing import Any
 
 import pytest
@@ -278,6 +279,17 @@ def test_placement_that_hangs_is_not_waited_for(cloud: Cloud, monkeypatch):
     assert rows() == {}
     cloud.placement.mend()
     world.until(lambda: set(rows()) == {host_id})
+
+
+def test_several_requests_wait_for_the_same_reading_of_a_new_host(cloud: Cloud):
+    add(cloud, "a", vcpus=1)
+    asked = question(world.add_flavor(vcpu=8))
+    cloud.placement.fail(hang=True)
+    with futures.ThreadPoolExecutor(2) as pool:
+        searches = [pool.submit(free_slots.find, asked) for _ in range(2)]
+        futures.wait(searches, 0.5)
+        cloud.placement.mend()
+        assert [search.result() for search in searches] == [[SPAN], [SPAN]]
 
 
 def test_known_host_is_not_read_again_when_placement_is_away(cloud: Cloud, host):
