@@ -46,7 +46,7 @@ class Wanted:
 
     @property
     def length(self) -> datetime.timedelta:
-        """The time from start to end. Hours that clocks skip or repeat are counted correctly."""
+        """The time that passes from start to end, even if clocks are changed in between."""
         return self.end.astimezone(datetime.UTC) - self.start.astimezone(datetime.UTC)
 
     @property
@@ -58,7 +58,7 @@ class Wanted:
 def instead(client: Client, wanted: Wanted, error: errors.ApiError, app: object) -> str:
     """Return a text that says why a booking was refused, and when it would be possible.
 
-    :param error: a refusal with one of ``CODES``.
+    :param error: the error with which the API refused the booking. Its code is in ``CODES``.
     :param app: the running CLI. The text uses the names that commands have in this CLI.
     """
     asked, free = error.detail.get("asked"), error.detail.get("free")

@@ -51,8 +51,8 @@ def add_start(
 def add_end(parser: argparse._ActionsContainer, text: str, *, absent: object = None) -> None:
     """Add ``--end``.
 
-    The long form ``--end-date`` comes first, so that usage messages name it. The blazar CLI's own
-    parser may take ``--end`` for its option ``--endpoint-type``.
+    Usage messages show ``--end-date``, because it comes first. It is safer than ``--end``, which
+    the blazar CLI's own parser may take for its option ``--endpoint-type``.
     """
     parser.add_argument(
         "--end-date", "--end", dest="end", metavar="TIME", default=absent, help=text
@@ -161,11 +161,12 @@ def span(
 
     :param lasting: the length, which is used only if there is no end.
     :param where: the zone in which times are shown.
-    :raises Failure: the end isn't after the start, or is beyond the calendar's last year.
+    :raises Failure: the end isn't after the start, or is later than the year 9999.
     """
     if end is None:
         try:
-            # The length is added in UTC, so that it is right even if clocks are changed in between.
+            # The length is added in UTC. In another zone, Python would calculate a wrong end if
+            # clocks are changed between the start and the end.
             end_utc = start.astimezone(datetime.UTC) + (lasting or datetime.timedelta())
             end = end_utc.astimezone(start.tzinfo)
         except OverflowError:

@@ -71,7 +71,7 @@ class Command(BlazarCommand):
         return datetime.datetime.now(datetime.UTC)
 
     def tell(self, line: str) -> None:
-        """Print a line for people on stderr. stdout is for output that programs may read."""
+        """Print a line for the user on stderr, because programs may read stdout."""
         print(line, file=sys.stderr)
 
     def name(self, command: str) -> str:
@@ -91,10 +91,9 @@ class Command(BlazarCommand):
         return start, end
 
     def tell_times(self, parsed_args: argparse.Namespace, **words: str) -> None:
-        """Print how the start and the end are understood, unless the user has typed exact times.
+        """Print the start and the end as the command understands them, except exact times.
 
-        :param words: the labels to print before the times: ``start`` for the start, ``end`` for the
-            end.
+        :param words: the texts to print before the times, such as ``start="From", end="Until"``.
         """
         for moment, name in zip(self.times(parsed_args), ("start", "end"), strict=True):
             text = getattr(parsed_args, name, None) or ""
@@ -121,8 +120,8 @@ class Command(BlazarCommand):
             result = super().run(parsed_args)
             self.app.stdout.flush()
         except BrokenPipeError:
-            # The reader has closed the pipe. If stdout stayed open, Python would print an error at
-            # exit.
+            # The reader has closed the pipe. Send the rest of the output to /dev/null. Otherwise
+            # Python would try to write it at exit, and print an error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(_PIPE_CLOSED) from None
         except errors.ClientError as error:
@@ -191,10 +190,11 @@ class ChangeCommand(Command):
     def confirm_times(
         self, plan: str, typed: Iterable[str | None], parsed_args: argparse.Namespace
     ) -> None:
-        """Print how the typed times are understood, and on a terminal ask whether that is right.
+        """Print what the command is about to do, and on a terminal ask the user to confirm it.
 
-        Times that can't be misunderstood (ISO 8601 with an offset) need no confirmation. In a dry
-        run this method does nothing, because the dry run itself prints the plan.
+        So the user sees how the command has understood the typed times. Times that can't be
+        misunderstood (ISO 8601 with an offset) need no confirmation. In a dry run this method does
+        nothing, because the dry run itself prints the plan.
 
         :param plan: a description of what the command is about to do, with the times in full.
         :param typed: the times as the user has typed them. An absent time is None.
@@ -258,14 +258,14 @@ class DeleteCommand(ChangeCommand):
 
 
 class DictColumn(columns.FormattableColumn):
-    """A column with a dict. A table shows it as k='v', ..., and -f json as an object."""
+    """A column with a dict. A table shows pairs such as k='v'. With -f json, it is an object."""
 
     def human_readable(self) -> str:
         return ", ".join(f"{key}='{value}'" for key, value in sorted(self._value.items()))
 
 
 class ListColumn(columns.FormattableColumn):
-    """A column with a list. A table shows it as a, b, ..., and -f json as an array."""
+    """A column with a list. A table shows the items as a, b, c. With -f json, it is an array."""
 
     def human_readable(self) -> str:
         return ", ".join(str(value) for value in self._value)

@@ -149,7 +149,7 @@ class ShowCalendar(base.ListCommand):
         start = now = self.now().astimezone(self.where).replace(second=0, microsecond=0)
         typed_start, _ = self.times(parsed_args)
         if typed_start is not None:
-            # If a day has begun, only the rest of the day is shown.
+            # If the first day has begun already, only the rest of the day is shown.
             self.tell_times(parsed_args, start="From")
             start = max(now, typed_start.astimezone(self.where))
         return free_by_day.days_from(start, parsed_args.days)
@@ -175,7 +175,7 @@ class ShowCalendar(base.ListCommand):
         return [row(flavor) for flavor in chosen]
 
     def _listed(self, list_all: Callable[[], list[Any]]) -> list[Any]:
-        """Return the objects that ``list_all`` returns, or none if the user may not list them."""
+        """Return the objects that ``list_all`` returns, or an empty list if the API refuses."""
         try:
             return list_all()
         except errors.ApiError:
@@ -185,9 +185,9 @@ class ShowCalendar(base.ListCommand):
         self, flavor: Flavor, start: datetime.datetime, end: datetime.datetime, count: int
     ) -> Any:
         free = self.v2.flavors.free_slots(flavor.id, start=start, end=end, count=count)
-        # If the present minute ends before the API answers, the spans that are free now begin in
-        # the next minute. So a span that begins at most two minutes after the start counts as free
-        # from the start on.
+        # No span in the API's answer begins before the present minute. If a minute ends during the
+        # request, a time that is free now begins after ``start`` in the answer. So a span that
+        # begins at most two minutes after ``start`` is shown as if it began at ``start``.
         late = start + datetime.timedelta(minutes=2)
         return [
             free_by_day.Span(start if start <= span.start <= late else span.start, span.end)

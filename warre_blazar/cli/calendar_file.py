@@ -11,7 +11,8 @@ from warre_blazar.client import Reservation
 def calendar(reservations: Iterable[Reservation], now: datetime.datetime) -> str:
     """Return a calendar with an event for each reservation.
 
-    An event's id is made from the reservation's id, so that a second import replaces the event.
+    The id of an event is made from the reservation's id. So if a user opens a newer file in a
+    calendar program, the program replaces the event and doesn't add a second one.
     """
     document = icalendar.Calendar()
     document.add("prodid", "-//warre-blazar//flavor-calendar//EN")

@@ -7,10 +7,11 @@ _ENDPOINT_TYPES = ("public", "internal", "admin")
 
 
 class _AdaptedParser(argparse.ArgumentParser):
-    """A parser that prints short errors and gets back arguments that the ``blazar`` CLI has taken.
+    """A parser that prints short error messages, and also parses the arguments in ``kept``.
 
-    An error prints only its reason and how to get help, because a usage message would hide the
-    reason.
+    A message contains only the reason and how to get help. argparse would also print the usage,
+    which would hide the reason. The arguments in ``kept`` belong to the command, but the ``blazar``
+    CLI has taken them for options of its own.
     """
 
     kept: tuple[str, ...] = ()
@@ -33,9 +34,9 @@ def adapt(parser: argparse.ArgumentParser, kept: tuple[str, ...]) -> argparse.Ar
 
 
 def kept_end(app_args: Any) -> tuple[str, ...]:
-    """Return the option ``--end`` that the ``blazar`` CLI has taken, as arguments of the command.
+    """Return the command's option ``--end`` and its value if the ``blazar`` CLI has taken them.
 
-    The CLI's own parser completes ``--end`` to its option ``--endpoint-type``.
+    The CLI's own parser takes ``--end`` for an abbreviation of its option ``--endpoint-type``.
     """
     taken = getattr(app_args, "endpoint_type", None)
     return () if not taken or is_endpoint_type(taken) else ("--end-date", str(taken))

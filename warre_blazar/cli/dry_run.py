@@ -29,8 +29,9 @@ def booking(
     spans = client.flavors.free_slots(
         flavor.id, start=start, end=end, count=wanted.count, affinity=wanted.affinity
     )
-    # If the present minute ends before the API answers, the spans begin in the next minute. So it
-    # is enough if a span begins within a minute from now.
+    # No span in the API's answer begins before the present minute. If a minute ends during the
+    # request, a span may begin shortly after the wanted start. So it is enough if a span begins at
+    # most a minute from now.
     begun = max(start, now + datetime.timedelta(minutes=1))
     if not any(span.start <= begun and end <= span.end for span in spans):
         verb = "isn't" if wanted.count == 1 else "aren't"
@@ -105,7 +106,7 @@ def _check_length(flavor: Flavor, lasting: datetime.timedelta) -> None:
 
 def _check_limits(client: Client, wanted: alternatives.Wanted, fields: Fields) -> None:
     limits = client.limits.get()
-    # The API counts hours in the same way: each hour that has begun counts in full.
+    # As in the API, the length of a reservation is rounded up to whole hours.
     hours = wanted.count * math.ceil(wanted.length.total_seconds() / 3600)
     too_many = 0 <= limits.max_reservations < limits.total_reservations_used + 1
     if too_many or 0 <= limits.max_hours < limits.total_hours_used + hours:

@@ -9,8 +9,8 @@ NO_CREDENTIALS = (
     "or OS_CLOUD"
 )
 
-#: Advice by the API's error code. The fields in braces are data of the error's detail, or names of
-#: commands.
+#: The advice for each error code of the API. The fields in braces are data of the error's detail,
+#: or names of commands.
 _ADVICE = {
     "flavor_inactive": "The operator has closed the flavor; see {flavor-list} for others",
     "flavor_not_accessible": "Ask the operator for access ({flavor-access-grant})",

@@ -8,7 +8,7 @@ from typing import Any
 from warre_blazar.cli import arguments, base, sizes, time_display
 from warre_blazar.client.types import Document
 
-#: The optional fields of a flavor. For each, the keyword arguments that define its option.
+#: The optional fields of a flavor, each with the keyword arguments that define its option.
 _OPTIONAL: dict[str, dict[str, Any]] = {
     "description": {"help": "description for people"},
     "properties": {
@@ -58,7 +58,7 @@ _EXAMPLES = {"memory_mb": "64G or 512M", "disk_gb": "30G or 2T", "ephemeral_gb":
 
 
 def add_all(parser: argparse.ArgumentParser) -> None:
-    """Add the options for a new flavor's fields. The name is a positional argument."""
+    """Add the options for all fields of a new flavor except its name."""
     parser.add_argument(
         "--vcpu", metavar="N", type=arguments.count, required=True, help="vCPUs of one instance"
     )

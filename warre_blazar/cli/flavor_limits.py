@@ -1,4 +1,4 @@
-"""Formats the output that says what limits the number of a flavor's instances on each host."""
+"""Says why each host can't hold more instances of a flavor."""
 
 from collections import defaultdict
 
@@ -6,12 +6,12 @@ from cliff import columns
 
 from warre_blazar.client.types import Document
 
-#: The largest number of names of hosts or providers in one line.
+#: The largest number of hosts' names in one line.
 _MOST_NAMES = 4
 
 
 class LimitsColumn(columns.FormattableColumn):
-    """A column with the API's document about limits. A table shows the text of ``lines``."""
+    """A column with the field ``limits`` of a flavor. A table shows the text of ``lines``."""
 
     def human_readable(self) -> str:
         if self._value["by"] == "slots":
@@ -22,11 +22,11 @@ class LimitsColumn(columns.FormattableColumn):
 
 
 def lines(limits: Document) -> list[str]:
-    """Return lines with hosts, the number of instances that each can hold, and the reasons.
+    """Return lines that say how many instances each host can hold, and why it can't hold more.
 
     Hosts with the same number and the same reasons share a line.
 
-    :param limits: the API's document of what limits a flavor.
+    :param limits: the field ``limits`` of a flavor, as the API returns it.
     """
     hosts: dict[tuple[int, str], list[str]] = defaultdict(list)
     for host in limits["hosts"]:

@@ -51,12 +51,12 @@ def _add_capacity(parser: argparse.ArgumentParser) -> None:
 
 
 def _times(document: Document) -> Document:
-    """Return the flavor's own start and end. The capacity has other fields with these names."""
+    """Return the flavor's own start and end. The capacity's start and end are other times."""
     return {name: document[name] for name in ("start", "end")}
 
 
 def _shown(document: Document) -> Document:
-    """Return a flavor's document as it is shown, with the texts of its warnings if it has any."""
+    """Return a flavor's document in the form that is shown. Its warnings are texts in this form."""
     shown = {name: value for name, value in document.items() if name != "warnings"}
     if "limits" in shown:
         shown["limits"] = flavor_limits.LimitsColumn(shown["limits"])
@@ -137,8 +137,8 @@ class ListFlavors(_Flavors, base.ListCommand):
 def _bookable(documents: list[Document], *, long: bool) -> list[str]:
     """Return the columns that show whether any host could hold an instance of each flavor.
 
-    The column ``bookable`` is shown only if no host could hold an instance of one of the flavors,
-    or if the user has asked for all columns.
+    Without ``long``, the column ``bookable`` is shown only if the list has a flavor that can't be
+    booked because no host could hold an instance. Operators see the number of hosts instead.
     """
     available = [name for name in _BOOKABLE if any(name in document for document in documents)]
     if long or not available:

@@ -17,9 +17,9 @@ FreeFor = Callable[[int], Sequence[Span]]
 class Day:
     """A day, and how many slots can be booked on it.
 
-    ``throughout`` is the number of slots that are free all day. ``at_best`` is the largest number
-    of slots that are free at any moment. ``steps`` are parts of the day, each with the number of
-    slots that are free throughout the part.
+    ``throughout`` is the number of slots that are free all day. ``steps`` are parts of the day,
+    each with the number of slots that are free throughout the part. ``at_best`` is the largest of
+    the numbers in ``steps``.
     """
 
     date: datetime.date
@@ -67,8 +67,8 @@ def days_from(start: datetime.datetime, count: int) -> list[tuple[datetime.date,
 def free(slots: int, days: Sequence[tuple[datetime.date, Span]], free_for: FreeFor) -> list[Day]:
     """Return the free slots of each day.
 
-    This needs few requests to the API: when a number of instances is free, any smaller number is
-    free too.
+    When a number of instances is free, any smaller number is free too. So this function asks the
+    API only about some of the numbers up to ``slots``.
     """
     spans = functools.cache(free_for)
 
@@ -86,15 +86,15 @@ def touches(one: Span, other: Span) -> bool:
 
 
 def _steps(slots: int, part: Span, spans: FreeFor) -> Iterator[tuple[Span, int]]:
-    """Yield parts of a span in which the number of free slots doesn't change."""
+    """Cut a span where the number of free slots changes. Yield each part with its number."""
     least = _most(slots, lambda n: _within(part, spans(n)))
     best = _most(slots, lambda n: any(touches(part, span) for span in spans(n)))
     if least == best:
         yield part, least
         return
-    # The number of free slots isn't the same in the whole part. Spans with one more free slot than
-    # the least number show where the number changes. Cut the part at the starts and ends of these
-    # spans.
+    # At some times in the part only ``least`` slots are free, and at other times more slots. The
+    # spans in which ``least + 1`` slots are free show where the number changes. Cut the part at the
+    # starts and ends of these spans.
     edges = {edge for span in spans(least + 1) for edge in (span.start, span.end)}
     cuts = [part.start, *sorted(e for e in edges if part.start < e < part.end), part.end]
     for start, end in itertools.pairwise(cuts):

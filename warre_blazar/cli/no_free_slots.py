@@ -7,8 +7,8 @@ from warre_blazar.cli import time_display
 from warre_blazar.cli.command_names import Fields
 from warre_blazar.client import Reason, Span, errors
 
-#: Explanations by the reason's code. The fields in braces are data of the reason's detail, or names
-#: of commands.
+#: The explanation for each code of a reason. The fields in braces are data of the reason's detail,
+#: or names of commands.
 _EXPLANATIONS = {
     "flavor_inactive": "{flavor} is closed. Book another flavor; see {flavor-list}",
     "invalid_period": "{message}",
@@ -26,7 +26,7 @@ _EXPLANATIONS = {
     "not_that_long": "{flavor} is free then, but for at most {longest} at a time",
     "all_booked": "Not enough slots of {flavor} are free then",
 }
-#: Codes of reasons for which a search at another time finds nothing either.
+#: Codes of reasons that hold at all times. A search at another time finds nothing either.
 LASTING = frozenset(
     {"flavor_inactive", "too_long", "no_host_matches", "count_over_slots", "count_over_hosts"}
 )

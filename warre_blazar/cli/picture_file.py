@@ -44,7 +44,7 @@ def bookings(
     path: str,
     zone: datetime.tzinfo,
 ) -> None:
-    """Write the reservations of a flavor, with a bar for each, as an SVG or a PNG.
+    """Write a picture with a bar for each reservation of a flavor, as an SVG or a PNG.
 
     :param labeled: the reservations, each with its label, which is the name of its project.
     :param name: the flavor's name.
@@ -142,7 +142,10 @@ def _weeks(axes: Any, row: Row) -> None:
 
 
 def _day(axes: Any, row: Row, day: Day, week: int) -> None:
-    """Draw a day: the number of slots that are free all day, and a bar for parts of the day."""
+    """Draw the cell of a day, with the number of slots that are free all day.
+
+    The colors of the bar in the cell show how many slots are free in the parts of the day.
+    """
     left, bottom = day.date.weekday(), week + 0.96
     places = _Places(day, left)
     for span, count in day.steps:
@@ -166,7 +169,7 @@ def _day(axes: Any, row: Row, day: Day, week: int) -> None:
 
 
 class _Places:
-    """Converts times of a day to positions in the day's cell. The cell's width is the whole day."""
+    """Converts times of a day to positions in the day's cell, from its left edge to its right."""
 
     def __init__(self, day: Day, left: float) -> None:
         self._day = day

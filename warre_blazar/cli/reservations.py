@@ -28,7 +28,7 @@ _REF = (
     "ID of the reservation, the start of the ID, or its flavor's name if you have no other "
     "reservation of that flavor"
 )
-#: The text in which a dry run of a change says which check it leaves out.
+#: A dry run of a change prints this text, to say which check it doesn't make.
 _UNKNOWN = "whether there is room isn't checked in a dry run"
 #: The exit status of a program that was interrupted, as shells define it.
 _INTERRUPTED = 130
@@ -230,7 +230,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
 def _inexact_zones(
     typed: Mapping[str | None, datetime.datetime | None], where: datetime.tzinfo
 ) -> list[datetime.tzinfo]:
-    """Return the zones in which inexact times were understood.
+    """Return the time zones of those typed times that aren't exact.
 
     :param typed: the times. The key of each time is the text that the user has typed for it.
     """

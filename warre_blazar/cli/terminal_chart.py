@@ -12,7 +12,7 @@ from warre_blazar.cli import time_display, time_zones, wording
 from warre_blazar.cli.free_by_day import Day, Row, touches
 from warre_blazar.client import Reservation, Span
 
-#: The smallest width of a day: digits, marks and a space.
+#: The smallest width of a day in characters, with the space before the day's text.
 _LEAST_CELL = 4
 _DATE = 7
 _WEEK = 7
@@ -83,7 +83,7 @@ def _cell(row: Row, day: Day) -> Text:
 def bookings(
     labeled: Sequence[tuple[str, Reservation]], period: Span, out: TextIO, zone: datetime.tzinfo
 ) -> None:
-    """Draw a bar for each reservation of a flavor. The width of the chart is the whole period.
+    """Draw a bar for each reservation of a flavor. The chart shows the period from left to right.
 
     :param labeled: the reservations, each with its label, which is the name of its project.
     """

@@ -1,7 +1,7 @@
 """Translates the times that users type into moments, or refuses them and says what to write.
 
 A phrase must never be taken for a time that the user doesn't mean. So a phrase is refused if a part
-of it isn't understood, if it could mean several times, or if clocks skip the time that it names.
+of it isn't understood, if it could mean different times, or if clocks skip the time that it names.
 """
 
 import calendar
@@ -42,7 +42,7 @@ class NotUnderstood(Failure):
 
 
 def is_exact(text: str) -> bool:
-    """Whether a time is exact: ISO 8601 with an offset from UTC. It can't be misunderstood."""
+    """Whether a time is ISO 8601 with an offset from UTC, so that it can't be misunderstood."""
     match = _ISO.fullmatch(text.strip())
     return bool(match and match["offset"])
 
@@ -54,7 +54,7 @@ def parse(text: str, where: datetime.tzinfo, now: datetime.datetime) -> datetime
 
     :param where: the time zone to use if the phrase doesn't name a zone. The result is in the zone
         that the phrase names, or else in this zone.
-    :raises NotUnderstood: the phrase means no time, or could mean several times.
+    :raises NotUnderstood: the phrase means no time, or could mean different times.
     """
     text = " ".join(text.split())
     try:
@@ -77,7 +77,7 @@ def _phrase_of_iso(match: re.Match[str]) -> Phrase:
     """Return the parts of a time in ISO 8601."""
     digits = match["date"].replace("-", "")
     try:
-        # Python refuses a week date with only one of its two hyphens.
+        # Python refuses a week date that has only one hyphen, such as 2026-W011.
         day = datetime.date.fromisoformat(match["date"].upper())
         date = (day.year, day.month, day.day)
     except ValueError:
@@ -123,14 +123,15 @@ def _examples(where: datetime.tzinfo, now: datetime.datetime) -> list[str]:
 
 
 class _Reading:
-    """Works out which moment a phrase means, in a time zone and at the present time."""
+    """Works out which moment a phrase means, for a given time zone and a given present time."""
 
     def __init__(
         self, text: str, phrase: Phrase, where: datetime.tzinfo, now: datetime.datetime
     ) -> None:
         self._text = text
         self._phrase = phrase
-        #: An abbreviation such as CET. It is accepted only if the zone uses it at that time.
+        #: An abbreviation such as CET, with which the phrase ends. The phrase is refused if the
+        #: time zone doesn't use this abbreviation at the time that the phrase means.
         self._abbreviation: str | None = None
         self._zone = where
         if phrase.zone is not None:
@@ -222,7 +223,7 @@ class _Reading:
         return day
 
     def _with_rest(self, day: datetime.date | str, clock: Clock | None) -> str:
-        """Return a phrase with this day, and with the time of day and the zone of the phrase."""
+        """Return a phrase with this day, this time of day and the zone that the user has typed."""
         at = f" {clock.hour:02}:{clock.minute:02}" if clock else ""
         zone = f" {self._phrase.zone}" if self._phrase.zone else ""
         return f"{day}{at}{zone}"
@@ -248,7 +249,7 @@ class _Reading:
         raise Unclear(f"there is no February 29 in {today.year} or {today.year + 1} to come")
 
     def _next_weekday(self, weekday: int, which: str, clock: Clock | None) -> datetime.date:
-        """Return the next day that is this weekday.
+        """Return the next date that is on a given weekday.
 
         :raises Unclear: some people would mean another day by the phrase.
         """
@@ -260,8 +261,8 @@ class _Reading:
                 raise self._either(today, _plus(today, 7), clock)
             return _plus(today, 7)
         if which == "next":
-            # "next" may mean the coming day, or the day in the next week, which begins on Monday
-            # for some people and on Sunday for others.
+            # "next Friday" may mean the coming Friday, or the Friday of the next week. The week
+            # begins on Monday for some people, and on Sunday for others.
             monday = _plus(today, 7 - today.weekday())
             sunday = _plus(today, 7 - (today.weekday() + 1) % 7)
             others = {_plus(monday, weekday), _plus(sunday, (weekday + 1) % 7)} - {coming}

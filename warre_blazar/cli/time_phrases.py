@@ -1,9 +1,9 @@
 """The grammar of times as people write them.
 
 A phrase is read from its first character to its last by the rules below. It is refused if a part of
-it matches no rule. (Libraries that parse times, such as dateparser and dateutil, skip words that
-they don't know and guess which number is the day. So they may take a phrase for a time that the
-user doesn't mean.) ``time_input`` works out which time a phrase means on a given day.
+it matches no rule. (Libraries that parse times, such as dateparser and dateutil, guess which number
+is the day, and skip words that they don't know. So they may take a phrase for a time that the user
+doesn't mean.) ``time_input`` works out which time a phrase means on a given day.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ VOCABULARY = (*MONTHS, *WEEKDAYS, "today", "tomorrow", "now", "noon", "hours", "
 
 
 class Unclear(Exception):
-    """A phrase isn't understood completely, or could mean several times.
+    """A phrase isn't understood completely, or could mean different times.
 
     :param problem: what is wrong, for people.
     :param forms: phrases that the user may mean. Some of them may be refused too.
@@ -57,7 +57,8 @@ class Phrase:
 
     #: The year (None if the phrase has no year), the month and the day.
     date: tuple[int | None, int, int] | None = None
-    #: The number of the weekday, where 0 is Monday, and the word before the weekday ("" if none).
+    #: The number of the weekday (Monday is 0), and the word before the weekday, such as "next". The
+    #: word is "" if the weekday stands alone.
     weekday: tuple[int, str] | None = None
     #: The number of days from today to the day, for "today" and "tomorrow".
     days: int | None = None
@@ -315,7 +316,7 @@ def _names(words: Sequence[str]) -> str:
 
 
 def _endings(word: str) -> list[str]:
-    """Return the texts that may follow the first three letters of a word, as in thu and thurs."""
+    """Return the texts that may follow a word's first three letters, such as "rs" in "thurs"."""
     more = {"tuesday": ["s"], "wednesday": ["s"], "thursday": ["r", "rs"], "september": ["t"]}
     return [word[3:] or "(?!)", *more.get(word, [])]
 

@@ -94,7 +94,7 @@ def named(name: str) -> datetime.tzinfo:
 
 
 def alternatives(abbreviation: str) -> tuple[str, ...]:
-    """Return names and offsets to write instead of an abbreviation. An unknown one has none."""
+    """Return names and offsets to write instead of an abbreviation, or () if it isn't known."""
     return _ABBREVIATIONS.get(abbreviation.upper(), ())
 
 

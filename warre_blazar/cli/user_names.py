@@ -10,7 +10,7 @@ from warre_blazar.cli import base, project_names
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import lookup
 
-#: The largest number of users whose names are looked up. Each user needs a request to Keystone.
+#: The largest number of users whose names are looked up. Each name takes a request to Keystone.
 _MOST = 20
 
 

@@ -32,9 +32,9 @@ def reporting(now: Callable[[], datetime.datetime], where: datetime.tzinfo) -> I
 
 
 class _Lines:
-    """Prints a line whenever the text changes.
+    """Prints a reservation's status and what has to happen next, whenever one of them changes.
 
-    The text doesn't contain the remaining time, because that changes all the time.
+    The text doesn't contain the remaining time, because that changes every second.
     """
 
     def __init__(self, now: Callable[[], datetime.datetime], where: datetime.tzinfo) -> None:

@@ -19,8 +19,8 @@ from warre_blazar.domain.audit.differences import Difference, Needs
 from warre_blazar.plugins import monitor
 from warre_blazar.services.keeping.audit import Audit, Result
 
-#: The exit statuses: there are no differences, there are some differences, or a service or the
-#: database couldn't be read.
+#: The exit statuses. 0: there are no differences. 1: there are some differences. 2: a service or
+#: the database couldn't be read.
 CLEAN, DIFFERENT, BLIND = 0, 1, 2
 
 

@@ -1,4 +1,4 @@
-"""``warre-blazar-manage host drain``: moves reservations that haven't begun to other hosts."""
+"""``warre-blazar-manage host drain``: moves a host's future reservations to other hosts."""
 
 import json
 import sys

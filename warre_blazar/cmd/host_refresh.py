@@ -15,8 +15,8 @@ from warre_blazar.plugins import notifications
 from warre_blazar.services.keeping import host_refresh
 from warre_blazar.services.keeping.host_refresh import Refresh, Refreshed
 
-#: The exit statuses: everything was read and no host is overbooked, a host has less than is booked
-#: on it, or something couldn't be read.
+#: The exit statuses. 0: everything was read, and no host is overbooked. 1: everything was read, but
+#: a host has less than is booked on it. 2: something couldn't be read.
 WELL, OVERBOOKED, BLIND = 0, 1, 2
 
 

@@ -119,7 +119,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_failing_safely
     def _limits(self) -> Result:
-        """Whether limits are registered in Keystone. The id in the request can be any text."""
+        """Whether limits are registered in Keystone. The project in the request needn't exist."""
         limits.of_project("upgrade-check")
         return Result(_SUCCESS)
 
@@ -155,7 +155,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_failing_safely
     def _slots(self) -> Result:
-        """Whether the empty hosts of each flavor can hold as many instances as it has slots."""
+        """Whether the hosts of each flavor, when empty, can hold an instance for each slot."""
         overpromised = capacity.survey().overpromised
         if overpromised:
             flavors = [
