@@ -186,8 +186,8 @@ class ShowCalendar(base.ListCommand):
     ) -> Any:
         free = self.v2.flavors.free_slots(flavor.id, start=start, end=end, count=count)
         # No span in the API's answer begins before the present minute. If a minute ends during the
-        # request, a time that is free now begins after ``start`` in the answer. So a span that
-        # begins at most two minutes after ``start`` is shown as if it began at ``start``.
+        # request, even a span that was free before begins after ``start``. So a span that begins at
+        # most two minutes after ``start`` is shown as if it began at ``start``.
         late = start + datetime.timedelta(minutes=2)
         return [
             free_by_day.Span(start if start <= span.start <= late else span.start, span.end)

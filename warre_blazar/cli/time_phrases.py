@@ -138,7 +138,7 @@ def _year_first(phrase: Phrase, match: re.Match[str]) -> None:
 
 
 def _year_last(phrase: Phrase, match: re.Match[str]) -> None:
-    """Set a date such as 31/1/2027. 1/2/2027 is refused: either number may be the day."""
+    """Set a date such as 31/1/2027. Refuse a date such as 1/2/2027: the day may be 1 or 2."""
     first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
     readings = {(year, month, day) for day, month in ((first, second), (second, first))}
     possible = sorted(date for date in readings if 1 <= date[1] <= 12 and 1 <= date[2] <= 31)

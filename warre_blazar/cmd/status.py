@@ -125,7 +125,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_failing_safely
     def _hosts(self) -> Result:
-        """Whether each host is in the aggregate of free hosts or of a physical:host reservation."""
+        """Whether each host is in the freepool, or in the aggregate of a host reservation."""
         freepool = cfg.CONF.nova.aggregate_freepool_name
         aggregates = nova.aggregates()
         if not any(a.name == freepool for a in aggregates):
