@@ -46,8 +46,11 @@ _DELETED = "deleted"
 def live_leases(db: Session, since: datetime.datetime) -> list[Lease]:
     """The leases that an audit compares with the table in ``domain.lease_states``.
 
-    These are the leases with flavor:slot reservations that haven't ended, the leases that may need
-    a repair (``lease_queries.in_question``), and leases that ended recently.
+    These are:
+
+    - Leases with a flavor:slot reservation, if the lease or the reservation hasn't ended.
+    - Leases with a flavor:slot reservation, if the lease ended recently (``since``).
+    - Leases that may need a repair (``lease_queries.in_question``).
 
     :param since: an ended lease is included if it was written at or after this time. It is also
         included if it ended at or after this time and still holds hosts.
@@ -161,10 +164,10 @@ def leftovers(
 ) -> dict[str, tuple[Note, bool]]:
     """The notes of backings whose reservation has ended or is deleted, by reservation id.
 
-    With each note comes a boolean: whether it is normal that the note still exists. This is so in
+    The boolean beside a note is True if it is normal that the note still exists. It is normal in
     two cases:
 
-    - The note's lease was written at or after ``since``.
+    - The reservation's lease was written at or after ``since``.
     - A service may still carry out a request that has timed out (``backings.await_late``).
     """
     fresh = sa.func.coalesce(leases.c.updated_at >= since, sa.false())
@@ -181,9 +184,9 @@ def leftovers(
 
 
 def statuses(db: Session, reservation_ids: Collection[str]) -> dict[str, tuple[bool, str]]:
-    """Whether a reservation is of type flavor:slot, and its status, by reservation id.
+    """Read the statuses of reservations. Reservations that aren't in Blazar's table are left out.
 
-    Reservations that aren't in Blazar's table are left out.
+    :returns: for each reservation's id, whether the resource type is flavor:slot, and the status.
     """
     query = sa.select(reservations.c.id, _OURS, reservations.c.status).where(
         reservations.c.id.in_(reservation_ids)
@@ -208,7 +211,7 @@ def offered(db: Session) -> list[Offered]:
 
 
 def taken(db: Session, now: datetime.datetime) -> tuple[list[Taking], list[Taking]]:
-    """The resources of hosts and the slots of flavors that reservations take from now on.
+    """The resources of hosts and the slots of flavors that reservations take now or later.
 
     :returns: a list of what reservations of all types take from hosts, and a list of what
         flavor:slot reservations take from flavors.
@@ -277,7 +280,10 @@ def _of_sizes(vcpus: int, memory_mb: int, disk_gb: int) -> dict[str, int]:
 
 
 def _of_source_flavor(text: str | None) -> dict[str, int] | None:
-    """The amounts of the Nova flavor that Blazar's flavor plugin has recorded as JSON."""
+    """The amounts that a Nova flavor takes. None: they can't be read.
+
+    :param text: the Nova flavor as JSON, as Blazar's flavor plugin has written it.
+    """
     try:
         source: dict[str, Any] = json.loads(text or "")
         return _of_sizes(int(source["vcpus"]), int(source["ram"]), int(source["disk"]))
@@ -288,7 +294,7 @@ def _of_source_flavor(text: str | None) -> dict[str, int] | None:
 def trust_uses(db: Session) -> list[TrustUse]:
     """Every trust that a lease or a host has.
 
-    A result names the lease only if the lease hasn't ended and has a flavor:slot reservation.
+    A result has the lease's id only if the lease hasn't ended and has a flavor:slot reservation.
     """
     alive = sa.and_(leases.c.status != TERMINATED, lease_rows.ours())
     of_leases = sa.select(leases.c.trust_id, leases.c.id, alive).where(

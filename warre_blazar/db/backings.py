@@ -21,7 +21,8 @@ class Backing:
     opened: bool
     open_done: bool
     created_at: datetime.datetime
-    #: The id of the Nova flavor of an imported reservation. None: the reservation's id says it.
+    #: The id of an imported reservation's Nova flavor. None: the Nova flavor's id is derived from
+    #: the reservation's id.
     nova_flavor: str | None = None
 
     @property
@@ -48,7 +49,7 @@ def insert(
     """Add the note of a backing that is about to be made.
 
     :param nova_flavor: the id of the Nova flavor of an imported reservation. None: this package
-        makes the flavor.
+        makes the Nova flavor.
     """
     db.execute(
         backings.insert().values(
@@ -80,19 +81,19 @@ def update(db: Session, reservation_id: str, **values: int | bool) -> None:
 
 
 def delete(db: Session, reservation_id: str) -> None:
-    """Delete a note. The caller knows that nothing is left of the backing."""
+    """Delete a note. The caller has made sure that nothing is left of the backing."""
     db.execute(backings.delete().where(backings.c.reservation_id == reservation_id))
 
 
 def await_late(db: Session, reservation_id: str, until: datetime.datetime) -> None:
-    """Keep a note, although nothing is left of the backing.
+    """Keep a note, even if nothing is left of the backing.
 
     The caller knows that a request has timed out, and that a service may still carry it out.
 
     :param until: the time until which the note stays.
     """
-    # In all other notes, ``opened`` is true if ``open_done`` is true. So these values mark only the
-    # notes that stay for this reason.
+    # Only notes that wait for a late request have these two values. In all other notes, ``opened``
+    # is true if ``open_done`` is true.
     db.execute(
         backings.update()
         .where(backings.c.reservation_id == reservation_id)
@@ -118,7 +119,7 @@ def ended(db: Session) -> list[Backing]:
 
 
 def over(db: Session, reservation_ids: Collection[str]) -> set[str]:
-    """Which of the given ids are of flavor:slot reservations that have ended or were deleted."""
+    """Those of the given ids that belong to ended or deleted flavor:slot reservations."""
     has_ended = (
         sa.select(reservations.c.id)
         .join(bookings, bookings.c.reservation_id == reservations.c.id)
@@ -166,7 +167,8 @@ def half_close(db: Session, reservation_id: str) -> bool:
 
     The mark is also a lock: only one caller can set it.
 
-    :returns: True if the reservation was completely open. Then this caller has set the mark.
+    :returns: True if this caller has set the mark. False if the reservation wasn't completely
+        open.
     """
     marked = db.execute(
         backings.update()

@@ -19,14 +19,15 @@ NO_TIME = datetime.timedelta(0)
 def claiming(
     query: sa.Select[Any], window: timeline.Span, cleaning: datetime.timedelta
 ) -> sa.CompoundSelect[Any]:
-    """Restrict a query to leases that claim a part of the window.
+    """Restrict a query to leases that claim slots or hosts at some time within a span.
 
     A lease claims its own time, and the time that was promised to an update. The result is a UNION
     of two queries, one for each of these times. So each query can use an index of times. Without an
-    index, it would read everything that was ever booked of the flavor or host. ``STRAIGHT_JOIN``
-    tells MariaDB to keep the order in which the joins are written.
+    index, it would read all reservations that were ever booked. ``STRAIGHT_JOIN`` tells MariaDB to
+    keep the order in which the joins are written.
 
     :param query: a query that selects from ``leases`` first, and joins ``bookings``.
+    :param window: the span.
     :param cleaning: the time for which each reservation keeps its claim after its end.
     """
     for dialect in ("mysql", "mariadb"):
@@ -38,10 +39,10 @@ def claiming(
 
 
 class Claims:
-    """A reader of the times that leases claim in a window.
+    """A reader of the times for which leases claim slots and hosts within a span.
 
-    Times are read as whole seconds since the window's start, not as DateTimes. To convert one
-    DateTime, a database driver written in Python takes longer than the database needs to find the
+    Times are read as whole seconds since the start of the span, not as DateTimes. A database driver
+    written in Python needs more time to convert one DateTime than the database needs to find the
     row.
     """
 
@@ -63,15 +64,16 @@ class Claims:
         )
 
     def spans(self, start: int, end: int, *claim: int | None) -> list[timeline.Span]:
-        """The time that a lease claims, with cleaning time, as spans that don't overlap.
+        """The times for which a lease claims slots and hosts, with the cleaning time after them.
 
         A lease claims its own time and the time that was promised to an update. When a lease is
         extended or shortened, these times overlap, and the part in both is claimed only once.
 
-        :param start: the lease's own start, in seconds since the window's start.
+        :param start: the lease's own start, in seconds since the start of the reader's span.
         :param end: the lease's own end, in the same unit.
         :param claim: the start and the end of the promise, in the same unit. Both are None if there
             is no promise.
+        :returns: spans that don't overlap.
         """
         own = self._span(start, end)
         claim_start, claim_end = claim
@@ -83,7 +85,7 @@ class Claims:
         return timeline.Span(self._moment(start), self._moment(end)).padded(self._cleaning)
 
     def _moment(self, seconds: int) -> datetime.datetime:
-        """The time that is a number of seconds after the window's start.
+        """The time that is a number of seconds after the start of the reader's span.
 
         Equal times are the same object. ``domain.timeline`` spends most of its time on comparing
         and hashing times, which is faster if they are the same object.
@@ -100,10 +102,11 @@ def slot_claims(
     window: timeline.Span,
     cleaning: datetime.timedelta = NO_TIME,
 ) -> list[timeline.Claim]:
-    """The claims on a flavor's slots that overlap the window.
+    """The claims on a flavor's slots that overlap a span.
 
     A reservation claims its slots as long as it has host allocations in Blazar's table.
 
+    :param window: the span.
     :param cleaning: the time for which each reservation keeps its claim after its end.
     """
     held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)

@@ -99,7 +99,7 @@ def is_claimed(db: Session, lease_id: str) -> bool:
 def request(db: Session, lease_id: str, action: str, user_id: str | None = None) -> None:
     """Request an action on a lease. The first manager that claims the action executes it.
 
-    An earlier request that no manager has claimed is replaced.
+    This replaces an earlier request that no manager has claimed.
 
     :param action: ``execution_timing.START``, ``END`` or ``DELETE``.
     :param user_id: the user who requests a deletion; None if no user does.
@@ -163,7 +163,8 @@ def finish(db: Session, lease_id: str, manager_id: str) -> None:
 
 
 def postpone(db: Session, lease_id: str, manager_id: str, attempts: int) -> None:
-    """Release a lease claim because an attempt failed. The action waits to be claimed again.
+    """Release a lease claim because an attempt failed, so that a manager can claim the lease
+    again.
 
     :param attempts: the number of attempts that have failed, this one included.
     :raises ClaimLost: the manager no longer has the claim.

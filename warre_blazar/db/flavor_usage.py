@@ -1,4 +1,4 @@
-"""Reads the past, present and future bookings of a flavor, for operators."""
+"""Reads the past, present and future reservations of a flavor, for operators."""
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -9,10 +9,12 @@ from warre_blazar.domain.timeline import Claim, Span
 
 
 def booked(db: Session, flavor_id: str, window: Span) -> list[Claim]:
-    """The bookings of a flavor that overlap the window, as claims.
+    """The reservations of a flavor that overlap a span, as claims.
 
-    Reservations that have ended are included, although they don't claim slots any more. Their
-    leases stay in Blazar's tables until somebody deletes them.
+    Reservations that have ended are included until their leases are deleted, although they don't
+    claim slots any more.
+
+    :param window: the span.
     """
     held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
     over = (

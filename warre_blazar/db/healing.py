@@ -48,9 +48,9 @@ def suffering(
 ) -> list[str]:
     """The reservations with instances on failed hosts, the earliest start first.
 
-    :param window: only reservations whose leases overlap this time.
-    :param host_ids: only these hosts are considered, if they have failed. None: all failed hosts.
-    :param unflagged: only reservations that aren't flagged with ``missing_resources``.
+    :param window: leave out reservations whose leases don't overlap this span.
+    :param host_ids: consider only the failed hosts among these. None: consider all failed hosts.
+    :param unflagged: whether to leave out reservations that are flagged with ``missing_resources``.
     :returns: ids of reservations in Blazar's table.
     """
     failed = sa.not_(compute_hosts.c.reservable)
@@ -107,9 +107,9 @@ def set_flags(
 
     A lease is degraded while one of its reservations, of any resource type, has one of the flags.
 
-    The lease's row is always written, even if ``degraded`` stays the same. A transaction that
-    claims the lease for its start writes this row too, and so does Blazar when it begins an update.
-    So neither can commit at the same time as this transaction.
+    The lease's row is always written, even if ``degraded`` stays the same. A manager also writes
+    this row when it claims the lease to start it, and Blazar writes it at the beginning of an
+    update. So neither of them can commit at the same time as this transaction.
 
     :raises session.LostRace: the lease has changed since it was read.
     """
@@ -171,18 +171,19 @@ def _mark(db: Session, host_id: str, **marks: bool) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Abandoned:
-    """A host that works again, but may still have servers of reservations that were moved off."""
+    """A host that works again, but may still have servers of reservations that were moved away."""
 
     id: str
     #: The hypervisor hostname.
     name: str
     generation: int
-    #: How many instances each reservation has on the host, by the id in Blazar's table.
+    #: The number of each reservation's instances on the host, by the reservation's id in Blazar's
+    #: table.
     held: Mapping[str, int]
 
 
 def abandoned(db: Session) -> list[Abandoned]:
-    """The hosts that work again, but may still have servers of reservations that were moved off."""
+    """The hosts that are marked as abandoned and work again."""
     hosts = db.execute(
         sa.select(
             compute_hosts.c.id, compute_hosts.c.hypervisor_hostname, host_generations.c.generation
@@ -197,7 +198,7 @@ def abandoned(db: Session) -> list[Abandoned]:
 
 
 def _held(db: Session, host_id: str) -> dict[str, int]:
-    """How many instances each reservation has on a host, by the id in Blazar's table."""
+    """The number of each reservation's instances on a host, by the reservation's id."""
     query = (
         sa.select(allocations.c.reservation_id, sa.func.count())
         .where(allocations.c.compute_host_id == host_id)
@@ -209,8 +210,9 @@ def _held(db: Session, host_id: str) -> dict[str, int]:
 def take_back(db: Session, host: Abandoned) -> bool:
     """Remove the mark ``abandoned`` of a host, so that the host can be booked again.
 
-    The caller has checked that no servers are left on the host. The host's generation stays the
-    same. It does no harm if a booking at this moment still leaves the host out.
+    The caller has checked that no servers are left on the host. A booking that has read the hosts
+    before this write leaves the host out. That does no harm, so the host's generation stays the
+    same.
 
     :returns: False if the host has changed since it was read. In that case nothing is written.
     """
@@ -229,7 +231,8 @@ class OnHost:
     """A reservation of any resource type that has instances on a host."""
 
     reservation_id: str
-    #: The id in the v2 API. For other resource types it is the same as ``reservation_id``.
+    #: For a flavor:slot reservation, the id in the v2 API. For a reservation of another resource
+    #: type, the same id as ``reservation_id``.
     shown_id: str
     resource_type: str
     project_id: str

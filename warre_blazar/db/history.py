@@ -1,7 +1,7 @@
 """The table ``warre_history``: records of reservations that aren't in Blazar's tables.
 
-Most of these reservations were deleted. Others had ended before they were imported from Warre. The
-API shows an imported reservation like any other, until a user deletes it.
+Most of these reservations were deleted. The others had ended before they were imported from Warre.
+Until a user deletes them, the API shows them like the reservations in Blazar's tables.
 """
 
 import datetime
@@ -48,7 +48,8 @@ _SAME = (
 def insert(db: Session, rows: Sequence[Mapping[str, Any]]) -> None:
     """Add records of reservations that ended before they were imported from Warre.
 
-    :param rows: all columns except ``deleted_at`` and ``deleted_by``.
+    :param rows: for each record, the values of all columns except ``deleted_at`` and
+        ``deleted_by``.
     """
     if rows:
         db.execute(history.insert(), list(rows))

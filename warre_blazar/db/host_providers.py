@@ -78,7 +78,7 @@ def unread(db: Session) -> list[str]:
 
 
 def settling(db: Session, since: datetime.datetime) -> list[str]:
-    """The ids of the reservable hosts that were first read, or have changed, since a time."""
+    """The ids of the reservable hosts that were first read, or changed, at or after ``since``."""
     query = (
         sa.select(compute_hosts.c.id)
         .join(host_providers, host_providers.c.host_id == compute_hosts.c.id)
@@ -100,9 +100,9 @@ class Overtaken(Exception):
 def store(
     db: Session, host_id: str, reading: Reading, before: Stored, now: datetime.datetime
 ) -> None:
-    """Store what was read about a host, provided that what is stored is still ``before``.
+    """Store what was read about a host, provided that the database still has ``before`` for it.
 
-    The host's generation increases. So a booking that has read the host before can't claim it, and
+    The host's generation increases. So a booking that has already read the host can't claim it, and
     reads it again.
 
     :raises Overtaken: something else is stored by now, or the host is gone. Nothing was written.

@@ -101,7 +101,7 @@ def _held(
 
 
 def _virtual_instance() -> sa.ColumnElement[str]:
-    """The amounts of a ``virtual:instance`` reservation as one text; NULL if one is missing."""
+    """The amounts of a ``virtual:instance`` reservation as one text. NULL: an amount is missing."""
     vcpus, memory, disk = (
         sa.cast(column, sa.String(20))
         for column in (
@@ -156,7 +156,7 @@ def _allocations(flavor_id: str, host_ids: list[str] | None, read: Claims) -> sa
         )
     )
     if host_ids is not None:
-        # Reservations of the flavor claim its slots even on hosts that no longer match the shape.
+        # A reservation of the flavor claims slots even if its hosts no longer match the shape.
         query = query.where(sa.or_(allocations.c.compute_host_id.in_(host_ids), of_flavor))
     return query
 
@@ -251,7 +251,7 @@ def _first_claim(db: Session, host: Host) -> None:
 
 
 def allocate(db: Session, reservation_id: str, chosen: Mapping[str, int]) -> None:
-    """Replace a reservation's host allocations in Blazar's table, one row for each instance.
+    """Replace a reservation's host allocations in Blazar's table. Each instance has one row.
 
     :param chosen: the number of instances on each host, by host id.
     """

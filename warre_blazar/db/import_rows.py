@@ -181,8 +181,8 @@ def add_window(
 def note(db: Session, rows: Sequence[_Columns]) -> None:
     """Add rows to ``warre_imported``.
 
-    :param rows: the kind and the id of each imported thing. ``before`` has, as JSON, the values
-        that Blazar's rows had before the import.
+    :param rows: a row for each imported thing, with its kind and its id. The column ``before``
+        has, as JSON, the values that Blazar's rows had before the import.
     """
     _insert(db, imported, [{"after": None, **row} for row in rows])
 
@@ -314,7 +314,7 @@ def befores(db: Session) -> Iterator[list[str]]:
 
 
 def release(db: Session, befores: Sequence[_Columns]) -> None:
-    """Return adopted leases to Blazar's instance plugin, with their values from before the import.
+    """Give adopted leases back to Blazar's instance plugin, with the values from ``befores``.
 
     :param befores: values of the column ``before`` of ``warre_imported``.
     """

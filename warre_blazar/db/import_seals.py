@@ -1,6 +1,7 @@
 """Seals: digests of the rows of imported things, in the column ``after`` of ``warre_imported``.
 
-A seal shows whether the rows are still as the import left them, so that the import can be undone.
+A seal shows whether the rows are still as the import left them. If they aren't, the import can't be
+undone.
 """
 
 import hashlib
@@ -50,10 +51,10 @@ def seal(db: Session, kind: str) -> None:
 
 
 def move_seals(db: Session, flavor_ids: Collection[str]) -> None:
-    """Remove the seals of flavors before an import changes them, so that it can seal them again.
+    """Remove the seals of flavors that an import is about to change.
 
-    If a flavor has changed since it was sealed, its seal stays, so that ``broken_seals`` finds the
-    change.
+    After the change, the import seals these flavors again (``seal``). But if a flavor has already
+    changed since it was sealed, its seal stays, so that ``broken_seals`` finds the change.
     """
     intact = set(flavor_ids).difference(broken_seals(db, "flavor"))
     if intact:
@@ -111,9 +112,10 @@ def _sealed_columns(kind: str, ids: Collection[str]) -> list[sa.Select[Any]]:
     """
     bound, rights = window_flavors, flavor_projects
     if kind == "flavor":
-        # An undo removes a flavor with its access and windows, so the seal covers these too.
-        # The devices come from a query of their own, which returns no row if the column is NULL. So
-        # the digest is the same as before the column existed, and older seals stay valid.
+        # When an undo removes a flavor, it also removes the access to the flavor, and takes the
+        # flavor out of windows. So the seal covers access and windows too.
+        # The column ``device_groups`` has a query of its own, which returns no row if the column is
+        # NULL. So the digest is the same as before the column existed, and older seals stay valid.
         resolved = flavors.c.device_groups
         others = [c for c in flavors.c if c is not resolved]
         return [

@@ -110,11 +110,13 @@ def _update(db: Session, reservation_id: str, **values: int) -> bool:
 
 
 def on_fullest_host(shape: Shape, chosen: Mapping[str, int]) -> dict[str, int]:
-    """What a reservation takes on the host that has most of its instances, by resource.
+    """What a reservation takes on its fullest host, by resource.
+
+    The fullest host is the host that has the largest number of the reservation's instances.
 
     Blazar's instance plugin counts a row's amounts once on each host of the reservation, however
-    many instances are on that host. So the row gets the amounts of the fullest host. With them the
-    plugin never books resources that are already taken.
+    many instances are on that host. So the row gets the amounts of the fullest host, and the plugin
+    never books resources that are already taken.
     """
     per_host = max(chosen.values())
     return {

@@ -33,12 +33,12 @@ from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import BEFORE, EVENTS, LEAD, RETRY_LEAD, START
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 
-#: How long an update of a lease is assumed to take: the number of seconds after its promise.
+#: An update of a lease is assumed to be finished this many seconds after its promise was made.
 UPDATE_TAKES = 120
 
 
 def in_question(db: Session) -> list[str]:
-    """The ids of leases that may need a repair, as far as the database finds them by an index.
+    """The ids of the leases that may need a repair and that the database can find by an index.
 
     These are:
 
@@ -67,8 +67,8 @@ def in_question(db: Session) -> list[str]:
 def contradictory(db: Session, since: datetime.datetime) -> list[str]:
     """The ids of leases whose events, reservations or hosts contradict the lease's status.
 
-    Only leases with flavor:slot reservations are included. The query reads every one of them that
-    hasn't ended, so it should run rarely.
+    Only leases with flavor:slot reservations are included. The query reads all such leases that
+    haven't ended, so it should run rarely.
 
     :param since: a lease that ended before this time is included only if it was written at or after
         this time.
@@ -112,10 +112,11 @@ def _expected(by_status: Mapping[str, str]) -> sa.Case[str]:
 
 
 def _with_odd_events(judged: sa.ColumnElement[bool]) -> sa.Select[tuple[str]]:
-    """A query of leases that don't have exactly one start event and one end event.
+    """A query of leases whose events aren't as they should be.
 
-    Leases with an event at a wrong time, in an unexpected status, or of an unknown type are
-    included.
+    A lease should have exactly one start event and one end event. Each of them should have the time
+    and the status that follow from the lease's dates and status. The only other events should be
+    reminders.
     """
 
     def count(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
@@ -143,7 +144,9 @@ def _with_odd_events(judged: sa.ColumnElement[bool]) -> sa.Select[tuple[str]]:
 
 
 def due(db: Session, action: str, now: datetime.datetime) -> list[str]:
-    """The ids of leases whose start or end a manager should claim now, the earliest first.
+    """The ids of leases that a manager should claim now, the earliest first.
+
+    The start or the end of these leases is due, or will be due within the time ``LEAD``.
 
     Only leases whose reservations are all flavor:slot are included. A lease is left out while a
     manager or Blazar works on it, and while an update may still be under way (``UPDATE_TAKES``).

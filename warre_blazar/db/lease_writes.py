@@ -31,8 +31,8 @@ def write(
     Afterwards the lease has exactly one start event and one end event. A missing event is added,
     and further ones are deleted. Events of types that Blazar doesn't have are deleted too.
 
-    :param times: the times of events, by event type. Without a time here, an event gets the start
-        or the end of the lease.
+    :param times: the times of events, by event type. An event whose type is missing here gets the
+        lease's start or end as its time.
     :raises session.LostRace: the lease or one of its events has changed since it was read.
     """
     compare_and_set(db, lease, statuses.lease)

@@ -110,7 +110,7 @@ EVENT_COLUMNS = (events.c.id, events.c.event_type, events.c.time, events.c.statu
 
 
 def _is_on_time(event: Event, due: datetime.datetime, now: datetime.datetime) -> bool:
-    """Whether an event has a time at which it can be expected.
+    """Whether the time of an event is as expected.
 
     - An event that is done may have any time.
     - Usually an event has the time at which its lease starts or ends.

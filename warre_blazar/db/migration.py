@@ -19,7 +19,8 @@ class MigrationError(Exception):
 
 
 def _config(url: str) -> alembic.config.Config:
-    # Without this argument, alembic would print to the sys.stdout from the time of its import.
+    # Without this argument, alembic would print to the object that was sys.stdout when alembic was
+    # imported.
     config = alembic.config.Config(stdout=sys.stdout)
     config.set_main_option("script_location", str(pathlib.Path(__file__).parent / "migrations"))
     config.attributes["url"] = url

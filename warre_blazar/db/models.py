@@ -39,8 +39,8 @@ flavors = sa.Table(
     sa.Column("disk_gb", sa.Integer, nullable=False),
     sa.Column("ephemeral_gb", sa.Integer, nullable=False),
     sa.Column("extra_specs", sa.JSON, nullable=False),
-    # How the devices in the extra specs were resolved: domain.devices.Resolved as JSON. NULL if the
-    # extra specs name no devices, or if the flavor is older than this column.
+    # The result of resolving the devices in the extra specs: domain.devices.Resolved as JSON. NULL
+    # if the extra specs name no devices, or if the flavor is older than this column.
     sa.Column("device_groups", sa.JSON(none_as_null=True)),
     sa.Column("properties", _text()),
     sa.Column("availability_zone", _string(255)),
@@ -98,9 +98,9 @@ reservations = sa.Table(
     sa.Column("note", _text()),
     # The shape that was booked: domain.flavor.Shape as JSON.
     sa.Column("shape", _text(), nullable=False),
-    # The promise: a time that the plugin has agreed to for an update, and that is claimed in
-    # addition to the lease's own time. Blazar writes a lease's new dates only after every plugin
-    # has agreed. NULL if there is no promise.
+    # The promise: the new time that the plugin has agreed to. It is claimed in addition to the
+    # lease's own time. Blazar writes a lease's new dates only after every plugin has agreed. NULL
+    # if there is no promise.
     sa.Column("claim_start", sa.DateTime),
     sa.Column("claim_end", sa.DateTime),
     # When the promise was made, by the database's clock.
@@ -126,7 +126,7 @@ hosts = sa.Table(
     sa.Column("generation", sa.Integer, nullable=False),
     # Whether an operator drains the host, so that no flavor:slot reservation is booked on it.
     sa.Column("draining", sa.Boolean, nullable=False, server_default=sa.false()),
-    # Whether a running reservation was moved off the host because it failed. Until the
+    # Whether the host has failed and a running reservation was moved off it. Until the
     # reservation's servers are surely gone, no flavor:slot reservation is booked on the host.
     sa.Column("abandoned", sa.Boolean, nullable=False, server_default=sa.false()),
 )
@@ -143,7 +143,7 @@ host_providers = sa.Table(
     ),
     # domain.provider_trees.digest of the tree. Processes cache trees by their digests.
     sa.Column("digest", sa.String(64), nullable=False),
-    # The providers as JSON: domain.provider_trees.
+    # The providers as JSON, as domain.provider_trees.to_text writes them.
     sa.Column("tree", _long_text(), nullable=False),
     # The availability zone. NULL as long as Nova hasn't told it.
     sa.Column("zone", _string(255)),
@@ -169,7 +169,7 @@ sa.Index(
     _leases.end_date,
 )
 
-# For queries of the claims in a window of time. Without this index they would read all leases.
+# For queries of the claims within a span of time. Without this index they would read all leases.
 sa.Index("ix_warre_leases_time", _leases.end_date, _leases.start_date, _leases.status)
 # For the list of a user's reservations in all projects.
 sa.Index("ix_warre_leases_user", _leases.user_id, _leases.start_date)
@@ -233,7 +233,7 @@ executions = sa.Table(
     # The manager that has the claim; NULL if the execution waits to be claimed. There is no foreign
     # key, because a claim outlives its manager until another manager releases it.
     sa.Column("manager_id", sa.String(36)),
-    # How many attempts have failed.
+    # The number of attempts that have failed.
     sa.Column("attempts", sa.Integer, nullable=False),
     # The user who requested a deletion; NULL if no user did.
     sa.Column("requested_by", sa.String(255)),

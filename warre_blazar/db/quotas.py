@@ -27,7 +27,9 @@ from warre_blazar.domain.quota import Amount
 def usage(
     db: Session, project_id: str, types: Collection[str], excluded: Collection[str] = ()
 ) -> Amount:
-    """How much of its quota a project uses for reservations of these resource types, in one query.
+    """How much of its quota a project uses for reservations of these resource types.
+
+    This takes one query.
 
     :param excluded: the ids of reservations in Blazar's table that aren't counted.
     """
@@ -52,9 +54,10 @@ def _amount(count: int, hours: Any) -> Amount:
 
 
 def _usage(types: Collection[str]) -> sa.Select[Any]:
-    """A query of two sums over live reservations: their number, and their hours times instances.
+    """A query of the number of live reservations, and of the sum of their hours.
 
-    A reservation that is being created counts as soon as its number of instances is known.
+    The hours of a reservation are its length in hours times its number of instances. A reservation
+    that is being created counts as soon as its number of instances is known.
     """
     tables = reservations.join(leases, leases.c.id == reservations.c.lease_id)
     instances: dict[str, sa.ColumnElement[Any]] = {}

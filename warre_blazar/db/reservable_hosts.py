@@ -35,9 +35,9 @@ def empty(db: Session) -> list[Host]:
     - No operator drains it.
     - It isn't marked as abandoned (``healing.abandon``).
 
-    This takes a constant number of SQL statements. If this package has read the host's resource
-    providers, they say what the host has. If it hasn't, Blazar's own tables say what the host had
-    when it was registered.
+    This takes a constant number of SQL statements. If a host's resource providers are stored, they
+    say what the host has. Otherwise Blazar's own tables say what the host had when it was
+    registered.
     """
     capabilities: dict[str, dict[str, Any]] = defaultdict(dict)
     inventories: dict[str, dict[str, Inventory]] = defaultdict(dict)

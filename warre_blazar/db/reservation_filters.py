@@ -37,7 +37,7 @@ class Filter:
     after: datetime.datetime | None = None
     #: The reservation starts before this time.
     before: datetime.datetime | None = None
-    #: The reservation holds any of the hosts with these ids in Blazar's table.
+    #: The reservation holds at least one of the hosts that have these ids in Blazar's table.
     host_ids: frozenset[str] | None = None
 
     def conditions(self) -> list[sa.ColumnElement[bool]]:
@@ -66,7 +66,7 @@ class Filter:
 def _in_states(wanted: frozenset[str]) -> list[sa.ColumnElement[bool]]:
     """The SQL conditions that a reservation is in one of the ``wanted`` states.
 
-    The conditions agree with ``reservation_states.derive``, the function for one reservation.
+    The conditions agree with ``reservation_states.derive``, which returns a reservation's state.
     """
     deciding, others = reservation_states.sources(wanted)
     of_others = reservations.c.status.in_(others)

@@ -123,8 +123,9 @@ def _promised(
 def holding_slots(
     db: Session, flavor_ids: Collection[str], window: timeline.Span, limit: int
 ) -> tuple[list[Reservation], int]:
-    """The reservations that claim slots of these flavors in a window, the earliest start first.
+    """The reservations that claim slots of these flavors within a span, the earliest start first.
 
+    :param window: the span.
     :param limit: the largest number of reservations to return.
     :returns: the reservations, and the number of reservations that there would be without a limit.
     """

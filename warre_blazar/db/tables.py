@@ -1,9 +1,9 @@
 """The table objects of Blazar and of this package, under the names that all queries use.
 
 There are two tables of reservations. ``reservations`` is Blazar's table of the reservations of all
-leases. ``bookings`` is this package's table. For each flavor:slot reservation in Blazar's
-table, it has the flavor and the number of instances. The columns of this package's tables are
-defined in ``models``.
+leases. ``bookings`` is this package's table. For each flavor:slot reservation in Blazar's table,
+``bookings`` has a row with the flavor and the number of instances. The columns of this package's
+tables are defined in ``models``.
 """
 
 from blazar.db.sqlalchemy import models as blazar
@@ -32,7 +32,7 @@ imported = models.imported
 managers = models.managers
 maintenance_windows = models.windows
 window_flavors = models.window_flavors
-#: The generation of each host and of each project that was ever claimed.
+#: The generations of hosts and of projects.
 host_generations = models.hosts
 project_generations = models.projects
 

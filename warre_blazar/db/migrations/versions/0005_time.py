@@ -1,4 +1,4 @@
-"""Adds indexes for queries of the reservations that hold hosts or slots in a window of time."""
+"""Adds indexes for queries of the reservations that hold hosts or slots within a span of time."""
 
 from alembic import op
 

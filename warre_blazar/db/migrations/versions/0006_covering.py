@@ -23,8 +23,9 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     for name, (table, columns) in _INDEXES.items():
-        # InnoDB makes an index for each foreign key by itself. It dropped this index when the
-        # covering index was made. So the index must be made again before the covering index goes.
+        # When the covering index was made, InnoDB dropped the index that it had made for the
+        # foreign key. But a foreign key needs an index. So InnoDB's index is made again before the
+        # covering index is dropped.
         others = [i for i in sa.inspect(op.get_bind()).get_indexes(table) if i["name"] != name]
         if not any(other["column_names"][0] == columns[0] for other in others):
             op.create_index(columns[0], table, [columns[0]])

@@ -1,4 +1,4 @@
-"""Adds a table of imported things, and a column for Nova flavors of Blazar's own plugin."""
+"""Adds a table of imported things, and a column for Nova flavors that Blazar's plugin has made."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -19,7 +19,10 @@ def _long_text() -> sa.types.TypeEngine[str]:
 
 
 def _referring(table: str, column: str) -> sa.types.TypeEngine[str]:
-    """The type of a column in Blazar's tables, with its character set, for a foreign key to it."""
+    """The type of a column in Blazar's tables, including the column's character set.
+
+    A foreign key must have the same type as the column to which it refers.
+    """
     found = sa.inspect(op.get_bind()).get_columns(table)
     return next(c["type"] for c in found if c["name"] == column)
 

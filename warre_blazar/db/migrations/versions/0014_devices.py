@@ -1,4 +1,4 @@
-"""Adds a column for the request groups of the devices that flavors name."""
+"""Adds a column for the request groups of devices in the extra specs of flavors."""
 
 import sqlalchemy as sa
 from alembic import op
