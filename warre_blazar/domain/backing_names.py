@@ -57,12 +57,12 @@ def of_flavor(name: str) -> str | None:
 
 
 def of_aggregate(name: str, metadata: dict[str, str]) -> str | None:
-    """The id of the reservation of instances to which an aggregate belongs.
+    """The id of the reservation to which an aggregate belongs.
 
-    None for other aggregates. Blazar also names the aggregates of physical:host reservations by
-    ids, but their metadata are different. An aggregate without metadata counts as an aggregate of a
-    reservation of instances. A booking leaves such an aggregate behind if it is interrupted before
-    it sets the metadata.
+    The result is None if the aggregate doesn't belong to a reservation of instances. The aggregate
+    of a physical:host reservation has an id as its name too, but different metadata. An aggregate
+    whose name is an id and that has no metadata counts as the aggregate of a reservation of
+    instances. If a booking is interrupted before it sets the metadata, such an aggregate remains.
     """
     return _reservation_id(name) if metadata.get(AGGREGATE_KEY) == name or not metadata else None
 
@@ -90,7 +90,7 @@ def flavor_specs(reservation_id: str, shape: Shape) -> dict[str, str]:
 
 
 def inventory(instances: int) -> dict[str, Any]:
-    """The inventory of a reservation's resource class that a host offers.
+    """The inventory that a host has of a reservation's resource class.
 
     The fields and values are exactly those that Placement returns, so that inventories can be
     compared.

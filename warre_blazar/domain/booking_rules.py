@@ -54,7 +54,7 @@ def check_bookable(
 def check_length(flavor: Flavor, span: timeline.Span) -> None:
     """Refuse a span that is longer than the flavor's max_length_hours.
 
-    :raises FlavorNotBookable: with the code ``too_long``.
+    :raises FlavorNotBookable: the span is too long. The error's code is ``too_long``.
     """
     if span.hours() > flavor.max_length_hours:
         raise exceptions.FlavorNotBookable(
@@ -67,7 +67,8 @@ def check_length(flavor: Flavor, span: timeline.Span) -> None:
 def check_flavor_period(flavor: Flavor, span: timeline.Span) -> None:
     """Refuse a span that isn't within the flavor's own start and end.
 
-    :raises FlavorNotBookable: with the code ``before_flavor_start`` or ``after_flavor_end``.
+    :raises FlavorNotBookable: the span begins too early or ends too late. The error's code is
+        ``before_flavor_start`` or ``after_flavor_end``.
     """
     if flavor.start is not None and span.start < flavor.start:
         raise exceptions.FlavorNotBookable(
@@ -84,7 +85,7 @@ def check_flavor_period(flavor: Flavor, span: timeline.Span) -> None:
 
 
 def check_slots(flavor: Flavor, taken: int, count: int) -> None:
-    """Refuse more instances than the flavor has free slots.
+    """Refuse a booking if the flavor doesn't have enough slots left.
 
     :param taken: the number of slots that are already booked.
     :param count: the number of instances to book.

@@ -151,7 +151,7 @@ def _classes(host: Host, request: Request) -> Iterator[Limit]:
 
 @dataclasses.dataclass(frozen=True)
 class Sharing:
-    """Another flavor whose instances can be on the same hosts, and the names of those hosts."""
+    """A flavor that shares hosts with another flavor, and the names of the shared hosts."""
 
     flavor: Flavor
     hosts: list[str]
@@ -171,20 +171,22 @@ def sharing(rooms: Iterable[Room], others: Iterable[Flavor]) -> list[Sharing]:
 
 @dataclasses.dataclass(frozen=True)
 class Use:
-    """How many instances of a flavor are booked, at one moment and over a window of time."""
+    """How many instances of a flavor are booked now, and how many during a span."""
 
     #: Instances that are booked at the present moment.
     now: int
-    #: The largest number of instances that is booked at any moment of the window.
+    #: The largest number of instances that is booked at any moment of the span.
     peak: int
-    #: How long instances are booked within the window, added up over all instances.
+    #: The sum of the times for which each instance is booked within the span. Two instances that
+    #: are booked for 3 hours make 6 hours.
     time: datetime.timedelta
 
     def utilisation(self, instances: int, window: timeline.Span) -> float | None:
-        """The booked share of the time that can be booked in the window, from 0.0 to 1.0.
+        """The booked share of the time that can be booked within ``window``.
 
-        The time that can be booked is the length of the window times ``instances``. The share is
-        above 1.0 if the flavor has lost slots or hosts since the bookings were made.
+        The time that can be booked is the length of ``window`` times ``instances``. If all of this
+        time is booked, the share is 1.0. The share is above 1.0 if the flavor has lost slots or
+        hosts since the bookings were made.
 
         :param instances: the number of instances that can be booked at the same time.
         :returns: None if ``instances`` is 0.
@@ -193,7 +195,7 @@ class Use:
 
 
 def use(claims: Sequence[timeline.Claim], window: timeline.Span, now: datetime.datetime) -> Use:
-    """How many instances are booked now and during the window.
+    """How many instances are booked now and during ``window``.
 
     :param claims: the claims on the flavor's slots.
     """

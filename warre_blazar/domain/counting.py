@@ -18,7 +18,7 @@ from warre_blazar.domain.provider_search import Search, Sought
 from warre_blazar.domain.providers import Tree
 from warre_blazar.domain.request_groups import Request
 
-#: If counting parts of one size would need more columns than this, a search counts them.
+#: If parts that have the same size need more columns than this, a search counts the parts instead.
 _MOST_COLUMNS = 32
 
 
@@ -34,7 +34,7 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """How to count the room for a request beside other requests, on a tree."""
+    """How to count the room for a request, beside instances of other requests on the same tree."""
 
     #: Whether an instance fits at all, when nothing is held.
     possible: bool
@@ -98,7 +98,7 @@ def _clusters(demands: Mapping[Request, Demand]) -> list[_Cluster]:
     each other if both have a choice of nodes, and belong to a request whose choices depend on each
     other (``Demand.coupled``).
 
-    :returns: clusters. Each has parts by request.
+    :returns: the clusters. Each of them maps requests to the requests' parts in the cluster.
     """
     joined: dict[_Cell, _Cell] = {}
 
@@ -126,9 +126,12 @@ def _clusters(demands: Mapping[Request, Demand]) -> list[_Cluster]:
 
 
 def _columns(tree: Tree, cluster: _Cluster) -> list[Column] | None:
-    """Columns that say exactly what fits, if the parts take a single class and choose freely.
+    """Columns that say exactly how many parts of a cluster fit.
 
-    :returns: None if there are no such columns, or too many.
+    All parts of the cluster must take the same class. If a part has a choice of nodes, its
+    request's demand must not be coupled (``Demand.coupled``).
+
+    :returns: None if no columns can say this, or if too many columns would be needed.
     """
     parts = [part for of_request in cluster.values() for part in of_request]
     cls = parts[0].amounts[0][0]
@@ -150,9 +153,9 @@ def _of_one_size(
 ) -> list[Column] | None:
     """Columns for parts that all take the same amount, but not from the same nodes.
 
-    The nodes that a part may use are its choice. By Hall's theorem, the parts fit if and only if
-    every union of choices is large enough. This means that the nodes of the union hold all parts
-    that may use no other nodes.
+    Here, the set of nodes that a part may use is called the part's choice. By Hall's theorem, the
+    parts fit if and only if every union of choices is large enough. A union is large enough if its
+    nodes hold all parts that may use no other nodes.
     """
     unions: set[frozenset[int]] = set()
     for choice in choices:
@@ -174,9 +177,11 @@ def _of_one_choice(
     """Columns for parts that take different amounts from the same nodes.
 
     If each amount divides the next larger one, the parts can be placed wherever there is room, the
-    largest first. So they fit if and only if a condition holds for every amount. The condition is
-    about the parts that take this amount or more. Together they must not take more than the nodes
-    hold in whole multiples of the amount.
+    largest first. In that case there is a column for each amount. The column adds up what all
+    parts take that take this amount or more. The column's capacity is what the nodes hold in whole
+    multiples of the amount. The parts fit if and only if no sum exceeds its column's capacity.
+
+    :returns: None if an amount doesn't divide the next larger one.
     """
     if any(larger % smaller for smaller, larger in itertools.pairwise(sizes)):
         return None

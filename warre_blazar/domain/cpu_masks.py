@@ -10,10 +10,11 @@ _EXPECTED = "expected CPUs such as 0-3,^2 or ^0-1"
 
 
 def parse(mask: str, cpus: int) -> frozenset[int]:
-    """The CPUs of a mask, for an instance that has ``cpus`` of them, numbered from 0.
+    """The numbers of the CPUs that a mask stands for. An instance's first CPU has the number 0.
 
     A mask that begins with ``^`` stands for all of the instance's CPUs except those that it names.
 
+    :param cpus: how many CPUs the instance has.
     :raises ValueError: the mask can't be read, or names a CPU that the instance doesn't have.
     """
     within: set[int] = set(range(cpus)) if mask.strip().startswith("^") else set()
@@ -22,7 +23,7 @@ def parse(mask: str, cpus: int) -> frozenset[int]:
         part = _PART.match(text)
         first = int(part["first"]) if part else 0
         last = int(part["last"] or first) if part else 0
-        # The upper bound keeps a typing error from making a set of a billion numbers.
+        # Because of the bound 9999, a mistyped number can't make a set of a billion numbers.
         if part is None or first > last or last > 9999:
             raise ValueError(_EXPECTED)
         (without if part["without"] else within).update(range(first, last + 1))

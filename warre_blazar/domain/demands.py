@@ -1,4 +1,4 @@
-"""What a request demands of a host's providers: its parts, and the nodes that each part may use.
+"""What a request demands of a host's providers: parts, and the nodes that each part may use.
 
 A node is a resource provider of the host. A part is what an instance takes from a single node. Each
 resource class of the group without a suffix is a part of its own. Each group with a suffix is one
@@ -129,11 +129,11 @@ def _forced_traits(tree: Tree, parts: Iterable[Part]) -> frozenset[str]:
 
 
 def _narrowed(tree: Tree, parts: list[Part], uncovered: frozenset[str]) -> list[Part] | None:
-    """If just one part without a suffix has a choice, limit it to nodes with the missing traits.
+    """Limit the choice of a part without a suffix to nodes that have all traits in ``uncovered``.
 
-    If several parts without a suffix have a choice, nothing is limited.
+    This is done only if exactly one part without a suffix has a choice.
 
-    :returns: all parts. None if no part can choose a node with the missing traits.
+    :returns: all parts. None if no part can choose a node with all of these traits.
     """
     choices = [part for part in _free(parts) if part.is_choice]
     if not uncovered or len(choices) > 1:
@@ -190,7 +190,7 @@ def _exceeds(tree: Tree, parts: Iterable[Part]) -> bool:
 def _may_exceed(tree: Tree, parts: Sequence[Part]) -> bool:
     """Whether the parts could take more from a node than one instance may take.
 
-    Nodes that don't have that much are left out.
+    A node counts only if its capacity is larger than what one instance may take.
     """
     return any(
         min(total, tree.nodes[n].stocks[cls].capacity) > tree.nodes[n].stocks[cls].max_unit

@@ -1,4 +1,4 @@
-"""Parses the options that say what aliases of PCI devices and device profiles stand for.
+"""Parses the options that say what device profiles, and aliases of PCI devices, stand for.
 
 An alias is written as in Nova's option ``[pci] alias``, and a profile as in Cyborg's API. So
 operators can copy both.

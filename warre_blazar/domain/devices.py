@@ -1,9 +1,10 @@
 """Devices that a flavor's extra specs name, and the request groups that count them.
 
-Two extra specs name devices: Nova's aliases of PCI devices, and Cyborg's device profiles. The
-flavor doesn't say what an alias or a profile stands for. So its devices are resolved: it is looked
-up which resource classes count them. This happens when the flavor is made, when its extra specs
-change, and when an operator runs ``warre-blazar-manage flavor recount``.
+There are two extra specs that name devices. One has Nova's aliases of PCI devices, the other has
+the name of a device profile of Cyborg's. The flavor doesn't say what an alias or a profile stands
+for. So this package resolves the flavor's devices: it finds out which resource classes count them.
+This happens when the flavor is made, when its extra specs change, and when an operator runs
+``warre-blazar-manage flavor recount``.
 """
 
 import dataclasses
@@ -19,10 +20,10 @@ ALIAS_KEY = "pci_passthrough:alias"
 PROFILE_KEY = "accel:device_profile"
 KEYS = (ALIAS_KEY, PROFILE_KEY)
 
-#: For sites where Nova doesn't report PCI devices in Placement. The name of a host capability that
-#: counts devices is this prefix and the name of an alias. The capability's value is the number of
-#: the alias's devices on the host. The resource class that counts the devices has the same name as
-#: the capability.
+#: For sites where Nova doesn't report PCI devices in Placement. There, operators give hosts
+#: capabilities whose names are this prefix and the name of an alias. Such a capability's value is
+#: the number of the alias's devices on the host. The resource class that counts the devices has the
+#: same name as the capability.
 CAPABILITY_PREFIX = "pci_alias_"
 
 #: The largest number of devices of one instance. A request for more devices would be too long for
@@ -37,7 +38,7 @@ class Rules:
     #: By alias, the request group that asks for one device. Empty if Nova doesn't report PCI
     #: devices in Placement.
     aliases: Mapping[str, Group] = dataclasses.field(default_factory=dict)
-    #: Whether Nova schedules by the PCI devices in Placement.
+    #: Whether Nova uses the PCI devices in Placement when it chooses a host for a server.
     in_placement: bool = False
     #: By device profile, its request groups. For sites without Cyborg.
     profiles: Mapping[str, tuple[Group, ...]] = dataclasses.field(default_factory=dict)
@@ -131,7 +132,7 @@ def alias_requests(text: str) -> list[tuple[str, int]]:
 
 
 def known_groups(extra_specs: Mapping[str, str], rules: Rules) -> tuple[Group, ...]:
-    """The request groups of those devices that can be counted by the rules alone.
+    """The request groups of a Nova flavor's devices, as far as they follow from ``rules``.
 
     This function is for Nova flavors that this package hasn't made. Such a Nova flavor can't be
     refused, so its unknown devices are ignored.

@@ -14,13 +14,13 @@ DURING = {START: "STARTING", END: "TERMINATING", DELETE: "DELETING"}
 #: claim the end of a PENDING lease, because a lease that never started must end too.
 BEFORE = {START: ("PENDING",), END: ("PENDING", "ACTIVE", "ERROR")}
 
-#: By action, how long before the action is due a manager claims it. Blazar's own executor looks
+#: By action: a manager claims the action this long before it is due. Blazar's own executor looks
 #: only for events that are due. Because of the lead, it never finds the event of a claimed action.
 #: During the lead of a start, the manager prepares the start, but the project can't use the
 #: reservation yet. During the lead of an end, requests to extend the lease are refused.
 LEAD = {START: datetime.timedelta(seconds=10), END: datetime.timedelta(seconds=2)}
 
-#: After a failed attempt: how long before the next attempt a manager claims the action again.
+#: After a failed attempt, a manager claims the action again this long before the next attempt.
 RETRY_LEAD = LEAD[END]
 
 #: If Nova or Placement refuses a start, the start is attempted this many times in all. If the last

@@ -100,7 +100,8 @@ class Flavor:
 def check_extra_specs(extra_specs: Mapping[str, str], vcpu: int | None = None) -> None:
     """Refuse extra specs that Nova or Placement would refuse later, when a booking uses them.
 
-    :param vcpu: the flavor's virtual CPUs. None: what the extra specs say about them isn't checked.
+    :param vcpu: the flavor's number of virtual CPUs. If it is None, this function doesn't check
+        whether the extra specs fit the number.
     :raises ValueError: an extra spec is wrong. The error says what was expected.
     """
     extra_specs_check.check(extra_specs)

@@ -1,4 +1,4 @@
-"""Adds up what reservations hold of a host during a time, and computes the room that is left."""
+"""Adds up what reservations take of a host during a span, and computes the room that is left."""
 
 import datetime
 import itertools
@@ -35,16 +35,16 @@ class Asked(NamedTuple):
 
 
 class Swept:
-    """What is held of a host over a window of time, and the room that this leaves for a request.
+    """What is held of a host during a span of time, and the room that is left for a request.
 
-    ``moments`` are the moments at which a held amount changes. The first of them is the window's
+    ``moments`` are the moments at which a held amount changes. The first moment is the span's
     start. The held amounts are kept in columns. A column has an amount for each moment. The columns
     are, in this order:
 
     - a column for each resource class of the request;
     - a column for each further column of the plan;
     - a column for each kind of request that a search of the plan counts;
-    - a column that counts the holdings of the whole host.
+    - a column with the number of holdings that take the whole host.
 
     Columns are used for speed, because the interpreter's built-in loops work fast through long
     lists.
@@ -64,9 +64,9 @@ class Swept:
         return self._fitting(self._held)
 
     def room(self) -> int:
-        """How many more instances fit throughout the window.
+        """How many more instances fit throughout the span.
 
-        An instance stays on its host for the whole window. So each class must suffice even at the
+        An instance stays on its host for the whole span. So each class must suffice even at the
         moment at which most of the class is held. If the plan has no searches, it is therefore
         enough to look at the peak of each column.
         """
@@ -123,15 +123,15 @@ _NO_TIME = timeline.Span(datetime.datetime.min, datetime.datetime.max)
 def _changes(
     holdings: Iterable[Holding], asked: Asked, window: timeline.Span
 ) -> dict[datetime.datetime, Sequence[int]]:
-    """By how much the columns of ``Swept`` change at each moment of the window.
+    """By how much the columns of ``Swept`` change at each moment within ``window``.
 
     ``timeline.Levels.left`` does the same for a single number. A loop for both functions would be a
     quarter slower here. This matters, because a booking spends most of its time here.
     """
     first, last = window.start, window.end
     changes: dict[datetime.datetime, Sequence[int]] = {first: [0] * _width(asked)}
-    # By the identity of a request, what its instances add to and take from the columns. The
-    # identity is enough, because thousands of holdings share a few request objects.
+    # By ``id(request)``: what an instance adds to the columns at its start, and what it adds at its
+    # end. Thousands of holdings share a few request objects, so looking them up by id is enough.
     known: dict[int, tuple[list[int], list[int]]] = {}
     for _, span, request in holdings:
         start, end = span.start, span.end

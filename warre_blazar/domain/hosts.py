@@ -81,12 +81,13 @@ class Host:
     def fullness(self, request: Request, window: timeline.Span) -> float:
         """How full the host is at its fullest moment in ``window``, from 0.0 to 1.0.
 
-        This is the largest share of any of the request's resource classes that is held at a moment.
+        The fullness at a moment is the largest share that is held of any of the request's resource
+        classes.
         """
         return self.swept(request, window).fullness()
 
     def swept(self, request: Request, window: timeline.Span) -> Swept:
-        """What is held during the window, and the room that this leaves for a request.
+        """What is held during ``window``, and the room that is left for a request.
 
         Computing this is expensive. So callers keep the result if they need several answers from
         it.
@@ -123,7 +124,7 @@ class Host:
 
 
 def _requests(holdings: Iterable[Holding], window: timeline.Span) -> Iterator[Request]:
-    """Yield each different request of the instances that are held at any time of the window."""
+    """Yield the requests of all instances that are held at some time in ``window``, each once."""
     seen = set()
     for _, span, request in holdings:
         if request is not None and id(request) not in seen and span.overlaps(window):
@@ -169,10 +170,10 @@ def choose(
 ) -> tuple[dict[str, int], int]:
     """Choose hosts for ``count`` instances, or for fewer if there isn't room for all of them.
 
-    Hosts that already hold the booking keep their instances where there is room. The other
-    instances go where ``packing`` says: by default to the fullest hosts first, so that whole hosts
-    stay free for other bookings. Hosts that are equally full are taken by name, so that the choice
-    is repeatable.
+    If the booking already has instances on a host, they stay there as far as the host has room.
+    The other instances go where ``packing`` says: by default to the fullest hosts first, so that
+    whole hosts stay free for other bookings. Hosts that are equally full are sorted by name, so
+    that the choice is repeatable.
 
     :param preferred: for a booking that already has hosts: its instances by host id.
     :param also: another span throughout which the instances must fit.
@@ -225,7 +226,8 @@ def kept(held: Mapping[str, int], used: Mapping[str, int], count: int) -> dict[s
 def _fill(chosen: dict[str, int], rooms: Mapping[str, int], count: int, at_once: int) -> None:
     """Add instances to ``chosen``, until it has ``count`` or the hosts have no room left.
 
-    :param rooms: how many instances each host may have in all, in the order of preference.
+    :param rooms: by host id, how many instances the host may have in all. The order of the hosts is
+        the order of preference.
     :param at_once: how many instances a host gets before it is the next host's turn.
     """
     left = count - sum(chosen.values())
@@ -247,9 +249,9 @@ def free_spans(
     window: timeline.Span,
     affinity: bool | None = None,
 ) -> list[timeline.Span]:
-    """The longest spans of the window throughout which ``count`` more instances fit on the hosts.
+    """The spans within ``window`` throughout which ``count`` more instances fit on the hosts.
 
-    The spans may overlap.
+    Each span is as long as possible. The spans may overlap.
 
     :param request: what one instance asks for.
     :param affinity: as in ``Packing``.

@@ -96,10 +96,9 @@ class State:
     #: Blazar doesn't make. The two events must be at the lease's start and end. An event may be
     #: later if an attempt has failed.
     events_exact: bool = True
-    #: Whether hosts are held by every reservation that isn't deleted, and by no deleted
-    #: reservation.
+    #: Whether every reservation that isn't deleted holds hosts, and no deleted reservation does.
     holds: bool = True
-    #: Whether every reservation that isn't deleted has a note of its backing in Nova and Placement.
+    #: Whether every reservation that isn't deleted has a note of its backing.
     backed: bool = True
     #: Whether the lease also has reservations of resource types other than ``flavor:slot``.
     mixed: bool = False

@@ -15,8 +15,8 @@ from warre_blazar.domain.request_groups import Group, Request
 #: ``resources:VCPU``, or ``resources1:VCPU`` in a group with the suffix 1.
 RESOURCE_KEY = re.compile(r"^resources(?P<group>[A-Za-z0-9_-]{0,64}):(?P<cls>[A-Z0-9_]+)\Z")
 TRAIT_KEY = re.compile(r"^trait(?P<group>[A-Za-z0-9_-]{0,64}):(?P<trait>[A-Z0-9_]+)\Z")
-#: Matches the resource classes that Placement knows. A class with another name counts devices that
-#: Placement doesn't know, but that a host capability counts.
+#: Matches the names of resource classes in Placement. A class with another name isn't in Placement.
+#: It is for devices that a host capability counts.
 _PLACEMENT_CLASS = re.compile(r"[A-Z0-9_]+\Z")
 _TRUE = {"1", "t", "true", "on", "y", "yes"}
 HYPERTHREADING = "HW_CPU_HYPERTHREADING"
@@ -78,8 +78,8 @@ def request(
     unsuffixed |= _persistent_memory(extra_specs.get("hw:pmem", ""))
     for group in devices:
         if group not in in_placement:
-            # Nova doesn't ask Placement for these devices, so neither traits nor group_policy
-            # apply.
+            # A host capability counts the group's devices. Nova doesn't ask Placement for them, so
+            # neither traits nor group_policy apply to them.
             for cls, amount in group.resources:
                 unsuffixed[cls] = unsuffixed.get(cls, 0) + amount
     required[""] |= _implied_traits(extra_specs)

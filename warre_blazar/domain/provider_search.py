@@ -15,8 +15,8 @@ from warre_blazar.domain.demands import Part
 from warre_blazar.domain.providers import Tree
 from warre_blazar.domain.request_groups import Request
 
-#: How many states the search looks at for each number of instances, before it gives up. If the
-#: search gives up, the number of instances counts as too large.
+#: For each number of instances, the search looks at no more than this many states. Then it gives
+#: up, and the number of instances counts as too large.
 MOST_STATES = 5000
 
 
@@ -30,7 +30,7 @@ class Sought:
 
 
 class Search:
-    """Finds the room for a request beside others, where it matters which provider gives what.
+    """Finds the room for a request if it matters which provider gives what to each instance.
 
     An object of this class remembers its answers.
     """
@@ -70,13 +70,16 @@ class Search:
 
 
 class _Box(NamedTuple):
-    """A provider and its room while parts are placed. Equal boxes are interchangeable."""
+    """A provider while parts are placed, with what is left of it.
+
+    Equal boxes are interchangeable.
+    """
 
     kind: int
     #: How much is left of each resource class.
     left: tuple[int, ...]
     #: How much of each class the instance that is being placed has taken so far. This is counted
-    #: only if one instance could take more from a box than it may.
+    #: only if an instance's parts could take more from a box than one instance may take.
     taken: tuple[int, ...]
     #: Whether an isolated part of the instance that is being placed is in the box.
     closed: bool

@@ -35,8 +35,8 @@ _BY_RESERVATION = {
 DECISIVE_LEASES = tuple(_BY_LEASE)
 #: The lease statuses that make the lease's reservations live.
 LIVE_LEASES = tuple(status for status, state in _BY_LEASE.items() if state in LIVE)
-#: The reservation statuses that make a reservation live if its lease's status doesn't decide its
-#: state.
+#: If the lease's status doesn't decide the state, a reservation with one of these reservation
+#: statuses is live.
 LIVE_RESERVATIONS = tuple(status for status, state in _BY_RESERVATION.items() if state in LIVE)
 
 #: Every state.
@@ -44,7 +44,7 @@ ALL = (PENDING_CREATE, ALLOCATED, ACTIVE, COMPLETE, ERROR)
 
 #: The lease statuses that don't decide the state of the lease's reservations.
 PASSING_LEASES = ("UPDATING", "DELETING")
-#: The reservation statuses from which a state is derived if the lease's status doesn't decide it.
+#: If the lease's status doesn't decide the state, each of these reservation statuses gives a state.
 KNOWN_RESERVATIONS = tuple(_BY_RESERVATION)
 
 

@@ -2,6 +2,8 @@
 
 All intervals are half-open, [start, end): a claim that ends at a moment doesn't overlap a claim
 that starts at that moment. Times are naive datetimes in UTC.
+
+A parameter ``window`` is the span that a function examines, and not a maintenance window.
 """
 
 import collections
@@ -65,13 +67,16 @@ def union(one: Span, other: Span) -> list[Span]:
 
 
 def free_runs(claims: Iterable[Claim], capacity: int, count: int, window: Span) -> list[Span]:
-    """The longest spans of the window throughout which ``count`` of the capacity is free."""
+    """The spans within ``window`` throughout which ``count`` of the capacity is free.
+
+    Each span is as long as possible.
+    """
     levels = Levels.left(capacity, claims, window)
     return maximal_spans([levels], count, window)
 
 
 def intersect(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
-    """The spans that any span of ``spans`` and any span of ``others`` have in common."""
+    """The overlaps between the spans of ``spans`` and the spans of ``others``."""
     others = sorted(others, key=lambda s: s.start)
     common = []
     first = 0
@@ -114,10 +119,10 @@ def widest(spans: Iterable[Span]) -> list[Span]:
 
 @dataclasses.dataclass(frozen=True)
 class Levels:
-    """How much of a resource is available over a window of time.
+    """How much of a resource is available during a span of time.
 
     Each of the ``steps`` is a moment and the amount that is available from that moment until the
-    next step. The first step is at the window's start.
+    next step. The first step is at the span's start.
     """
 
     steps: list[tuple[datetime.datetime, int]]
@@ -151,12 +156,13 @@ class Levels:
 
 
 def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[Span]:
-    """The longest spans in which the lowest levels of all supplies add up to at least ``count``.
+    """The spans within ``window`` for which ``count`` can be booked, each as long as possible.
 
     A supply is, for instance, a host. Instances stay on their host for the whole time of a booking.
-    So a supply can give a booking only its lowest level during the span. The spans may overlap.
-    ``count`` is available in every part of a returned span. Every span in which ``count`` is
-    available lies within a returned span.
+    So a supply can give a booking only its lowest level during the span. In a returned span, the
+    lowest levels of all supplies add up to at least ``count``. The spans may overlap. ``count`` is
+    available in every part of a returned span. Every span in which ``count`` is available lies
+    within a returned span.
 
     The algorithm is a sliding window over the moments at which a level changes. In each step, the
     right end of the sliding window moves to the next moment. If ``count`` isn't available any more,

@@ -14,18 +14,18 @@ from warre_blazar.domain.timeline import Span
 
 @dataclasses.dataclass(frozen=True)
 class Note:
-    """The note of a reservation's backing in Nova and Placement."""
+    """The note of a reservation's backing."""
 
     reservation_id: str
     project_id: str
     aggregate_id: int | None
-    #: Whether opening the reservation has begun, so that its project may have access.
+    #: Whether opening the reservation has begun. From then on, the project may have access.
     opened: bool
     #: Whether every step of opening the reservation has succeeded.
     open_done: bool
-    #: The id of the Nova flavor, as the note has it. A Nova flavor that Blazar's own plugin has
-    #: made always has its id there. None: the note has no id, and ``flavor_id`` derives the id from
-    #: the reservation's id.
+    #: The id of the Nova flavor, as the note has it. If Blazar's own plugin has made the Nova
+    #: flavor, the note always has the id. None: the note has no id, and ``flavor_id`` derives the
+    #: id from the reservation's id.
     nova_flavor: str | None = None
 
     @property

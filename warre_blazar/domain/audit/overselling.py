@@ -197,7 +197,7 @@ def in_placement(host: KnownHost) -> dict[str, int]:
 def with_actual_capacities(
     hosts: Iterable[KnownHost], placement: PlacementFacts | None
 ) -> list[KnownHost]:
-    """Lower capacities of hosts to Placement's amounts, where Placement has less than the tables.
+    """Reduce the hosts' capacities to Placement's, where Placement has less than the tables.
 
     All hosts are returned. The amounts of devices that only Blazar knows of stay the same.
     """

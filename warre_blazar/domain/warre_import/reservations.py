@@ -94,7 +94,7 @@ class Past:
 class Surroundings:
     """The data that decisions on reservations need in addition to the row and the lease."""
 
-    #: By id, the flavors that this import or an earlier import has taken.
+    #: By id, the flavors of Warre's that this import or an earlier one has imported.
     flavors: Mapping[str, TakenFlavor]
     #: The ids of leases that are named in several live reservations of Warre's.
     shared: Collection[str]
@@ -113,7 +113,7 @@ def reservation(
 ) -> Adoption | Past:
     """Decide whether a reservation is adopted with its lease or goes to the history.
 
-    :param lease: the lease with the lease id in Warre's row. If the row has no lease id, the lease
+    :param lease: the lease whose id is in Warre's row. If the row has no lease id, it is the lease
         with the name that Warre gives to a reservation's lease (``lease_name``). None if the lease
         doesn't exist.
     :raises Unusable: the reservation can't be imported.
