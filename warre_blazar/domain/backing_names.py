@@ -10,11 +10,11 @@ from typing import Any
 from warre_blazar.domain.flavor import Shape
 
 FLAVOR_PREFIX = "reservation:"
-#: The key in an aggregate's metadata that has the reservation's id as its value.
+#: In an aggregate's metadata, the value of this key is the reservation's id.
 AGGREGATE_KEY = "reservation"
 AGGREGATE_SPEC = f"aggregate_instance_extra_specs:{AGGREGATE_KEY}"
-#: The key in an aggregate's metadata that has a project's id as its value. Only this project may
-#: boot servers on the aggregate's hosts.
+#: In an aggregate's metadata, the value of this key is a project's id. Only this project may boot
+#: servers on the aggregate's hosts.
 PROJECT_KEY = "filter_tenant_id"
 _OWNER_KEY = "blazar:owner"
 _CLASS_PREFIX = "CUSTOM_RESERVATION_"

@@ -94,9 +94,9 @@ _Cluster = dict[Request, list[Part]]
 def _clusters(demands: Mapping[Request, Demand]) -> list[_Cluster]:
     """Divide the parts of all requests into clusters that don't affect each other.
 
-    Two parts affect each other if they may take the same class from the same node. They also affect
-    each other if both have a choice of nodes, and belong to a request whose choices depend on each
-    other (``Demand.coupled``).
+    Two parts affect each other if they may take the same class from the same node. Two parts of the
+    same request also affect each other if the request's choices depend on each other
+    (``Demand.coupled``) and both parts have a choice of nodes.
 
     :returns: the clusters. Each of them maps requests to the requests' parts in the cluster.
     """
@@ -177,9 +177,9 @@ def _of_one_choice(
     """Columns for parts that take different amounts from the same nodes.
 
     If each amount divides the next larger one, the parts can be placed wherever there is room, the
-    largest first. In that case there is a column for each amount. The column adds up what all
-    parts take that take this amount or more. The column's capacity is what the nodes hold in whole
-    multiples of the amount. The parts fit if and only if no sum exceeds its column's capacity.
+    largest first. In that case there is a column for each amount. It counts only the parts that
+    take the amount or more. Its capacity is what the nodes hold in whole multiples of the amount.
+    The parts fit if and only if no column exceeds its capacity.
 
     :returns: None if an amount doesn't divide the next larger one.
     """

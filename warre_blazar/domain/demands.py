@@ -210,7 +210,7 @@ def _is_coupled(tree: Tree, parts: Sequence[Part], isolate: bool) -> bool:
 
 
 def _couples(tree: Tree, pair: tuple[Part, Part], isolate: bool) -> bool:
-    """Whether two parts with a choice must use different nodes, although both fit on one node."""
+    """Whether only ``isolate`` prevents two parts with a choice from being on the same node."""
     one, other = pair
     if not (isolate and one.suffixed and other.suffixed):
         return False
@@ -241,8 +241,8 @@ def _split(parts: Iterable[Part]) -> list[Part]:
 def has_traits(tree: Tree, request: Request) -> bool:
     """Whether a tree's nodes have the traits that a request requires, and no forbidden ones.
 
-    Amounts don't matter. For each class of a group, the traits of the nodes that have the class
-    count. If no node has the class, the root's traits count.
+    Amounts don't matter. For each class of a group, this looks at the traits of the nodes that have
+    the class. If no node has the class, it looks at the root's traits.
     """
     return tree.kept(("traits", request), lambda: (_has_traits(tree, request),))[0]
 

@@ -129,8 +129,8 @@ def _group(name: str, spec: dict[str, Any]) -> Group:
     required = [_trait(part) for part in traits.split(",")] if traits else []
     forbidden: list[str] = []
     if "live_migratable" in spec:
-        # Nova itself doesn't ask Placement for this trait, but it takes only devices that match
-        # ``live_migratable``.
+        # Nova doesn't ask Placement for this trait. But of the devices that Placement offers, Nova
+        # takes only those that match ``live_migratable``.
         migratable = _naming(
             name, lambda: strutils.bool_from_string(spec["live_migratable"], strict=True)
         )

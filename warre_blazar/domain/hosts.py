@@ -44,7 +44,8 @@ class Host:
     def has_traits(self, request: Request) -> bool:
         """Whether the host's providers have all required and no forbidden traits of a request.
 
-        For each group of the request, only providers that have a resource class of the group count.
+        For each group of the request, this looks only at providers that have a resource class of
+        the group.
         """
         return request.is_plain or demands.has_traits(self.tree, request)
 
@@ -81,8 +82,7 @@ class Host:
     def fullness(self, request: Request, window: timeline.Span) -> float:
         """How full the host is at its fullest moment in ``window``, from 0.0 to 1.0.
 
-        The fullness at a moment is the largest share that is held of any of the request's resource
-        classes.
+        At each moment, the host is as full as the fullest of the request's resource classes.
         """
         return self.swept(request, window).fullness()
 

@@ -69,8 +69,8 @@ def request(
     named = {cls for group in amounts.values() for cls in group}
     named |= {cls for group in in_placement for cls, _ in group.resources}
     for cls, amount in sizes.items():
-        # If a class is named in any group, even with the amount 0, the amounts that are named there
-        # replace the flavor's size. VCPU and PCPU both replace the number of virtual CPUs.
+        # If any group names a class, even with the amount 0, the flavor's size isn't used for this
+        # class. The number of virtual CPUs isn't used if a group names VCPU or PCPU.
         if not named & ({"VCPU", "PCPU"} if cls == "VCPU" else {cls}):
             unsuffixed[cls] = amount
     if is_true(extra_specs.get("hw:mem_encryption")):

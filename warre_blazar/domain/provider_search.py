@@ -70,7 +70,7 @@ class Search:
 
 
 class _Box(NamedTuple):
-    """A provider while parts are placed, with what is left of it.
+    """A provider, and what is left of it in one state of the search.
 
     Equal boxes are interchangeable.
     """
@@ -81,7 +81,7 @@ class _Box(NamedTuple):
     #: How much of each class the instance that is being placed has taken so far. This is counted
     #: only if an instance's parts could take more from a box than one instance may take.
     taken: tuple[int, ...]
-    #: Whether an isolated part of the instance that is being placed is in the box.
+    #: Whether the box has an isolated part of the instance that is being placed.
     closed: bool
 
 
@@ -156,8 +156,8 @@ class _Packer:
                 vector,
                 kind,
                 part.suffixed,
-                # ``demands`` makes sure that no other isolated part chooses the node of a part that
-                # has no choice.
+                # A part without a choice needn't be isolated here. ``demands`` makes sure that no
+                # other part with a suffix chooses its node.
                 sought.isolate and part.suffixed and part.is_choice,
                 limited,
                 is_last=False,

@@ -93,7 +93,7 @@ def intersect(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
 
 
 def outside(taken: Iterable[Span], window: Span) -> list[Span]:
-    """The parts of the window that no span of ``taken`` covers, sorted by start."""
+    """The parts of ``window`` that no span of ``taken`` covers, sorted by start."""
     free = []
     start = window.start
     for span in sorted(taken, key=lambda s: s.start):
@@ -129,7 +129,7 @@ class Levels:
 
     @classmethod
     def left(cls, capacity: int, claims: Iterable[Claim], window: Span) -> Self:
-        """What the claims leave of a capacity during a window. The amounts may be negative."""
+        """What is left of a capacity during ``window``. The amounts may be negative."""
         changes: dict[datetime.datetime, int] = {window.start: 0}
         for claim in claims:
             if claim.span.overlaps(window):
@@ -159,10 +159,9 @@ def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[
     """The spans within ``window`` for which ``count`` can be booked, each as long as possible.
 
     A supply is, for instance, a host. Instances stay on their host for the whole time of a booking.
-    So a supply can give a booking only its lowest level during the span. In a returned span, the
-    lowest levels of all supplies add up to at least ``count``. The spans may overlap. ``count`` is
-    available in every part of a returned span. Every span in which ``count`` is available lies
-    within a returned span.
+    So a supply can give a booking only its lowest level during the span. In each returned span, the
+    lowest levels of all supplies add up to at least ``count``. Every other span of this kind lies
+    within a returned span. The returned spans may overlap.
 
     The algorithm is a sliding window over the moments at which a level changes. In each step, the
     right end of the sliding window moves to the next moment. If ``count`` isn't available any more,
