@@ -1,4 +1,4 @@
-"""Suspends Python's garbage collector during work that it would slow down."""
+"""Suspends Python's garbage collector during work that the collector would slow down."""
 
 import contextlib
 import gc

@@ -69,7 +69,10 @@ class _Readings:
         self._by_host: dict[str, _Reading] = {}
 
     def wait(self, host_ids: Collection[str]) -> None:
-        """Wait for readings of the hosts. Begin one for those that weren't read recently."""
+        """Wait for readings of the hosts.
+
+        If some hosts weren't read recently, a new reading of these hosts begins.
+        """
         with self._lock:
             due = [i for i in host_ids if not self._is_recent(i)]
             if due:

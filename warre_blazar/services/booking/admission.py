@@ -74,16 +74,19 @@ def book(
     request: Request,
     turn: Turn = NO_TURN,
 ) -> str:
-    """Book the request for a reservation that Blazar has just created, and make its backing.
+    """Book what a request asks for, under the id of a reservation that Blazar has just created.
+
+    Then make the reservation's backing.
 
     :param turn: bookings and changes that share a turn wait for each other.
     :returns: the id of the reservation's row in Blazar's ``instance_reservations``.
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, InvalidPeriod, FlavorNotBookable,
         NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded, LimitsNotRegistered, TryAgain:
         nothing was claimed.
-    :raises ServiceUnavailable, ServiceRefused: the backing couldn't be made. By deleting Blazar's
-        reservation, the caller removes the claims. This function removes what Nova and Placement
-        hold. If they are unavailable, the reconciler removes it later.
+    :raises ServiceUnavailable, ServiceRefused: the backing couldn't be made. The caller must delete
+        Blazar's reservation, which also removes the claims. This function has removed the parts of
+        the backing that were made. If Nova or Placement is unavailable, the reconciler removes
+        these parts later.
     """
 
     new_hosts.read()
@@ -157,11 +160,15 @@ def _place(db: Session, request: Request) -> finding_room.Place:
 
 
 def _flavor(db: Session, ref: str, project_id: str) -> Flavor:
-    """The flavor that an id or a name stands for in a project's booking."""
+    """The flavor with this id or name that a project can book.
+
+    :raises FlavorNotAccessible: flavors with this id or name exist, but all of them are private,
+        and the project has access to none of them.
+    :raises FlavorNotFound, FlavorAmbiguous:
+    """
     accessible = flavors.find(db, ref, project_id=project_id, everything=False)
-    # This error means that only private flavors of other projects have this id or name. Warre's API
-    # path answers that the flavor isn't accessible. All other paths answer that there is no such
-    # flavor.
+    # Only Warre's API path tells users that a flavor isn't accessible. For FlavorNotAccessible, all
+    # other paths answer that there is no such flavor.
     if not accessible and flavors.find(db, ref):
         raise exceptions.FlavorNotAccessible(ref)
     if not accessible:

@@ -1,4 +1,4 @@
-"""Changes a booking: promises a new time and writes a new count, in one transaction."""
+"""Changes a reservation: promises a new time and writes a new count, in one transaction."""
 
 import dataclasses
 import datetime
@@ -92,7 +92,7 @@ def _decide(change: _Change) -> None:
 def check_growth(
     reservation: Reservation, span: timeline.Span, conditions: BookingConditions, count: int
 ) -> None:
-    """Check whether the quota would now allow a reservation to have another time and count.
+    """Check whether the quota now allows the new time and the new count of a reservation.
 
     :raises QuotaExceeded, LimitsNotRegistered, ServiceUnavailable:
     """
@@ -175,7 +175,7 @@ def _check_state(reservation: Reservation) -> None:
 def _changed_place(
     db: Session, reservation: Reservation, span: timeline.Span, change: _Change, *, stays: bool
 ) -> finding_room.Place:
-    """The place of a reservation that gets more time or more instances than it has.
+    """Find hosts for a reservation whose new time or count goes beyond what it holds.
 
     :param stays: whether the reservation must stay on its present hosts.
     :raises FlavorNotBookable, InMaintenance, NoHostMatches, SlotsExhausted, HostsExhausted:
@@ -222,11 +222,11 @@ def _write_place(
 
 
 def _with_earlier_promise(reservation: Reservation, span: timeline.Span) -> timeline.Span:
-    """The time to promise to an update, which includes a time promised to an earlier update.
+    """The time to promise to an update. It contains any time promised to an earlier update.
 
-    Blazar accepts two simultaneous updates of a lease, and either of them may be the last to write
-    its dates. So if an earlier update was promised a time other than the lease's own, this update
-    is promised the shortest span that contains both promises.
+    Blazar accepts two simultaneous updates of a lease. Either update may be the last one that
+    writes the lease's dates. So if an earlier update was promised a time other than the lease's
+    own, this update is promised the shortest span that contains both times.
     """
     if reservation.promised is None or reservation.promised == reservation.span:
         return span
@@ -234,7 +234,7 @@ def _with_earlier_promise(reservation: Reservation, span: timeline.Span) -> time
 
 
 def _has_begun(db: Session, reservation: Reservation, now: datetime.datetime) -> bool:
-    """Whether the reservation's project has access to it, or is about to get access.
+    """Whether a reservation is open to its project, or is about to be opened.
 
     :raises InvalidState: a manager is starting or ending the reservation at this moment.
     """

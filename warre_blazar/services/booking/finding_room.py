@@ -1,4 +1,4 @@
-"""Finds slots and hosts for a booking, and checks whether the flavor may be booked at its time."""
+"""Finds slots and hosts for a booking, and checks whether a project may book the flavor."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ from warre_blazar.services import garbage_collection
 
 @dataclasses.dataclass(frozen=True)
 class Need:
-    """The room that a booking needs."""
+    """What a booking needs: hosts for some instances of a shape, for a span of time."""
 
     shape: Shape
-    #: How many instances.
+    #: The number of instances.
     count: int
     span: timeline.Span
     #: True: all instances are on one host. False: each instance is on a host of its own. None: the
@@ -35,8 +35,8 @@ class Present:
     reservation: Reservation
     #: Instances by host id.
     hosts: Mapping[str, int]
-    #: Whether the reservation has begun. If so, its instances stay on these hosts, and the hosts
-    #: count even if they no longer match the flavor.
+    #: Whether the reservation has begun. If so, its instances must stay on these hosts, even if the
+    #: hosts no longer match the flavor.
     stays: bool = False
 
 
@@ -49,7 +49,7 @@ class Place:
     hosts: list[placing.Host]
     #: Instances by host id.
     chosen: dict[str, int]
-    #: Whether the number of instances changes on any host.
+    #: True if any host gets more or fewer instances of the reservation than it has now.
     elsewhere: bool
 
 
@@ -120,10 +120,11 @@ def _check_slots(
     count: int,
     window: timeline.Span,
 ) -> None:
-    """Check whether the flavor has slots for a booking throughout a window.
+    """Check whether the flavor has enough free slots for a booking.
 
     :param own: the reservation that is to change. Its own slots don't count as taken. None for a
         new booking.
+    :param window: the time during which the slots must be free.
     :raises SlotsExhausted:
     """
     others = [

@@ -16,7 +16,8 @@ from warre_blazar.domain.labels import NO_LABELS, Labels
 def get(ref: str, project_id: str | None) -> tuple[Reservation, Flavor]:
     """A reservation and its flavor. A reservation that has ended may come from the history.
 
-    :param ref: the reservation's own id, or the id of its reservation in Blazar.
+    :param ref: the id that this package has given to the reservation, or the id that Blazar has
+        given to it.
     :param project_id: the project that the reservation must belong to; None: any project.
     :raises ReservationNotFound: there is no such reservation, or it was deleted.
     """
@@ -32,7 +33,7 @@ def _flavor_of(db: Session, reservation: Reservation) -> Flavor:
 
 
 def find_flavor(ref: str, project_id: str) -> Flavor:
-    """The flavor that a project means by an id or a name when it books.
+    """The flavor with this id or name that a project can book.
 
     :raises FlavorNotFound, FlavorAmbiguous:
     """
@@ -116,10 +117,10 @@ def check_sole(reservation: Reservation, changing: str = "") -> None:
 
 
 def check_labels(labels: Labels) -> None:
-    """Check whether the database can store a name and a note, before anything else is done.
+    """Check beforehand whether the database can store a reservation's name and note.
 
-    :raises oslo_db.exception.DBError: ``session.is_uncarried`` says whether the texts are the
-        cause.
+    :raises oslo_db.exception.DBError: the database can't store the texts, or has failed for another
+        reason. ``session.is_uncarried`` tells the two cases apart.
     """
     if labels != NO_LABELS:
         with session.reader() as db:

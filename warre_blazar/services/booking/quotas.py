@@ -33,8 +33,8 @@ class Quota:
 
         :param requested: the amount in addition to what the project has.
         :param growing: the present amounts of reservations that are to grow, by Blazar's id of the
-            reservation. They replace the amounts in the database, which may include an earlier
-            promise.
+            reservation. For these reservations, the amounts in the database aren't used, because
+            they may include an earlier promise.
         :raises QuotaExceeded:
         """
         growing = growing or {}
@@ -71,10 +71,11 @@ def decided(rule: Rule, project_id: str, decide: Callable[[Quota | None], T]) ->
     """Call ``decide`` with the project's quota, and return its result.
 
     The limits may come from a cache. If ``decide`` refuses because of cached limits, and Keystone
-    has other limits by now, ``decide`` is called again with Keystone's limits.
+    has other limits by now, ``decide`` is called again with Keystone's limits. Errors of ``decide``
+    are passed on to the caller.
 
     :param decide: gets None instead of a quota if quotas aren't enforced for the project.
-    :raises LimitsNotRegistered, ServiceUnavailable: or any error that ``decide`` raises.
+    :raises LimitsNotRegistered, ServiceUnavailable:
     """
     if not rule.holds_for(project_id):
         return decide(None)

@@ -117,8 +117,8 @@ def _remove_from_aggregate(reservation_id: str, service_hosts: list[str]) -> Non
         try:
             nova.remove_host(note.aggregate_id, service_host)
         except exceptions.WarreError as error:
-            # The host may stay in the aggregate. Without the inventory, no server can boot on the
-            # host. At the reservation's end, the aggregate is deleted.
+            # It does no harm if the host stays in the aggregate. Without the inventory, no server
+            # can boot on the host. At the reservation's end, the aggregate is deleted.
             LOG.warning("Host %s stays in aggregate %s: %s", service_host, note.aggregate_id, error)
 
 

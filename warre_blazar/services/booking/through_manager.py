@@ -35,13 +35,13 @@ _BEING_CHANGED = (lease_states.UPDATING, lease_states.DELETING)
 #: node may be behind the manager's node.
 _SEEN_WITHIN = 5.0
 
-#: Before a lease is changed or deleted: how many seconds to wait for a manager that is starting or
-#: ending the lease. A manager claims a start ten seconds before the start's time.
+#: If a manager is starting or ending a lease, a change or a deletion of the lease waits for that
+#: manager, but at most this many seconds. A manager claims a start ten seconds before it is due.
 _FREE_WITHIN = 20.0
 
 
 def create(caller: Caller, request: admission.Request) -> tuple[Reservation, Flavor]:
-    """Book a request.
+    """Book what a request asks for.
 
     :returns: the reservation and its flavor. The reservation may still be PENDING_CREATE if the
         manager didn't answer in time.
@@ -218,7 +218,9 @@ def _change_lease(
 
 
 def _check_period(reservation: Reservation, wanted: Reservation) -> None:
-    """Check a new time by Blazar's rules. The errors are those of a booking, not Blazar's own.
+    """Check a new time by Blazar's rules.
+
+    If the time breaks a rule, this raises the same errors as a booking does, and not Blazar's.
 
     :raises InvalidPeriod, InvalidState:
     """
@@ -240,8 +242,8 @@ def _update(caller: Caller, reservation: Reservation, new_values: Change) -> boo
         )
     except exceptions.WarreError as error:
         _settle(reservation, error)
-        # The change may be done in spite of the error. Blazar logs in to Keystone once more after
-        # it has written the new dates, and that login may have failed.
+        # Although there was an error, the change may already have been written. Blazar logs in to
+        # Keystone once more after it has written the new dates, and that login may have failed.
         present = (reservation.span, reservation.instance_count)
         if present != (wanted.span, wanted.instance_count) and _changed(wanted):
             return True
@@ -294,8 +296,9 @@ def _answered(
     try:
         _called(call, caller, reservation, *args)
     except manager.NoAnswer as error:
-        # The status of the lease shows whether a manager is still at work. If no manager is at
-        # work, no manager has received the call in time, so the call is lost.
+        # While a manager changes or deletes a lease, the lease's status says so. If the status says
+        # anything else, either no manager has received the call, or the work is over already. So
+        # the outcome isn't known.
         lease = db_api.lease_get(reservation.lease_id)
         if lease is None:
             return True

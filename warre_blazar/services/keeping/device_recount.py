@@ -1,4 +1,4 @@
-"""Resolves flavors' devices anew after an operator has changed what their names stand for.
+"""Resolves flavors' devices anew after an operator has changed what the devices' names stand for.
 
 Nova resolves an alias or a device profile when a server boots. So a change of the configuration
 also changes which devices the servers of older reservations take. For this reason, the recount also
@@ -17,7 +17,7 @@ from warre_blazar.domain.devices import Resolved, Rules
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.services.offering import devices as device_resolution
 
-#: The extra specs that name devices, as a key for what the devices are resolved to.
+#: The extra specs that are about devices, in a form that can be a key of a dict.
 _Named = frozenset[tuple[str, str]]
 
 
@@ -48,7 +48,7 @@ class _Resolutions:
         self._known: dict[_Named, Resolved | exceptions.WarreError] = {}
 
     def learn(self, extra_specs: Mapping[str, str]) -> None:
-        """Resolve the devices that extra specs name. Call this outside of transactions."""
+        """Resolve the devices that are named in extra specs. Call this outside of transactions."""
         key = _named(extra_specs)
         if key not in self._known:
             try:
@@ -148,7 +148,10 @@ def _present(flavor: Flavor) -> Resolved:
 
 
 def _changed(shapes: Mapping[str, Shape], resolutions: _Resolutions) -> dict[str, Shape]:
-    """The shapes whose devices must be counted anew: new shapes by the texts of the old shapes."""
+    """The shapes whose devices must be counted anew.
+
+    :returns: the new shapes, by the JSON texts of the old shapes.
+    """
     changed = {}
     for text, shape in shapes.items():
         resolved = resolutions.of(shape.extra_specs)

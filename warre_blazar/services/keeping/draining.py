@@ -1,4 +1,4 @@
-"""Drains hosts: stops bookings, and moves reservations that haven't begun to other hosts.
+"""Drains hosts: stops bookings on them, and moves their future reservations to other hosts.
 
 While a host is drained, no flavor:slot reservation is booked on it. The host itself stays as it is
 in Blazar and Nova, so running reservations stay on the host until they end.
@@ -40,7 +40,7 @@ class Drained:
 
 
 def drain(host: str, conditions: BookingConditions, now: datetime.datetime) -> Drained:
-    """Stop bookings on a host, and move its reservations that haven't begun to other hosts.
+    """Stop bookings on a host, and move its future reservations to other hosts.
 
     :param host: the host's id or hypervisor hostname.
     :raises InvalidField: there is no such host, or there are several.

@@ -36,7 +36,7 @@ def record_deletion(connection: sa.Connection, lease_id: str, user_id: str | Non
 
 
 def delete(reservation: Reservation, user_id: str | None) -> None:
-    """Mark a reservation that exists only as a record as deleted by a user."""
+    """Delete a reservation that exists only as a record. The record stays, and tells who did it."""
     session.change(history.delete, reservation.id, timeutils.utcnow(), user_id)
 
 
@@ -50,9 +50,8 @@ def purge(now: datetime.datetime, days: int) -> Purged:
     """Remove leases of ours that ended more than ``days`` days ago, and records of that age.
 
     The age of a record counts from the reservation's deletion, or from its end if nobody has
-    deleted it. A lease stays if it has reservations of other types. A lease that still has
-    allocations or a backing stays until these are gone. Any number of managers may purge at the
-    same time.
+    deleted it. A lease stays if it has reservations of other types. A lease isn't removed while it
+    has allocations or a backing. Any number of managers may purge at the same time.
     """
     before = now - datetime.timedelta(days=days)
     removed = Purged(_remove_leases(before), _remove_records(before))

@@ -25,12 +25,13 @@ from warre_blazar.domain.provider_trees import Difference
 
 LOG = logging.getLogger(__name__)
 
-#: How long a host is read more often after its first reading, and after each change. Nova reports
-#: the devices of a new compute later than its processors and memory.
+#: For this long after its first reading and after each change, a host is *settling*: it is read
+#: more often than other hosts. For a new compute host, Nova reports the processors and the memory
+#: first, and the devices later.
 _SETTLING = datetime.timedelta(minutes=10)
 
-#: A host is read at most this many times. It is read again if another manager or command has stored
-#: something about it in the meantime.
+#: One refresh reads a host at most this many times. It reads the host again if another manager or
+#: command has stored something about the host in the meantime.
 _ATTEMPTS = 3
 
 
@@ -43,8 +44,8 @@ class Refreshed:
     name: str
     #: None if nothing has changed or the host couldn't be read.
     difference: Difference | None = None
-    #: Why the host couldn't be read; empty if it was read. What is stored about a host that
-    #: couldn't be read stays as it was.
+    #: Why the host couldn't be read; empty if it was read. If it couldn't be read, nothing is
+    #: changed in what is stored about it.
     failure: str = ""
     #: If the host has changed: the resource classes of which more is booked than the host has now.
     overbooked: tuple[Overbooked, ...] = ()
@@ -60,21 +61,20 @@ class Refresh:
     zones_failure: str = ""
 
 
-#: A function that is called for each host that has changed, if more is booked on the host than it
-#: has now.
+#: A function that is called for each changed host that is overbooked now: of some resource class,
+#: more is booked on the host than the host has.
 Tell = Callable[[Refreshed], None]
 
 
 def _tell_nobody(_: Refreshed) -> None:
-    """Do nothing, because the log names the host anyway."""
+    """Do nothing. An overbooked host is named in the log anyway."""
 
 
 def refresh(ids: Collection[str] | None = None, tell: Tell = _tell_nobody) -> Refresh:
     """Read the providers and zones of reservable hosts, and store those that have changed.
 
     :param ids: the ids of the hosts to read; None for all.
-    :param tell: a function that is called for each host that has changed, if more is booked on the
-        host than it has now.
+    :param tell: a function that is called for each changed host that is overbooked now.
     :raises oslo_db.exception.DBError: the database is unavailable.
     """
     before = _hosts(ids)
@@ -92,9 +92,9 @@ def refresh(ids: Collection[str] | None = None, tell: Tell = _tell_nobody) -> Re
 
 
 def refresh_settling(tell: Tell = _tell_nobody) -> None:
-    """Read the hosts that nobody has read yet, and those that have changed a short time ago.
+    """Read the hosts that nobody has read yet, and the hosts that are settling (``_SETTLING``).
 
-    :param tell: as in ``refresh``.
+    :param tell: the same as for ``refresh``.
     :raises oslo_db.exception.DBError: the database is unavailable.
     """
     with session.reader() as db:
@@ -216,7 +216,11 @@ def _difference(before: Host, after: Host) -> Difference:
 
 
 def _tree(host: Host, after: Host) -> provider_trees.Tree:
-    """The host's providers. If they weren't known, a root that has what Blazar has recorded."""
+    """The host's providers, for a comparison.
+
+    If no providers were stored for the host, this returns a single root provider. The root has the
+    inventories and traits that Blazar's own tables have for the host.
+    """
     if host.providers:
         return host.providers
     root = dataclasses.replace(after.providers[0], inventories=host.inventories, traits=host.traits)

@@ -17,8 +17,9 @@ from warre_blazar.services import new_hosts
 
 @dataclasses.dataclass(frozen=True)
 class Capacity:
-    """A flavor's capacity, and how much of the flavor is booked during a window of time."""
+    """A flavor's capacity, and how much of the flavor is booked within a span of time."""
 
+    #: The span of time for which the bookings are counted.
     window: Span
     #: By host, how many instances the host holds when nothing else is on it.
     rooms: Sequence[Room]
@@ -33,8 +34,9 @@ class Capacity:
 
 
 def of_flavor(flavor: Flavor, window: Span, now: datetime.datetime) -> Capacity:
-    """A flavor's capacity, and how much of the flavor is booked during a window of time.
+    """A flavor's capacity, and how much of the flavor is booked within a span of time.
 
+    :param window: the span of time for which the bookings are counted.
     :param now: the start of the minute for which ``booked_now`` is read.
     """
     new_hosts.read()
@@ -78,18 +80,18 @@ def bookable_hosts(of: Iterable[Flavor]) -> dict[str, int]:
 
 @dataclasses.dataclass(frozen=True)
 class FlavorLimits:
-    """What limits how many instances of a flavor can be booked at the same time."""
+    """The limits on the number of instances of a flavor that can be booked at the same time."""
 
     #: How many instances all hosts hold when nothing else is on them.
     instances: int
-    #: Whether the slots are a limit too: the flavor has at most ``instances`` slots.
+    #: Whether the slots are a limit too. They are if their number isn't larger than ``instances``.
     by_slots: bool
     #: The limits on all reservable hosts, sorted by the host's name.
     hosts: Sequence[Limits]
 
 
 def limits(flavor: Flavor) -> FlavorLimits:
-    """What limits how many instances of a flavor can be booked at the same time, by host."""
+    """The limits on the number of instances of a flavor that can be booked at the same time."""
     with session.reader() as db:
         all_hosts = reservable_hosts.empty(db)
     of_hosts = [capacity.limits(host, flavor.shape) for host in all_hosts]

@@ -1,4 +1,4 @@
-"""Resolves the devices that flavors name into the request groups that count them."""
+"""Resolves the devices of flavors: finds the request groups by which they are counted."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from warre_blazar.domain.request_groups import Group
 
 
 def resolve(extra_specs: Mapping[str, str], rules: Rules) -> Resolved | None:
-    """Resolve the devices that extra specs name.
+    """Resolve the devices that are named in extra specs.
 
     This may ask Cyborg and the database, so it must not be called inside a transaction.
 

@@ -43,9 +43,10 @@ class Question:
 
 
 def find(question: Question) -> list[Span]:
-    """The longest spans within which the instances can be booked, sorted by start.
+    """All spans within which the instances can be booked, sorted by start.
 
-    A booking is possible if it lies within one of these spans and isn't longer than the flavor
+    Each span is as long as possible. Spans that are shorter than ``question.least`` are left out. A
+    booking is possible if it lies within one of these spans and isn't longer than the flavor
     allows. Spans may overlap. For example, one host may be free until Friday, and another host from
     Wednesday on.
 
@@ -88,7 +89,7 @@ def spans(
 
 
 def _bookable(flavor: Flavor, question: Question) -> Span | None:
-    """The part of the question's window in which the flavor's terms allow bookings."""
+    """The part of ``question.window`` in which the flavor's terms allow bookings."""
     now = question.now.replace(second=0, microsecond=0)
     span = Span(
         max(question.window.start, now, flavor.start or now),

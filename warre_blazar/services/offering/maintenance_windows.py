@@ -15,7 +15,7 @@ from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.maintenance_window import Window
 from warre_blazar.domain.timeline import Span
 
-#: The largest number of reservations that a refusal lists.
+#: At most this many reservations are listed in a ``WindowConflict``.
 _MOST_CONFLICTS = 20
 
 
@@ -69,9 +69,9 @@ def _checked(
 ) -> Window:
     """Check a window, close its flavors, and return the window with these flavors.
 
-    :param before: the window as it was before the change. None for a new window. A flavor isn't
-        checked if the window already closed it for all of the new time. Users who may book inside
-        windows may have booked such a flavor.
+    :param before: the window as it was before the change. None for a new window. If the window
+        already closed a flavor for all of the new time, the flavor isn't checked, because any
+        bookings in this time were made by users who may book inside windows.
     """
     if window.span.end <= window.span.start:
         raise exceptions.InvalidPeriod("Maintenance window end time must be after start time")

@@ -15,7 +15,7 @@ from warre_blazar.services import new_hosts
 from warre_blazar.services.offering import free_slots
 from warre_blazar.services.offering.free_slots import Question
 
-#: For how long after the end of the question's window the next free time is searched.
+#: The search for the next free time looks this far beyond the end of ``question.window``.
 _LOOK_AHEAD = datetime.timedelta(days=365)
 
 
@@ -122,7 +122,10 @@ def _most_instances(rooms: Sequence[int], affinity: bool | None) -> int:
 
 
 def _by_use(db: Session, flavor: Flavor, question: Question) -> Reason:
-    """The reason why the flavor is booked or closed at that time, with the next free time."""
+    """The reason if bookings or maintenance windows take the time that was asked about.
+
+    The ``detail`` of the reason has the next free time.
+    """
     free = free_slots.spans(db, flavor, question)
     free_without_windows = free_slots.spans(db, flavor, question, with_windows=False)
     detail = {"next_free": _next_free(db, flavor, question)}
@@ -152,7 +155,7 @@ def _by_use(db: Session, flavor: Flavor, question: Question) -> Reason:
 def _next_free(db: Session, flavor: Flavor, question: Question) -> dict[str, str] | None:
     """The first free time that is long enough. None if the search finds no such time.
 
-    The search goes on until a year after the end of the question's window.
+    The search looks up to a year beyond the end of ``question.window``.
     """
     until = question.window.end + _LOOK_AHEAD
     later = dataclasses.replace(question, window=dataclasses.replace(question.window, end=until))

@@ -152,8 +152,8 @@ def _finish_opening(db: Session, reservation_id: str, prepared: Places | None) -
 
     :returns: whether its hosts are still those that were prepared.
     """
-    # A move to other hosts also writes the note. So if the move has written the note first, the new
-    # hosts are read after this write.
+    # A move to other hosts also writes the note. So if the move has written the note before this
+    # write, the query below reads the new hosts.
     backings.update(db, reservation_id, open_done=True)
     is_same = prepared is None or sorted(hosts.nova_names(db, reservation_id)) == sorted(prepared)
     if not is_same:
@@ -285,7 +285,7 @@ def _remove_servers(backing: Backing, patience: float) -> None:
 
 
 def remove_hidden_servers(reservation_id: str) -> None:
-    """Delete servers of a reservation that Nova doesn't find by the reservation's Nova flavor.
+    """Delete those servers of a reservation that Nova doesn't find by their Nova flavor.
 
     If a Nova flavor is deleted after a server was booted on it, Nova doesn't find the server by the
     flavor any more. This is so even if the flavor is made again.

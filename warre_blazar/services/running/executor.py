@@ -73,7 +73,7 @@ class Outside(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Pools:
-    """A pool of threads for each kind of work, so that slow work of one kind delays only itself."""
+    """A pool of threads for each kind of work. Slow work of one kind can't delay another kind."""
 
     #: For starts, ends and deletions.
     events: futures.Executor
@@ -116,13 +116,13 @@ class Executor:
         session.change(executions.beat, self.manager_id, self._host)
 
     def claim(self, now: datetime.datetime) -> None:
-        """Claim starts, ends and deletions that are due or requested, and begin to execute them.
+        """Claim each start, end and deletion that is due or requested, and begin its execution.
 
         Reminders (Blazar's before-end events) are sent too when they are due. They need no claim.
         """
         self._give_back_strays()
         with session.reader() as db:
-            # Ends come first, because they free the hosts that starts wait for.
+            # Ends are claimed first. They free hosts, and a start may be waiting for these hosts.
             to_claim = [
                 (action, False, lease_queries.due(db, action, now)) for action in (END, START)
             ]
@@ -232,8 +232,8 @@ class Executor:
         starts = [i for c in due if c.action == START for i in c.reservation_ids]
         blocked: set[str] = set()
         if starts:
-            # A start waits only for leases whose end lies after ``since``. Leases that should have
-            # ended before that don't delay the start.
+            # A start waits only for leases whose end lies after ``since``. If a lease should have
+            # ended earlier, it doesn't delay the start.
             since = now - datetime.timedelta(seconds=2 * self._patience())
             with session.reader() as db:
                 blocked = hosts.still_ending(db, starts, since, now)

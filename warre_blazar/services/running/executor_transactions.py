@@ -62,7 +62,7 @@ def claim(
     now: datetime.datetime,
     requested: bool,
 ) -> list[Claimed]:
-    """Claim an action on those of the leases for which the action is still due or requested.
+    """Claim an action on each of the leases for which the action is still due or requested.
 
     The number of SQL statements doesn't depend on the number of leases.
 
@@ -195,9 +195,9 @@ def _write(
 ) -> None:
     """Write the statuses of a lease, its events and its reservations.
 
-    If the lease's status isn't the one that the claim has set, Blazar has overwritten it, because
-    Blazar writes statuses without comparing them first. In that case the lease's status stays, and
-    the repairer settles the lease later.
+    The claim has set the status of the lease. If the lease has another status now, Blazar has
+    overwritten the status, because Blazar writes statuses without comparing them first. In that
+    case the lease keeps the other status, and the repairer settles the lease later.
     """
     if lease.status != DURING[action]:
         target = dataclasses.replace(target, lease=lease.status)

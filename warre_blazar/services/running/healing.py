@@ -1,10 +1,10 @@
 """Moves reservations off hosts that have failed, and off hosts that an operator drains.
 
-Blazar's host monitor finds the failed hosts. It runs in every manager. When a host fails, and again
-at each healing interval, it calls this package. So several managers may heal the same reservation,
-at the same time or one after the other. Each move compares and increases the generations of the
-flavor and of the hosts, as every booking does. A reservation that is on working hosts is left where
-it is.
+Blazar's host monitor finds the failed hosts. It runs in every manager. The monitor calls this
+package when a host fails, and again at each healing interval. So several managers may heal the same
+reservation, at the same time or one after the other. Each move compares and increases the
+generations of the flavor and of the hosts, as every booking does. A reservation that is on working
+hosts is left where it is.
 """
 
 import dataclasses
@@ -47,11 +47,11 @@ _STABLE = ("PENDING", "ACTIVE")
 class Outcome(enum.Enum):
     """What became of a reservation that was to leave some hosts."""
 
-    #: The reservation had no instances on the hosts that it was to leave, or it is over.
+    #: No instance of the reservation had to leave its host, or the reservation is over.
     WELL = "well"
-    #: All instances on the hosts that the reservation was to leave have other hosts now.
+    #: Every instance that had to leave its host has another host now.
     MOVED = "moved"
-    #: Some instances stay, because other hosts have no room for them.
+    #: Some of these instances stay on their hosts, because other hosts have no room for them.
     SHORT = "short"
     #: The lease is being started, changed, ended or deleted.
     BUSY = "busy"
@@ -83,9 +83,10 @@ def heal(
 ) -> None:
     """Move reservations off failed hosts, and correct the flags of reservations.
 
-    Reservations for which other hosts have no room stay, and are flagged with
-    ``missing_resources``. Running reservations that get other hosts are flagged with
-    ``resources_changed``. Errors are logged. The next call tries again what this call couldn't do.
+    If other hosts have too little room for a reservation, some or all of its instances stay, and
+    the reservation is flagged with ``missing_resources``. If a running reservation gets other
+    hosts, it is flagged with ``resources_changed``. Errors are logged. The next call tries again
+    what this call couldn't do.
 
     :param window: only reservations whose leases overlap this time are moved.
     :param host_ids: the ids of the failed hosts to look at. None: all failed hosts.
@@ -319,7 +320,7 @@ def _write_flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
 
 
 def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, int]) -> None:
-    """Write the hosts of a reservation, and that Nova and Placement don't know them yet.
+    """Write a reservation's hosts after a move, and mark the reservation as not completely open.
 
     :param chosen: instances by host id after the move.
     """

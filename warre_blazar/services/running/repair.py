@@ -62,7 +62,7 @@ class Repairer:
 
         :param thorough: if false, look only at the leases that the database can find by indexes. If
             true, look also for leases whose status contradicts their events, reservations or hosts.
-            This search reads all leases of ours that haven't ended.
+            This search reads all leases of ours that haven't ended or have ended recently.
         """
         self._remove_orphan_events()
         with session.reader() as db:

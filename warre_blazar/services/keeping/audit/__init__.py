@@ -16,8 +16,7 @@ from warre_blazar.services.keeping.audit import looking, mending
 from warre_blazar.services.keeping.audit.looking import Look
 
 #: Seconds between the first and the second look of an audit. A manager that works on a lease writes
-#: to the lease more often than this. This holds even while no status of the lease shows that a
-#: manager is working.
+#: to the lease at shorter intervals than this, even while no status of the lease shows the work.
 PAUSE = 3.0
 
 

@@ -194,7 +194,7 @@ def _stale_promises(db: Session, patience: _Patience) -> list[Promised]:
 
 
 def _reservation_ids(bookings: Sequence[Booking], lease_ids: set[str]) -> set[str]:
-    """The ids of the reservations that belong to leases."""
+    """The ids of the reservations that belong to the given leases."""
     return {b.reservation_id for b in bookings if b.lease_id in lease_ids}
 
 

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import import_rows, import_seals, session
 
-#: The largest number of changed things that a refusal names.
+#: At most this many things are listed in the text of ``Changed``.
 _NAMED = 20
 
 

@@ -205,7 +205,8 @@ class _Walk:
     def _leases(self, rows: Sequence[Row]) -> dict[str, reservation_verdicts.BlazarLease]:
         """The leases to which the rows belong, each under its id and under its name.
 
-        A row without a lease id belongs to the lease with the name that Warre gives to its leases.
+        If a row has no lease id, its lease is found by name, because Warre puts the row's id into
+        the name of the lease.
         """
         ids = {_id_or_none(row["lease_id"]) for row in rows} - {None}
         names = {

@@ -121,6 +121,9 @@ def _before(adoption: Adoption) -> dict[str, Any]:
 
 
 def _source(adoption: Adoption, flavors: Mapping[str, TakenFlavor]) -> tuple[str, str, Shape]:
-    """The arguments of ``source_flavor`` for a reservation: flavor id, flavor name and shape."""
+    """The arguments of ``instance_reservations.source_flavor`` for a reservation.
+
+    :returns: the id and the name of the flavor, and the shape of the reservation.
+    """
     name = flavors[adoption.flavor_id].columns["name"]
     return adoption.flavor_id, name, adoption.shape
