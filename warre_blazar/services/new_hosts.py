@@ -35,7 +35,7 @@ def read() -> None:
 
 
 class _Reading:
-    """A thread that reads new hosts, and for which several callers may wait."""
+    """A thread that reads new hosts. Several callers may wait for it."""
 
     def __init__(self, host_ids: Collection[str]) -> None:
         self._host_ids = host_ids

@@ -53,8 +53,8 @@ def check(request: Request) -> list[str]:
 
     :returns: the ids of the hosts that the reservation would be on.
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, InvalidPeriod, FlavorNotBookable,
-        NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded, LimitsNotRegistered,
-        ServiceUnavailable:
+        InMaintenance, NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded,
+        LimitsNotRegistered, ServiceUnavailable:
     """
 
     new_hosts.read()
@@ -81,12 +81,11 @@ def book(
     :param turn: bookings and changes that share a turn wait for each other.
     :returns: the id of the reservation's row in Blazar's ``instance_reservations``.
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, InvalidPeriod, FlavorNotBookable,
-        NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded, LimitsNotRegistered, TryAgain:
-        nothing was claimed.
+        InMaintenance, NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded,
+        LimitsNotRegistered, TryAgain: nothing was claimed.
     :raises ServiceUnavailable, ServiceRefused: the backing couldn't be made. The caller must delete
-        Blazar's reservation, which also removes the claims. This function has removed the parts of
-        the backing that were made. If Nova or Placement is unavailable, the reconciler removes
-        these parts later.
+        Blazar's reservation, which also removes the claims. This function has tried to remove the
+        parts of the backing that were made. The reconciler removes what is left of them.
     """
 
     new_hosts.read()
@@ -116,7 +115,8 @@ def _claim(
 ) -> tuple[str, Shape]:
     """Check the request and write its claims in one transaction.
 
-    The generations of the flavor, the hosts and the project guard the transaction.
+    The transaction is tried again if the generation of the flavor, of a host or of the project has
+    changed since it was read.
     """
     with turn, session.writer() as db:
         place = _place(db, request)

@@ -61,9 +61,9 @@ def move(
     :param count: the new number of instances. It is written at once. None: the number stays the
         same.
     :param turn: bookings and changes that share a turn wait for each other.
-    :raises ReservationNotFound, InvalidState, InvalidPeriod, FlavorNotBookable, NoHostMatches,
-        SlotsExhausted, HostsExhausted, QuotaExceeded, LimitsNotRegistered, ServiceUnavailable,
-        ServiceRefused, TryAgain: nothing changed.
+    :raises ReservationNotFound, InvalidState, InvalidPeriod, FlavorNotBookable, InMaintenance,
+        NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded, LimitsNotRegistered,
+        ServiceUnavailable, ServiceRefused, TryAgain: nothing changed.
     """
     new_hosts.read()
     with session.reader() as db:
@@ -82,7 +82,7 @@ def move(
 def _decide(change: _Change) -> None:
     reservation = change.before
     if _growth(reservation, change.span, change.count) == Amount():
-        # The change needs no more quota, so it must work while Keystone is unavailable.
+        # The change needs no more quota, so it must be possible even while Keystone is unavailable.
         _move(change, None)
     else:
         rule = change.conditions.quotas

@@ -56,7 +56,7 @@ class Place:
 def check_flavor(
     db: Session, flavor: Flavor, project_id: str, span: timeline.Span, conditions: BookingConditions
 ) -> None:
-    """Check whether the project may book the flavor for this time. Room isn't checked.
+    """Check whether the project may book the flavor for this time. Slots and hosts aren't checked.
 
     :raises FlavorNotBookable, InMaintenance:
     """

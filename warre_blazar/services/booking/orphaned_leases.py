@@ -29,8 +29,8 @@ _DELETED_WITHIN = 20.0
 def take_over(caller: Caller, lease_id: str) -> bool:
     """Replace a lease's dead trust by a trust of the caller.
 
-    :returns: whether the trust was dead. If it was, an operation on the lease that failed before
-        may succeed now.
+    :returns: whether the trust was dead. If it was, an operation that failed before may succeed
+        now.
     :raises OwnerGone: Keystone doesn't let the caller make a trust for the lease's project.
     :raises ServiceUnavailable: Keystone is unavailable.
     :raises ServiceRefused: Keystone refuses the login of Blazar's service user.

@@ -33,7 +33,7 @@ class Shrunk:
 
 @dataclasses.dataclass(frozen=True)
 class _Host:
-    """A host of the reservation, by its names in Nova and Placement."""
+    """A host of the reservation, with the host's names in Nova and Placement."""
 
     service: str
     hypervisor: str

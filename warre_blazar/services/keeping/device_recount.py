@@ -89,7 +89,7 @@ def recount(rules: Rules, ref: str | None = None) -> list[Finding]:
     same moment is tried again, and reads the new values.
 
     :param ref: the same as for ``find``.
-    :returns: what ``find`` returns before the change.
+    :returns: the findings as they were before the change.
     :raises FlavorNotFound, FlavorAmbiguous:
     """
     findings, resolutions = _find(rules, ref)

@@ -1,8 +1,8 @@
 """Reads hosts' resource providers and zones anew, and reports what has changed.
 
-Several managers and commands may do this at a time. Each of them reads the tables before it asks
-Placement, and writes only if the tables still say the same. So an older answer of Placement can't
-replace a newer one.
+Several managers and commands may do this at the same time. Each of them reads the tables before it
+asks Placement, and writes only if the tables still say the same. So an older answer of Placement
+can't replace a newer one.
 """
 
 import dataclasses

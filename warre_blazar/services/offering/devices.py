@@ -1,4 +1,4 @@
-"""Resolves the devices of flavors: finds the request groups by which they are counted."""
+"""Resolves the devices of flavors: finds the request groups by which the devices are counted."""
 
 from collections.abc import Mapping
 

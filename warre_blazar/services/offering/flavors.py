@@ -14,8 +14,8 @@ from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.services.offering import devices
 
-#: The columns of a flavor's attributes, by attribute. Attributes that are called the same as their
-#: columns aren't listed.
+#: The columns of a flavor's attributes, by attribute. Only attributes whose columns have another
+#: name are listed.
 _COLUMNS = {"start": "start_date", "end": "end_date"}
 
 

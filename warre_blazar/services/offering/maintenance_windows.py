@@ -115,7 +115,7 @@ def _close(db: Session, flavor_ids: list[str], span: Span) -> None:
 
 
 def _conflict(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
-    """The data that the error contains about a reservation that conflicts with a window."""
+    """What a ``WindowConflict`` says about a reservation that conflicts with the window."""
     return {
         "id": reservation.id,
         "project_id": reservation.project_id,

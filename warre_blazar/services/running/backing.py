@@ -31,8 +31,8 @@ LOG = logging.getLogger(__name__)
 _FIRST_POLL = 0.5
 _LONGEST_POLL = 2.0
 
-#: Hosts of a reservation: the name of the compute service, the name in Placement, and how many
-#: instances the reservation has there.
+#: For each host of a reservation: the name of its compute service, its name in Placement, and the
+#: number of instances that the reservation has there.
 Places = list[tuple[str, str, int]]
 
 #: If a request to a service has timed out, the service may still carry it out within this time.

@@ -108,7 +108,7 @@ class Executor:
         self._lock = threading.Lock()
         #: The ids of leases that a thread is working on, or that are in ``_waiting``.
         self._under_way: set[str] = set()
-        #: Claimed ends and prepared starts that the executor hasn't begun to execute yet.
+        #: The claimed ends and the prepared starts that the executor hasn't begun to execute yet.
         self._waiting: list[Claimed] = []
 
     def beat(self) -> None:
@@ -223,7 +223,7 @@ class Executor:
             self._waiting.append(claimed)
 
     def begin_due(self, now: datetime.datetime) -> None:
-        """Begin to execute claimed ends and prepared starts whose time has come.
+        """Begin the execution of each claimed end and of each prepared start that is due.
 
         A start also waits until earlier leases on the same hosts have ended.
         """

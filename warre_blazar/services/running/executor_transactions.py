@@ -1,4 +1,4 @@
-"""The transactions in which an executor claims and completes starts, ends and deletions.
+"""The transactions in which an executor claims and completes a lease's start, end or deletion.
 
 Each transaction checks that the lease, its event and the claim haven't changed since they were
 read. So several managers can run these transactions at once.

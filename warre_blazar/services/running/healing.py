@@ -51,7 +51,7 @@ class Outcome(enum.Enum):
     WELL = "well"
     #: Every instance that had to leave its host has another host now.
     MOVED = "moved"
-    #: Some of these instances stay on their hosts, because other hosts have no room for them.
+    #: Other hosts have too little room, so some or all of the instances stay where they are.
     SHORT = "short"
     #: The lease is being started, changed, ended or deleted.
     BUSY = "busy"
@@ -270,7 +270,7 @@ def _elsewhere(
 def _windows(
     reservation: Reservation, cleaning: datetime.timedelta, now: datetime.datetime
 ) -> list[timeline.Span]:
-    """The times for which other hosts need room: the rest of the present time and of a promise.
+    """The times for which other hosts need room: what is left of the present and promised times.
 
     :returns: one or two spans. No spans if the reservation is over.
     """
@@ -331,7 +331,7 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     backings.reopen(db, reservation_id)
     if not case.is_running:
         return
-    # Servers may be left on these hosts, although the reservation has no instances there any more.
+    # On each of these hosts, more servers may be left than the reservation has instances there now.
     for host_id in sorted(i for i, n in case.to_leave.items() if chosen.get(i, 0) < n):
         healing.abandon(db, host_id)
 

@@ -45,7 +45,7 @@ _CONNECT_TIMEOUT = 10
 
 
 class Unreadable(Exception):
-    """The database can't be read, or isn't Warre's. The text says why and what to do."""
+    """The database can't be read, or isn't Warre's. The error's text says why and what to do."""
 
 
 class Source:

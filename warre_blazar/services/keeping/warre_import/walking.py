@@ -57,7 +57,10 @@ def take_over(url: str, now: datetime.datetime, history_days: int) -> Report:
 
 
 class _Walk:
-    """One walk through all tables. It keeps the values that decisions about later tables need."""
+    """One walk through all tables.
+
+    It keeps values of the earlier tables, because decisions about the later tables depend on them.
+    """
 
     def __init__(
         self,
