@@ -90,9 +90,9 @@ _BY_STATUS: dict[int, type[blazar_exc.BlazarException]] = {
     502: WarreServiceRefused,
     503: WarreServiceUnavailable,
 }
-#: The exceptions to raise for an HTTP status while a lease is changed. Blazar sets the lease to
-#: ERROR unless the exact type of the exception is in Blazar's list. The types here and
-#: ``InvalidInput`` are in the list.
+#: The exceptions to raise for an HTTP status while a lease is changed. Blazar has a short list of
+#: exception types after which it doesn't set the changed lease to ERROR. The types in this dict and
+#: ``InvalidInput`` are in that list.
 _BY_STATUS_ON_UPDATE: dict[int, type[blazar_exc.BlazarException]] = {
     409: manager_exc.CantUpdateParameter,
 }
@@ -141,7 +141,7 @@ def translated(*, updating: bool = False) -> Iterator[None]:
         raise as_blazar(error, updating=updating) from error
     except session.FAILURES as error:
         if session.is_uncarried(error):
-            # The flavor is the only text from a client that the manager passes to our queries.
+            # Of all texts from clients, the manager passes only ``flavor_id`` to our queries.
             text = exceptions.UncarriedText("flavor_id")
             raise as_blazar(text, updating=updating) from error
         LOG.exception("The database failed")

@@ -32,8 +32,8 @@ def of_stock() -> Rules:
     """The rules by which devices in reservations of stock resource types are counted.
 
     Bookings need these rules, and must not fail because of a malformed option. If an option is
-    malformed, the devices in these reservations aren't counted, and the log says so. The API and
-    ``upgrade check`` refuse the option.
+    malformed, the devices in these reservations aren't counted, and the log says so. The API
+    doesn't start with a malformed option, and ``upgrade check`` reports it.
     """
     try:
         return configured()

@@ -29,8 +29,8 @@ STATUSES: dict[str, Statuses] = {
     "method_not_allowed": Statuses(405),
     "not_acceptable": Statuses(406),
     "flavor_ambiguous": Statuses(409, v1_creation=409),
-    # If the caller may not see a flavor, the answer is the same as if the flavor didn't exist. On
-    # Warre's path the status is 400.
+    # The 400 is for Warre's path. On other paths, ``error_bodies.as_ours`` replaces the error for a
+    # flavor that the caller may not see by ``flavor_not_found``.
     "flavor_not_accessible": Statuses(400, v1_creation=404),
     "flavor_in_use": Statuses(409),
     "window_conflict": Statuses(409),
@@ -69,7 +69,7 @@ def in_controllers(code: str, method: str) -> int:
 
 
 def around_blazar(code: str) -> int:
-    """The status of a request to v1 or v2 that is refused before it reaches a controller.
+    """The status of the answer if a request to v1 or v2 is refused before a controller gets it.
 
     For an invalid field the status is 400, as everywhere in Blazar's v1.
     """

@@ -48,7 +48,7 @@ class UncarriedText(InvalidField):
 
 
 class DeviceNotCountable(WarreError):
-    """A flavor's extra specs name devices that can't be counted.
+    """The extra specs of a flavor ask for devices that can't be counted.
 
     :param key: the extra spec.
     :param name: the alias or the device profile.
@@ -103,7 +103,7 @@ class FlavorAmbiguous(WarreError):
 class FlavorNotAccessible(WarreError):
     """The flavor is private, and the project has no access to it.
 
-    The answer is the same as for a flavor that doesn't exist. On Warre's path the answer differs.
+    Except on Warre's path, the answer is the same as for a flavor that doesn't exist.
     """
 
     code = "flavor_not_accessible"
@@ -228,8 +228,8 @@ class ReservationNotFound(WarreError):
 class LeaseShared(WarreError):
     """The reservation's lease holds other reservations, which would be changed or deleted too.
 
-    :param changing: the name of the value to change, if it can be changed only in a lease of one
-        reservation. Empty if the user can change or delete the lease instead.
+    :param changing: the name of a field that can't be changed in a lease of several reservations.
+        If it is empty, the error's text advises the user to change or delete the lease instead.
     """
 
     code = "lease_shared"
@@ -366,7 +366,7 @@ class AccessNotFound(WarreError):
 
 
 class InMaintenance(WarreError):
-    """A maintenance window closes the flavor during the booking."""
+    """A maintenance window closes the flavor for a part of the requested time."""
 
     code = "maintenance"
 

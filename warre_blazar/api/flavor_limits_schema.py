@@ -1,4 +1,4 @@
-"""The JSON Schema of a flavor's limits: how many instances each host holds, and what limits it."""
+"""The JSON Schema of a flavor's limits: how many instances each host holds, and why not more."""
 
 from warre_blazar.api.schemas import Schema
 from warre_blazar.domain.capacity import LimitKind

@@ -127,7 +127,7 @@ def _field(error: jsonschema.ValidationError) -> str:
 
 
 def shown(name: str) -> str:
-    """A field's name as a client sent it, shortened and in ASCII, for an error's text."""
+    """Shorten a field's name from a request, and escape it in ASCII, for the text of an error."""
     return name[:64].encode("ascii", "backslashreplace").decode()
 
 

@@ -271,8 +271,8 @@ CAPACITY: Schema = _answer(
     },
 )
 
-#: A flavor in answers about flavors. The flavor inside a reservation, and every flavor on Warre's
-#: path, has only the fields of Warre.
+#: A flavor in the answers under /flavors. The flavor inside a reservation, and every flavor on
+#: Warre's path, has only the fields of Warre.
 FLAVOR_OFFERED: Schema = {
     "allOf": [
         {"$ref": "#/components/schemas/Flavor"},

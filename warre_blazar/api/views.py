@@ -80,7 +80,7 @@ def capacity(item: Capacity) -> dict[str, Any]:
 
 
 def flavor_limits(item: FlavorLimits) -> dict[str, Any]:
-    """What limits how many instances of a flavor can be booked at the same time, by host."""
+    """The limits on how many instances of a flavor can be booked at the same time, by host."""
     return {
         "by": "slots" if item.by_slots else "hosts",
         "instances": item.instances,

@@ -38,7 +38,7 @@ class Ambiguous(ClientError):
 
 
 class NaiveTime(ClientError, ValueError):
-    """An argument is a datetime without a time zone, so its moment isn't known."""
+    """An argument is a datetime without a time zone, so it isn't clear which moment it means."""
 
     def __init__(self, name: str, value: datetime.datetime) -> None:
         super().__init__(

@@ -45,8 +45,9 @@ class Transport:
     def url(self) -> str:
         """The URL of the v2 API. The URL in the catalog may end with another version of the API.
 
-        The client reads Blazar's list of versions only if v2 doesn't answer. If it always read the
-        list, every command would wait for one more request.
+        The client reads Blazar's list of versions only after an answer that shows that Blazar
+        doesn't serve a request. If the client always read the list, every command would wait for
+        one more request.
 
         :raises errors.NoEndpoint: the catalog has no endpoint for Blazar.
         """

@@ -173,7 +173,7 @@ class Limits(Resource):
 
     @classmethod
     def of(cls, document: Document) -> Self:
-        """Make limits from the API's document. Its fields have the same names as in Nova's API."""
+        """Make limits from the API's document, which has the form of the limits in Nova's API."""
         absolute = document.get("absolute", document)
         return cls(
             max_reservations=absolute["maxReservations"],

@@ -46,8 +46,8 @@ def endpoint() -> str | None:
 def device_profile(url: str, name: str) -> Any:
     """The groups of a device profile as Cyborg has them, or None if there is no such profile.
 
-    Nova sends the same query when a server is booted. Every version of Cyborg's API supports this
-    query.
+    Nova sends the same request to Cyborg when a server is booted. Every version of Cyborg's API
+    supports this request.
 
     :param url: the URL that ``endpoint`` returned.
     :raises ServiceUnavailable: Cyborg can't be reached, or its answer isn't a list of device

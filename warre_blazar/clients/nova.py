@@ -31,13 +31,13 @@ _MICROVERSION = "2.1"
 #: their flavor.
 _SURVEY_MICROVERSION = "2.61"
 _PAGE = 1000
-#: Some data must be read object by object, because Nova has no list of them. This many of these
-#: requests are sent at a time.
+#: Nova can't return some data in a list: for each object, one more request is needed. At most this
+#: many of these requests are sent at the same time.
 _AT_ONCE = 8
 #: If Nova began to delete a server longer ago than this, the deletion counts as failed.
 _LONGEST_DELETION = datetime.timedelta(minutes=2)
 _SERVICE = "Nova"
-#: Turns, by host: only one thread of this process changes the aggregates of a host at a time.
+#: A lock for each host. The threads of this process add a host to aggregates one after another.
 _turns = turns.Turns()
 
 
@@ -73,9 +73,9 @@ def make_flavor(
 ) -> None:
     """Make a private Nova flavor. No project has access to it yet.
 
-    :param ram: in MiB.
-    :param disk: in GiB.
-    :param ephemeral: in GiB.
+    :param ram: the memory in MiB.
+    :param disk: the size of the root disk in GiB.
+    :param ephemeral: the size of the ephemeral disk in GiB.
     """
     with _nova() as nova:
         with contextlib.suppress(nova_exc.Conflict):
@@ -192,10 +192,11 @@ def delete_server(server_id: str) -> None:
 def delete_again(server_id: str) -> None:
     """Request the deletion of a server that is still there after an earlier request.
 
-    Nova ignores the request while it is deleting the server. If the earlier deletion fails and Nova
-    can't record the failure, Nova ignores all further requests too. So this function resets the
-    server's state first if the earlier deletion began more than ``_LONGEST_DELETION`` ago. If that
-    deletion is only slow, Nova still deletes the server.
+    While Nova is deleting a server, it ignores new requests to delete the server. If a deletion
+    fails and Nova can't record the failure, Nova ignores all new requests too. So if the earlier
+    deletion began more than ``_LONGEST_DELETION`` ago, this function resets the server's state
+    before it sends the new request. If the earlier deletion is only slow, Nova still deletes the
+    server.
     """
     with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
         # Nova lists the latest action first. Its times are naive UTC.
@@ -216,8 +217,8 @@ def zones() -> dict[str, str] | None:
     """The availability zone of each compute service's host, as Nova shows it to users.
 
     For a physical:host reservation, Blazar gives a host another zone until the reservation ends. A
-    host that has only such a zone isn't in the result. This reads Nova's list of services, because
-    the list of zones leaves out disabled hosts.
+    host that has only such a zone isn't in the result. The function reads Nova's list of services,
+    because Nova's list of zones leaves out disabled hosts.
 
     :returns: None if ``[nova] az_aware`` is off. Without this option, Blazar records no zones.
     """
@@ -233,7 +234,7 @@ def zones() -> dict[str, str] | None:
     return {host: ",".join(zones) for host, zones in own.items() if zones}
 
 
-# For audits: these functions list everything in Nova, and return what belongs to reservations.
+# The functions below are for audits. They search all of Nova for what belongs to reservations.
 
 
 def flavors_of_reservations() -> tuple[NovaFlavor, ...]:

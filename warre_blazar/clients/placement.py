@@ -25,14 +25,15 @@ cfg.CONF.import_group("placement", "blazar.utils.openstack.placement")
 _MICROVERSION = "1.29"
 _SERVICE = "Placement"
 _ATTEMPTS = 8
-#: Some data must be read object by object, because Placement has no list of them. This many of
-#: these requests are sent at a time.
+#: Placement can't return some data in a list: for each object, one more request is needed. At most
+#: this many of these requests are sent at the same time.
 _AT_ONCE = 8
 #: The contents of each provider as they were last read, by the id of the provider.
 _read: dict[str, domain_providers.Provider] = {}
 #: When a process remembers more providers than this, it forgets all of them.
 _MOST_REMEMBERED = 100_000
-#: Turns, by provider: only one thread of this process writes to a provider at a time.
+#: A lock for each provider. The threads of this process add inventories to a provider one after
+#: another.
 _turns = turns.Turns()
 
 
@@ -65,10 +66,10 @@ def _request(method: str, url: str, *, fine: tuple[int, ...] = (), **kwargs: Any
 def make_class(name: str) -> None:
     """Make a resource class, unless it exists.
 
-    Placement gives a new class the highest id plus one. If two requests choose the same id at the
-    same time, Placement answers one of them with 204, "exists already". But it makes no class for
-    this request. So after such an answer, this function looks the class up, and tries again if
-    the class isn't there.
+    Placement gives a new class the highest id plus one. If two requests at the same time get the
+    same id, Placement makes the class of only one request. It answers the other request with 204,
+    "exists already", although it hasn't made that request's class. So after a 204, this function
+    looks the class up, and tries again if the class isn't there.
 
     :raises ServiceUnavailable: Placement keeps saying that the class exists, although it doesn't
         have the class.
@@ -96,11 +97,11 @@ def remove_class(name: str) -> None:
 
 
 def close_offers(name: str, hosts: Collection[str]) -> None:
-    """Make sure that only the given hosts have room for more servers that take a resource class.
+    """On all hosts except the given ones, leave no units of a resource class for new servers.
 
-    On all other hosts the inventories are deleted, or lowered to what servers use.
+    On these other hosts, the inventory of the class is deleted, or lowered to what servers use.
 
-    :param hosts: the hypervisor hostnames of the hosts that may have room.
+    :param hosts: the hypervisor hostnames of the hosts that aren't changed.
     """
     for provider in _offering(name) or ():
         host = provider["name"].removeprefix(backing_names.PROVIDER_PREFIX)
@@ -127,7 +128,7 @@ def _inventory_url(provider: Any, cls: str) -> str:
 
 
 def _lower_to_servers(host: str, cls: str) -> None:
-    """Lower a host's inventory of a resource class to what servers take of it."""
+    """Lower a host's inventory of a resource class to the units that servers use."""
     for _ in range(_ATTEMPTS):
         if lower(host, cls, used(host, cls)):
             return
@@ -164,13 +165,13 @@ def _add_inventory(provider: str, cls: str, inventory: dict[str, Any]) -> bool:
 
 
 def used(host: str, cls: str) -> int:
-    """How many units of a reservation's resource class the servers on a host take."""
+    """The number of units of a reservation's resource class that the servers on a host use."""
     provider = _find_provider(backing_names.PROVIDER_PREFIX + host)
     return int(_usages(provider)["usages"].get(cls, 0)) if provider else 0
 
 
 def servers_of_reservations(host: str) -> dict[str, int]:
-    """How many servers on a host take a unit of a reservation, by the reservation's id.
+    """The number of servers that each reservation has on a host, by the reservation's id.
 
     :param host: the hypervisor hostname.
     """
@@ -235,7 +236,7 @@ def _set_inventories(provider: str, read: Any, inventories: dict[str, Any]) -> b
 
 
 def _provider(host: str) -> str:
-    """The id of Blazar's provider below a host's own provider. It is made if it doesn't exist."""
+    """The id of Blazar's provider below a host's own provider. If there is none, it is made."""
     name = backing_names.PROVIDER_PREFIX + host
     if provider_id := _find_provider(name):
         return provider_id
@@ -284,7 +285,7 @@ def providers(hypervisors: Collection[str]) -> dict[str, Provider]:
     """
     wanted = {name for h in hypervisors for name in (h, backing_names.PROVIDER_PREFIX + h)}
     listed = _request("GET", "/resource_providers").json()["resource_providers"]
-    # This also finds Blazar's provider of a host that Blazar no longer has.
+    # The check of the prefix also finds providers that Blazar made for hosts that it no longer has.
     relevant = [
         provider
         for provider in listed

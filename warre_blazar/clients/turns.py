@@ -4,9 +4,9 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-#: Seconds that a thread waits for its turn. Then it goes on without the lock, so that one request
-#: that hangs doesn't stop all other threads. Turns only make it less likely that a service refuses
-#: a request. Nothing else depends on them.
+#: A thread waits at most this many seconds for its turn. Then it goes on without the lock, so that
+#: one request that hangs doesn't stop all other threads. Turns only make it less likely that a
+#: service refuses a request. Nothing else depends on them.
 _PATIENCE = 5.0
 
 

@@ -1,7 +1,8 @@
 """Refuses a lease that is longer than one of its flavors allows, before Blazar writes anything.
 
-The plugin enforces the same rule, but later. The filter refuses an extension before the plugin is
-called. It refuses a lease with several reservations before the first reservation is made.
+The plugin enforces the same rule, but later. If an extension is too long, the filter refuses it
+before the plugin is called. If a new lease with several reservations is too long, the filter
+refuses it before the first of these reservations is made.
 """
 
 from collections.abc import Mapping

@@ -53,7 +53,7 @@ class ProjectQuotaFilter(base_filter.BaseFilter):
             quotas.check(rule, project_id, Amount(hours=max(more_hours, 0)), amounts_before)
 
     def on_end(self, context: Any, lease_values: Mapping[str, Any]) -> None:
-        """Do nothing: usage is read from the database, which counts no lease that has ended."""
+        """Do nothing: a lease that has ended no longer counts when usage is next calculated."""
 
 
 def _counted(rule: Rule, lease: Mapping[str, Any]) -> list[_Reservation]:

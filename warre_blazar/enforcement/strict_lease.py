@@ -1,7 +1,8 @@
 """Refuses lease values that no client has a reason to send, for leases of every resource type.
 
-Blazar's v1 API passes every key of a request's body to the manager, and the manager writes all of
-them. So a client could give its lease to another project, or remove a lease's trust.
+Blazar's v1 API passes every key of a request's body to the manager, and the manager writes nearly
+all of them into the lease's row. So a client could give its lease to another project, or remove a
+lease's trust.
 
 A filter can't check everything that a client sends. Blazar removes ``events`` before it calls the
 filters. If an update changes only the name, Blazar calls no filter. ``warre_blazar.wsgi`` checks

@@ -74,7 +74,7 @@ class FlavorSlotPlugin(base.BasePlugin):
         return [host for host_id in host_ids if (host := self.get(host_id))]
 
     def allocation_candidates(self, lease_values: Mapping[str, Any]) -> list[str]:
-        """The ids of an existing reservation's hosts, or of hosts that could take a new one."""
+        """The ids of a reservation's hosts, or of the hosts that could take a new reservation."""
         # If a lease is updated, Blazar passes each existing reservation of the lease with its id.
         if reservation_id := lease_values.get("id"):
             with blazar_errors.translated(updating=True), session.reader() as db:
@@ -224,8 +224,8 @@ def _changed_count(reservation_id: str, values: Mapping[str, Any]) -> int | None
 
     An update may contain the present flavor and affinity, so that a client can send a reservation
     back as the API has shown it. The amount can change only if the lease has no other reservation.
-    The new amount is written at once. If the update of another reservation were refused afterwards,
-    Blazar wouldn't tell this plugin to restore the old amount.
+    The reason is that this plugin writes the new amount at once. If Blazar then refused the update
+    of another reservation in the lease, nothing would restore the old amount.
 
     :raises InvalidField: a field is unknown, or its value isn't valid.
     :raises FixedValue: the update would change the flavor or the affinity.

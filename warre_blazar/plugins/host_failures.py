@@ -19,10 +19,10 @@ _FAR = datetime.datetime(9999, 12, 31)
 
 
 class HostFailures:
-    """Moves reservations off failed hosts. Blazar's host monitor and our monitor plugin call this.
+    """Moves reservations off failed hosts, for Blazar's host monitor and for our monitor plugin.
 
     Each process has one host monitor, which Blazar's plugins for compute hosts share. The monitor
-    works if one of these plugins is enabled. The same plugins register hosts.
+    works if one of these plugins is enabled. Without such a plugin, no host can be registered.
     """
 
     def __init__(self, turn: Turn) -> None:
@@ -44,9 +44,10 @@ class HostFailures:
         Blazar calls this when a host fails and at each healing interval, in every manager.
 
         :param failed_resources: failed hosts in Blazar's form. The list may be empty.
-        :param interval_begin: only leases that overlap the interval are healed now.
+        :param interval_begin: the start of the interval. Only reservations whose leases overlap the
+            interval are moved.
         :param interval_end: the end of the interval. Without a healing interval, Blazar passes a
-            date so late that all leases are healed.
+            date so late that all leases overlap the interval.
         :returns: an empty dictionary: Blazar has no flags of reservations to write. This package
             writes the flags in the transaction that moves a reservation. Blazar would write them
             later, when another manager may already have moved the reservation again.
@@ -57,13 +58,14 @@ class HostFailures:
         return {}
 
     def look_again(self) -> None:
-        """Heal the reservations that the host monitor's calls of ``heal`` have left out.
+        """Move reservations that are still on failed hosts after the host monitor called ``heal``.
 
-        A call leaves out a lease that is in the middle of a change. It also leaves out reservations
-        if the manager dies after it has taken the host out of use. Reservations for which there was
-        no room aren't tried again here.
+        ``heal`` doesn't move reservations of a lease that is in the middle of a change. It also
+        misses reservations if the manager dies after it has taken the failed host out of use. If
+        there was no room on other hosts for a reservation, this function doesn't try again.
 
-        This function also allows bookings on recovered hosts again, once no servers are left there.
+        When a host works again and has no servers of reservations that were moved away, this
+        function allows bookings on the host again.
         """
         healing.take_back_hosts()
         if not (self._monitor.is_polling_enabled() or self._monitor.is_notification_enabled()):

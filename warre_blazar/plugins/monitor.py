@@ -24,7 +24,8 @@ from warre_blazar.services.running.repair import Repairer
 
 LOG = logging.getLogger(__name__)
 
-#: How often the repairer looks at all flavor:slot leases, not only at those with unusual statuses.
+#: The time between two searches of the repairer through all flavor:slot leases. Between these
+#: searches, the repairer looks only at leases with unusual statuses.
 _THOROUGH_PAUSE = datetime.timedelta(minutes=1)
 
 #: The seconds between two readings of hosts that are new or have changed a short time ago.
@@ -123,7 +124,7 @@ class Threads:
     def start(self) -> None:
         """Start the threads, which run until the process ends.
 
-        If the process ends with lease claims, another manager's repairer releases the claims.
+        If the process ends while it has lease claims, another manager's repairer releases them.
         """
         worker = periodics.PeriodicWorker.create(
             [self],
@@ -134,7 +135,7 @@ class Threads:
 
     @periodics.periodic(1, run_immediately=True)
     def claim(self) -> None:
-        """Write a heartbeat, and claim the leases that must now be started, ended or deleted."""
+        """Write a heartbeat, and claim leases that will soon start or end, or must be deleted."""
         self._executor.beat()
         self._executor.claim(timeutils.utcnow())
 
@@ -159,7 +160,7 @@ class Threads:
 
     @periodics.periodic(3600, run_immediately=True)
     def forget(self) -> None:
-        """Remove leases and records that are older than the option ``history_days`` allows."""
+        """Remove leases that ended more than ``history_days`` days ago, and records of that age."""
         days = cfg.CONF.warre.history_days
         if days:
             history.purge(timeutils.utcnow(), days)
@@ -168,8 +169,8 @@ class Threads:
     def refresh_hosts(self) -> None:
         """Read the resource providers and zones of hosts.
 
-        All hosts are read as often as the option says. Hosts that are new or have changed a short
-        time ago are read more often. If the option is 0, no hosts are read.
+        All hosts are read every ``provider_poll_interval`` seconds. Hosts that are new or have
+        changed a short time ago are read more often. If the option is 0, no hosts are read.
         """
         pause, now = cfg.CONF.warre.provider_poll_interval, time.monotonic()
         if not pause:

@@ -1,6 +1,6 @@
 """The policy rules of the v2 API, with one module for each resource.
 
-Operators override their defaults in Blazar's policy file.
+Operators can override the defaults of these rules in Blazar's policy file.
 """
 
 import itertools

@@ -45,7 +45,7 @@ class Guard:
         except exceptions.WarreError as error:
             return _refuse(error, environ, start_response)
         except Exception:
-            # If the exception were raised, the server would close the connection without an answer.
+            # If the server got the exception, it would close the connection without an answer.
             LOG.exception("%s failed", _request_line(environ))
             answer = error_answers.refusal(exceptions.Refused("internal", "Internal Server Error"))
             failure = [sys.exc_info()] if begun else []
@@ -119,7 +119,7 @@ def _check_v2_lease_method(method: str, environ: dict[str, Any]) -> None:
     Blazar's v2 passes a lease on to the manager without a check. Leases are created and changed
     over v1 and through /v2/reservations, where they are checked.
     """
-    # A query or a form with a field "_method" makes Pecan use the method that the field names.
+    # If a query or a form has a field "_method", Pecan takes the request's method from this field.
     chooses_method = "_method" in urllib.parse.unquote(environ.get("QUERY_STRING", ""))
     if method not in _V2_LEASES or chooses_method:
         raise exceptions.Refused(

@@ -62,7 +62,7 @@ def _number(least: int) -> Schema:
     }
 
 
-#: The keys of a reservation that the resource types of Blazar and of this package read.
+#: The keys of a reservation that Blazar's resource types and this package's resource type use.
 _READ: dict[str, Schema] = {
     "amount": _number(1),
     "min": _number(1),
@@ -100,7 +100,8 @@ _WRITTEN = {
 }
 
 
-# Blazar searches for hosts first, and checks only afterwards whether all of these keys are given.
+# Each virtual:instance reservation must have the keys that are required below. Blazar checks that
+# too, but only after it has searched for hosts.
 _INSTANCE: Schema = {
     "if": {"properties": {"resource_type": {"const": "virtual:instance"}}},
     "then": {
@@ -194,7 +195,7 @@ def _check_count(count: int, limit: int) -> None:
 
 
 def _check_day(field: str, text: str | None) -> None:
-    """Refuse a time in the right format that doesn't exist, such as one on 30 February."""
+    """Refuse a time that has the right format but doesn't exist, such as one on 30 February."""
     if text in (None, "now"):
         return
     try:

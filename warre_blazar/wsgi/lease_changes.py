@@ -58,7 +58,8 @@ def check(lease: Any, reservations: Iterable[Any], body: Values, now: datetime.d
     :raises FixedValue: the change contains a value of a reservation that Blazar can't change.
     :raises InvalidState: the lease has ended, or a reservation has failed.
     """
-    # Blazar refuses this too, but only if the lease's end is before the present minute.
+    # Blazar too refuses to change a lease that has ended, but only if the lease's end is before the
+    # present minute.
     if lease["status"] == _ENDED and set(body) != {"name"}:
         raise exceptions.InvalidState("The lease has ended: it can only be renamed, or deleted")
     if "before_end_date" in body:

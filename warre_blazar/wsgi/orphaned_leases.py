@@ -20,7 +20,7 @@ _POLICIES = {"DELETE": "blazar:leases:delete", "PUT": "blazar:leases:put"}
 def final_answer(answer: flask.Response) -> flask.Response:
     """The answer to send to a client of v1, after Blazar has answered its request.
 
-    If the request failed because of a dead trust, it is carried out in another way first.
+    If the request failed because of a dead trust, this function carries it out in another way.
 
     :param answer: Blazar's answer.
     :returns: Blazar's answer if the request succeeded, or failed for another reason. Otherwise the

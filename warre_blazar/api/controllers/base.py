@@ -57,8 +57,8 @@ class Controller(rest.RestController, hooks.HookController):
         raise pecan.request.environ[pecan_requests.REFUSAL]
 
 
-# Blazar imports controllers, but calls none of their functions before the first request. So this is
-# done when the module is imported.
+# Blazar imports controllers, but calls none of their functions before the first request. So
+# ``install`` is called when this module is imported.
 pecan_requests.install(Controller)
 
 
@@ -76,7 +76,7 @@ def may_list_more(asked: bool, rule: str, hidden: str) -> bool:
     """Whether a listing also contains items that only an operator may list.
 
     If a query asks for these items and the caller may not list them, the query is refused. On
-    Warre's path these items are only left out, as in Warre.
+    Warre's path the query isn't refused, but the listing leaves these items out, as in Warre.
 
     :param asked: whether the query asks for items that only an operator may list.
     :param rule: the policy rule that allows the caller to list them.
@@ -143,9 +143,9 @@ def listing(results: list[Any], total: int, limit: int | None, offset: int) -> d
 def _next_link(page: int) -> str:
     """The URL of another page of the listing that the present request is for.
 
-    Warre's clients expect that the link ends with ``/?page=N``, and add limit and filters to it
-    themselves. The link already contains limit and filters, so that it also works for other
-    clients.
+    An example is ``http://HOST/v2/flavors?limit=50&next=/?page=2``. Warre's clients expect that the
+    link ends with ``/?page=N``, and add the limit and the filters to it. Other clients use the link
+    as it is, so it contains the limit and the filters of the present request.
     """
     request = pecan.request.copy_get()
     # The headers of a proxy are used here even if Blazar isn't configured to trust them. They

@@ -130,8 +130,9 @@ def _filter(query: dict[str, Any]) -> Filter:
 
 
 def _document(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
-    """A reservation's document. For a deleted reservation, it says when and by whom it was deleted.
+    """A reservation's document.
 
+    For a deleted reservation, the document also says when the reservation was deleted, and by whom.
     On Warre's path the document has no name, no note and no flags, as in Warre.
     """
     document = views.reservation(reservation, flavor)
@@ -154,12 +155,13 @@ def _change(reservation: Reservation, values: dict[str, Any]) -> through_manager
 
 
 def _listed_project(query: dict[str, Any]) -> str | None:
-    """The project whose reservations to list. None: the reservations of all projects.
+    """The project whose reservations are listed, or None for the reservations of all projects.
 
-    This is the caller's own project, unless the query asks for other projects and the caller may
-    list them.
+    The result is the caller's own project, unless the query asks for other projects and the caller
+    may list their reservations.
 
-    :raises Forbidden: the query asks for other projects, and the caller may not list them.
+    :raises Forbidden: the query asks for other projects, and the caller may not list their
+        reservations.
     """
     own = base.context().project_id or ""
     everything, project_id = query.get("all_projects", False), query.get("project_id", own)
