@@ -63,7 +63,10 @@ def quota_rule() -> Rule:
 
 
 def _slot_rule() -> Rule:
-    """The quota rule for flavor:slot bookings. If this type isn't counted, nothing is enforced."""
+    """The quota rule for flavor:slot bookings.
+
+    If flavor:slot reservations don't count against quotas, no quota is enforced for them.
+    """
     rule = quota_rule()
     return dataclasses.replace(rule, enforced=rule.enforced and RESOURCE_TYPE in rule.types)
 

@@ -33,7 +33,7 @@ def of_stock() -> Rules:
 
     Bookings need these rules, and must not fail because of a malformed option. If an option is
     malformed, the devices in these reservations aren't counted, and the log says so. The API
-    doesn't start with a malformed option, and ``upgrade check`` reports it.
+    refuses to start until the option is corrected, and ``upgrade check`` reports the option.
     """
     try:
         return configured()

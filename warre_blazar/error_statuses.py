@@ -29,8 +29,8 @@ STATUSES: dict[str, Statuses] = {
     "method_not_allowed": Statuses(405),
     "not_acceptable": Statuses(406),
     "flavor_ambiguous": Statuses(409, v1_creation=409),
-    # The 400 is for Warre's path. On other paths, ``error_bodies.as_ours`` replaces the error for a
-    # flavor that the caller may not see by ``flavor_not_found``.
+    # The 400 is for Warre's path. On all other paths, a caller who may not see the flavor gets
+    # ``flavor_not_found`` (``error_bodies.as_ours``).
     "flavor_not_accessible": Statuses(400, v1_creation=404),
     "flavor_in_use": Statuses(409),
     "window_conflict": Statuses(409),

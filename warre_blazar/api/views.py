@@ -130,8 +130,8 @@ def reservation(item: Reservation, its_flavor: Flavor) -> dict[str, Any]:
 def _compute_flavor(item: Reservation) -> str | None:
     if item.state == reservation_states.PENDING_CREATE:
         return None
-    # The row that names the Nova flavor of a new reservation may not be written yet. In that case
-    # the id of the Nova flavor is derived from the reservation's id.
+    # For a new reservation, perhaps no row with the Nova flavor's id has been written yet. In that
+    # case the id of the Nova flavor is derived from the reservation's id.
     made = None if item.is_record else backing.nova_flavor(item.reservation_id)
     return item.nova_flavor or made
 

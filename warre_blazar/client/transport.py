@@ -23,7 +23,8 @@ _TAG = re.compile(r"<[^>]*>")
 class Transport:
     """Sends and receives the API's JSON documents.
 
-    :param endpoint_filter: keystoneauth's ``interface``, ``region_name``, ``endpoint_override``.
+    :param endpoint_filter: the arguments of keystoneauth that choose the endpoint: ``interface``,
+        ``region_name`` and ``endpoint_override``.
     """
 
     def __init__(

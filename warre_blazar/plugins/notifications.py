@@ -33,7 +33,8 @@ class BlazarsOutside:
 
     def __init__(self, hosts_of: Callable[[str], Sequence[_Host]]) -> None:
         """
-        :param hosts_of: a function that returns a reservation's hosts, with the values for filters.
+        :param hosts_of: a function that returns a reservation's hosts, in the form in which filters
+            get hosts.
         """
         self._hosts_of = hosts_of
 

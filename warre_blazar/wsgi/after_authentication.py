@@ -1,4 +1,4 @@
-"""The checks that run inside Blazar's application, once Keystone's middleware knows the caller."""
+"""Runs checks inside Blazar's application, after Keystone's middleware has checked the token."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -52,7 +52,7 @@ def _error_answer(error: exceptions.WarreError) -> flask.Response:
 
 
 def _check() -> None:
-    # Blazar reads this attribute of every request, even of a request that is refused here.
+    # Blazar reads ``api_version_request`` of each request, even of a request that is refused here.
     flask.request.api_version_request = None  # type: ignore[attr-defined]
     if not flask.request.path.startswith("/v1"):
         return

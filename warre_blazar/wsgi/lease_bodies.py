@@ -1,7 +1,7 @@
 """JSON Schemas of the bodies with which leases are created and changed over Blazar's v1 API.
 
 Blazar's v1 passes every key of a body to the manager, and the manager writes nearly all of them
-into the lease's row. The schemas therefore list the keys that are allowed.
+into the lease's row. The schemas therefore list the keys that a lease may have.
 """
 
 import datetime
@@ -25,8 +25,8 @@ DATE_FORMAT = "%Y-%m-%d %H:%M"
 _DATES = ("start_date", "end_date", "before_end_date")
 _MAX_INT = 2**31 - 1
 #: The largest number of characters of an expression about hosts. The properties of a flavor have
-#: the same limit. Blazar queries its database for parts of an expression, so a long expression is
-#: expensive.
+#: the same limit. Blazar sends separate queries to its database for parts of an expression, so a
+#: long expression is expensive.
 _LONGEST_EXPRESSION = 4096
 
 _CONTROL = r"[\u0000-\u001f\u007f]"
@@ -112,7 +112,8 @@ _INSTANCE: Schema = {
 
 
 def _reservation(required: str, **more: Schema) -> Schema:
-    # Other keys are allowed, because other packages' resource types have keys of their own.
+    # A reservation may also have keys that aren't listed here, because other packages' resource
+    # types have keys of their own.
     return {
         "type": "object",
         "required": [required],

@@ -18,7 +18,8 @@ from warre_blazar.wsgi import lease_bodies
 
 _EXPRESSIONS = ("hypervisor_properties", "resource_properties")
 _ENDED = "TERMINATED"
-# Blazar's plugin for this resource type can't change these keys once the reservation is active.
+# Once a virtual:instance reservation is active, Blazar's plugin can't change the keys in
+# ``_INSTANCE_KEYS``.
 _INSTANCE = "virtual:instance"
 _INSTANCE_KEYS = ("vcpus", "memory_mb", "disk_gb", "affinity", "resource_properties")
 _NOT_SUPPORTED = "flavor:instance"
