@@ -46,12 +46,12 @@ class Wanted:
 
     @property
     def length(self) -> datetime.timedelta:
-        """The time that passes from start to end, even if clocks are changed in between."""
+        """The time that passes from start to end, whether or not clocks are changed in between."""
         return self.end.astimezone(datetime.UTC) - self.start.astimezone(datetime.UTC)
 
     @property
     def period(self) -> str:
-        """The start and the end in words, in the time zone of the start."""
+        """A text with the start and the end, in the time zone of the start, and the length."""
         return time_display.period(self.start, self.end, self.start.tzinfo or self.where)
 
 
@@ -71,7 +71,10 @@ def instead(client: Client, wanted: Wanted, error: errors.ApiError, app: object)
 
 
 def later(client: Client, wanted: Wanted, app: object) -> str:
-    """Return a sentence with the first start at which the booking fits, or other advice."""
+    """Return a sentence with the first start at which the booking fits.
+
+    If no such start is found, the sentence gives other advice.
+    """
     verb = "is" if wanted.count == 1 else "are"
     slots, hours = wording.slots(wanted.count), _hours(wanted.length)
     free_slots, calendar = (Fields(app)[n] for n in ("flavor-free-slots", "flavor-calendar"))

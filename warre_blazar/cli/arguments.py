@@ -51,8 +51,9 @@ def add_start(
 def add_end(parser: argparse._ActionsContainer, text: str, *, absent: object = None) -> None:
     """Add ``--end``.
 
-    Usage messages show ``--end-date``, because it comes first. It is safer than ``--end``, which
-    the blazar CLI's own parser may take for its option ``--endpoint-type``.
+    ``--end-date`` is the option's first name, and so the name that usage messages show. It is safer
+    than ``--end``: the blazar CLI's own parser may take ``--end`` for its option
+    ``--endpoint-type``.
     """
     parser.add_argument(
         "--end-date", "--end", dest="end", metavar="TIME", default=absent, help=text

@@ -91,7 +91,9 @@ class Command(BlazarCommand):
         return start, end
 
     def tell_times(self, parsed_args: argparse.Namespace, **words: str) -> None:
-        """Print the start and the end as the command understands them, except exact times.
+        """Print the start and the end as the command understands them.
+
+        Times that can't be misunderstood (ISO 8601 with an offset) aren't printed.
 
         :param words: the texts to print before the times, such as ``start="From", end="Until"``.
         """
@@ -210,7 +212,7 @@ class ChangeCommand(Command):
 class DeleteCommand(ChangeCommand):
     """A command that deletes objects. After a failure it goes on with the next object."""
 
-    #: The forms in which an object can be named, for the help.
+    #: The words with which the help says how to name an object, such as "ID or name".
     refs = "ID"
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -258,14 +260,14 @@ class DeleteCommand(ChangeCommand):
 
 
 class DictColumn(columns.FormattableColumn):
-    """A column with a dict. A table shows pairs such as k='v'. With -f json, it is an object."""
+    """A column with a dict. A table shows pairs such as k='v', and -f json shows an object."""
 
     def human_readable(self) -> str:
         return ", ".join(f"{key}='{value}'" for key, value in sorted(self._value.items()))
 
 
 class ListColumn(columns.FormattableColumn):
-    """A column with a list. A table shows the items as a, b, c. With -f json, it is an array."""
+    """A column with a list. A table shows the items as a, b, c, and -f json shows an array."""
 
     def human_readable(self) -> str:
         return ", ".join(str(value) for value in self._value)

@@ -88,7 +88,7 @@ class ShowCalendar(base.ListCommand):
         ]
 
     def _bookings(self, parsed_args: argparse.Namespace) -> Any:
-        """Show who has booked one flavor in the chosen days."""
+        """Show the reservations of one flavor on the chosen days, with their projects."""
         if len(parsed_args.flavors) != 1 or parsed_args.ics:
             raise Failure("--bookings shows one flavor; name exactly one")
         flavor = self._flavor(parsed_args.flavors[0])
@@ -185,9 +185,10 @@ class ShowCalendar(base.ListCommand):
         self, flavor: Flavor, start: datetime.datetime, end: datetime.datetime, count: int
     ) -> Any:
         free = self.v2.flavors.free_slots(flavor.id, start=start, end=end, count=count)
-        # No span in the API's answer begins before the present minute. If a minute ends during the
-        # request, even a span that was free before begins after ``start``. So a span that begins at
-        # most two minutes after ``start`` is shown as if it began at ``start``.
+        # No span in the API's answer begins before the present minute. If ``start`` is the present
+        # minute, and the next minute begins during the request, all spans begin after ``start``. So
+        # a span that begins at most two minutes after ``start`` is shown as if it began at
+        # ``start``.
         late = start + datetime.timedelta(minutes=2)
         return [
             free_by_day.Span(start if start <= span.start <= late else span.start, span.end)

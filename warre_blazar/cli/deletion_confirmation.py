@@ -9,8 +9,9 @@ from warre_blazar.client import Reservation
 
 _TIMEOUT = 60
 _SHOWN = 5
-#: Statuses of reservations that may have servers, and of reservations that have ended.
+#: A reservation with one of these statuses may have servers.
 _RUNNING = ("ACTIVE", "ERROR")
+#: A reservation with one of these statuses has ended.
 _OVER = ("COMPLETE",)
 
 

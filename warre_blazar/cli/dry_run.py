@@ -29,9 +29,9 @@ def booking(
     spans = client.flavors.free_slots(
         flavor.id, start=start, end=end, count=wanted.count, affinity=wanted.affinity
     )
-    # No span in the API's answer begins before the present minute. If a minute ends during the
-    # request, a span may begin shortly after the wanted start. So it is enough if a span begins at
-    # most a minute from now.
+    # No span in the API's answer begins before the present minute. If the wanted start is the
+    # present minute, and the next minute begins during the request, all spans begin after the
+    # wanted start. So it is enough if a span begins at most a minute from now.
     begun = max(start, now + datetime.timedelta(minutes=1))
     if not any(span.start <= begun and end <= span.end for span in spans):
         verb = "isn't" if wanted.count == 1 else "aren't"
@@ -82,7 +82,7 @@ def window(
     end: datetime.datetime,
     where: datetime.tzinfo,
 ) -> None:
-    """Check that no flavor is booked during a maintenance window.
+    """Check that none of the flavors is booked from ``start`` to ``end``.
 
     :raises Failure: one of the flavors is booked.
     """

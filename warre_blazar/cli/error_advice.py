@@ -30,7 +30,10 @@ _ADVICE = {
 
 
 def ambiguous(error: errors.ClientError) -> str | None:
-    """Return a text that lists the flavors with an ambiguous name, or None for another error."""
+    """Return a text for the error that a flavor's name is ambiguous, or None for other errors.
+
+    The text lists the flavors that the name may mean.
+    """
     if not isinstance(error, errors.ApiError) or error.code != "flavor_ambiguous":
         return None
     flavors = error.detail.get("flavors", [])

@@ -11,7 +11,10 @@ _MOST_NAMES = 4
 
 
 class LimitsColumn(columns.FormattableColumn):
-    """A column with the field ``limits`` of a flavor. A table shows the text of ``lines``."""
+    """A column with the field ``limits`` of a flavor.
+
+    A table shows a heading, and then the lines that the function ``lines`` returns.
+    """
 
     def human_readable(self) -> str:
         if self._value["by"] == "slots":

@@ -56,7 +56,7 @@ def _times(document: Document) -> Document:
 
 
 def _shown(document: Document) -> Document:
-    """Return a flavor's document in the form that is shown. Its warnings are texts in this form."""
+    """Return a flavor's document in the form that is shown, with each warning as a text."""
     shown = {name: value for name, value in document.items() if name != "warnings"}
     if "limits" in shown:
         shown["limits"] = flavor_limits.LimitsColumn(shown["limits"])

@@ -31,7 +31,10 @@ class Day:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """The days of a flavor, with its maintenance windows and the user's own reservations."""
+    """The days of a flavor, and its maintenance windows.
+
+    ``own`` are the reservations of the flavor that belong to the user's project.
+    """
 
     name: str
     slots: int
@@ -48,7 +51,7 @@ class Row:
 def days_from(start: datetime.datetime, count: int) -> list[tuple[datetime.date, Span]]:
     """Return ``count`` days, each as a date and a span in UTC.
 
-    The first day begins at the start. The others begin at midnight in the start's time zone.
+    The first day begins at ``start``. The others begin at midnight in the time zone of ``start``.
     """
 
     def midnight(number: int) -> datetime.datetime:

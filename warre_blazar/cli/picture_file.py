@@ -97,7 +97,7 @@ def _days_below(axes: Any, period: Span, zone: datetime.tzinfo) -> None:
 
 @contextlib.contextmanager
 def _figure(width: float, height: float, path: str) -> Iterator[Any]:
-    """Give a figure to draw in, and write it to the file afterwards.
+    """Give a figure to draw in, and write the figure to a file when the ``with`` block ends.
 
     In an SVG, text is written as text, not as shapes.
     """
@@ -169,7 +169,7 @@ def _day(axes: Any, row: Row, day: Day, week: int) -> None:
 
 
 class _Places:
-    """Converts times of a day to positions in the day's cell, from its left edge to its right."""
+    """Converts times of a day to horizontal positions in the day's cell."""
 
     def __init__(self, day: Day, left: float) -> None:
         self._day = day

@@ -130,7 +130,7 @@ def _columns(parsed_args: argparse.Namespace, reservations: Sequence[Reservation
     """Return the columns to show. They depend on the options and on the listed reservations."""
     columns = list(_LONG if parsed_args.long else _SHORT)
     if not parsed_args.long:
-        # The columns in _RARE are empty in most lists. A column is shown only if it has a value.
+        # The columns in _RARE are empty in most lists. Show those that have a value in this list.
         columns += [rare for rare in _RARE if any(getattr(r, rare) for r in reservations)]
         if parsed_args.all_projects:
             columns += ["project", "project_id"]

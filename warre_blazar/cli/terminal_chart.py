@@ -70,7 +70,7 @@ def _weeks(row: Row, width: int) -> Iterator[Text]:
 
 
 def _cell(row: Row, day: Day) -> Text:
-    """Return a day's text: the number, "+" and the marks that the legend explains."""
+    """Return a day's text: the number of free slots, and signs that the legend explains."""
     more = "+" if day.at_best > day.throughout else ""
     closed = "/" if any(touches(day.span, window) for window in row.windows) else ""
     own = "*" if any(touches(day.span, Span(r.start, r.end)) for r in row.own) else ""

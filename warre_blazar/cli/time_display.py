@@ -40,7 +40,7 @@ def plain(moment: datetime.datetime, where: datetime.tzinfo) -> str:
 
 
 def period(start: datetime.datetime, end: datetime.datetime, where: datetime.tzinfo) -> str:
-    """Return start and end in full, for confirmations, and the length."""
+    """Return a text for confirmations, with the start and the end in full, and the length."""
     # The length is calculated in UTC. Within a zone, Python would subtract the times that clocks
     # show. If clocks are changed in between, the result isn't the time that passes.
     lasting = end.astimezone(datetime.UTC) - start.astimezone(datetime.UTC)

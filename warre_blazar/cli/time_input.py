@@ -131,7 +131,7 @@ class _Reading:
         self._text = text
         self._phrase = phrase
         #: An abbreviation such as CET, with which the phrase ends. The phrase is refused if the
-        #: time zone doesn't use this abbreviation at the time that the phrase means.
+        #: command's time zone doesn't use this abbreviation at the time that the phrase means.
         self._abbreviation: str | None = None
         self._zone = where
         if phrase.zone is not None:
@@ -329,7 +329,10 @@ class _Reading:
         )
 
     def _other_zone(self) -> Unclear:
-        """Return the error for an abbreviation that the command's zone doesn't use at the time."""
+        """Return the error for an abbreviation that the command's time zone doesn't use.
+
+        For instance, Europe/Berlin doesn't use CEST in winter.
+        """
         name = self._abbreviation or ""
         others = time_zones.alternatives(name)
         bare = re.sub(rf"\s*{re.escape(name)}$", "", self._text, flags=re.I)

@@ -60,7 +60,7 @@ class Phrase:
     #: The number of the weekday (Monday is 0), and the word before the weekday, such as "next". The
     #: word is "" if the weekday stands alone.
     weekday: tuple[int, str] | None = None
-    #: The number of days from today to the day, for "today" and "tomorrow".
+    #: The number of days after today: 1 for "tomorrow", and -1 for "yesterday".
     days: int | None = None
     #: The number of days from now on, for "in 2 days". The time of day stays the same.
     days_on: int | None = None

@@ -70,7 +70,7 @@ def chosen(name: str | None) -> datetime.tzinfo:
 
 
 def named(name: str) -> datetime.tzinfo:
-    """Return the time zone with a name such as Europe/Berlin, or an offset such as UTC-5.
+    """Return the time zone for a name such as Europe/Berlin, or for an offset such as UTC-5.
 
     The case of a name doesn't matter.
 

@@ -12,7 +12,7 @@ from warre_blazar.client.types import Document
 
 
 class Reservations(columns.FormattableColumn):
-    """A column with reservations. Tables show a line for each, and -f json shows documents.
+    """A column with reservations. A table shows a line for each, and -f json shows an array.
 
     :param where: the zone in which times are shown.
     """

@@ -46,9 +46,9 @@ class Transport:
     def url(self) -> str:
         """The URL of the v2 API. The URL in the catalog may end with another version of the API.
 
-        The client reads Blazar's list of versions only after an answer that shows that Blazar
-        doesn't serve a request. If the client always read the list, every command would wait for
-        one more request.
+        The client doesn't check in advance whether Blazar serves v2, because each command would
+        then have to send one more request. If Blazar doesn't serve a request, the client reads
+        Blazar's list of versions, and raises an error that says what is missing.
 
         :raises errors.NoEndpoint: the catalog has no endpoint for Blazar.
         """

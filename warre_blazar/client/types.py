@@ -53,10 +53,11 @@ class Flavor(Resource):
     bookable_hosts: int | None = None
     #: The API's warnings about the flavor. Each is a document with a ``code`` and a ``message``.
     warnings: tuple[Document, ...] = ()
-    #: For each host, what limits the number of instances on it. None if the user isn't an operator.
+    #: A document that says what limits the number of instances on each host. None if the user isn't
+    #: an operator.
     limits: Document | None = None
-    #: How many instances the hosts can hold, and how many are booked. None unless an operator has
-    #: asked for the capacity.
+    #: A document that says how many instances the hosts can hold, and how many are booked. None
+    #: unless an operator has asked for the capacity.
     capacity: Document | None = None
 
 
@@ -80,7 +81,7 @@ class Span:
 
 @dataclasses.dataclass(frozen=True)
 class Reason:
-    """Why a flavor has no free slots.
+    """The reason why a flavor has no free slots.
 
     :ivar code: a stable word for programs.
     :ivar message: a text for people.
@@ -136,8 +137,9 @@ class Reservation(Resource):
     #: Whether instances were moved while the reservation was running, because their hosts had
     #: failed.
     resources_changed: bool = False
-    #: When the reservation was deleted, and the id of the user who deleted it. Both are None if the
-    #: reservation exists. ``deleted_by`` is also None if no user deleted the reservation.
+    #: The time of the reservation's deletion, and the id of the user who deleted the reservation.
+    #: Both are None if the reservation exists. ``deleted_by`` is also None if no user deleted the
+    #: reservation.
     deleted_at: datetime.datetime | None = None
     deleted_by: str | None = None
 
