@@ -319,7 +319,7 @@ class ListFreeSlots(_Flavors, base.ListCommand):
 
 
 def advice_on_flavor(command: base.Command, error: errors.ClientError, ref: str) -> str:
-    """Return the text for an error of a command whose arguments name a flavor.
+    """Return the text for an error of a command that has a flavor as an argument.
 
     If the flavor doesn't exist, the text suggests flavors with similar names.
     """

@@ -89,7 +89,10 @@ def touches(one: Span, other: Span) -> bool:
 
 
 def _steps(slots: int, part: Span, spans: FreeFor) -> Iterator[tuple[Span, int]]:
-    """Cut a span where the number of free slots changes. Yield each part with its number."""
+    """Cut a span at the times at which the number of free slots changes.
+
+    Yield each part with its number of free slots.
+    """
     least = _most(slots, lambda n: _within(part, spans(n)))
     best = _most(slots, lambda n: any(touches(part, span) for span in spans(n)))
     if least == best:

@@ -24,7 +24,7 @@ class _Windows(base.Command):
         return super().advice(error, parsed_args)
 
     def _conflict(self, error: errors.ApiError) -> str:
-        """Return a text with the reservations that conflict with a refused window.
+        """Return a text with the reservations because of which the API refused a window.
 
         The text is empty if the API is too old to list the reservations.
         """

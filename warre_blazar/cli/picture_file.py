@@ -135,7 +135,7 @@ def _weeks(axes: Any, row: Row) -> None:
     for side in axes.spines.values():
         side.set_visible(False)
     title = f"{row.name}: {wording.slots(row.slots)}, at most {row.most} free at once"
-    # With parse_math, matplotlib would draw a name that contains $ as a formula.
+    # With parse_math, matplotlib would take a name with a $ for a formula.
     axes.set_title(title, fontsize=10, loc="left", fontweight="bold", parse_math=False)
     for day in row.days:
         _day(axes, row, day, (day.date - monday).days // 7)

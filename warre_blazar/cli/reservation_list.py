@@ -91,7 +91,7 @@ class ListReservations(base.ListCommand):
         return names
 
     def _filters(self, parsed_args: argparse.Namespace) -> dict[str, Any]:
-        """Return the client's filters for the options. Filters for absent options are None."""
+        """Translate options into the client's filters. Filters for absent options are None."""
         since, until = (
             None if text is None else self.time(text)
             for text in (parsed_args.since, parsed_args.until)

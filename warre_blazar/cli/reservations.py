@@ -230,7 +230,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
 def _inexact_zones(
     typed: Mapping[str | None, datetime.datetime | None], where: datetime.tzinfo
 ) -> list[datetime.tzinfo]:
-    """Return the time zones of those typed times that aren't exact.
+    """Return the time zones of those typed times that aren't in ISO 8601 with an offset.
 
     :param typed: the times. The key of each time is the text that the user has typed for it.
     """

@@ -35,7 +35,7 @@ def line(item: Document, where: datetime.tzinfo) -> str:
 
 
 def refused(command: base.Command, error: errors.ApiError) -> list[str]:
-    """Return a line for each reservation that conflicts with a refused window.
+    """Return a line for each reservation because of which the API refused a window.
 
     The list is empty if the API doesn't list the reservations.
     """

@@ -64,7 +64,8 @@ def reservation(reservations: Any, ref: str) -> str:
 def window(windows: Any, ref: str) -> str:
     """Return a maintenance window's id.
 
-    :param ref: the id, the start of the id, or the note of exactly one window.
+    :param ref: the id, the start of the id, or the note. The note works only if no other window has
+        the same note.
     :raises errors.NotFound: no window matches.
     :raises errors.Ambiguous: several windows match.
     """

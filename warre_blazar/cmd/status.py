@@ -64,7 +64,7 @@ class Checks(upgradecheck.UpgradeCommands):
         try:
             has_retries = bool(cfg.CONF.database.max_retries)
         except cfg.Error:
-            has_retries = False  # The checks report that the value is bad.
+            has_retries = False  # A check reports the malformed option.
         if not has_retries:
             return super().check()
         cfg.CONF.set_override("max_retries", 0, group="database")
@@ -155,7 +155,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_failing_safely
     def _slots(self) -> Result:
-        """Whether the hosts of each flavor, when empty, can hold an instance for each slot."""
+        """Whether each flavor's hosts could hold an instance for each slot if they were empty."""
         overpromised = capacity.survey().overpromised
         if overpromised:
             flavors = [
