@@ -211,7 +211,7 @@ def offered(db: Session) -> list[Offered]:
 
 
 def taken(db: Session, now: datetime.datetime) -> tuple[list[Taking], list[Taking]]:
-    """The resources of hosts and the slots of flavors that reservations take now or later.
+    """What reservations take, now or later, from hosts and from flavors.
 
     :returns: a list of what reservations of all types take from hosts, and a list of what
         flavor:slot reservations take from flavors.
@@ -280,7 +280,9 @@ def _of_sizes(vcpus: int, memory_mb: int, disk_gb: int) -> dict[str, int]:
 
 
 def _of_source_flavor(text: str | None) -> dict[str, int] | None:
-    """The amounts that a Nova flavor takes. None: they can't be read.
+    """The amounts that an instance of a Nova flavor takes, by resource class.
+
+    None means that the text can't be read, and that the whole host counts as taken.
 
     :param text: the Nova flavor as JSON, as Blazar's flavor plugin has written it.
     """

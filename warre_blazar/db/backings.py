@@ -92,8 +92,7 @@ def await_late(db: Session, reservation_id: str, until: datetime.datetime) -> No
 
     :param until: the time until which the note stays.
     """
-    # Only notes that wait for a late request have these two values. In all other notes, ``opened``
-    # is true if ``open_done`` is true.
+    # ``open_done`` is true and ``opened`` is false only in a note that waits for a late request.
     db.execute(
         backings.update()
         .where(backings.c.reservation_id == reservation_id)
@@ -119,7 +118,7 @@ def ended(db: Session) -> list[Backing]:
 
 
 def over(db: Session, reservation_ids: Collection[str]) -> set[str]:
-    """Those of the given ids that belong to ended or deleted flavor:slot reservations."""
+    """Which of the given ids belong to flavor:slot reservations that have ended or are deleted."""
     has_ended = (
         sa.select(reservations.c.id)
         .join(bookings, bookings.c.reservation_id == reservations.c.id)
@@ -134,8 +133,8 @@ def over(db: Session, reservation_ids: Collection[str]) -> set[str]:
 def half_open(db: Session) -> list[Backing]:
     """The notes of running reservations that aren't completely opened to their project.
 
-    Leases that are UPDATING are left out, because the update itself may have marked the note with
-    ``half_close``.
+    A reservation is left out while its lease is UPDATING, because the update itself may have marked
+    the reservation with ``half_close``.
     """
     query = (
         sa.select(backings)

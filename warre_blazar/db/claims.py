@@ -67,7 +67,7 @@ class Claims:
         """The times for which a lease claims slots and hosts, with the cleaning time after them.
 
         A lease claims its own time and the time that was promised to an update. When a lease is
-        extended or shortened, these times overlap, and the part in both is claimed only once.
+        extended or shortened, the two times overlap, and their common part is claimed only once.
 
         :param start: the lease's own start, in seconds since the start of the reader's span.
         :param end: the lease's own end, in the same unit.
@@ -87,8 +87,8 @@ class Claims:
     def _moment(self, seconds: int) -> datetime.datetime:
         """The time that is a number of seconds after the start of the reader's span.
 
-        Equal times are the same object. ``domain.timeline`` spends most of its time on comparing
-        and hashing times, which is faster if they are the same object.
+        For equal times, this returns the same object. ``domain.timeline`` mostly compares and
+        hashes times, and both are faster if equal times are the same object.
         """
         moment = self._known.get(seconds)
         if moment is None:
@@ -102,7 +102,7 @@ def slot_claims(
     window: timeline.Span,
     cleaning: datetime.timedelta = NO_TIME,
 ) -> list[timeline.Claim]:
-    """The claims on a flavor's slots that overlap a span.
+    """Those claims on a flavor's slots that overlap a span.
 
     A reservation claims its slots as long as it has host allocations in Blazar's table.
 

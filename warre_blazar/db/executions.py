@@ -163,8 +163,7 @@ def finish(db: Session, lease_id: str, manager_id: str) -> None:
 
 
 def postpone(db: Session, lease_id: str, manager_id: str, attempts: int) -> None:
-    """Release a lease claim because an attempt failed, so that a manager can claim the lease
-    again.
+    """Release a lease claim after a failed attempt. Then any manager can claim the lease again.
 
     :param attempts: the number of attempts that have failed, this one included.
     :raises ClaimLost: the manager no longer has the claim.

@@ -109,7 +109,7 @@ def set_flags(
 
     The lease's row is always written, even if ``degraded`` stays the same. A manager also writes
     this row when it claims the lease to start it, and Blazar writes it at the beginning of an
-    update. So neither of them can commit at the same time as this transaction.
+    update. So neither the claim nor the update can commit at the same time as this transaction.
 
     :raises session.LostRace: the lease has changed since it was read.
     """
@@ -136,9 +136,10 @@ def set_flags(
 
 
 def set_draining(db: Session, host_id: str, draining: bool) -> None:
-    """Write whether a host is drained.
+    """Mark a host as draining, or remove this mark.
 
-    :raises session.LostRace: the host was claimed for the first time at this moment, or is gone.
+    :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``,
+        or the host is gone.
     """
     _mark(db, host_id, draining=draining)
 
@@ -148,7 +149,8 @@ def abandon(db: Session, host_id: str) -> None:
 
     Servers may be left on the host. They belong to running reservations that were moved off it.
 
-    :raises session.LostRace: the host was claimed for the first time at this moment, or is gone.
+    :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``,
+        or the host is gone.
     """
     _mark(db, host_id, abandoned=True)
 
@@ -211,7 +213,7 @@ def take_back(db: Session, host: Abandoned) -> bool:
     """Remove the mark ``abandoned`` of a host, so that the host can be booked again.
 
     The caller has checked that no servers are left on the host. A booking that has read the hosts
-    before this write leaves the host out. That does no harm, so the host's generation stays the
+    before this write doesn't use the host. That does no harm, so the host's generation stays the
     same.
 
     :returns: False if the host has changed since it was read. In that case nothing is written.

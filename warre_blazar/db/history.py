@@ -1,7 +1,7 @@
 """The table ``warre_history``: records of reservations that aren't in Blazar's tables.
 
 Most of these reservations were deleted. The others had ended before they were imported from Warre.
-Until a user deletes them, the API shows them like the reservations in Blazar's tables.
+The API shows the others like the reservations in Blazar's tables, until a user deletes them.
 """
 
 import datetime
@@ -278,9 +278,9 @@ def old_leases(db: Session, before: datetime.datetime, limit: int) -> list[str]:
 
 
 def delete_leases(db: Session, lease_ids: Collection[str]) -> int:
-    """Delete flavor:slot leases with their reservations, events and other rows. Add no records.
+    """Delete flavor:slot leases with their reservations, events and other rows.
 
-    A lease stays if its status isn't TERMINATED any more.
+    No records are added to the history. A lease stays if its status isn't TERMINATED any more.
 
     :returns: the number of leases that were deleted.
     """

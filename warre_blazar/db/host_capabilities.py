@@ -9,7 +9,7 @@ from warre_blazar.db.tables import extra_capabilities, resource_properties
 
 
 def known(db: Session, names: Collection[str]) -> set[str]:
-    """Those of the given capabilities that any host has, even a host that isn't reservable."""
+    """Which of the given capabilities at least one host has. The host needn't be reservable."""
     query = (
         sa.select(resource_properties.c.property_name)
         .join(extra_capabilities, extra_capabilities.c.property_id == resource_properties.c.id)

@@ -78,7 +78,10 @@ def unread(db: Session) -> list[str]:
 
 
 def settling(db: Session, since: datetime.datetime) -> list[str]:
-    """The ids of the reservable hosts that were first read, or changed, at or after ``since``."""
+    """The ids of the reservable hosts whose latest stored reading is from ``since`` or later.
+
+    A reading is stored if it is the host's first, or if it differs from the reading that is stored.
+    """
     query = (
         sa.select(compute_hosts.c.id)
         .join(host_providers, host_providers.c.host_id == compute_hosts.c.id)
@@ -106,7 +109,7 @@ def store(
     reads it again.
 
     :raises Overtaken: something else is stored by now, or the host is gone. Nothing was written.
-    :raises session.LostRace: somebody has claimed the host for the first time at this moment.
+    :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``.
     """
     values = {
         "digest": provider_trees.digest(reading.tree),

@@ -172,7 +172,7 @@ def add_access(db: Session, taken: Sequence[_Columns]) -> None:
 def add_window(
     db: Session, columns: _Columns, flavor_ids: Collection[str], now: datetime.datetime
 ) -> None:
-    """Add a maintenance window and the flavors that it closes."""
+    """Add a maintenance window and the list of the flavors that it closes."""
     _insert(db, maintenance_windows, [{**columns, "created_at": now}])
     bound = [{"window_id": columns["id"], "flavor_id": flavor_id} for flavor_id in flavor_ids]
     _insert(db, window_flavors, bound)
@@ -263,8 +263,8 @@ def adopt(
 def _set_columns(db: Session, table: sa.Table, values: Mapping[str, _Columns]) -> None:
     """Write columns of rows in one statement, without changing ``updated_at``.
 
-    :param values: the new values of the columns, by the id of the row. All rows have the same
-        columns.
+    :param values: the new values of the columns, by the id of the row. The columns must be the
+        same for all rows.
     """
     if not values:
         return
@@ -302,9 +302,9 @@ def counts(db: Session) -> dict[str, int]:
 
 
 def befores(db: Session) -> Iterator[list[str]]:
-    """What ``release`` needs of all adopted reservations: the column ``before``, as JSON.
+    """The column ``before`` of all adopted reservations, as JSON.
 
-    The values come in lists of at most ``import_seals.PART``.
+    ``release`` needs these values. They come in lists of at most ``import_seals.PART`` values.
     """
     for ids in import_seals.parts(db, "reservation"):
         query = sa.select(imported.c.before).where(

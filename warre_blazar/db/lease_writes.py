@@ -1,8 +1,8 @@
 """Writes the statuses of Blazar's leases, events and reservations.
 
 A function that raises ``session.LostRace`` writes only if the row hasn't changed since it was read.
-A transaction that changes a lease also writes the lease's own row, because Galera detects conflicts
-only in rows that are written.
+A transaction that changes the start event, the end event or the reservations of a lease also writes
+the lease's own row, because Galera detects conflicts only in rows that are written.
 """
 
 import datetime
@@ -29,7 +29,7 @@ def write(
     """Write the statuses of a lease, of its start event and of its end event.
 
     Afterwards the lease has exactly one start event and one end event. A missing event is added,
-    and further ones are deleted. Events of types that Blazar doesn't have are deleted too.
+    and surplus ones are deleted. Events of types that Blazar doesn't have are deleted too.
 
     :param times: the times of events, by event type. An event whose type is missing here gets the
         lease's start or end as its time.

@@ -13,7 +13,7 @@ from warre_blazar.domain.timeline import Span
 
 
 def insert(db: Session, window: Window, now: datetime.datetime) -> None:
-    """Add a window and the flavors that it closes."""
+    """Add a window and the list of the flavors that it closes."""
     db.execute(
         maintenance_windows.insert().values(id=window.id, created_at=now, **_columns(window))
     )
@@ -21,7 +21,7 @@ def insert(db: Session, window: Window, now: datetime.datetime) -> None:
 
 
 def update(db: Session, window: Window) -> None:
-    """Replace a window and the flavors that it closes."""
+    """Replace a window and the list of the flavors that it closes."""
     db.execute(
         maintenance_windows.update()
         .where(maintenance_windows.c.id == window.id)

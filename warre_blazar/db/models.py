@@ -141,7 +141,7 @@ host_providers = sa.Table(
         sa.ForeignKey("computehosts.id", ondelete="CASCADE"),
         primary_key=True,
     ),
-    # domain.provider_trees.digest of the tree. Processes cache trees by their digests.
+    # domain.provider_trees.digest of the tree. Each process keeps parsed trees by digest.
     sa.Column("digest", sa.String(64), nullable=False),
     # The providers as JSON, as domain.provider_trees.to_text writes them.
     sa.Column("tree", _long_text(), nullable=False),
@@ -284,7 +284,7 @@ imported = sa.Table(
     # The values that Blazar's rows had before the import, as JSON. NULL if the import has added
     # rows and changed none.
     sa.Column("before", _text()),
-    # A digest of all rows as the import left them. NULL for things that aren't sealed
+    # A digest of all rows of the thing, as the import left them. NULL for things that aren't sealed
     # (``db.import_seals.SEALED``).
     sa.Column("after", sa.String(64)),
 )

@@ -31,7 +31,7 @@ def empty(db: Session) -> list[Host]:
 
     A host can be booked if all of this is true:
 
-    - Blazar has it as reservable.
+    - It is ``reservable`` in Blazar's table.
     - No operator drains it.
     - It isn't marked as abandoned (``healing.abandon``).
 

@@ -101,7 +101,7 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
 
 @retried
 def change(write: Callable[Concatenate[Session, P], R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a function that writes, in a transaction of its own, with retries as in ``retried``.
+    """Call ``write`` in a transaction of its own, with retries as in ``retried``.
 
     The retries are needed even for a single write. On Galera, any transaction can fail at its
     commit, because it conflicts with a transaction on another node.

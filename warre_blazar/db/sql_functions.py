@@ -1,4 +1,4 @@
-"""SQL functions that each database management system writes differently."""
+"""SQL functions that are written differently for each database management system."""
 
 import datetime
 from typing import Any

@@ -36,7 +36,7 @@ window_flavors = models.window_flavors
 host_generations = models.hosts
 project_generations = models.projects
 
-#: Each booking, joined with its reservation and its lease in Blazar's tables.
+#: Each row of ``bookings``, joined with its reservation and its lease in Blazar's tables.
 bookings_in_leases = bookings.join(
     reservations, reservations.c.id == bookings.c.reservation_id
 ).join(leases, leases.c.id == reservations.c.lease_id)

@@ -1,4 +1,4 @@
-"""Adds a column for the request groups of devices in the extra specs of flavors."""
+"""Adds a column for the request groups of the devices that a flavor's extra specs ask for."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Adds marks of hosts that are drained, and of hosts on which servers may be left."""
+"""Adds two marks of hosts: ``draining``, and ``abandoned`` (servers may be left on the host)."""
 
 import sqlalchemy as sa
 from alembic import op
