@@ -46,8 +46,8 @@ class LimitKind(enum.Enum):
     FORBIDDEN_TRAIT = "forbidden trait"
     #: The amount that the host has of a resource class.
     RESOURCE_CLASS = "resource class"
-    #: Each resource class by itself would suffice for more instances. But the host's providers
-    #: can't hold all request groups of more instances.
+    #: Each resource class by itself would suffice for another instance. But the host's providers
+    #: can't hold the request groups of another instance.
     GROUPS = "groups"
 
 
@@ -62,7 +62,7 @@ class Limit:
     #: How many instances the limit permits.
     instances: int
     #: For RESOURCE_CLASS, the names of the providers that have the class. For a trait, the names of
-    #: the providers whose traits count.
+    #: the providers whose traits were examined.
     providers: tuple[str, ...] = ()
     #: For RESOURCE_CLASS, how much of the class one instance takes.
     asked: int | None = None

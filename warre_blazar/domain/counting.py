@@ -40,7 +40,7 @@ class Plan:
     possible: bool
     #: Further columns, in addition to the columns of the resource classes.
     columns: Sequence[Column] = ()
-    #: Searches for what columns can't count.
+    #: The searches that count what columns can't count.
     searches: Sequence[Search] = ()
 
 
@@ -131,7 +131,8 @@ def _columns(tree: Tree, cluster: _Cluster) -> list[Column] | None:
     All parts of the cluster must take the same class. If a part has a choice of nodes, its
     request's demand must not be coupled (``Demand.coupled``).
 
-    :returns: None if no columns can say this, or if too many columns would be needed.
+    :returns: None if no columns can say exactly how many parts fit, or if too many columns would be
+        needed.
     """
     parts = [part for of_request in cluster.values() for part in of_request]
     cls = parts[0].amounts[0][0]
@@ -178,8 +179,9 @@ def _of_one_choice(
 
     If each amount divides the next larger one, the parts can be placed wherever there is room, the
     largest first. In that case there is a column for each amount. It counts only the parts that
-    take the amount or more. Its capacity is what the nodes hold in whole multiples of the amount.
-    The parts fit if and only if no column exceeds its capacity.
+    take the amount or more. The column's capacity is the sum of the nodes' capacities, after each
+    of them has been rounded down to a multiple of the amount. The parts fit if and only if no
+    column exceeds its capacity.
 
     :returns: None if an amount doesn't divide the next larger one.
     """

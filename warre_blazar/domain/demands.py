@@ -50,8 +50,8 @@ class Demand:
 def demand(tree: Tree, request: Request) -> Demand:
     """What a request demands of a host's providers.
 
-    An instance may be on a host whose tree no longer satisfies its request. In that case each of
-    the request's classes may come from any node that has the class.
+    If the tree doesn't satisfy the request, each class of the request may come from any node that
+    has the class. This is for instances that were placed on the host before its tree changed.
     """
     return tree.kept(("demand", request), lambda: _demand(tree, request))
 
@@ -172,7 +172,7 @@ def _isolated(parts: list[Part]) -> list[Part] | None:
 
 
 def _sums(parts: Iterable[Part]) -> Mapping[tuple[int, str], int]:
-    """By node and class, how much of the class the parts could together take from the node."""
+    """By node and class, the sum of the amounts that the parts could take from the node."""
     sums: collections.Counter[tuple[int, str]] = collections.Counter()
     for part in parts:
         for cls, amount in part.amounts:

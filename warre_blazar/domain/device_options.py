@@ -1,4 +1,4 @@
-"""Parses the options that say what device profiles, and aliases of PCI devices, stand for.
+"""Parses the options that define device profiles and aliases of PCI devices.
 
 An alias is written as in Nova's option ``[pci] alias``, and a profile as in Cyborg's API. So
 operators can copy both.
@@ -129,8 +129,8 @@ def _group(name: str, spec: dict[str, Any]) -> Group:
     required = [_trait(part) for part in traits.split(",")] if traits else []
     forbidden: list[str] = []
     if "live_migratable" in spec:
-        # Nova doesn't ask Placement for this trait. But of the devices that Placement offers, Nova
-        # takes only those that match ``live_migratable``.
+        # Nova doesn't ask Placement for the trait HW_PCI_LIVE_MIGRATABLE. But of the devices that
+        # Placement offers, Nova takes only those that match ``live_migratable``.
         migratable = _naming(
             name, lambda: strutils.bool_from_string(spec["live_migratable"], strict=True)
         )

@@ -20,10 +20,10 @@ ALIAS_KEY = "pci_passthrough:alias"
 PROFILE_KEY = "accel:device_profile"
 KEYS = (ALIAS_KEY, PROFILE_KEY)
 
-#: For sites where Nova doesn't report PCI devices in Placement. There, operators give hosts
-#: capabilities whose names are this prefix and the name of an alias. Such a capability's value is
-#: the number of the alias's devices on the host. The resource class that counts the devices has the
-#: same name as the capability.
+#: At sites where Nova doesn't report PCI devices in Placement, operators give hosts capabilities
+#: for the devices. The name of such a capability is this prefix, followed by the name of an alias.
+#: The capability's value is the number of the alias's devices on the host. The resource class that
+#: counts the devices has the same name as the capability.
 CAPABILITY_PREFIX = "pci_alias_"
 
 #: The largest number of devices of one instance. A request for more devices would be too long for
@@ -40,7 +40,7 @@ class Rules:
     aliases: Mapping[str, Group] = dataclasses.field(default_factory=dict)
     #: Whether Nova uses the PCI devices in Placement when it chooses a host for a server.
     in_placement: bool = False
-    #: By device profile, its request groups. For sites without Cyborg.
+    #: For sites without Cyborg: the request groups of each device profile, by the profile's name.
     profiles: Mapping[str, tuple[Group, ...]] = dataclasses.field(default_factory=dict)
     #: Whether a flavor may name devices that can't be counted.
     allow_uncounted: bool = False

@@ -11,9 +11,10 @@ from warre_blazar.domain.request_groups import Request
 
 
 class Holding(NamedTuple):
-    """What one instance of a reservation, of any resource type, takes of a host.
+    """What one instance of a reservation takes of a host.
 
-    ``request`` is what the instance asks for. None means the whole host.
+    The reservation may be of any resource type. ``request`` is what the instance asks for. None
+    means the whole host.
     """
 
     reservation_id: str
@@ -67,8 +68,8 @@ class Swept:
         """How many more instances fit throughout the span.
 
         An instance stays on its host for the whole span. So each class must suffice even at the
-        moment at which most of the class is held. If the plan has no searches, it is therefore
-        enough to look at the peak of each column.
+        moment at which the held amount of the class is largest. If the plan has no searches, it is
+        therefore enough to look at the peak of each column.
         """
         if self.plan.searches:
             return min(self.fitting())
@@ -125,13 +126,15 @@ def _changes(
 ) -> dict[datetime.datetime, Sequence[int]]:
     """By how much the columns of ``Swept`` change at each moment within ``window``.
 
-    ``timeline.Levels.left`` does the same for a single number. A loop for both functions would be a
-    quarter slower here. This matters, because a booking spends most of its time here.
+    ``timeline.Levels.left`` does the same for a single number. If both functions shared a loop,
+    this function would be a quarter slower. The speed matters, because a booking spends most of its
+    time here.
     """
     first, last = window.start, window.end
     changes: dict[datetime.datetime, Sequence[int]] = {first: [0] * _width(asked)}
     # By ``id(request)``: what an instance adds to the columns at its start, and what it adds at its
-    # end. Thousands of holdings share a few request objects, so looking them up by id is enough.
+    # end. Thousands of holdings share a few request objects. So these amounts are computed only a
+    # few times.
     known: dict[int, tuple[list[int], list[int]]] = {}
     for _, span, request in holdings:
         start, end = span.start, span.end

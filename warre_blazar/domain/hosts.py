@@ -51,7 +51,7 @@ class Host:
 
     @functools.cached_property
     def providers_in_use(self) -> tuple[Provider, ...]:
-        """The providers whose inventories instances can use, the root first.
+        """The providers from which instances can take something, the root first.
 
         The provider that Blazar makes below the root is left out. As long as the providers haven't
         been read, the result is a single root with what Blazar has recorded about the host.
@@ -100,8 +100,8 @@ class Host:
 
         :param held: the requests whose instances are held on the host.
         """
-        # The usual case comes first, for speed: instances of any request take everything from the
-        # root.
+        # The usual case comes first, for speed: the request is plain, and the root is the only
+        # provider in use. So all instances on the host take all of their amounts from the root.
         if request.is_plain and not self.providers:
             return _of_root(request, self.inventories)
         if request.is_plain and len(self.providers_in_use) == 1:
@@ -209,7 +209,8 @@ def kept(held: Mapping[str, int], used: Mapping[str, int], count: int) -> dict[s
     """Choose the instances that a booking keeps when it gives up some of them.
 
     The hosts with the most servers keep their instances first, and after them the hosts with the
-    most instances. In this way whole hosts become free. All mappings are instances by host id.
+    most instances. In this way whole hosts become free. Each mapping has numbers of instances, by
+    host id.
 
     :param held: the instances that the booking has.
     :param used: how many of these instances have servers. Instances with servers stay.

@@ -37,10 +37,11 @@ class Reservations(enum.StrEnum):
 
 
 class Age(enum.IntEnum):
-    """For how long a lease has been unchanged, by the clock of the process that looks at it."""
+    """The time since a lease last changed, by the clock of the process that looks at the lease."""
 
     FRESH = 0
-    #: Longer than Blazar's pauses between two writes to a lease whose status is stable.
+    #: Blazar sometimes writes to a lease several times while the lease's status is stable. The
+    #: lease has been unchanged for longer than the time between two of these writes.
     QUIET = 1
     #: Longer than any work on the lease can take, according to the configured timeouts.
     STUCK = 2
@@ -93,7 +94,7 @@ class State:
     reservations: Reservations
     phase: Phase
     #: Whether the lease has exactly one start event and one end event, and no event of a type that
-    #: Blazar doesn't make. The two events must be at the lease's start and end. An event may be
+    #: is unknown to Blazar. The two events must be at the lease's start and end. An event may be
     #: later if an attempt has failed.
     events_exact: bool = True
     #: Whether every reservation that isn't deleted holds hosts, and no deleted reservation does.

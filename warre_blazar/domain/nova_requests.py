@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from warre_blazar.domain import cpu_masks
 from warre_blazar.domain.request_groups import Group, Request
 
-#: ``resources:VCPU``, or ``resources1:VCPU`` in a group with the suffix 1.
+#: Matches keys such as ``resources:VCPU``, and ``resources1:VCPU`` for a group with the suffix 1.
 RESOURCE_KEY = re.compile(r"^resources(?P<group>[A-Za-z0-9_-]{0,64}):(?P<cls>[A-Z0-9_]+)\Z")
 TRAIT_KEY = re.compile(r"^trait(?P<group>[A-Za-z0-9_-]{0,64}):(?P<trait>[A-Z0-9_]+)\Z")
-#: Matches the names of resource classes in Placement. A class with another name isn't in Placement.
-#: It is for devices that a host capability counts.
+#: Matches the names of resource classes in Placement. A resource class whose name doesn't match
+#: isn't in Placement: it counts devices by a host capability.
 _PLACEMENT_CLASS = re.compile(r"[A-Z0-9_]+\Z")
 _TRUE = {"1", "t", "true", "on", "y", "yes"}
 HYPERTHREADING = "HW_CPU_HYPERTHREADING"
@@ -155,7 +155,10 @@ def _persistent_memory(labels: str) -> dict[str, int]:
 
 
 def _implied_traits(extra_specs: Mapping[str, str]) -> set[str]:
-    """The traits that extra specs other than ``trait:`` require of the group without a suffix."""
+    """The required traits that extra specs such as ``hw:tpm_version`` imply.
+
+    The group without a suffix requires these traits.
+    """
     traits = {trait for (key, value), trait in _TRAITS.items() if extra_specs.get(key) == value}
     if is_true(extra_specs.get("hw:mem_encryption")):
         model = extra_specs.get("hw:mem_encryption_model", "amd-sev")

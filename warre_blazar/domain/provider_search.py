@@ -1,9 +1,10 @@
 """Searches for the largest number of instances that a host's providers can hold together.
 
-Placing parts of different sizes on providers is a bin packing problem, so no formula says what
-fits. The search tries the ways to place the instances, one after the other. It doesn't try
-equivalent ways twice. Providers that are equal and equally full are interchangeable. The search
-also remembers each state from which the remaining parts couldn't be placed.
+What an instance takes is divided into parts (``demands``). Placing parts of different sizes on
+providers is a bin packing problem, so no formula says what fits. The search tries the ways to place
+the parts, one after the other. It doesn't try equivalent ways twice. Providers that are equal and
+equally full are interchangeable. The search also remembers each state from which the remaining
+parts couldn't be placed.
 """
 
 import collections
@@ -78,8 +79,9 @@ class _Box(NamedTuple):
     kind: int
     #: How much is left of each resource class.
     left: tuple[int, ...]
-    #: How much of each class the instance that is being placed has taken so far. This is counted
-    #: only if an instance's parts could take more from a box than one instance may take.
+    #: By class, the amount that has been taken from the box for the instance that is being placed.
+    #: The amounts are counted only if the instance's parts could take more from a box than one
+    #: instance may take.
     taken: tuple[int, ...]
     #: Whether the box has an isolated part of the instance that is being placed.
     closed: bool
@@ -97,8 +99,8 @@ class _Move(NamedTuple):
     #: take. ``is_last``: whether the part is the last one of its instance.
     limited: bool
     is_last: bool
-    #: Traits. The boxes that get the instance's parts without a suffix must together have all of
-    #: them.
+    #: Each of these traits must be on at least one of the boxes that get the instance's parts
+    #: without a suffix.
     uncovered: frozenset[str]
 
 
@@ -197,9 +199,9 @@ class _Packer:
     def _sizes(self, moves: Sequence[_Move]) -> list[list[tuple[int, int, int]]]:
         """Describe, for each number of placed parts, the parts that are left to place.
 
-        :returns: a list for each number of placed parts. Its entries are a class, an amount, and
-            how many of the parts left take this amount. The entries are sorted by class. Within a
-            class, the largest amount comes first.
+        :returns: a list for each number of placed parts. Each entry has a class, an amount, and
+            the number of remaining parts that take this amount. The entries are sorted by class.
+            Within a class, the largest amount comes first.
         """
         sizes: collections.Counter[tuple[int, int]] = collections.Counter()
         left = []
@@ -209,7 +211,7 @@ class _Packer:
         return left[::-1]
 
     def _next_states(self, state: _State, moves: Sequence[_Move]) -> Iterator[_State]:
-        """Place the next part in each box that can take it, and yield the states after that."""
+        """Yield the states that are possible after the next part has been put into a box."""
         move = moves[state.placed]
         # The fullest box is tried first, because this leaves emptier boxes for other parts.
         for box in sorted(set(state.boxes), key=lambda b: b.left):
@@ -258,7 +260,7 @@ def _may_fit(boxes: Sequence[_Box], sizes: Sequence[tuple[int, int, int]]) -> bo
         parts += number
         total += number * size
         # Parts of this size and larger parts are counted together: a box can't hold more of them
-        # than it holds parts of this size.
+        # than it could hold if all of them had this size.
         if total > sum(left) or parts > sum(n // size for n in left):
             return False
     return True

@@ -91,8 +91,8 @@ class Tree:
         for number, node in enumerate(self.nodes):
             for cls in node.stocks:
                 carriers[cls].append(number)
-        #: By resource class, the positions in ``nodes`` of the nodes that have an inventory of the
-        #: class.
+        #: By resource class, the nodes that have an inventory of the class. Each node is given by
+        #: its position in ``nodes``.
         self.carriers = {cls: tuple(numbers) for cls, numbers in carriers.items()}
         self._kept: dict[Hashable, Any] = {}
 

@@ -38,7 +38,7 @@ class Rule:
     enforced: bool = True
     #: The ids of projects to which no quota applies.
     exempt: frozenset[str] = frozenset()
-    #: How long limits from Keystone are cached, in seconds.
+    #: The number of seconds for which limits from Keystone are cached.
     cache_time: float = 0
 
     def holds_for(self, project_id: str) -> bool:

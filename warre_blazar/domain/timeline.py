@@ -159,9 +159,9 @@ def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[
     """The spans within ``window`` for which ``count`` can be booked, each as long as possible.
 
     A supply is, for instance, a host. Instances stay on their host for the whole time of a booking.
-    So a supply can give a booking only its lowest level during the span. In each returned span, the
-    lowest levels of all supplies add up to at least ``count``. Every other span of this kind lies
-    within a returned span. The returned spans may overlap.
+    So a booking can't get more from a supply than the supply's lowest level during the booking. In
+    each returned span, the lowest levels of all supplies add up to at least ``count``. Every other
+    span of this kind lies within a returned span. The returned spans may overlap.
 
     The algorithm is a sliding window over the moments at which a level changes. In each step, the
     right end of the sliding window moves to the next moment. If ``count`` isn't available any more,

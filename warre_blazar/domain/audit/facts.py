@@ -51,7 +51,7 @@ class Place:
 class InstanceRow:
     """A reservation's row in Blazar's table instance_reservations.
 
-    Blazar's own plugins read from this table how much of hosts is booked.
+    Blazar's own plugins read from this table how much of each host is booked.
     """
 
     amount: int | None

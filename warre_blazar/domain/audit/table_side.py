@@ -9,8 +9,8 @@ from warre_blazar.domain.audit.facts import Booking, InstanceRow, Promised, Seen
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.lease_states import Action
 
-#: A start or an end is overdue when it is later than this. Managers retry failed starts and ends at
-#: least once a minute.
+#: A start or an end is overdue if it should have happened more than this long ago. Managers retry
+#: failed starts and ends at least once a minute.
 OVERDUE = datetime.timedelta(minutes=3)
 
 
@@ -64,9 +64,9 @@ def compare_bookings(bookings: Iterable[Booking]) -> Iterator[Difference]:
 def is_instance_row_right(booking: Booking) -> bool:
     """Whether a reservation's row in instance_reservations is right.
 
-    The host that matters is the one with the most instances of the reservation. The row must have
-    the sum of the amounts that the instances on this host take. Blazar's own plugins count the
-    row's amounts once for each host of the reservation.
+    The row must have the amounts that the reservation's instances take together on one host: the
+    host with the most instances of the reservation. Blazar's own plugins count the row's amounts
+    once for each host of the reservation.
     """
     row = booking.row
     assert booking.shape is not None

@@ -216,9 +216,10 @@ def _adoption(row: Mapping[str, Any], lease: BlazarLease, taken: TakenFlavor) ->
 
 
 def _adoptable(row: Mapping[str, Any], lease: BlazarLease) -> tuple[BlazarReservation, InstanceRow]:
-    """Check that Warre has made a lease. Return the lease's only reservation and its row.
+    """Check that a lease can be imported. Return the lease's only reservation, and its row.
 
-    :raises Unusable: Warre hasn't made the lease, or Blazar is working on it.
+    :raises Unusable: the lease differs from the leases that Warre makes, or is in ERROR, or Blazar
+        is working on the lease.
     """
     if lease.status == lease_states.ERROR:
         raise rows.Unusable(f"its lease {lease.id} is in ERROR")
