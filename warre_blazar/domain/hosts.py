@@ -225,7 +225,7 @@ def kept(held: Mapping[str, int], used: Mapping[str, int], count: int) -> dict[s
 
 
 def _fill(chosen: dict[str, int], rooms: Mapping[str, int], count: int, at_once: int) -> None:
-    """Add instances to ``chosen``, until it has ``count`` or the hosts have no room left.
+    """Add instances to ``chosen``, until it has ``count`` instances or the hosts have no room left.
 
     :param rooms: by host id, how many instances the host may have in all. The order of the hosts is
         the order of preference.

@@ -182,7 +182,7 @@ def present(nova: NovaFacts | None, placement: PlacementFacts | None) -> dict[st
 def strays(
     bookings: Iterable[Booking], standing: Standing, found: Mapping[str, Sequence[str]]
 ) -> Iterator[Difference]:
-    """Find what is left of reservations that have ended or are in no table: backings and notes.
+    """Find the backings and notes that are left of reservations that ended or are in no table.
 
     :param found: the descriptions that ``present`` returned.
     """

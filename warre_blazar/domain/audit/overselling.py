@@ -197,7 +197,7 @@ def in_placement(host: KnownHost) -> dict[str, int]:
 def with_actual_capacities(
     hosts: Iterable[KnownHost], placement: PlacementFacts | None
 ) -> list[KnownHost]:
-    """Reduce the hosts' capacities to Placement's, where Placement has less than the tables.
+    """Lower the hosts' capacities to those in Placement, if Placement has less than the tables.
 
     All hosts are returned. The amounts of devices that only Blazar knows of stay the same.
     """

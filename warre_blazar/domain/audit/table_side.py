@@ -102,7 +102,7 @@ def compare_promises(promises: Iterable[Promised]) -> Iterator[Difference]:
 
 
 def orphan_events(count: int) -> Iterator[Difference]:
-    """Report the events that belong to no lease as one difference, if there are any such events.
+    """If there are events that belong to no lease, report a single difference for all of them.
 
     :param count: the number of events that belong to no lease.
     """
