@@ -62,7 +62,7 @@ class _Reading:
 
 
 class _Readings:
-    """The last reading of each new host in this process."""
+    """For each new host, the last reading that this process has begun."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

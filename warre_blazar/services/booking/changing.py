@@ -55,8 +55,9 @@ def move(
     """Promise a reservation a new time, and write a new number of instances.
 
     The plugin calls this while the lease is UPDATING. Blazar writes the lease's new time
-    afterwards. The reservation keeps its hosts if they have room. If they don't, a reservation that
-    hasn't begun moves to other hosts. If the reservation has begun, the change is refused.
+    afterwards. The reservation keeps its hosts if they have room. If they don't have room, a
+    reservation that hasn't begun moves to other hosts, and the change of a reservation that has
+    begun is refused.
 
     :param count: the new number of instances. It is written at once. None: the number stays the
         same.

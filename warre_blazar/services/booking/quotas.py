@@ -47,7 +47,7 @@ class Quota:
         """Check the same as ``check``, and claim the amount in the caller's transaction.
 
         Of two simultaneous claims, only one finds the project's generation unchanged. The other
-        claim is tried again, and its check then counts the first claim.
+        claim is tried again. Its check then also counts the claim that was written.
 
         :raises QuotaExceeded:
         :raises session.LostRace: the project's generation has changed since it was read.

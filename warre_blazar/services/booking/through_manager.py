@@ -48,8 +48,8 @@ def create(caller: Caller, request: admission.Request) -> tuple[Reservation, Fla
     :raises NoAnswer: it isn't known whether the request will be booked.
     :raises WarreError: after any other error nothing is booked.
     """
-    # The manager checks the request again. The check here saves making a trust for a request that
-    # the manager would refuse.
+    # The manager checks the request again. Because of the check here, no trust is made for a
+    # request that the manager would refuse.
     lookup.check_labels(request.labels)
     admission.check(request)
     name = f"reservation-{uuidutils.generate_uuid()}"

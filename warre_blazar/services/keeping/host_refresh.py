@@ -61,8 +61,8 @@ class Refresh:
     zones_failure: str = ""
 
 
-#: A function that is called for each changed host that is overbooked now: of some resource class,
-#: more is booked on the host than the host has.
+#: A function that is called for each changed host that is overbooked now. A host is overbooked if
+#: more of a resource class is booked on the host than the host has.
 Tell = Callable[[Refreshed], None]
 
 

@@ -86,7 +86,8 @@ class FlavorLimits:
     instances: int
     #: Whether the slots are a limit too. They are if their number isn't larger than ``instances``.
     by_slots: bool
-    #: The limits on all reservable hosts, sorted by the host's name.
+    #: For each reservable host: how many instances it holds when it is empty, and what limits this
+    #: number. Sorted by the host's name.
     hosts: Sequence[Limits]
 
 
@@ -108,8 +109,8 @@ class Survey:
     hosts: Sequence[Host]
     #: Flavors whose properties, zone or traits no host satisfies.
     unmatched: Sequence[Flavor]
-    #: Flavors that have more slots than there is room for on their empty hosts. With each flavor
-    #: comes the number of instances for which there is room.
+    #: Flavors that have more slots than the number of instances that their hosts hold when nothing
+    #: else is on them. With each flavor comes this number of instances.
     overpromised: Sequence[tuple[Flavor, int]]
 
 

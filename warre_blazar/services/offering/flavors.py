@@ -96,8 +96,9 @@ def listing(
 ) -> tuple[list[Flavor], int]:
     """A page of flavors sorted by name, and the number of flavors on all pages.
 
-    :param project_id: the project whose private flavors are included.
-    :param everything: whether to include inactive flavors, and private flavors of all projects.
+    :param project_id: private flavors to which this project has access are included.
+    :param everything: whether to also include inactive flavors, and private flavors to which the
+        project has no access.
     :param filters: the values that the flavors' attributes must have, by attribute.
     """
     with session.reader() as db:

@@ -84,7 +84,7 @@ def note_again(reservation_id: str, project_id: str, now: datetime.datetime) -> 
 
 
 def await_late(reservation_id: str, project_id: str, now: datetime.datetime) -> None:
-    """Let the reconciler remove what a service may still make later for a failed booking.
+    """Make sure that the reconciler removes what a service may still make for a failed booking.
 
     A service may carry out a request after the request has timed out (``LATE``).
     """
@@ -152,8 +152,9 @@ def _finish_opening(db: Session, reservation_id: str, prepared: Places | None) -
 
     :returns: whether its hosts are still those that were prepared.
     """
-    # A move to other hosts also writes the note. So if the move has written the note before this
-    # write, the query below reads the new hosts.
+    # A move to other hosts writes the hosts and the note in one transaction. If the move comes
+    # first, the query below reads the new hosts. If the move comes later, it marks the reservation
+    # as not completely open.
     backings.update(db, reservation_id, open_done=True)
     is_same = prepared is None or sorted(hosts.nova_names(db, reservation_id)) == sorted(prepared)
     if not is_same:
@@ -185,8 +186,8 @@ def _withdraw_elsewhere(backing: Backing, places: Places) -> None:
 
     The reservation may have moved to other hosts after it had been prepared. Or a host may have
     failed while the reservation was running. In the second case servers may be left on the failed
-    host, and keep the part of the inventory that they use. These servers are deleted at the end of
-    the reservation at the latest.
+    host. As long as these servers exist, the part of the inventory that they use stays too. The
+    servers are deleted at the end of the reservation at the latest.
     """
     reservation_id = backing.reservation_id
     placement.close_offers(resource_class(reservation_id), {host for _, host, _ in places})

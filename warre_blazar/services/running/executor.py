@@ -1,9 +1,9 @@
 """The executor starts, ends and deletes leases at their time, several leases at once.
 
 It handles only leases whose reservations are all of the resource type ``flavor:slot``. Each manager
-has an executor. The executor claims leases a few seconds before they are due. One transaction
-checks that the lease and its event haven't changed, and writes both. So Blazar's own executor never
-finds the event.
+has an executor. The executor claims leases a few seconds before they are due. The transaction that
+claims a lease checks that the lease and its event haven't changed since they were read, and changes
+their statuses. Because of the event's new status, Blazar's own executor never finds the event.
 
 The executor prepares each start as soon as it has claimed the start. It gives the project access
 when the start's time has come and earlier leases on the same hosts have ended. If a manager dies,

@@ -118,7 +118,8 @@ def _own_time(lease: Lease, action: str) -> datetime.datetime:
 def finish_start(claimed: Claimed, manager_id: str, failed: Mapping[str, str]) -> None:
     """Write that a lease has started.
 
-    :param failed: why reservations couldn't be opened, by their ids.
+    :param failed: the reasons why reservations couldn't be opened. The keys are the ids of these
+        reservations.
     :raises ClaimLost: this manager has lost the claim, or the lease is gone.
     """
     with session.writer() as db:

@@ -140,8 +140,9 @@ def _open(reservation_ids: Sequence[str]) -> None:
 def take_back_hosts() -> None:
     """Let hosts that have recovered be booked again, if no servers are left on them.
 
-    The servers of reservations that were moved away still take the host's resources. These servers
-    are gone when an operator has evacuated or deleted them, or when their reservations have ended.
+    When a running reservation gets other hosts, its servers may stay on the failed host, and still
+    take the host's resources there. These servers are gone when an operator has evacuated or
+    deleted them, or when their reservations have ended.
     """
     with session.reader() as db:
         abandoned = healing.abandoned(db)
@@ -306,8 +307,9 @@ def _write_flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     before = (reservation.missing_resources, reservation.resources_changed)
     if not place.chosen and before == (missing, changed):
         return
-    # Another manager may heal the reservation at the same moment, or an update may move it. The
-    # first transaction to commit changes the flavor's generation, so the others are tried again.
+    # At the same moment, another manager may heal the reservation, or an update of the lease may
+    # give the reservation other hosts. The first of these transactions to commit increases the
+    # flavor's generation, so the other transactions are tried again.
     flavor = flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
     flavors.update(db, flavor, {})
     healing.set_flags(
@@ -331,7 +333,8 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     backings.reopen(db, reservation_id)
     if not case.is_running:
         return
-    # On each of these hosts, more servers may be left than the reservation has instances there now.
+    # On these hosts, the reservation has fewer instances now, but all its servers may still be
+    # there.
     for host_id in sorted(i for i, n in case.to_leave.items() if chosen.get(i, 0) < n):
         healing.abandon(db, host_id)
 

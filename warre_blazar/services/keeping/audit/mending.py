@@ -68,7 +68,8 @@ class Mender:
         :returns: why a difference couldn't be mended, by the difference's key.
         """
         failures: dict[tuple[object, str], str] = {}
-        # Wrong Nova flavors are deleted first, so that the other remedies can make them again.
+        # Wrong Nova flavors are mended first. A wrong Nova flavor must be deleted before a remedy
+        # restores the backing, because each backing is restored only once.
         for difference in sorted(differences, key=lambda d: d.kind is not Kind.FLAVOR_WRONG):
             try:
                 self._remedies[difference.kind](self, difference)

@@ -58,7 +58,7 @@ class Writer(Nowhere):
         self._note("access", [columns["id"] for columns in taken])
 
     def window(self, columns: Columns, flavor_ids: Sequence[str]) -> None:
-        """Add a maintenance window and the flavors that it closes."""
+        """Add a maintenance window that closes the given flavors."""
         import_seals.move_seals(self._db, flavor_ids)
         import_rows.add_window(self._db, columns, flavor_ids, self._now)
         self._note("window", [columns["id"]])
