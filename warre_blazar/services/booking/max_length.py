@@ -27,8 +27,8 @@ def check_flavors(refs: Iterable[str], span: Span, project_id: str) -> None:
 def check_reservations(ids: Iterable[str], span: Span) -> None:
     """Check that the flavor of every reservation allows the lease's new length.
 
-    A span within the reservation's present span passes, even if the flavor's limit is lower than
-    when the reservation was booked.
+    If the new time lies within the reservation's present time, any length is allowed. The flavor's
+    limit may have been lowered since the reservation was booked.
 
     :param ids: ids of reservations.
     :raises FlavorNotBookable: for the first flavor that doesn't allow the length.

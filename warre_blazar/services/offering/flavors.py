@@ -42,7 +42,7 @@ def _checked(values: Mapping[str, Any], vcpu: int, device_rules: Rules) -> dict[
 
 
 def _check_cpus(vcpu: int, extra_specs: Mapping[str, str]) -> None:
-    """Refuse extra specs about CPUs that don't fit the flavor's number of CPUs."""
+    """Check that extra specs agree with the flavor's number of virtual CPUs."""
     try:
         flavor_rules.check_extra_specs(extra_specs, vcpu)
     except ValueError as error:

@@ -35,7 +35,8 @@ _LONGEST_POLL = 2.0
 #: number of instances that the reservation has there.
 Places = list[tuple[str, str, int]]
 
-#: If a request to a service has timed out, the service may still carry it out within this time.
+#: For this long after a request to a service has timed out, the service may still carry out the
+#: request.
 LATE = datetime.timedelta(minutes=10)
 
 #: The number of simultaneous requests for one reservation. More requests would only wait for Nova's
@@ -214,7 +215,7 @@ def remove(reservation_id: str, patience: float) -> None:
     The note stays while a service may still carry out a request that has timed out.
 
     :param patience: seconds to wait until the servers are deleted.
-    :raises InvalidState: some servers aren't deleted when this time is over.
+    :raises InvalidState: some servers still exist after ``patience`` seconds.
     :raises ServiceUnavailable, ServiceRefused: ``reconcile`` removes the rest later.
     """
     with session.reader() as db:

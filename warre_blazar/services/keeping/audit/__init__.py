@@ -15,8 +15,9 @@ from warre_blazar.domain.audit.differences import Difference, Needs, in_both
 from warre_blazar.services.keeping.audit import looking, mending
 from warre_blazar.services.keeping.audit.looking import Look
 
-#: Seconds between the first and the second look of an audit. A manager that works on a lease writes
-#: to the lease at shorter intervals than this, even while no status of the lease shows the work.
+#: Seconds between the first and the second look of an audit. A manager may be working on a lease
+#: although no status of the lease shows this. In that case the manager writes to the lease at
+#: shorter intervals than the time between the two looks.
 PAUSE = 3.0
 
 

@@ -48,7 +48,7 @@ class Report:
         self._taken[adoption.flavor_id].append(((span,), adoption.row.amount))
 
     def judge_slots(self, flavors: Mapping[str, tuple[str, int]], now: datetime.datetime) -> None:
-        """Fill ``oversold`` with the flavors of which Warre has booked more instances than slots.
+        """Fill ``oversold`` with the flavors that have fewer slots than booked instances.
 
         :param flavors: the name and the number of slots of each flavor, by its id.
         :param now: only the time from this moment on counts.
