@@ -141,7 +141,8 @@ def translated(*, updating: bool = False) -> Iterator[None]:
         raise as_blazar(error, updating=updating) from error
     except session.FAILURES as error:
         if session.is_uncarried(error):
-            # Of all texts from clients, the manager passes only ``flavor_id`` to our queries.
+            # The API has already checked the reservation's name and note. So ``flavor_id`` is the
+            # text that the database's connection can't encode.
             text = exceptions.UncarriedText("flavor_id")
             raise as_blazar(text, updating=updating) from error
         LOG.exception("The database failed")

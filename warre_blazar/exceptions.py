@@ -229,7 +229,8 @@ class LeaseShared(WarreError):
     """The reservation's lease holds other reservations, which would be changed or deleted too.
 
     :param changing: the name of a field that can't be changed in a lease of several reservations.
-        If it is empty, the error's text advises the user to change or delete the lease instead.
+        If ``changing`` is empty, the error's text advises the user to change or delete the lease
+        instead.
     """
 
     code = "lease_shared"

@@ -149,7 +149,10 @@ def _json(schema: Schema) -> dict[str, Any]:
 
 
 def _published(schema: Schema) -> Schema:
-    """The published schema of a body. In a request, a whole number may be sent as a string."""
+    """A schema as it is published.
+
+    In the schema of a request's body, each whole number may also be sent as a string.
+    """
     if schema.get("additionalProperties") is not False:
         return schema
     fields = {

@@ -127,7 +127,10 @@ def _field(error: jsonschema.ValidationError) -> str:
 
 
 def shown(name: str) -> str:
-    """Shorten a field's name from a request, and escape it in ASCII, for the text of an error."""
+    """A field's name from a request, as it is shown in the text of an error.
+
+    The name is shortened, and its characters that aren't ASCII are escaped.
+    """
     return name[:64].encode("ascii", "backslashreplace").decode()
 
 

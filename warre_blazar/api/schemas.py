@@ -124,7 +124,7 @@ RESERVATION_CREATE: Schema = {
     },
 }
 
-#: Fields that a request doesn't contain stay as they are.
+#: A field that isn't in the request isn't changed.
 RESERVATION_UPDATE: Schema = {
     "type": "object",
     "additionalProperties": False,
@@ -303,7 +303,8 @@ FLAVOR_OFFERED: Schema = {
     ]
 }
 
-#: The answer that shows one flavor. It has the capacity if the request asks for it.
+#: The answer to a request for one flavor. If the query has detail=capacity, the answer also has the
+#: flavor's capacity.
 FLAVOR_SHOWN: Schema = {
     "allOf": [
         {"$ref": "#/components/schemas/FlavorOffered"},

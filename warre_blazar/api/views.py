@@ -137,7 +137,7 @@ def _compute_flavor(item: Reservation) -> str | None:
 
 
 def deletion(item: Reservation) -> dict[str, Any]:
-    """When a reservation was deleted, and by which user, if a user deleted it."""
+    """The time of a reservation's deletion, and the id of the user who deleted it, if any."""
     return {"deleted_at": _time(item.deleted_at), "deleted_by": item.deleted_by}
 
 

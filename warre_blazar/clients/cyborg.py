@@ -29,14 +29,14 @@ def _adapter() -> adapter.Adapter:
 
 
 def endpoint() -> str | None:
-    """The URL of Cyborg's API, or None if Keystone's catalog has no such service.
+    """The URL of Cyborg's API, or None if Keystone's catalog doesn't list Cyborg.
 
     :raises ServiceUnavailable: Keystone can't be reached.
     :raises ServiceRefused: Keystone refuses the login.
     """
     with keystone.speaking_of("Keystone"):
         try:
-            # No version is asked for, so keystoneauth sends no request to Cyborg itself.
+            # The call asks for no version of the API, so keystoneauth sends no request to Cyborg.
             found = _adapter().get_endpoint()
         except ks_exc.EndpointNotFound:
             return None

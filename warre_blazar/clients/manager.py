@@ -30,7 +30,8 @@ from warre_blazar import exceptions
 
 LOG = logging.getLogger(__name__)
 
-# The modules whose exceptions oslo.messaging may rebuild. A manager raises these on purpose.
+# oslo.messaging may rebuild the exceptions of these modules. The manager raises these exceptions on
+# purpose.
 _MODULES = [
     "blazar.exceptions",
     "blazar.manager.exceptions",

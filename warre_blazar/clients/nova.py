@@ -1,4 +1,4 @@
-"""Makes and removes what Nova holds for a reservation: its Nova flavor, aggregate and servers.
+"""Makes and removes the Nova flavors and aggregates of reservations, and deletes their servers.
 
 Every function can be repeated safely. Every function raises ServiceUnavailable if Nova doesn't
 answer, and ServiceRefused if Nova refuses a request.
@@ -37,7 +37,7 @@ _AT_ONCE = 8
 #: If Nova began to delete a server longer ago than this, the deletion counts as failed.
 _LONGEST_DELETION = datetime.timedelta(minutes=2)
 _SERVICE = "Nova"
-#: A lock for each host. The threads of this process add a host to aggregates one after another.
+#: A lock for each host. Only one thread of this process at a time adds the host to an aggregate.
 _turns = turns.Turns()
 
 
@@ -234,7 +234,7 @@ def zones() -> dict[str, str] | None:
     return {host: ",".join(zones) for host, zones in own.items() if zones}
 
 
-# The functions below are for audits. They search all of Nova for what belongs to reservations.
+# The functions below search all of Nova for what belongs to reservations.
 
 
 def flavors_of_reservations() -> tuple[NovaFlavor, ...]:
@@ -276,7 +276,10 @@ def _projects_of(flavor_id: str) -> frozenset[str]:
 
 
 def aggregates_of_reservations() -> tuple[NovaAggregate, ...]:
-    """Every aggregate that belongs to an instance reservation."""
+    """The aggregates of all reservations of instances.
+
+    The aggregates of physical:host reservations are left out.
+    """
     with _nova() as nova:
         return tuple(
             NovaAggregate(int(a.id), a.name, frozenset(a.hosts), dict(a.metadata))

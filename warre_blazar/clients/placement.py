@@ -285,7 +285,7 @@ def providers(hypervisors: Collection[str]) -> dict[str, Provider]:
     """
     wanted = {name for h in hypervisors for name in (h, backing_names.PROVIDER_PREFIX + h)}
     listed = _request("GET", "/resource_providers").json()["resource_providers"]
-    # The check of the prefix also finds providers that Blazar made for hosts that it no longer has.
+    # The check of the prefix also finds Blazar's providers of hosts that are no longer in Blazar.
     relevant = [
         provider
         for provider in listed

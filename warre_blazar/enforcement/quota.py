@@ -66,7 +66,10 @@ def _hours(lease: Mapping[str, Any]) -> int:
 
 
 def _requested_instances(reservation: _Reservation) -> int:
-    """The number of instances of a new reservation. Its plugin has already accepted the values."""
+    """The number of instances of a new reservation.
+
+    The reservation's plugin has already accepted the values.
+    """
     if reservation["resource_type"] == "physical:host":
         return len(reservation["allocations"])
     return int(reservation["amount"])

@@ -23,7 +23,10 @@ def register() -> None:
 
 
 def _record(db: Session, _context: Any, _instances: Any) -> None:
-    """Record the reservations of leases that a flush is about to delete. Their rows still exist."""
+    """Record the reservations of leases that a flush is about to delete.
+
+    The rows of these reservations still exist.
+    """
     for item in db.deleted:
         if isinstance(item, models.Lease):
             history.record_deletion(db.connection(), item.id, _caller_id())

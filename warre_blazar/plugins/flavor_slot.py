@@ -83,7 +83,10 @@ class FlavorSlotPlugin(base.BasePlugin):
             return admission.check(_request(lease_values, context.current().project_id))
 
     def reserve_resource(self, reservation_id: str, values: Mapping[str, Any]) -> str:
-        """Check the request again and book it in one transaction.
+        """Check the request and book it, in one transaction.
+
+        Blazar calls ``allocation_candidates`` first. That method checks the request too, but books
+        nothing.
 
         :returns: the id of the reservation's row in ``instance_reservations``.
         """
@@ -115,7 +118,7 @@ class FlavorSlotPlugin(base.BasePlugin):
         """Do nothing: an end needs no preparation."""
 
     def on_end(self, resource_id: str) -> None:
-        """Remove the servers and the rest of the backing, and release the slots and hosts.
+        """Remove the servers and the backing, and release the slots and hosts.
 
         :raises blazar_errors.TooEarly: the lease's end is in the future, and the lease isn't being
             deleted.

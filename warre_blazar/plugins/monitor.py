@@ -170,7 +170,8 @@ class Threads:
         """Read the resource providers and zones of hosts.
 
         All hosts are read every ``provider_poll_interval`` seconds. Hosts that are new or have
-        changed a short time ago are read more often. If the option is 0, no hosts are read.
+        changed a short time ago are read more often. If ``provider_poll_interval`` is 0, no hosts
+        are read.
         """
         pause, now = cfg.CONF.warre.provider_poll_interval, time.monotonic()
         if not pause:

@@ -97,7 +97,7 @@ def tell_overbooked(host: Refreshed) -> None:
 def overbooked_document(each: Overbooked) -> dict[str, Any]:
     """A document about a resource class of which more is booked than the host has.
 
-    ``at`` is the moment at which the booked amount is largest, or the first of these moments.
+    ``at`` is the first moment at which the booked amount is largest.
     ``reservations`` has the reservations that take some of the class at that moment. Times are in
     UTC, in ISO format.
     """

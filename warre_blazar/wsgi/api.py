@@ -1,7 +1,7 @@
 """The WSGI application that a server such as uWSGI serves: ``warre_blazar.wsgi.api:application``.
 
-Like Blazar's own application, it reads ``blazar.conf`` in the directory that the environment
-variable ``OS_BLAZAR_CONFIG_DIR`` names.
+Like Blazar's own application, it reads the file ``blazar.conf``. The environment variable
+``OS_BLAZAR_CONFIG_DIR`` contains the path of the file's directory.
 """
 
 from blazar.api import wsgi_app

@@ -1,4 +1,4 @@
-"""Refuses well-formed changes of leases that would leave the lease in ERROR.
+"""Refuses changes of a lease that are well formed, but would set the lease to ERROR.
 
 If an exception is raised while Blazar's manager changes a lease, the manager sets the lease to
 ERROR. Only a few types of exceptions don't have this effect. The changes that are refused here
@@ -29,9 +29,9 @@ Values = Mapping[str, Any]
 
 
 def check_expressions(body: Values) -> None:
-    """Check that Blazar can query its database for the expressions about hosts in a request.
+    """Check that the expressions in a request can be used to search for hosts.
 
-    :raises InvalidField: Blazar can't query its database for one of the expressions.
+    :raises InvalidField: an expression can't be used to search for hosts.
     """
     for number, reservation in enumerate(body.get("reservations", [])):
         for name in _EXPRESSIONS:

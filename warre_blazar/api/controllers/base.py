@@ -102,7 +102,7 @@ def empty(status: int) -> webob.Response:
 
 
 def item_id(path: tuple[str, ...]) -> str:
-    """The id in the path of a request on one item.
+    """The id in the path of a request for one item.
 
     Controllers take the whole path as ``*path``. If they had a named parameter for the id, Pecan
     would also fill it from the query or the body.

@@ -48,7 +48,7 @@ class FlavorProjectsController(base.Controller):
 
 
 def _authorize_one(rule: str, access_id: str) -> None:
-    """Check that the request has no query, and that the caller may act on the project's access.
+    """Check that the request has no query, and that the caller may act on the access.
 
     :raises AccessNotFound: the caller may not act on the access. Warre gives the same answer.
     """
