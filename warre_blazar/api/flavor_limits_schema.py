@@ -16,14 +16,15 @@ _LIMIT = _object(
     kind={"enum": [kind.name.lower() for kind in LimitKind]},
     name={
         **_TEXT,
-        "description": "The zone, comparison, trait or resource class. For `groups`, the classes "
-        "of which no provider has enough together.",
+        "description": "The zone, comparison, trait or resource class. For `groups`, the resource "
+        "classes of the request groups, separated by commas.",
     },
     providers={
         "type": "array",
         "items": _TEXT,
-        "description": "The names of the resource providers that have the class, or that lack the "
-        "trait or have the forbidden one.",
+        "description": "The names of resource providers. For a resource class: the providers that "
+        "have it. For a required trait: providers that lack it. For a forbidden trait: providers "
+        "that have it. Otherwise the list is empty.",
     },
     asked={**_AMOUNT, "description": "How much of the resource class an instance takes."},
     capacity={**_AMOUNT, "description": "How much of the class the providers have together."},

@@ -1,9 +1,10 @@
 """Prepares requests to this package's controllers, so that Pecan can't fail on them.
 
-Blazar's controller of /v2 lets Pecan read the query and the body before it routes the request to
-one of this package's controllers. If Pecan can't read the query or the body, it answers in plain
-text. On some bodies it crashes, for example on a form without its boundary. The controllers of this
-package read the body themselves, and answer every error in JSON.
+Blazar's controller of /v2 lets Pecan read the query and the body of a request. After that, Blazar's
+controller routes the request to one of this package's controllers. If Pecan can't read the query or
+the body, Pecan answers in plain text. On some bodies Pecan crashes, for example on a multipart form
+without a boundary. The controllers of this package read the body themselves, and answer every error
+in JSON.
 """
 
 import inspect

@@ -51,8 +51,8 @@ def add_start(
 def add_end(parser: argparse._ActionsContainer, text: str, *, absent: object = None) -> None:
     """Add ``--end``.
 
-    ``--end-date`` is the option's first name, and so the name that usage messages show. It is safer
-    than ``--end``: the blazar CLI's own parser may take ``--end`` for its option
+    The option has two names. ``--end-date`` comes first, so usage messages show this name. It is
+    safer than ``--end``: the blazar CLI's own parser may take ``--end`` for its option
     ``--endpoint-type``.
     """
     parser.add_argument(
@@ -119,7 +119,7 @@ def count(text: str) -> int:
 
 
 def length(text: str) -> datetime.timedelta:
-    """Parse a length in hours: 24, 1.5, or 14:30 for 14 and a half hours.
+    """Parse a length in hours, such as 24 or 1.5, or in hours and minutes, such as 14:30.
 
     A length that isn't a whole number of minutes is refused.
     """

@@ -91,7 +91,7 @@ class ListReservations(base.ListCommand):
         return names
 
     def _filters(self, parsed_args: argparse.Namespace) -> dict[str, Any]:
-        """Translate options into the client's filters. Filters for absent options are None."""
+        """Translate options into the client's filters."""
         since, until = (
             None if text is None else self.time(text)
             for text in (parsed_args.since, parsed_args.until)
@@ -117,7 +117,10 @@ class ListReservations(base.ListCommand):
         }
 
     def _flavor_id(self, ref: str) -> str:
-        """Return a flavor's id. An id isn't looked up, because the flavor may have been deleted."""
+        """Return a flavor's id.
+
+        If ``ref`` is an id, it isn't looked up, because the flavor may have been deleted.
+        """
         return ref if lookup.is_id(ref) else self.v2.flavors.get(ref).id
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:

@@ -13,8 +13,8 @@ _OFFSET = re.compile(r"(?:utc|gmt)?\s?([+-])(\d{1,2})(?::?(\d{2}))?", re.IGNOREC
 _NAME = re.compile(r"[a-z_]+(/[a-z0-9_+-]+)+", re.IGNORECASE | re.ASCII)
 #: The offsets from UTC of the time zones that are farthest east and farthest west.
 _MOST_EAST, _MOST_WEST = datetime.timedelta(hours=14), datetime.timedelta(hours=-12)
-#: Names and offsets that can be written instead of an abbreviation. Most abbreviations mean several
-#: zones.
+#: Names and offsets that can be written instead of an abbreviation. Abbreviations aren't accepted,
+#: because many of them can mean several zones.
 _ABBREVIATIONS = {
     "AEDT": ("Australia/Sydney", "+11:00"),
     "AEST": ("Australia/Brisbane", "+10:00"),
@@ -125,7 +125,10 @@ def _offset(text: str, sign: str, hours: str, minutes: str | None) -> datetime.t
 
 
 def _zone_of_variable(value: str) -> datetime.tzinfo:
-    """Return the zone in the variable TZ. As in the C library, the name needn't have a slash."""
+    """Return the zone that the variable TZ names.
+
+    Names without a slash, such as CET, are accepted here, because the C library accepts them too.
+    """
     name = value.removeprefix(":")
     if not name or is_utc(name):
         return datetime.UTC

@@ -20,7 +20,7 @@ def is_id(ref: str) -> bool:
 
 
 def flavor(flavors: Any, ref: str) -> str:
-    """Return the name or id by which a path can refer to a flavor.
+    """Return the name or id by which the path of a URL can refer to a flavor.
 
     The API accepts a flavor's name in a path. But a path can't contain some names, for instance a
     name with a slash. Only for these names, this function asks the API for the flavor's id.
@@ -47,7 +47,7 @@ def reservation(reservations: Any, ref: str) -> str:
     """Return a reservation's id.
 
     :param ref: the id, the start of the id, or the name of the flavor. The name works only if the
-        project has exactly one reservation of the flavor that isn't COMPLETE.
+        project has exactly one reservation of the flavor, not counting COMPLETE reservations.
     :raises errors.NotFound: no reservation matches.
     :raises errors.Ambiguous: several reservations match.
     """

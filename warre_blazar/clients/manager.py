@@ -30,8 +30,8 @@ from warre_blazar import exceptions
 
 LOG = logging.getLogger(__name__)
 
-# oslo.messaging may rebuild the exceptions of these modules. The manager raises these exceptions on
-# purpose.
+# The modules whose exceptions oslo.messaging is allowed to rebuild. The manager raises these
+# exceptions on purpose.
 _MODULES = [
     "blazar.exceptions",
     "blazar.manager.exceptions",

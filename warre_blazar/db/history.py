@@ -1,7 +1,8 @@
 """The table ``warre_history``: records of reservations that aren't in Blazar's tables.
 
 Most of these reservations were deleted. The others had ended before they were imported from Warre.
-The API shows the others like the reservations in Blazar's tables, until a user deletes them.
+Until a user deletes such an imported reservation, the API shows it in the same way as a
+reservation in Blazar's tables.
 """
 
 import datetime
@@ -60,8 +61,8 @@ def record_deletion(
 ) -> None:
     """Add a record of each flavor:slot reservation in a lease that is about to be deleted.
 
-    A reservation gets no record if its lease was never completely created. A record that exists
-    already stays as it is.
+    A reservation gets no record if its lease was never completely created. If the reservation
+    already has a record, this record isn't changed.
 
     :param connection: the connection of the transaction that deletes the lease.
     :param now: the time of the deletion, in naive UTC.
@@ -107,7 +108,7 @@ def record_deletion(
 
 
 def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | None:
-    """A reservation that only the history has, or None if there is no such record.
+    """A reservation from the history, or None if the history has no such record.
 
     Records of deleted reservations are ignored.
 

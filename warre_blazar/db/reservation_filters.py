@@ -64,7 +64,7 @@ class Filter:
 
 
 def _in_states(wanted: frozenset[str]) -> list[sa.ColumnElement[bool]]:
-    """The SQL conditions that a reservation is in one of the ``wanted`` states.
+    """SQL conditions that are true if a reservation is in one of the ``wanted`` states.
 
     The conditions agree with ``reservation_states.derive``, which returns a reservation's state.
     """

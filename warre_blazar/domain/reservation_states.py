@@ -44,7 +44,8 @@ ALL = (PENDING_CREATE, ALLOCATED, ACTIVE, COMPLETE, ERROR)
 
 #: The lease statuses that don't decide the state of the lease's reservations.
 PASSING_LEASES = ("UPDATING", "DELETING")
-#: If the lease's status doesn't decide the state, each of these reservation statuses gives a state.
+#: The reservation statuses from which a state can be derived if the lease's status doesn't decide
+#: the state. Any other reservation status then gives ERROR.
 KNOWN_RESERVATIONS = tuple(_BY_RESERVATION)
 
 

@@ -18,7 +18,8 @@ LOG = logging.getLogger(__name__)
 #: The longest time, in seconds, that callers wait for a reading. After this time, they go on with
 #: what Blazar's tables say about the hosts.
 _PATIENCE = 5.0
-#: If a host couldn't be read, it is read again after this many seconds.
+#: If a host couldn't be read, calls of ``read`` don't try again before this many seconds have
+#: passed since the last reading began.
 _AGAIN = 60.0
 
 

@@ -182,7 +182,7 @@ def present(nova: NovaFacts | None, placement: PlacementFacts | None) -> dict[st
 def strays(
     bookings: Iterable[Booking], standing: Standing, found: Mapping[str, Sequence[str]]
 ) -> Iterator[Difference]:
-    """Find the backings and notes that are left of reservations that ended or are in no table.
+    """Find leftovers: backings and notes whose reservation has ended, or is in no table.
 
     :param found: the descriptions that ``present`` returned.
     """

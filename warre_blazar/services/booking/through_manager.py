@@ -46,7 +46,7 @@ def create(caller: Caller, request: admission.Request) -> tuple[Reservation, Fla
     :returns: the reservation and its flavor. The reservation may still be PENDING_CREATE if the
         manager didn't answer in time.
     :raises NoAnswer: it isn't known whether the request will be booked.
-    :raises WarreError: after any other error nothing is booked.
+    :raises WarreError: another error. In that case nothing is booked.
     """
     # The manager checks the request again. Because of the check here, no trust is made for a
     # request that the manager would refuse.
@@ -206,8 +206,9 @@ def _change_lease(
     _check_period(reservation, wanted)
     _check_created(reservation)
     lookup.check_sole(reservation)
-    # The manager checks the quota again. But if Keystone is unavailable during that check, Blazar
-    # sets the lease to ERROR. The check here refuses the change before the manager is called.
+    # The manager checks the quota too. But if Keystone is unavailable during that check, Blazar
+    # sets the lease to ERROR. So the quota is checked here first. If Keystone is unavailable or the
+    # quota would be exceeded, the change is refused before the manager is called.
     changing.check_growth(reservation, wanted.span, conditions, wanted.instance_count)
     try:
         return _update(caller, reservation, new_values)
@@ -220,7 +221,8 @@ def _change_lease(
 def _check_period(reservation: Reservation, wanted: Reservation) -> None:
     """Check a new time by Blazar's rules.
 
-    If the time breaks a rule, this raises the same errors as a booking does, and not Blazar's.
+    If the time breaks a rule, this function raises the error that a booking would raise. Blazar
+    would raise an error of its own.
 
     :raises InvalidPeriod, InvalidState:
     """

@@ -59,7 +59,8 @@ def take_over(url: str, now: datetime.datetime, history_days: int) -> Report:
 class _Walk:
     """One walk through all tables.
 
-    It keeps values of the earlier tables, because decisions about the later tables depend on them.
+    It keeps values of the tables that it has read, because its decisions about other tables depend
+    on them.
     """
 
     def __init__(
