@@ -46,7 +46,7 @@ def flavor(item: Flavor) -> dict[str, Any]:
 
 
 def offered(item: Flavor, hosts: int, *, counted: bool) -> dict[str, Any]:
-    """A flavor, and in addition whether it can be booked at all and what is wrong with it.
+    """A flavor, with two additions: whether a host could hold an instance, and warnings about it.
 
     :param hosts: the number of hosts that could hold an instance of the flavor.
     :param counted: whether the caller may see the number of hosts.
@@ -142,7 +142,7 @@ def deletion(item: Reservation) -> dict[str, Any]:
 
 
 def host_flags(item: Reservation) -> dict[str, Any]:
-    """Blazar's flags of a reservation whose hosts have failed."""
+    """Blazar's two flags, which show what happened to a reservation when a host failed."""
     return {
         "missing_resources": item.missing_resources,
         "resources_changed": item.resources_changed,

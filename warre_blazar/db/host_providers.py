@@ -97,7 +97,7 @@ def stored(db: Session) -> dict[str, Stored]:
 
 
 class Overtaken(Exception):
-    """What is stored about the host has changed since it was read, or the host is gone."""
+    """The host's row has changed since this process read the row, or the host is gone."""
 
 
 def store(

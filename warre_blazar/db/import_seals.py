@@ -115,7 +115,7 @@ def _sealed_columns(kind: str, ids: Collection[str]) -> list[sa.Select[Any]]:
         # When an undo removes a flavor, it also removes the access to the flavor, and takes the
         # flavor out of windows. So the seal covers access and windows too.
         # The column ``device_groups`` has a query of its own, which returns no row if the column is
-        # NULL. So the digest is the same as before the column existed, and older seals stay valid.
+        # NULL. So a flavor without a value there has the same digest as before the column existed.
         resolved = flavors.c.device_groups
         others = [c for c in flavors.c if c is not resolved]
         return [
@@ -142,8 +142,8 @@ def _sealed_columns(kind: str, ids: Collection[str]) -> list[sa.Select[Any]]:
             of_lease.join(events, events.c.lease_id == leases.c.id),
             (
                 events.c.event_type,
-                # The status of a before-end event isn't sealed: a reminder that the lease is about
-                # to end may be sent before the undo.
+                # The status of a before-end event isn't sealed. It changes when Blazar sends the
+                # reminder that the lease is about to end. This must not prevent an undo.
                 sa.case((events.c.event_type != BEFORE_END_EVENT, events.c.status)),
                 events.c.time,
             ),
