@@ -8,6 +8,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
+
 from tests.functional.cloud import devcloud, world
 from tests.functional.cloud.conftest import Offer
 from tests.functional.cloud.people import Person
@@ -110,8 +112,15 @@ def _refresh(host: str) -> tuple[int, str]:
     return devcloud.manage_host("refresh", host)
 
 
+@pytest.fixture
+def no_polls() -> Iterator[None]:
+    """During the test, no manager reads hosts by itself."""
+    with devcloud.manager_options("warre", {"provider_poll_interval": "0"}):
+        yield
+
+
 def test_gpu_that_is_taken_away_is_seen_after_a_refresh(
-    placement: Placement, alpha: Person, offer: Offer
+    placement: Placement, alpha: Person, offer: Offer, no_polls: None
 ) -> None:
     host = HOSTS[1]
     flavor, period = offer(**ONE_GPU, properties=world.on_host(host)), world.far()
