@@ -16,8 +16,10 @@ _LIMIT = _object(
     kind={"enum": [kind.name.lower() for kind in LimitKind]},
     name={
         **_TEXT,
-        "description": "The zone, comparison, trait or resource class. For `groups`, the resource "
-        "classes of the request groups, separated by commas.",
+        "description": "For `zone`: the flavor's availability zone. For `property`: the comparison "
+        "that the host's properties don't satisfy. For `required_trait` and `forbidden_trait`: the "
+        "trait. For `resource_class`: the resource class. For `groups`: the resource classes of "
+        "the request groups, separated by commas.",
     },
     providers={
         "type": "array",
@@ -36,8 +38,8 @@ _HOST = _object(
     limits={
         "type": "array",
         "items": _LIMIT,
-        "description": "What limits the number of instances on the host. There are several if they "
-        "limit it equally.",
+        "description": "What limits the number of instances on the host. The list has several "
+        "limits if all of them permit the same number.",
     },
 )
 
@@ -52,7 +54,11 @@ FLAVOR_LIMITS: Schema = {
             **_COUNT,
             "description": "How many instances the hosts hold when nothing else is on them.",
         },
-        hosts={"type": "array", "items": _HOST, "description": "All reservable hosts, by name."},
+        hosts={
+            "type": "array",
+            "items": _HOST,
+            "description": "All reservable hosts, sorted by name.",
+        },
     ),
     "description": "What limits how many instances can be booked at the same time. Only callers "
     "who may see the flavor's capacity get this field.",

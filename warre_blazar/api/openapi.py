@@ -18,7 +18,8 @@ from warre_blazar.api.schemas import Schema
 #: The URLs under which all paths exist, with descriptions.
 SERVERS = {
     "/v2": "Blazar's API, version 2.",
-    "/v2/warre/v1": "The same paths for Warre's clients, whose endpoint is .../v2/warre.",
+    "/v2/warre/v1": "The same paths for Warre's clients. They add /v1 to their endpoint, "
+    ".../v2/warre.",
 }
 
 _SUMMARY = "Flavors that users book for a period of time, in OpenStack Blazar."
@@ -28,10 +29,11 @@ _DESCRIPTION = f"""\
 
 Every path exists under each of the servers' URLs, with and without a slash at its end. A request
 with a field or a query parameter that isn't documented here is refused with a status of 400 or
-more, and the answer names the field. Times in requests are in ISO 8601; a time without an offset is
-in UTC, and seconds are dropped. A listing is complete unless the request has a `limit`.
-`x-policies` are the rules of Blazar's policy file that an operation checks. If a request is for an
-item that the caller may not see, the answer is 404, as if the item didn't exist."""
+more, and the answer names the field or parameter. Times in requests are in ISO 8601; a time without
+an offset is in UTC, and seconds are dropped. A listing is complete unless the request has a
+`limit`. The `x-policies` of an operation are the rules of Blazar's policy file that the operation
+checks. If a request is for an item that the caller may not see, the answer is 404, as if the item
+didn't exist."""
 
 #: The document's named schemas.
 _COMPONENTS: dict[str, Schema] = {

@@ -143,9 +143,9 @@ OPERATIONS = (
     Operation(
         "GET",
         f"{_FLAVOR}/freeslots",
-        "List the free slots of a flavor: the longest spans of time during which `count` instances "
-        "can be booked. Spans may overlap. With `reason=true` the answer is an object with the "
-        "spans, and with the reason if there are none.",
+        "List the free slots of a flavor: the spans of time, each as long as possible, during "
+        "which `count` instances can be booked. Spans may overlap. With `reason=true` the answer "
+        "is an object that contains the spans. If there are no spans, the object says why.",
         {200: {"anyOf": [{"type": "array", "items": ref("Span")}, ref("Free")]}},
         ("flavor_ambiguous", "flavor_not_found", "forbidden"),
         query=flavors.FREE_QUERY,

@@ -103,7 +103,7 @@ _LABELS: dict[str, Schema] = {
     "name": {
         **_nullable({"type": "string", "minLength": 1, "maxLength": labels.LONGEST_NAME}),
         **_TRIMMED,
-        "description": "A name for people. It needn't be unique.",
+        "description": "A name by which people recognize the reservation. It needn't be unique.",
     },
     "note": _nullable(
         {"type": "string", "minLength": 1, "maxLength": labels.LONGEST_NOTE, **_PROSE}
@@ -225,10 +225,13 @@ FREE: Schema = _answer(
             _answer(
                 code={"enum": list(_REASON_CODES)},
                 message={**_TEXT, "description": "A text for people."},
-                detail={"type": "object", "description": "Data that depend on the code."},
+                detail={
+                    "type": "object",
+                    "description": "Data for programs. The keys depend on `code`.",
+                },
             ),
         ],
-        "description": "Why there are no spans. It is null if there are any.",
+        "description": "Why there are no spans. This field is null if there are spans.",
     },
 )
 
@@ -259,9 +262,9 @@ CAPACITY: Schema = _answer(
         "type": ["number", "null"],
         "minimum": 0,
         "description": "The booked part of the bookable instances, averaged over the time from "
-        "`start` to `end`. It is null if no instances are bookable. It is above 1 if more "
-        "instances are booked than are bookable now, because slots or hosts were removed after "
-        "the bookings.",
+        "`start` to `end`. It is null if no instances are bookable. If slots or hosts were removed "
+        "after the bookings, it can be above 1: more instances may be booked than are bookable "
+        "now.",
     },
     sharing={
         "type": "array",
@@ -294,9 +297,9 @@ FLAVOR_OFFERED: Schema = {
                         code={"enum": ["device_not_counted"]},
                         message={**_TEXT, "description": "A text for people."},
                     ),
-                    "description": "What is wrong with the flavor. `device_not_counted`: devices "
-                    "that its extra specs name aren't counted, so that more instances may be "
-                    "booked than there are devices.",
+                    "description": "What is wrong with the flavor. `device_not_counted`: the "
+                    "flavor's extra specs ask for devices that can't be counted. Therefore more "
+                    "instances may be booked than there are devices.",
                 },
             }
         },
@@ -341,13 +344,13 @@ RESERVATION["properties"] |= {
     "note": _nullable(_TEXT),
     "missing_resources": {
         "type": "boolean",
-        "description": "Whether instances are on hosts that have failed, and there is no room on "
-        "others.",
+        "description": "Whether some instances are still on failed hosts, because other hosts have "
+        "no room for them.",
     },
     "resources_changed": {
         "type": "boolean",
-        "description": "Whether instances got other hosts while the reservation was running, "
-        "because theirs had failed.",
+        "description": "Whether some instances got other hosts while the reservation was running, "
+        "because their previous hosts had failed.",
     },
 }
 # Only deleted reservations have these properties. Only a listing with ``deleted=true`` contains
@@ -406,5 +409,5 @@ ERROR: Schema = _answer(
 )
 ERROR["properties"]["detail"] = {
     "type": "object",
-    "description": "Data that depend on the code.",
+    "description": "Data for programs. The keys depend on `code`.",
 }

@@ -27,9 +27,10 @@ QUOTA: list[cfg.Opt] = [
         default=[RESOURCE_TYPE],
         item_type=types.String(choices=COUNTABLE),
         help="Resource types whose reservations count against the quotas that ProjectQuotaFilter "
-        "enforces. A reservation counts as one reservation, and as its length in hours times its "
-        "number of instances. For flavor:slot, virtual:instance and flavor:instance the number of "
-        "instances is the amount; for physical:host it is the number of hosts. With flavor:slot "
+        "enforces. Each reservation adds 1 to the project's number of reservations. To the "
+        "project's hours it adds its length in hours times its number of instances. A reservation "
+        "of flavor:slot, virtual:instance or flavor:instance has its number of instances in the "
+        "field amount. For physical:host, the number of hosts is used instead. With flavor:slot "
         "the quota is exact, even if several reservations are made at the same moment. With the "
         "other types, reservations that are made at the same moment can together exceed the quota.",
     ),

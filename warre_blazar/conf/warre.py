@@ -17,21 +17,22 @@ OPTS: list[cfg.Opt] = [
         "server_deletion_timeout",
         default=45,
         min=0,
-        help="Seconds that the end or the deletion of a reservation waits until Nova has deleted "
-        "its servers. After this time the reservation ends all the same, and the rest of the "
-        "cleanup continues in the background. Keep this below [DEFAULT] rpc_response_timeout. "
-        "Otherwise a user who deletes a reservation may get the answer 202 (the deletion is still "
-        "going on) instead of 204 (the reservation is deleted).",
+        help="Maximum number of seconds for which the end or the deletion of a reservation waits "
+        "until Nova has deleted the reservation's servers. After this time the reservation ends "
+        "all the same, and the rest of the cleanup continues in the background. Keep this option "
+        "below [DEFAULT] rpc_response_timeout. Otherwise a user who deletes a "
+        "reservation may get the answer 202 (the deletion is still going on) instead of 204 (the "
+        "reservation is deleted).",
     ),
     cfg.IntOpt(
         "reconcile_interval",
         default=20,
         min=1,
         help="Seconds between two runs of the reconciler. Each run removes from Nova and Placement "
-        "everything that belongs to ended or deleted reservations. It also opens running "
-        "reservations to their projects if that failed at the start. With a longer interval, "
-        "leftovers stay longer, and if Nova was unavailable when a reservation started, its "
-        "project has to wait longer before it can use the reservation.",
+        "everything that belongs to ended or deleted reservations. It also opens those running "
+        "reservations that couldn't be opened to their projects at their start. With a longer "
+        "interval, leftovers stay longer. Projects also wait longer for reservations that "
+        "couldn't be opened at their start, for instance because Nova was unavailable.",
     ),
     cfg.IntOpt(
         "history_days",
@@ -60,9 +61,9 @@ OPTS: list[cfg.Opt] = [
         "event_threads",
         default=16,
         min=1,
-        help="Number of leases that one manager starts or ends at the same time. If many leases "
-        "are due in the same minute, more of them start and end on time with more threads, but "
-        "Nova, Placement and the database get more requests at the same time.",
+        help="Number of leases that one manager starts or ends at the same time. With more "
+        "threads, more leases start and end on time if many are due in the same minute. But Nova, "
+        "Placement and the database then get more requests at the same time.",
     ),
     cfg.StrOpt(
         "host_choice",
@@ -108,20 +109,21 @@ OPTS: list[cfg.Opt] = [
         sample_default=[
             '{"name": "a100", "vendor_id": "10de", "product_id": "20b0", "device_type": "type-PF"}'
         ],
-        help="What an alias in the extra spec pci_passthrough:alias of a flavor stands for. Copy "
-        "the lines of Nova's own option [pci] alias; this option can be repeated too. It is used "
-        "only with pci_in_placement: an instance then takes, for each device, one unit of the "
-        "alias's resource_class, or of Nova's default class CUSTOM_PCI_vvvv_pppp, from a provider "
-        "with the alias's traits. A flavor that names another alias is refused. After a change, "
-        "run warre-blazar-manage flavor recount.",
+        help="A PCI alias. Flavors refer to it in their extra spec pci_passthrough:alias. Copy all "
+        "lines of Nova's own option [pci] alias; this option can be repeated too. It is used only "
+        "if pci_in_placement is true. For each device, an instance then takes one unit of a "
+        "resource class. The class is the alias's resource_class; if the alias has none, it is "
+        "Nova's default class CUSTOM_PCI_vvvv_pppp. The unit comes from a provider that has the "
+        "alias's traits. A flavor with an alias that isn't in this option is refused, unless "
+        "allow_uncounted_devices is true. After a change, run warre-blazar-manage flavor recount.",
     ),
     cfg.BoolOpt(
         "pci_in_placement",
         default=False,
         help="Whether Nova counts PCI devices in Placement. Set this to the value of "
-        "[filter_scheduler] pci_in_placement in nova.conf. If false, the devices of an alias are "
-        "counted by the host capability pci_alias_NAME, whose value is the host's number of such "
-        "devices. After a change, run warre-blazar-manage flavor recount.",
+        "[filter_scheduler] pci_in_placement in nova.conf. If false, the host capability "
+        "pci_alias_NAME says how many devices of the alias NAME the host has. After a "
+        "change, run warre-blazar-manage flavor recount.",
     ),
     cfg.MultiStrOpt(
         "device_profile",
@@ -137,8 +139,8 @@ OPTS: list[cfg.Opt] = [
         "allow_uncounted_devices",
         default=False,
         help="Whether a flavor may name devices that can't be counted, because the alias or the "
-        "device profile isn't configured. If true, the flavor is made and shown with a warning, "
-        "and more of its instances can be booked than there are devices, so that servers fail to "
-        "boot.",
+        "device profile isn't configured. If true, such a flavor is made, and shown with a "
+        "warning. More of its instances can then be booked than there are devices. If that "
+        "happens, servers fail to boot.",
     ),
 ]

@@ -46,16 +46,16 @@ RULES = [
     policy.DocumentedRuleDefault(
         FREE,
         base.PROJECT_READER_OR_ADMIN,
-        "List the times at which a flavor can be booked.",
+        "List the times for which a flavor can be booked.",
         [{"path": _FREE, "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         CAPACITY,
         "rule:admin",
-        "See the capacity of a flavor: how many hosts can hold it, the names of all hosts, how "
-        "many instances they hold and what limits that, how many instances all projects have "
-        "booked, and the names of other flavors on the same hosts, including inactive and private "
-        "ones.",
+        "See the capacity of a flavor: how many hosts can hold an instance of it, the names of all "
+        "hosts, how many instances each host holds, what limits this number, how many instances "
+        "all projects have booked, and the names of other flavors on the same hosts, including "
+        "inactive and private flavors.",
         [
             {"path": _ALL, "method": "GET"},
             {"path": _ALL, "method": "POST"},

@@ -18,7 +18,8 @@ RULES = [
     policy.DocumentedRuleDefault(
         GET_OTHER,
         "rule:admin",
-        "Show the limits of another project or of all projects, and how much of them they use.",
+        "Show the limits of another project or of all projects, and how much of its limits each "
+        "project uses.",
         [{"path": _ALL, "method": "GET"}],
     ),
 ]
