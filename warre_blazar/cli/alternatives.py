@@ -86,15 +86,15 @@ def later(client: Client, wanted: Wanted, app: object) -> str:
     try:
         spans = client.flavors.free_slots(wanted.flavor, **search)
     except errors.ClientError:
-        return f"See {free_slots} {wanted.flavor} for when it is free"
+        return f"{free_slots} {wanted.flavor} shows when it is free"
     start = first(spans, wanted.length)
     if start is None:
         reason = no_free_slots.reason(client, wanted.flavor, length=wanted.length, **search)
         if reason is not None and reason.code in no_free_slots.LASTING:
             return no_free_slots.explanation(reason, wanted.flavor, wanted.where, app)
         return (
-            f"In the year after, {slots} {verb} never free for {hours} h. Try fewer slots or "
-            f"hours; {calendar} {wanted.flavor} shows what is free"
+            f"In the year from then on, {slots} {verb} never free for {hours} h. Try fewer slots "
+            f"or hours; {calendar} {wanted.flavor} shows what is free"
         )
     return (
         f"{slots} {verb} free for {hours} h from {time_display.brief(start, wanted.where)}: "

@@ -76,7 +76,10 @@ def add_until(
 def add_hours(parser: argparse._ActionsContainer, text: str) -> None:
     """Add ``--hours``."""
     parser.add_argument(
-        "--hours", metavar="N", type=length, help=f"{text}: such as 24, 1.5 or 14:30"
+        "--hours",
+        metavar="N",
+        type=length,
+        help=f"{text}, in hours such as 24 or 1.5, or in hours and minutes such as 14:30",
     )
 
 

@@ -253,7 +253,7 @@ class DeleteCommand(ChangeCommand):
                 else:
                     self.log.error("%s: %s", ref, error)
             else:
-                result = "Deleted" if gone else "Deletion under way of"
+                result = "Deleted" if gone else "Still deleting"
                 print(f"{result} {self.noun}: {ref}", file=self.app.stdout)
         if failed:
             raise Failure(f"{failed} of {len(parsed_args.refs)} {self.nouns} not deleted")

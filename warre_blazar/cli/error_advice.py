@@ -5,21 +5,22 @@ from warre_blazar.client import errors
 
 NO_CREDENTIALS = (
     "No credentials: set OS_AUTH_TYPE=password, OS_AUTH_URL, OS_USERNAME, OS_PASSWORD, "
-    "OS_PROJECT_NAME, OS_USER_DOMAIN_ID and OS_PROJECT_DOMAIN_ID (your cloud's openrc file does), "
-    "or OS_CLOUD"
+    "OS_PROJECT_NAME, OS_USER_DOMAIN_ID and OS_PROJECT_DOMAIN_ID (your cloud's openrc file sets "
+    "these), or set OS_CLOUD"
 )
 
 #: The advice for each error code of the API. The fields in braces are data of the error's detail,
 #: or names of commands.
 _ADVICE = {
     "flavor_inactive": "The operator has closed the flavor; see {flavor-list} for others",
-    "flavor_not_accessible": "Ask the operator for access ({flavor-access-grant})",
+    "flavor_not_accessible": "Ask the operator for access (operators grant it with "
+    "{flavor-access-grant})",
     "too_long": "Book at most {max_length_hours} hours at a time",
     "maintenance": "See {maintenance-window-list}, and {flavor-free-slots} for other times",
     "flavor_in_use": "See {reservation-list} --all-projects --flavor {flavor}",
     "try_again": "Try again",
     "window_conflict": "See {reservation-list} --all-projects for what is booked then",
-    "lease_shared": "Change it by its lease, {lease} ({lease-update}, {lease-delete})",
+    "lease_shared": "The commands for the whole lease are {lease-update} and {lease-delete}",
     "access_exists": "See {flavor-access-list}",
     "limits_not_registered": "The operator has to register them, see the installation guide",
     "quota_exceeded": "See {limits-show}; delete a reservation, or ask the operator for more",

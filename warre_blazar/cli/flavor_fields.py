@@ -78,7 +78,8 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-extra-specs",
         action="store_true",
-        help="remove the present extra specs; the extra specs of --extra-spec replace them",
+        help="remove the present extra specs; if --extra-spec is given too, its extra specs "
+        "replace them",
     )
     for name, options in _OPTIONAL.items():
         either = parser.add_mutually_exclusive_group()

@@ -18,7 +18,7 @@ class LimitsColumn(columns.FormattableColumn):
 
     def human_readable(self) -> str:
         if self._value["by"] == "slots":
-            first = "the slots limit it; the hosts hold more or as much"
+            first = "the slots limit it; the hosts can hold as many or more"
         else:
             first = "the hosts limit it"
         return "\n".join([first, *lines(self._value)])

@@ -186,7 +186,10 @@ class CreateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
             self.warn(created)
             return self.details(_shown(created.document))
         if parsed_args.name in {f.name for f in self.v2.flavors.list(all_projects=True)}:
-            self.tell(f"Another flavor has the name {parsed_args.name!r}; commands need their IDs")
+            self.tell(
+                f"Another flavor has the name {parsed_args.name!r}; commands will need the IDs of "
+                "both"
+            )
         return self.report_dry_run(f"create the flavor {flavor_fields.phrase(values, self.where)}")
 
 

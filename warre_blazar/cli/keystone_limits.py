@@ -116,11 +116,13 @@ class Limits:
 
 def _refusal(status: int, document: Any) -> str:
     if status == _FORBIDDEN:
-        return "Keystone doesn't allow you to change limits; it takes the role admin on the system"
+        return (
+            "Keystone doesn't allow you to change limits; this takes the role admin on the system"
+        )
     if status == _CONFLICT:
         return (
             "The project has a limit of its own already, which Keystone shows only to users with "
-            "the role admin on the system"
+            "the role admin on the system; change the limit as such a user"
         )
     message = document.get("error", {}).get("message") if isinstance(document, dict) else None
     return f"Keystone refused: {status} {message or ''}".rstrip()

@@ -32,7 +32,10 @@ class _Windows(base.Command):
         if not lines:
             return ""
         total = max(int(error.detail.get("total") or 0), len(lines))
-        reservations_are = "1 reservation is" if total == 1 else f"{total} reservations are"
+        if total == 1:
+            overlap = "1 reservation of its flavors overlaps"
+        else:
+            overlap = f"{total} reservations of its flavors overlap"
         if total > len(lines):
             lines.append(
                 f"  and {total - len(lines)} more: {self.name('reservation-list')} --all-projects "
@@ -40,8 +43,8 @@ class _Windows(base.Command):
             )
         return "\n".join(
             [
-                f"The window isn't made or changed: {reservations_are} in its time. Choose another "
-                f"time, or let their projects delete them ({self.name('reservation-delete')}):",
+                f"The window was refused: {overlap} it. Choose another time, or ask the projects "
+                f"to delete these reservations ({self.name('reservation-delete')}):",
                 *lines,
             ]
         )
@@ -84,7 +87,7 @@ class CreateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
         parser = super().get_parser(prog_name)
         parser.add_argument("flavors", metavar="FLAVOR", nargs="+", help="ID or name of a flavor")
         arguments.add_start(parser, "start of the window", required=True)
-        arguments.add_until(parser, "end of the window", "length of the window, instead of an end")
+        arguments.add_until(parser, "end of the window", "length of the window (instead of --end)")
         parser.add_argument("--note", help="the reason, for people")
         return parser
 

@@ -20,8 +20,9 @@ _EXPLANATIONS = {
     "flavor ({flavor-list}), or ask the operator",
     "count_over_slots": "{flavor} has {slots} slots, and {asked} were asked for. Give --count "
     "{slots} or less",
-    "count_over_hosts": "The hosts of {flavor} have room for {room} when nothing else is on them, "
-    "and {asked} were asked for. Give --count {room} or less, or another --affinity",
+    "count_over_hosts": "{asked} instances were asked for, but the hosts of {flavor} have room for "
+    "only {room}, even when nothing else is on them. Give --count {room} or less, or another "
+    "--affinity",
     "maintenance": "{flavor} is closed for maintenance then: {windows}",
     "not_that_long": "{flavor} is free then, but for at most {longest} at a time",
     "all_booked": "Not enough slots of {flavor} are free then",
@@ -68,7 +69,10 @@ def _next_free(reason: Reason, where: datetime.tzinfo, fields: Fields) -> str:
     next_free = reason.detail["next_free"]
     calendar = f"{fields['flavor-calendar']} {fields['flavor']}"
     if next_free is None:
-        return f". Nothing is free in the year after either; {calendar} shows what is"
+        return (
+            ". Nothing that fits is free in the year after that either. Try fewer slots or hours; "
+            f"{calendar} shows what is free"
+        )
     span = Span.of(next_free)
     return (
         f". It is free from {time_display.brief(span.start, where)} for "

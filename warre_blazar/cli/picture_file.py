@@ -72,7 +72,7 @@ def bookings(
         figure.text(
             0.02,
             0.12 / height,
-            f"Numbers are slots; darker bars run now. Days of {time_zones.label(zone)}",
+            f"Numbers are slots; darker bars: running now. Days of {time_zones.label(zone)}",
             fontsize=7,
         )
 
@@ -231,7 +231,7 @@ def _legend(figure: Any, zone: datetime.tzinfo) -> None:
     figure.text(
         0.085,
         0.12 / height,
-        "Numbers: slots that can be booked all day, + more for a part of it. "
+        "Numbers: slots that can be booked all day; +: more for a part of the day. "
         f"Each day from left to right, in {time_zones.label(zone)}",
         fontsize=7,
     )

@@ -63,8 +63,8 @@ class SetQuota(_Quotas, base.ChangeCommand, base.ListCommand):
                 f"--{option}",
                 metavar="N",
                 type=_limit,
-                help=f"how many {unit} the project may have at a time: a number, unlimited, or "
-                f"{_DEFAULT} for the limit of projects that have no limit of their own",
+                help=f"how many {unit} the project may have at a time: a number, or unlimited, or "
+                f"{_DEFAULT} (the limit of projects that have no limit of their own)",
             )
         return parser
 

@@ -99,7 +99,7 @@ class ListReservations(base.ListCommand):
         if since is not None and until is not None and until <= since:
             raise Failure(
                 f"--to, {time_display.brief(until, self.where)}, isn't after --from, "
-                f"{time_display.brief(since, self.where)}"
+                f"{time_display.brief(since, self.where)}; give a later --to"
             )
         return {
             "all_projects": parsed_args.all_projects,
@@ -187,6 +187,6 @@ def _sort(text: str) -> str:
     key, _, direction = text.partition(":")
     if key not in _SORTS or (":" in text and direction not in ("asc", "desc")):
         raise argparse.ArgumentTypeError(
-            f"{text!r} isn't one of {', '.join(_SORTS)}, with :asc or :desc after it"
+            f"{text!r} isn't one of {', '.join(_SORTS)}, which may be followed by :asc or :desc"
         )
     return text

@@ -84,7 +84,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         parser.add_argument("flavor", metavar="FLAVOR", help="ID or name of the flavor to book")
         arguments.add_start(parser, "start of the reservation (default: in a minute)")
         arguments.add_until(
-            parser, "end of the reservation", "length of the reservation, instead of an end"
+            parser, "end of the reservation", "length of the reservation (instead of --end)"
         )
         arguments.add_count(parser, "number of instances")
         arguments.add_affinity(parser)
@@ -166,11 +166,13 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("reservation", metavar="RESERVATION", help=_REF)
-        arguments.add_start(parser, "new start; without --end or --hours the length doesn't change")
+        arguments.add_start(
+            parser, "new start (without --end or --hours, the length doesn't change)"
+        )
         arguments.add_until(
             parser,
             f"new end: {arguments.TIME_HELP}",
-            "new length, instead of an end",
+            "new length (instead of --end)",
             required=False,
         )
         arguments.add_count(

@@ -169,9 +169,9 @@ class _Reading:
     def _from_now(self) -> datetime.datetime:
         phrase = self._phrase
         if phrase.date or phrase.weekday or phrase.days is not None:
-            raise Unclear("it has a day and a length from now on")
+            raise Unclear("it has both a day and a length of time from now")
         if phrase.later is not None and phrase.clock:
-            raise Unclear("it has a time of day and a length from now on")
+            raise Unclear("it has both a time of day and a length of time from now")
         if phrase.later is not None and self._abbreviation:
             raise self._other_zone()
         moment = self._now
@@ -201,7 +201,7 @@ class _Reading:
     def _day(self, clock: Clock | None) -> datetime.date:
         phrase = self._phrase
         if phrase.date and phrase.days is not None:
-            raise Unclear("it has two days")
+            raise Unclear("it names two days")
         if phrase.date:
             try:
                 day = self._dated(*phrase.date)
@@ -243,10 +243,12 @@ class _Reading:
                 return date
             if (today - date).days <= _LATELY:
                 raise Unclear(
-                    f"{date} has passed, and it has no year",
+                    f"it has no year, and {date} has passed",
                     str(_date(today.year + 1, month, day)),
                 )
-        raise Unclear(f"there is no February 29 in {today.year} or {today.year + 1} to come")
+        raise Unclear(
+            f"neither {today.year} nor {today.year + 1} has a February 29 that is still to come"
+        )
 
     def _next_weekday(self, weekday: int, which: str, clock: Clock | None) -> datetime.date:
         """Return the next date that is on a given weekday.

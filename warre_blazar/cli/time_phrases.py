@@ -144,7 +144,7 @@ def _year_last(phrase: Phrase, match: re.Match[str]) -> None:
     possible = sorted(date for date in readings if 1 <= date[1] <= 12 and 1 <= date[2] <= 31)
     if len(possible) > 1:
         dates = [f"{y}-{m:02}-{d:02}" for y, m, d in possible]
-        raise Unclear(f"{match[0]} is two days", *_instead(match, *dates))
+        raise Unclear(f"{match[0]} may be either of two days", *_instead(match, *dates))
     phrase.put("date", possible[0] if possible else (year, second, first))
 
 
@@ -222,7 +222,8 @@ def _count(number: str | None, word: str | None) -> float:
 
 def _whole(number: float, match: re.Match[str]) -> int:
     if number != int(number):
-        raise Unclear(f"{match[0]} isn't whole minutes", *_instead(match, "in 90 minutes"))
+        problem = f"{match[0]} isn't a whole number of minutes or days"
+        raise Unclear(problem, *_instead(match, "in 90 minutes"))
     if number > _MOST_MINUTES:
         raise Unclear(f"{match[0]} is too long")
     return int(number)
@@ -307,7 +308,8 @@ def _zone(phrase: Phrase, match: re.Match[str]) -> None:
 def _west(_: Phrase, match: re.Match[str]) -> None:
     """Refuse an offset such as -11:00 in 9:00-11:00. It may be meant as the end of a period."""
     raise Unclear(
-        f"{match[0]} is an end, or an offset from UTC", *_instead(match, f" UTC{match[0]}")
+        f"{match[0]} may be the end of a period, or an offset from UTC",
+        *_instead(match, f" UTC{match[0]}"),
     )
 
 

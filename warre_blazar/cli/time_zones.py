@@ -82,7 +82,7 @@ def named(name: str) -> datetime.tzinfo:
         return _offset(name, *match.groups())
     if not _NAME.fullmatch(name):
         instead = alternatives(name) or ("Europe/Berlin", "+10:00")
-        raise NoZone(f"{name!r} isn't one time zone", " or ".join(instead))
+        raise NoZone(f"{name!r} doesn't name exactly one time zone", " or ".join(instead))
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):

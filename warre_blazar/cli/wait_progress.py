@@ -67,7 +67,7 @@ def awaited(reservation: Reservation, now: datetime.datetime, where: datetime.tz
     if reservation.status == "ALLOCATED":
         if reservation.start > now:
             return f"waiting for its start, {time_display.brief(reservation.start, where)}"
-        return "waiting for Blazar to start it, some ten seconds"
+        return "waiting for Blazar to start it, which takes about ten seconds"
     if reservation.status == "ACTIVE":
         return f"servers can be booted until {time_display.brief(reservation.end, where)}"
     return reservation.status_reason or "nothing more will happen"

@@ -62,7 +62,8 @@ def _line(finding: Finding, *, dry_run: bool) -> str:
     line = f"{flavor} {verb} {number} device{'' if number == 1 else 's'}"
     if reservations:
         noun = "reservation" if reservations == 1 else "reservations"
-        line += f", in {reservations} {noun} too"
+        change = "would change" if dry_run else "changed"
+        line += f"; {reservations} {noun} {change} too"
     if finding.uncounted:
         line += f"; {'; '.join(device.text for device in finding.uncounted)}"
     return line

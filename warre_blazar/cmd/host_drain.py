@@ -70,7 +70,7 @@ def _print(host: str, result: Drained) -> None:
         print(f"left   {_line(left.on_host)}")
         print(f"    {left.why}")
     print(
-        f"Host {host} is drained: {len(result.moved)} reservations were moved, "
+        f"Host {host} is closed for bookings: {len(result.moved)} reservations were moved, "
         f"{len(result.left)} are left"
     )
 

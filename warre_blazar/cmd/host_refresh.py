@@ -84,7 +84,7 @@ def _print(result: Refresh) -> None:
         for line in _lines(host):
             print(line)
     if result.zones_failure:
-        print(f"The zones couldn't be read, so they stay: {result.zones_failure}")
+        print(f"The zones couldn't be read, so the stored zones stay: {result.zones_failure}")
     changed = sum(1 for host in result.hosts if host.difference)
     failed = sum(1 for host in result.hosts if host.failure)
     print(f"{len(result.hosts)} hosts: {changed} have changed, {failed} couldn't be read")
@@ -92,7 +92,7 @@ def _print(result: Refresh) -> None:
 
 def _lines(host: Refreshed) -> Iterator[str]:
     if host.failure:
-        yield f"{host.name} couldn't be read, so what is known of it stays: {host.failure}"
+        yield f"{host.name} couldn't be read, so its stored data stays: {host.failure}"
     if host.difference:
         yield f"{host.name} has changed:"
         lines = list(_difference_lines(host.difference)) or ["only ids or unit sizes of providers"]

@@ -15,8 +15,9 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "purge",
-        help="Remove reservations that ended, and records of reservations that were deleted, more "
-        "than [warre] history_days days ago. Each manager also does this once an hour.",
+        help="Remove reservations that ended more than [warre] history_days days ago, and records "
+        "of reservations that were deleted more than history_days days ago. Each manager also does "
+        "this once an hour.",
     )
     parser.add_argument(
         "--days",

@@ -79,8 +79,8 @@ class Checks(upgradecheck.UpgradeCommands):
             tested = ", ".join(map(str, compat.TESTED))
             return Result(
                 _WARNING,
-                f"Blazar {installed} is installed; not all tests are run with it, only with "
-                f"{tested}.",
+                f"Blazar {installed} is installed, but this package is fully tested only with "
+                f"Blazar {tested}.",
             )
         return Result(_SUCCESS)
 
@@ -217,8 +217,8 @@ class Checks(upgradecheck.UpgradeCommands):
             flavors = _joined([_label(f.flavor) for f in findings])
             return Result(
                 _WARNING,
-                "The devices of these flavors are counted otherwise than configured; run "
-                f"warre-blazar-manage flavor recount: {flavors}.",
+                f"The devices of these flavors are counted otherwise than configured: {flavors}. "
+                "Run warre-blazar-manage flavor recount.",
             )
         return Result(_SUCCESS)
 

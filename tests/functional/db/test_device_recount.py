@@ -260,12 +260,12 @@ def test_command_says_what_it_has_counted(cloud: Cloud, recount: Callable[..., A
     flavor = forget(world.add_flavor(in_placement(OLD), name="f", extra_specs=GPU))
     world.book(world.request(flavor, world.hours(1, 2)))
     options = {"pci_in_placement": "true", "pci_alias": LINE}
-    said = f"f ({flavor.id}) would count 2 devices, in 1 reservation too"
+    said = f"f ({flavor.id}) would count 2 devices; 1 reservation would change too"
     before = read(flavor)
     assert recount("--dry-run", **options) == (0, [said], "")
     assert read(flavor) == before
     status, lines, _ = recount("f", **options)
-    assert (status, lines[0]) == (0, f"f ({flavor.id}) counts 2 devices, in 1 reservation too")
+    assert (status, lines[0]) == (0, f"f ({flavor.id}) counts 2 devices; 1 reservation changed too")
     assert "warre-blazar-manage audit" in lines[1]
     assert read(flavor).shape.device_groups == (NEW, NEW)
     assert recount(**options)[:2] == (0, ["The devices of all flavors are counted as configured"])

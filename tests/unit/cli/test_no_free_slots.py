@@ -45,8 +45,8 @@ TOLD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "count_over_hosts": (
         {"asked": 9, "room": 8},
-        "The hosts of f have room for 8 when nothing else is on them, and 9 were asked for. Give "
-        "--count 8 or less, or another --affinity.",
+        "9 instances were asked for, but the hosts of f have room for only 8, even when nothing "
+        "else is on them. Give --count 8 or less, or another --affinity.",
     ),
     "maintenance": (
         {"windows": [_WINDOW, {**_WINDOW, "note": None}], "next_free": _LATER},
@@ -59,8 +59,8 @@ TOLD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "all_booked": (
         {"next_free": None},
-        "Not enough slots of f are free then. Nothing is free in the year after either; "
-        "{calendar} f shows what is.",
+        "Not enough slots of f are free then. Nothing that fits is free in the year after that "
+        "either. Try fewer slots or hours; {calendar} f shows what is free.",
     ),
 }
 

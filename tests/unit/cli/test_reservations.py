@@ -93,7 +93,10 @@ def test_list_of_all_projects_names_them(api: Api, run_json: Callable[..., Any])
     ("arguments", "said"),
     [
         (["--status", "gone"], r"'GONE' isn't one of PENDING_CREATE, "),
-        (["--sort", "color"], r"'color' isn't one of start, .* with :asc or :desc after it"),
+        (
+            ["--sort", "color"],
+            r"'color' isn't one of start, .* which may be followed by :asc or :desc",
+        ),
         (["--sort", "start:"], r"'start:' isn't one of"),
         (["--limit", "0"], r"'0' isn't a whole number"),
     ],
@@ -450,17 +453,19 @@ def _free(start: str, end: str) -> dict[str, str]:
             r"--start 2026-12-03T08:00Z$",
             id="later",
         ),
-        pytest.param(_FULL, [], "In the year after, 2 slots are never free for 48 h", id="never"),
+        pytest.param(
+            _FULL, [], "In the year from then on, 2 slots are never free for 48 h", id="never"
+        ),
         pytest.param(
             error(400, "No", "slots_exhausted", asked=2, free=1, slots=2),
             [],
-            r"^Only 1 of 2 slots is free then\. In the year after",
+            r"^Only 1 of 2 slots is free then\. In the year from then on",
             id="for one",
         ),
         pytest.param(
             error(400, "No", "hosts_exhausted"),
             [],
-            r"^No host has room then\. In the year after",
+            r"^No host has room then\. In the year from then on",
             id="hosts",
         ),
     ],
@@ -622,7 +627,7 @@ def test_delete_several(api: Api, run: Run) -> None:
     api.answers[f"DELETE /v2/reservations/{_OTHER}"] = Answer(202)
     assert run(reservations.DeleteReservation, RESERVATION.id, _OTHER).splitlines() == [
         f"Deleted reservation: {RESERVATION.id}",
-        f"Deletion under way of reservation: {_OTHER}",
+        f"Still deleting reservation: {_OTHER}",
     ]
 
 
@@ -793,5 +798,5 @@ def test_progress_line_has_status_and_remaining_time() -> None:
     due = now + datetime.timedelta(minutes=2)
     assert (
         wait_progress.line(found, due, datetime.UTC)
-        == "ALLOCATED: waiting for Blazar to start it, some ten seconds"
+        == "ALLOCATED: waiting for Blazar to start it, which takes about ten seconds"
     )

@@ -52,8 +52,8 @@ def test_refusal_lists_the_reservations(api: Api, run: Run) -> None:
         with pytest.raises(BlazarClientException) as refused:
             run(command, *arguments)
         assert str(refused.value) == (
-            "The window isn't made or changed: 1 reservation is in its time. Choose another time, "
-            f"or let their projects delete them ({delete}):\n  {_LINE}climate"
+            "The window was refused: 1 reservation of its flavors overlaps it. Choose another "
+            f"time, or ask the projects to delete these reservations ({delete}):\n  {_LINE}climate"
         )
 
 
@@ -62,7 +62,7 @@ def test_refusal_says_how_many_more_there_are(api: Api, run: Run) -> None:
     with pytest.raises(BlazarClientException) as refused:
         run(maintenance_windows.CreateWindow, *_NEW)
     first, *lines = str(refused.value).splitlines()
-    assert "9 reservations are in its time" in first
+    assert "9 reservations of its flavors overlap it" in first
     assert lines[0] == f"  {_LINE}p1"
     assert lines[2].startswith("  and 7 more: ")
 

@@ -124,7 +124,7 @@ def test_host_that_placement_does_not_have_fails_and_others_are_read(run: Run, c
     cloud.placement.change("a", **{**ROOM, "VCPU": 8})
     assert run() == host_refresh.BLIND
     shown = capsys.readouterr().out
-    assert "gone couldn't be read, so what is known of it stays: " in shown
+    assert "gone couldn't be read, so its stored data stays: " in shown
     assert "VCPU: 16 -> 8" in shown
     assert shown.endswith("2 hosts: 1 have changed, 1 couldn't be read\n")
 
@@ -133,7 +133,7 @@ def test_zones_that_could_not_be_read_fail(run: Run, cloud: Cloud, capsys):
     add(cloud, "a")
     cloud.nova.fail(status=503)
     assert run() == host_refresh.BLIND
-    assert "The zones couldn't be read, so they stay: " in capsys.readouterr().out
+    assert "The zones couldn't be read, so the stored zones stay: " in capsys.readouterr().out
 
 
 def test_database_away_fails(run: Run, config: pathlib.Path, capsys):
