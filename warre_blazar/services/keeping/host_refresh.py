@@ -229,12 +229,14 @@ def _tree(host: Host, after: Host) -> provider_trees.Tree:
 
 def _report(result: Refresh, tell: Tell) -> None:
     if result.zones_failure:
-        LOG.warning("The zones of hosts couldn't be read, so they stay: %s", result.zones_failure)
+        LOG.warning(
+            "The zones of hosts couldn't be read, so the stored zones stay: %s",
+            result.zones_failure,
+        )
     for host in result.hosts:
         if host.failure:
             LOG.warning(
-                "The resource providers of host %s couldn't be read, so what is known of it stays: "
-                "%s",
+                "The resource providers of host %s couldn't be read, so its stored data stays: %s",
                 host.name,
                 host.failure,
             )
