@@ -1,4 +1,6 @@
-"""Translates the times that users type into moments, or refuses them and says what to write.
+"""Works out which moment a user means who has typed a time, or refuses the time.
+
+A refusal says what to write instead.
 
 A phrase must never be taken for a time that the user doesn't mean. So a phrase is refused if a part
 of it isn't understood, if it could mean different times, or if clocks skip the time that it names.

@@ -32,9 +32,9 @@ class Quota:
         """Check whether the project may have a requested amount, without claiming the amount.
 
         :param requested: the amount in addition to what the project has.
-        :param growing: the present amounts of reservations that are to grow, by Blazar's id of the
-            reservation. For these reservations, the amounts in the database aren't used, because
-            they may include an earlier promise.
+        :param growing: reservations that are to grow. The keys are Blazar's ids of the
+            reservations, and the values are their present amounts. For these reservations, the
+            amounts in the database aren't used, because they may include an earlier promise.
         :raises QuotaExceeded:
         """
         growing = growing or {}
@@ -47,7 +47,8 @@ class Quota:
         """Check the same as ``check``, and claim the amount in the caller's transaction.
 
         Of two simultaneous claims, only one finds the project's generation unchanged. The other
-        claim is tried again. Its check then also counts the claim that was written.
+        claim raises ``LostRace``, and its caller tries again. The check then also counts the claim
+        that was written.
 
         :raises QuotaExceeded:
         :raises session.LostRace: the project's generation has changed since it was read.
