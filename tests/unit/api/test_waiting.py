@@ -11,12 +11,15 @@ from tests.unit.api.things import at
 
 @pytest.fixture
 def flavor(site: Site, admin: Person, alpha: Person) -> dict:
-    """One that was booked and freed again, so that every service knows every other; and from now
-    on the API waits a second."""
+    """A flavor that was booked and freed again, so that each service has logged in to the others.
+
+    During the test, the API waits 3 seconds for the manager. That is enough to write a lease, even
+    on a busy machine.
+    """
     made = things.add_flavor(admin)
     booked = things.book(alpha, made)
     assert alpha.delete(f"reservations/{booked['id']}").status_int == 204
-    cfg.CONF.set_override("rpc_response_timeout", 1)
+    cfg.CONF.set_override("rpc_response_timeout", 3)
     yield made
     cfg.CONF.clear_override("rpc_response_timeout")
     site.cloud.mend()
