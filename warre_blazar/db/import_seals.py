@@ -110,27 +110,44 @@ def _sealed_columns(kind: str, ids: Collection[str]) -> list[sa.Select[Any]]:
     The first column of each query is the id of the imported thing. The other columns are the sealed
     values.
     """
+    queries = {
+        "flavor": _of_flavors,
+        "access": _of_access,
+        "window": _of_windows,
+        "reservation": _of_reservations,
+    }
+    return queries[kind](ids)
+
+
+def _of_flavors(ids: Collection[str]) -> list[sa.Select[Any]]:
+    # When an undo removes a flavor, it also removes the access to the flavor, and takes the flavor
+    # out of windows. So the seal covers access and windows too.
     bound, rights = window_flavors, flavor_projects
-    if kind == "flavor":
-        # When an undo removes a flavor, it also removes the access to the flavor, and takes the
-        # flavor out of windows. So the seal covers access and windows too.
-        # The column ``device_groups`` has a query of its own, which returns no row if the column is
-        # NULL. So a flavor without a value there has the same digest as before the column existed.
-        resolved = flavors.c.device_groups
-        others = [c for c in flavors.c if c is not resolved]
-        return [
-            sa.select(flavors.c.id.label("owner"), *others).where(flavors.c.id.in_(ids)),
-            sa.select(flavors.c.id, resolved).where(flavors.c.id.in_(ids), resolved.is_not(None)),
-            sa.select(rights.c.flavor_id, rights.c.id).where(rights.c.flavor_id.in_(ids)),
-            sa.select(bound.c.flavor_id, bound.c.window_id).where(bound.c.flavor_id.in_(ids)),
-        ]
-    if kind == "access":
-        return [_all_columns(rights, ids)]
-    if kind == "window":
-        return [
-            _all_columns(maintenance_windows, ids),
-            sa.select(bound.c.window_id, bound.c.flavor_id).where(bound.c.window_id.in_(ids)),
-        ]
+    # The column ``device_groups`` has a query of its own, which returns no row if the column is
+    # NULL. So a flavor without a value there has the same digest as before the column existed.
+    resolved = flavors.c.device_groups
+    others = [c for c in flavors.c if c is not resolved]
+    return [
+        sa.select(flavors.c.id.label("owner"), *others).where(flavors.c.id.in_(ids)),
+        sa.select(flavors.c.id, resolved).where(flavors.c.id.in_(ids), resolved.is_not(None)),
+        sa.select(rights.c.flavor_id, rights.c.id).where(rights.c.flavor_id.in_(ids)),
+        sa.select(bound.c.flavor_id, bound.c.window_id).where(bound.c.flavor_id.in_(ids)),
+    ]
+
+
+def _of_access(ids: Collection[str]) -> list[sa.Select[Any]]:
+    return [_all_columns(flavor_projects, ids)]
+
+
+def _of_windows(ids: Collection[str]) -> list[sa.Select[Any]]:
+    bound = window_flavors
+    return [
+        _all_columns(maintenance_windows, ids),
+        sa.select(bound.c.window_id, bound.c.flavor_id).where(bound.c.window_id.in_(ids)),
+    ]
+
+
+def _of_reservations(ids: Collection[str]) -> list[sa.Select[Any]]:
     booked = bookings.join(reservations, reservations.c.id == bookings.c.reservation_id)
     of_lease = booked.join(leases, leases.c.id == reservations.c.lease_id)
     lease = [c for c in leases.c if c.name not in ("created_at", "updated_at", "degraded")]
