@@ -93,7 +93,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._hang_up()
             return
         if fault and fault.hang:
-            service.mended.wait()
+            mended = service.mended
+            service.on_hang()
+            mended.wait()
         if fault and fault.then:
             fault.then(request)
         if fault and fault.status:
@@ -151,9 +153,14 @@ class Service:
         self.faults: list[Fault] = []
         self.mended = threading.Event()
         self.stopped = False
+        #: A function that is called when a request begins to hang.
+        self.on_hang: Callable[[], None] = self.ignore
         self._server = self._listen(0)
         self.port = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
+
+    def ignore(self) -> None:
+        """What is done about a request that begins to hang, unless a test wants something else."""
 
     def _listen(self, port: int) -> _Server:
         server = _Server(("127.0.0.1", port), _Handler)

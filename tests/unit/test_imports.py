@@ -14,6 +14,7 @@ EDGES = {"api", "blazar_errors", "error_statuses", "plugins", "enforcement", "cl
 #: What of ours a part may import; a part that isn't here may import all.
 ALLOWED = {
     "exceptions": set(),
+    "waiting": set(),
     "domain": {"exceptions", "domain"},
 }
 FORBIDDEN = {

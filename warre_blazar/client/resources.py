@@ -1,10 +1,10 @@
 """The requests of the v2 API, as methods. There is a class for each kind of object."""
 
 import datetime
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from warre_blazar import waiting
 from warre_blazar.client import errors, lookup
 from warre_blazar.client.transport import Transport, path
 from warre_blazar.client.types import (
@@ -296,7 +296,7 @@ class Reservations(_Collection):
         tell: Callable[[Reservation], None] = lambda _: None,
         pause: float = 1.0,
         poll: float = 5.0,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = waiting.sleep,
     ) -> Reservation:
         """Wait until a reservation is ACTIVE, and return it.
 

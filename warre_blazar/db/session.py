@@ -6,7 +6,6 @@ or in Blazar, joins the same transaction, because Blazar's facade keeps one sess
 
 import functools
 import random
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -18,7 +17,7 @@ from oslo_log import log as logging
 from sqlalchemy import exc as sa_exc
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
+from warre_blazar import exceptions, waiting
 
 LOG = logging.getLogger(__name__)
 
@@ -92,7 +91,7 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
                 if not _worth_retrying(error):
                     raise
                 LOG.debug("%s lost a race, trying again: %r", function.__name__, error)
-            time.sleep(wait * random.uniform(0.5, 1.5))  # noqa: S311
+            waiting.sleep(wait * random.uniform(0.5, 1.5))  # noqa: S311
             wait = min(wait * 2, _LONGEST_WAIT)
         raise exceptions.TryAgain
 

@@ -11,6 +11,9 @@ the states of leases and acts on the decisions. The documentation prints the tab
 import dataclasses
 import enum
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 CREATING, PENDING, STARTING, ACTIVE = "CREATING", "PENDING", "STARTING", "ACTIVE"
 UPDATING, TERMINATING, TERMINATED = "UPDATING", "TERMINATING", "TERMINATED"
@@ -172,23 +175,23 @@ class Row:
 
     def matches(self, state: State) -> bool:
         """Whether a state meets all conditions of the row."""
-        facts = (
-            (self.leases, state.statuses.lease),
-            (self.starts, state.statuses.start),
-            (self.ends, state.statuses.end),
-            (self.phases, state.phase),
-            (self.reservations, state.reservations),
-            (self.claims, state.claim),
-            (self.ages, state.age),
+        statuses = state.statuses
+        return (
+            _allows(self.leases, statuses.lease)
+            and _allows(self.starts, statuses.start)
+            and _allows(self.ends, statuses.end)
+            and _allows(self.phases, state.phase)
+            and _allows(self.reservations, state.reservations)
+            and _allows(self.claims, state.claim)
+            and _allows(self.ages, state.age)
+            and self.mixed in (None, state.mixed)
+            and self.torn in (None, not (state.holds and state.backed))
+            and self.settled in (None, is_settled(state))
         )
-        flags = (
-            (self.mixed, state.mixed),
-            (self.torn, not (state.holds and state.backed)),
-            (self.settled, is_settled(state)),
-        )
-        return all(wanted is None or fact in wanted for wanted, fact in facts) and all(
-            wanted is None or fact == wanted for wanted, fact in flags
-        )
+
+
+def _allows(wanted: Sequence[T] | None, fact: T) -> bool:
+    return wanted is None or fact in wanted
 
 
 def is_settled(state: State) -> bool:

@@ -8,11 +8,15 @@ import sys
 import uuid
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import sqlalchemy as sa
 from blazar.db import api as db_api
+from blazar.db.sqlalchemy import facade_wrapper
+from oslo_db.sqlalchemy import engines
+from sqlalchemy import pool
 
-from warre_blazar.db import migration, models
+from warre_blazar.db import migration, models, session
 
 KINDS = ("sqlite", "mariadb", "postgresql")
 
@@ -69,6 +73,23 @@ def fill(kind: str, url: str, directory: pathlib.Path) -> None:
     engine = sa.create_engine(url)
     models.metadata.create_all(engine)
     engine.dispose()
+
+
+@contextlib.contextmanager
+def connected() -> Iterator[sa.Engine]:
+    """Blazar's engine on the configured database, which keeps its connections open.
+
+    oslo.db opens a new connection of SQLite for each transaction. It also yields to other threads
+    after each transaction. Both take longer than most transactions of these tests.
+    """
+    with mock.patch.object(engines.pool, "NullPool", pool.QueuePool), session.writer() as db:
+        engine: sa.Engine = db.get_bind()
+    sa.event.remove(engine, "checkin", engines._thread_yield)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+        facade_wrapper._clear_engine()
 
 
 def blazar_upgrade(url: str, directory: pathlib.Path) -> None:

@@ -8,7 +8,7 @@ from oslo_utils import timeutils
 from tests.functional.db import world
 from tests.unit.api.people import Person
 from tests.unit.api.site import Site
-from warre_blazar.services import waiting
+from warre_blazar import waiting
 
 
 @pytest.fixture(scope="package")

@@ -10,28 +10,27 @@ import contextlib
 import datetime
 import logging
 import pathlib
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Self, TypeVar
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Self, TypeVar
 
 import sqlalchemy as sa
 from blazar import context, rpc
-from blazar.db.sqlalchemy import facade_wrapper
 from oslo_config import cfg
 from oslo_limit import limit as oslo_limit
-from oslo_messaging._drivers import common as driver_common
-from oslo_messaging._drivers import impl_fake
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import LOGIN_OPTIONS, Cloud
 from tests.fakes.cyborg import Cyborg
 from tests.fakes.nova import Nova
 from tests.fakes.placement import Placement
-from tests.functional.db import managers
+from tests.functional.db import databases, managers
+from tests.unit.api import bus
 from tests.unit.api.identity import Identity
-from warre_blazar import conf, policy
-from warre_blazar.clients import kept, limits, manager
-from warre_blazar.db import models, session
-from warre_blazar.services import waiting
+from warre_blazar import conf, policy, waiting
+from warre_blazar.clients import kept, limits
+from warre_blazar.db import models
 from warre_blazar.services.running.executor import Executor, Pools
 
 T = TypeVar("T")
@@ -75,35 +74,25 @@ class SiteCloud(Cloud):
         self.placement.providers.clear()
 
 
-class _Wire(impl_fake.FakeIncomingMessage):
-    """A driver that carries failures like a real message bus: as JSON, rebuilt if allowed."""
-
-    #: The last failures as they were on the manager's side, newest last.
-    failures: ClassVar[collections.deque[BaseException]] = collections.deque(maxlen=1000)
-
-    def reply(self, reply: Any = None, failure: Any = None) -> None:
-        if failure:
-            self.failures.append(failure[1])
-            text = driver_common.serialize_remote_exception(failure)
-            rebuilt = driver_common.deserialize_remote_exception(text, manager._MODULES)
-            failure = (type(rebuilt), rebuilt, None)
-        super().reply(reply, failure)
-
-
 class Clock(waiting.Clock):
     """A clock on which time passes only while somebody waits. Waiting takes no real time."""
 
     def __init__(self) -> None:
         self._now = 0.0
-        #: A function that is called each time somebody waits.
+        #: A function that is called each time somebody waits, unless it is being called already.
         self.meanwhile: Callable[[], None] = lambda: None
+        self._busy = threading.Lock()
 
     def now(self) -> float:
         return self._now
 
     def sleep(self, seconds: float) -> None:
         self._now += seconds
-        self.meanwhile()
+        if self._busy.acquire(blocking=False):
+            try:
+                self.meanwhile()
+            finally:
+                self._busy.release()
 
 
 class Site:
@@ -118,16 +107,15 @@ class Site:
         #: Isn't there unless a test writes it.
         self.policy_file = directory / "policy.yaml"
         self._remembered: dict[str, tuple[Any, Rows, dict[str, Any]]] = {}
-        self._fake_message = impl_fake.FakeIncomingMessage
-        #: By which the API waits.
+        #: The clock by which the whole package waits.
         self.clock = Clock()
+        self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         self._forget_caches()
         cfg.CONF(["--config-file", str(self._configuration())], project="blazar")
-        impl_fake.FakeIncomingMessage = _Wire
-        with session.writer() as db:
-            self.engine: sa.Engine = db.get_bind()
+        self._stack.enter_context(bus.installed())
+        self.engine = self._stack.enter_context(databases.connected())
         models.metadata.create_all(self.engine)
         self._start_manager()
         self.app = self._make_app()
@@ -143,10 +131,7 @@ class Site:
         self._manager._server.stop()
         self._manager._server.wait()
         self.cloud.__exit__(*exc)
-        impl_fake.FakeIncomingMessage = self._fake_message
-        impl_fake.FakeExchangeManager.cleanup()
-        self.engine.dispose()
-        facade_wrapper._clear_engine()
+        self._stack.close()
         self._forget_caches()
         cfg.CONF.reset()
         # Registered when somebody logged in, and required of all tests after.
@@ -214,27 +199,22 @@ class Site:
     @staticmethod
     def failures() -> collections.deque[BaseException]:
         """The exceptions with which the manager answered, newest last."""
-        return _Wire.failures
+        return bus.failures
 
     @staticmethod
     def set_time(now: datetime.datetime) -> None:
         """Set the time for the API and the manager."""
         timeutils.set_time_override(now)
 
-    def settle(self) -> None:
+    @staticmethod
+    def settle() -> None:
         """Wait until the manager has handled all requests."""
-        self._manager._server.stop()
-        self._manager._server.wait()
-        self._manager._server.start()
+        bus.settle()
 
-    @contextlib.contextmanager
-    def without_manager(self) -> Iterator[None]:
+    @staticmethod
+    def without_manager() -> AbstractContextManager[None]:
         """A context in which no manager listens. Requests that are sent in it are lost."""
-        self._manager._server.stop()
-        self._manager._server.wait()
-        yield
-        impl_fake.FakeExchangeManager.cleanup()
-        self._manager._server.start()
+        return bus.without_listener()
 
     def execute(self) -> None:
         """Do what a manager's executor does every second."""

@@ -1,27 +1,29 @@
 """A manager that takes longer than the API waits: the user can always find what is made then."""
 
-import pytest
-from oslo_config import cfg
+from collections.abc import Iterator
 
-from tests.unit.api import things
+import pytest
+
+from tests.unit.api import bus, things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
 
 
 @pytest.fixture
-def flavor(site: Site, admin: Person, alpha: Person) -> dict:
+def flavor(site: Site, admin: Person, alpha: Person) -> Iterator[dict]:
     """A flavor that was booked and freed again, so that each service has logged in to the others.
 
-    During the test, the API waits 3 seconds for the manager. That is enough to write a lease, even
-    on a busy machine.
+    During the test, the API's patience ends as soon as the manager waits for a request that hangs.
     """
     made = things.add_flavor(admin)
     booked = things.book(alpha, made)
     assert alpha.delete(f"reservations/{booked['id']}").status_int == 204
-    cfg.CONF.set_override("rpc_response_timeout", 3)
+    for service in site.cloud.services:
+        service.on_hang = bus.give_up
     yield made
-    cfg.CONF.clear_override("rpc_response_timeout")
+    for service in site.cloud.services:
+        service.on_hang = service.ignore
     site.cloud.mend()
     site.settle()
 

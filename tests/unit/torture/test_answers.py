@@ -40,7 +40,7 @@ class _Api(http.server.BaseHTTPRequestHandler):
 def url() -> Iterator[str]:
     """A server's."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Api)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()

@@ -9,7 +9,7 @@ from oslo_utils import timeutils
 
 from tests.unit.api.people import Person
 from tests.unit.wsgi.whole import WholeSite
-from warre_blazar.services import waiting
+from warre_blazar import waiting
 
 
 @pytest.fixture(scope="package")

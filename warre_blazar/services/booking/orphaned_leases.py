@@ -12,11 +12,10 @@ from blazar.db import api as db_api
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
-from warre_blazar import exceptions
+from warre_blazar import exceptions, waiting
 from warre_blazar.clients import trusts
 from warre_blazar.db import lease_writes, leases, session
 from warre_blazar.domain import lease_states
-from warre_blazar.services import waiting
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.running import repair
 

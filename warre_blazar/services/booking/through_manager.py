@@ -13,7 +13,7 @@ from typing import Any
 from blazar.db import api as db_api
 from oslo_utils import timeutils, uuidutils
 
-from warre_blazar import exceptions
+from warre_blazar import exceptions, waiting
 from warre_blazar.booking_conditions import BookingConditions
 from warre_blazar.clients import keystone, manager, trusts
 from warre_blazar.db import leases, session
@@ -22,7 +22,6 @@ from warre_blazar.domain import booking_rules, lease_states, reservation_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
 from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import waiting
 from warre_blazar.services.booking import admission, changing, lookup, orphaned_leases
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.keeping import history
@@ -320,7 +319,7 @@ def _called(
     :raises ReservationNotFound: the lease has been deleted meanwhile.
     """
     lease_id = reservation.lease_id
-    deadline = waiting.clock.now() + _FREE_WITHIN
+    deadline = waiting.now() + _FREE_WITHIN
     was_free = False
     while True:
         try:
@@ -331,7 +330,7 @@ def _called(
             # If the lease is free now, the manager may have refused because of a start that has
             # finished since. So the manager is called once more.
             was_free = _is_free(lease_id)
-            if not waiting.until(lambda: _is_free(lease_id), deadline - waiting.clock.now()):
+            if not waiting.until(lambda: _is_free(lease_id), deadline - waiting.now()):
                 raise
         if db_api.lease_get(lease_id) is None:
             raise exceptions.ReservationNotFound(reservation.id)

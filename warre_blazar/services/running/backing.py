@@ -8,7 +8,6 @@ project. When the reservation ends, the backing is removed. The backing's note, 
 
 import datetime
 import functools
-import time
 from collections.abc import Callable, Sequence
 from concurrent import futures
 
@@ -16,7 +15,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
+from warre_blazar import exceptions, waiting
 from warre_blazar.clients import nova, placement
 from warre_blazar.db import backings, hosts, session
 from warre_blazar.db.backings import Backing
@@ -263,7 +262,7 @@ def _remove(backing: Backing, patience: float) -> None:
 
 
 def _remove_servers(backing: Backing, patience: float) -> None:
-    deadline = time.monotonic() + patience
+    deadline = waiting.now() + patience
     wait = _FIRST_POLL
     requested: set[str] = set()
     while servers := nova.servers_on(backing.flavor_id):
@@ -277,12 +276,12 @@ def _remove_servers(backing: Backing, patience: float) -> None:
             elif server not in requested or wait >= _LONGEST_POLL:
                 nova.delete_again(server)
         requested.update(servers)
-        if time.monotonic() + wait > deadline:
+        if waiting.now() + wait > deadline:
             raise exceptions.InvalidState(
                 f"{len(servers)} servers of reservation {backing.reservation_id} are still being "
                 "deleted"
             )
-        time.sleep(wait)
+        waiting.sleep(wait)
         wait = min(wait * 2, _LONGEST_POLL)
 
 

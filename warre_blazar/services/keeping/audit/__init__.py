@@ -8,9 +8,9 @@ on. Before each write, it checks that the rows that it has read haven't changed.
 
 import dataclasses
 import datetime
-import time
 from collections.abc import Callable, Mapping, Sequence
 
+from warre_blazar import waiting
 from warre_blazar.domain.audit.differences import Difference, Needs, in_both
 from warre_blazar.services.keeping.audit import looking, mending
 from warre_blazar.services.keeping.audit.looking import Look
@@ -47,7 +47,7 @@ class Audit:
     #: A trust that is made for a booking appears in the tables within this many seconds.
     trust_grace: float
     now: Callable[[], datetime.datetime]
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], None] = waiting.sleep
 
     def look(self) -> tuple[list[Difference], Look]:
         """Look twice, and return the differences that were found both times, and the last look.

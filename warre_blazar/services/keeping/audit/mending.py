@@ -2,13 +2,12 @@
 
 import dataclasses
 import datetime
-import time
 from collections.abc import Callable, Sequence
 
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
+from warre_blazar import exceptions, waiting
 from warre_blazar.clients import nova, placement, trusts
 from warre_blazar.db import (
     audit_reads,
@@ -49,7 +48,7 @@ class Mender:
         now: Callable[[], datetime.datetime],
         server_patience: float,
         trust_grace: float,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = waiting.sleep,
     ) -> None:
         """
         :param server_patience: seconds to wait until servers are deleted.

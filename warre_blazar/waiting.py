@@ -1,4 +1,4 @@
-"""Waits a few seconds for a result that is expected soon, so that users needn't ask again."""
+"""Waits by one clock, which tests replace with a clock of their own."""
 
 import time
 from collections.abc import Callable
@@ -22,9 +22,18 @@ class Clock:
         time.sleep(seconds)
 
 
-#: The clock by which the functions in ``services`` wait. Tests replace it with a clock of their
-#: own.
+#: The clock by which the whole package waits.
 clock = Clock()
+
+
+def now() -> float:
+    """The seconds since some fixed moment, by the clock by which the package waits."""
+    return clock.now()
+
+
+def sleep(seconds: float) -> None:
+    """Sleep for a number of seconds, by the clock by which the package waits."""
+    clock.sleep(seconds)
 
 
 def until(probe: Callable[[], R], seconds: float) -> R:
@@ -32,7 +41,7 @@ def until(probe: Callable[[], R], seconds: float) -> R:
 
     :returns: what the last call returned.
     """
-    deadline = clock.now() + seconds
-    while not (answer := probe()) and clock.now() < deadline:
-        clock.sleep(_PAUSE)
+    deadline = now() + seconds
+    while not (answer := probe()) and now() < deadline:
+        sleep(_PAUSE)
     return answer
