@@ -1,6 +1,6 @@
 """Runs every test in this directory on every kind of database.
 
-Each test module has a database of its own, whose tables are emptied after each test.
+There is one database of each kind, whose tables are emptied after each test.
 """
 
 import pathlib
@@ -8,41 +8,45 @@ from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import facade_wrapper
 from oslo_config import cfg
 
 from tests.functional.db import databases, nodes
-from warre_blazar.db import session
 
 nodes.use()
 
 
-@pytest.fixture(scope="module", params=databases.KINDS)
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests on one kind of database together, for runs in several processes."""
+    for item in items:
+        if (call := getattr(item, "callspec", None)) and "kind" in call.params:
+            item.add_marker(pytest.mark.xdist_group(call.params["kind"]))
+
+
+@pytest.fixture(scope="session", params=databases.KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
     """The kind of database."""
     return request.param
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def database(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa.Engine]:
     """Blazar's engine on a new database with all tables."""
     directory: pathlib.Path = tmp_path_factory.mktemp(kind)
+    # Nobody needs a test's rows after a crash, so SQLite doesn't wait for the disk.
+    options = {"sqlite_synchronous": False}
     try:
-        with databases.made(kind, directory) as url:
-            databases.fill(kind, url, directory)
-            cfg.CONF.set_override("connection", url, group="database")
-            yield _engine()
-            _engine().dispose()
+        with databases.made(kind, directory) as options["connection"]:
+            databases.fill(kind, options["connection"], directory)
+            for name, value in options.items():
+                cfg.CONF.set_override(name, value, group="database")
+            with databases.connected() as engine:
+                yield engine
     except databases.NoServer as error:
         pytest.fail(str(error), pytrace=False)
     finally:
-        facade_wrapper._clear_engine()
-        cfg.CONF.clear_override("connection", group="database")
-
-
-def _engine() -> sa.Engine:
-    with session.writer() as db:
-        return db.get_bind()
+        for name in options:
+            cfg.CONF.clear_override(name, group="database")
 
 
 @pytest.fixture(autouse=True)

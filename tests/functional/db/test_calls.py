@@ -7,7 +7,7 @@ from tests.functional.db import world
 
 pytestmark = [
     pytest.mark.usefixtures("database"),
-    pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="module"),
+    pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="session"),
 ]
 
 HOSTS = 6

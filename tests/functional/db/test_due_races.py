@@ -32,7 +32,7 @@ from warre_blazar.services.running.repair import Repairer
 pytestmark = [
     pytest.mark.usefixtures("database"),
     # On SQLite, Blazar's own writes fail if two run at the same time.
-    pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="module"),
+    pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="session"),
 ]
 
 COUNT = int(os.environ.get("WARRE_RACES", "40"))

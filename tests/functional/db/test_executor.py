@@ -351,7 +351,7 @@ def test_end_that_hangs_delays_the_next_start_only_for_a_while(cloud: Cloud):
     assert state(second) == RUNNING
 
 
-@pytest.mark.parametrize("kind", ["mariadb", "postgresql"], indirect=True, scope="module")
+@pytest.mark.parametrize("kind", ["mariadb", "postgresql"], indirect=True, scope="session")
 def test_three_managers_execute_each_start_and_end_once(cloud: Cloud):
     """The managers run in threads."""
     world.add_host(cloud, "a", vcpus=999, memory_mb=9999999, disk_gb=99999)

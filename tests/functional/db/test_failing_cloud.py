@@ -41,7 +41,7 @@ LOST = {
     "answer lost once": ({"lose": True, "times": 1}, {None}),
 }
 # For tests that wait for a client's timeout.
-ONE_DATABASE = pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="module")
+ONE_DATABASE = pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="session")
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from warre_blazar.services.running import backing, blazar_start_end, healing
 from warre_blazar.services.running.repair import Repairer
 
 # The calls to the services don't depend on the kind of database.
-pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="module")
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="session")
 
 WHOLE = os.environ.get("WARRE_FAULTS")
 #: A short run tries one of this many cells. The number has no divisor in common with the number of
@@ -221,15 +221,9 @@ def outside(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Outside:
 
 @pytest.fixture
 def site(database: sa.Engine, cloud: Cloud, outside: Outside):
-    sa.event.listen(database, "connect", _without_waiting_for_the_disk)
-    database.dispose()
     timeutils.set_time_override(world.NOW)
     yield Site(cloud, outside)
     timeutils.clear_time_override()
-
-
-def _without_waiting_for_the_disk(connection, _record) -> None:
-    connection.execute("PRAGMA synchronous = OFF")
 
 
 def answer_of(step: Step, site: Site, lease: world.Lease | None) -> str:

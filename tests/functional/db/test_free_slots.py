@@ -7,7 +7,6 @@ tested elsewhere.
 import dataclasses
 import datetime
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import hypothesis
@@ -15,7 +14,6 @@ import pytest
 import sqlalchemy as sa
 from blazar.db import api as db_api
 from hypothesis import strategies as st
-from oslo_config import cfg
 
 from tests.functional.db import databases, world
 from warre_blazar import exceptions
@@ -28,13 +26,7 @@ from warre_blazar.services.offering import flavors, free_slots, maintenance_wind
 HORIZON = 9
 MINUTE = datetime.timedelta(minutes=1)
 
-
-@pytest.fixture(scope="module")
-def kind() -> Iterator[str]:
-    """SQLite, without waiting for the disk."""
-    cfg.CONF.set_override("sqlite_synchronous", False, group="database")
-    yield "sqlite"
-    cfg.CONF.clear_override("sqlite_synchronous", group="database")
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="session")
 
 
 def span(start: int, end: int) -> Span:

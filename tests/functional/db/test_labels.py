@@ -65,7 +65,7 @@ def test_text_that_the_connection_cannot_carry_is_refused(kind: str, given: Labe
         (None, "\ud83d", "note"),
     ],
 )
-@pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="module")
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="session")
 def test_invalid_label_is_refused(name, note, field, database: sa.Engine):
     with pytest.raises(exceptions.InvalidField) as refused:
         labels.checked(name, note)

@@ -27,7 +27,7 @@ from warre_blazar.services.running import backing
 pytestmark = [
     pytest.mark.usefixtures("database"),
     # On SQLite, Blazar's own writes fail if two run at the same time.
-    pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="module"),
+    pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="session"),
 ]
 
 LEASES = int(os.environ.get("WARRE_MANAGERS_LEASES", "24"))

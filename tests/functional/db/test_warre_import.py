@@ -28,7 +28,7 @@ from warre_blazar.services.keeping.warre_import import Report
 from warre_blazar.services.offering import flavor_access
 
 pytestmark = [
-    pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="module"),
+    pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="session"),
     pytest.mark.usefixtures("database"),
 ]
 
