@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 from oslo_config import cfg
 from oslo_config import fixture as config_fixture
@@ -10,6 +11,12 @@ from oslo_limit import limit as oslo_limit
 from tests.fakes.cloud import LOGIN_OPTIONS, Cloud
 from warre_blazar import conf as our_conf
 from warre_blazar.clients import kept
+
+# Examples have no deadline, because their time depends on the machine more than on the code.
+# ``--hypothesis-profile=many`` chooses the other profile.
+hypothesis.settings.register_profile("few", deadline=None, max_examples=30)
+hypothesis.settings.register_profile("many", deadline=None, max_examples=150)
+hypothesis.settings.load_profile("few")
 
 
 @pytest.fixture

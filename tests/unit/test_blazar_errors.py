@@ -156,6 +156,7 @@ def test_v1_answers_unknown_exception_class_with_500():
     assert v1_answer(remote)[0] == 500
 
 
+@pytest.mark.slow
 def test_controllers_expose_our_exceptions_to_v1():
     script = (
         "import warre_blazar.api.controllers.reservations, warre_blazar.api.controllers.warre\n"

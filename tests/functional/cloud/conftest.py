@@ -16,8 +16,7 @@ Offer = Callable[..., dict[str, Any]]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker ``slow``, and ignore openstacksdk's deprecation warnings."""
-    config.addinivalue_line("markers", "slow: waits a minute for an RPC call that nobody answers")
+    """Ignore openstacksdk's deprecation warnings."""
     config.addinivalue_line("filterwarnings", "ignore::DeprecationWarning:openstack")
 
 

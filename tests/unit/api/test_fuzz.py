@@ -21,6 +21,7 @@ from tests.unit.api.people import Person
 from tests.unit.api.site import Site
 from warre_blazar.api import openapi
 
+pytestmark = pytest.mark.slow
 EXAMPLES = 40
 CHECKS = [
     checks.not_a_server_error,

@@ -188,6 +188,7 @@ def openstack(keystone: Keystone, tmp_path: pathlib.Path) -> Cli:
     return Cli("openstack", keystone, tmp_path)
 
 
+@pytest.mark.slow
 def test_blazar_lists(blazar: Cli, api: Api) -> None:
     api.answers["GET /v2/flavors"] = listing(flavor())
     status, output, errors = blazar("flavor-list", "--long", "-f", "json")
@@ -195,11 +196,13 @@ def test_blazar_lists(blazar: Cli, api: Api) -> None:
     assert api.requests == ["GET /v2/flavors"]
 
 
+@pytest.mark.slow
 def test_blazar_says_what_is_wrong(blazar: Cli, api: Api) -> None:
     api.answers[f"DELETE /v2/reservations/{_ID}"] = error(404, "It doesn't exist")
     assert blazar("reservation-delete", _ID) == (1, "", ["It doesn't exist"])
 
 
+@pytest.mark.slow
 def test_blazar_books_until_an_end_date(blazar: Cli, api: Api) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     period = ("--start-date", "2026-12-01T09:00", "--end-date", "2026-12-01T11:00")
@@ -210,6 +213,7 @@ def test_blazar_books_until_an_end_date(blazar: Cli, api: Api) -> None:
     assert api.seen[0].body["end"] == "2026-12-01T11:00:00+00:00"
 
 
+@pytest.mark.slow
 def test_end_that_the_blazar_parser_takes_is_restored(blazar: Cli, api: Api) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     period = ("--start", "2026-12-01T09:00Z", "--end", "2026-12-01T11:00Z")
@@ -227,12 +231,14 @@ def test_end_that_the_blazar_parser_takes_is_restored(blazar: Cli, api: Api) -> 
     )
 
 
+@pytest.mark.slow
 def test_end_on_a_command_without_it_is_refused(blazar: Cli, api: Api) -> None:
     status, _, errors = blazar("flavor-list", "--end", "2026-12-01T11:00Z")
     assert (status, errors) == (1, ["Unrecognized arguments: --end-date 2026-12-01T11:00Z"])
     assert not api.seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -248,12 +254,14 @@ def test_usage_error_prints_only_its_reason(openstack: Cli, words: list[str], re
     assert errors[1:] == [f"See openstack reservation {words[0]} --help"]
 
 
+@pytest.mark.slow
 def test_blazar_refuses_unknown_arguments(blazar: Cli, api: Api) -> None:
     said = (1, "", ["Unrecognized arguments: --slot-count 3"])
     assert blazar("flavor-update", "f", "--active", "--slot-count", "3") == said
     assert not api.seen
 
 
+@pytest.mark.slow
 def test_openstack_shows(openstack: Cli, api: Api) -> None:
     api.answers[f"GET /v2/reservations/{_ID}"] = Answer(200, reservation())
     arguments = ("-f", "value", "-c", "compute_flavor")
@@ -261,6 +269,7 @@ def test_openstack_shows(openstack: Cli, api: Api) -> None:
     assert (status, output.strip(), errors) == (0, reservation()["compute_flavor"], [])
 
 
+@pytest.mark.slow
 def test_openstack_says_what_is_wrong(openstack: Cli, api: Api) -> None:
     api.answers["POST /v2/reservations"] = error(400, "No capacity: 2 asked, 1 of 2 are free")
     period = ("--start", "2026-12-01T09:00", "--end", "2026-12-01T11:00")
@@ -268,12 +277,14 @@ def test_openstack_says_what_is_wrong(openstack: Cli, api: Api) -> None:
     assert (said[0], said[2][1:]) == (1, ["No capacity: 2 asked, 1 of 2 are free"])
 
 
+@pytest.mark.slow
 def test_no_credentials(blazar: Cli, api: Api) -> None:
     status, output, errors = blazar("flavor-list", OS_AUTH_TYPE="", OS_AUTH_URL="")
     assert (status, output) == (1, "")
     assert "OS_AUTH_TYPE=password, OS_AUTH_URL" in errors[-1]
 
 
+@pytest.mark.slow
 def test_no_endpoint(blazar: Cli, keystone: Keystone) -> None:
     del keystone.endpoints["reservation"]
     status, output, errors = blazar("flavor-list")
@@ -281,6 +292,7 @@ def test_no_endpoint(blazar: Cli, keystone: Keystone) -> None:
     assert "The service catalog has no endpoint of type 'reservation'" in errors[-1]
 
 
+@pytest.mark.slow
 def test_plugin_not_enabled(openstack: Cli, api: Api) -> None:
     api.answers["GET /v2/flavors"] = Answer(404, {"message": "nothing here"})
     status, output, errors = openstack("reservation", "flavor", "list")
@@ -299,6 +311,7 @@ def sigint() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sigint")
 def test_ctrl_c_while_waiting(blazar: Cli, api: Api) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
@@ -325,6 +338,7 @@ def test_ctrl_c_while_waiting(blazar: Cli, api: Api) -> None:
     assert not [line for line in api.requests if line.startswith("DELETE")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("flavor-list",), ("flavor-calendar", "gpu.large")])
 def test_closed_pipe_ends_the_command_silently(
     blazar: Cli, api: Api, words: tuple[str, ...]

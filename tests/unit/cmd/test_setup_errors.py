@@ -58,6 +58,7 @@ def test_quota_register_reports_a_bad_configuration(
     assert _CASES["garbage"][1] in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", ["no file", "garbage", "empty", "no driver", "no answer", "a value"]
 )

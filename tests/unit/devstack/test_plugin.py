@@ -11,6 +11,8 @@ import pytest
 from tests.fakes import devstack, openstack_client
 from tests.fakes.devstack import Devstack
 
+pytestmark = pytest.mark.slow
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 

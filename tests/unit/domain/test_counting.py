@@ -1,6 +1,5 @@
 """Room on hosts with several providers, compared with a try of every way to place instances."""
 
-import os
 import random
 from typing import NamedTuple
 
@@ -13,6 +12,9 @@ from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Packing, choose, free_spans
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.request_groups import Group, Request
+
+#: The number of examples of the profile: 30 if few, 150 if many.
+EXAMPLES = settings.default.max_examples
 
 LAST = 5
 
@@ -110,7 +112,7 @@ class Asking(NamedTuple):
 dice = st.builds(Dice, st.integers(0, 2**64))
 
 
-@settings(max_examples=int(os.environ.get("WARRE_EXAMPLES", "300")))
+@settings(max_examples=EXAMPLES * 2)
 @given(dice)
 def test_room_is_what_placement_allows(dice):
     tree = dice.tree()
@@ -128,7 +130,7 @@ def test_room_is_what_placement_allows(dice):
     assert one.has_traits(asked) or not one.when_empty(asked)
 
 
-@settings(max_examples=100)
+@settings(max_examples=EXAMPLES * 2 // 3)
 @given(dice)
 def test_choice_of_hosts_takes_all_that_placement_allows(dice):
     tree = dice.tree()
@@ -162,7 +164,7 @@ def test_choice_of_hosts_takes_all_that_placement_allows(dice):
         )
 
 
-@settings(max_examples=60)
+@settings(max_examples=EXAMPLES * 2 // 5)
 @given(dice)
 def test_free_spans_are_the_longest_that_placement_allows(dice):
     tree = dice.tree()

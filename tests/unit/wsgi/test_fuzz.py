@@ -5,6 +5,7 @@ import pytest
 from tests.unit.wsgi.fuzzing import Fuzz, stock
 from tests.unit.wsgi.whole import WholeSite
 
+pytestmark = pytest.mark.slow
 EXAMPLES = 150
 
 
