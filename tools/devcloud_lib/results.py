@@ -33,8 +33,9 @@ def table(parts: list[Part]) -> str:
 
 
 def _times(report: Path) -> list[tuple[float, str]]:
-    """Return the seconds and the name of each test in a report, none if pytest didn't get far."""
-    if not report.exists():
+    """Return the seconds and the name of each test in a report, none if pytest was stopped."""
+    try:
+        cases = ElementTree.parse(report).iter("testcase")
+    except (FileNotFoundError, ElementTree.ParseError):
         return []
-    cases = ElementTree.parse(report).iter("testcase")
     return [(float(c.get("time", 0)), f"{c.get('classname')}::{c.get('name')}") for c in cases]
