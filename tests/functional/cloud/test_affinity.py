@@ -9,6 +9,8 @@ from tests.functional.cloud.conftest import Offer
 from tests.functional.cloud.people import Person
 from tests.functional.cloud.waiting import until
 
+pytestmark = pytest.mark.together
+
 
 @pytest.mark.parametrize("affinity", [True, False])
 def test_servers_are_where_they_were_asked_to_be(

@@ -21,6 +21,8 @@ from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.hosts import Host
 from warre_blazar.services.offering import devices
 
+pytestmark = pytest.mark.together
+
 FLAVORS, TREES = 100, 2
 _SEED = 20
 

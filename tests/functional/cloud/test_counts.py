@@ -2,11 +2,15 @@
 
 import json
 
+import pytest
+
 from tests.functional.cloud import world
 from tests.functional.cloud.conftest import Offer
 from tests.functional.cloud.people import Person
 from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import until
+
+pytestmark = pytest.mark.together
 
 
 def _amounts(who: Person, path: str, reservation_id: str, amount: int) -> None:

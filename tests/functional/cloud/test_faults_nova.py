@@ -4,7 +4,6 @@ There is one outage. The tests check what was tried during it.
 """
 
 import dataclasses
-import datetime
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,13 +47,6 @@ def _boot(alpha: Person, reservation: dict[str, Any]) -> str:
     return settled.id
 
 
-def _next_start() -> world.Period:
-    """A period that starts soon, but most likely after Nova was stopped."""
-    soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=75)
-    start = soon.replace(second=0, microsecond=0)
-    return world.Period(start, start + datetime.timedelta(hours=1))
-
-
 def _prepared(admin: Person, alpha: Person, offer: Offer, records: Records) -> Outage:
     """Book one reservation to delete, one to end, both with a server, and one to start."""
     orphans = nova_side.orphans(admin, records)
@@ -70,7 +62,7 @@ def _prepared(admin: Person, alpha: Person, offer: Offer, records: Records) -> O
         flavor=offer(slots=1),
         deleted=deleted,
         ended=ended,
-        starting=world.booked(alpha, offer(slots=1), _next_start()),
+        starting=world.booked(alpha, offer(slots=1), world.far()),
         servers=dict(zip((deleted["id"], ended["id"]), servers, strict=True)),
     )
 
@@ -99,6 +91,7 @@ def outage(admin: Person, alpha: Person, shared_offer: Offer, records: Records) 
         found.shown["ended"] = world.becomes(alpha, found.ended, "COMPLETE")
         again = world.from_now()
         found.rebooked = world.book(alpha, found.ended["flavor"], again.moved(start=0.1))
+        records.start_now([found.starting["lease_id"]], ahead=8)
         found.shown["starting"] = world.becomes(alpha, found.starting, "ACTIVE")
     yield found
 

@@ -19,6 +19,8 @@ from tests.functional.cloud.people import Person
 from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import until
 
+pytestmark = pytest.mark.together
+
 V1_TIME = "%Y-%m-%d %H:%M"
 
 

@@ -10,6 +10,8 @@ from tests.functional.cloud.conftest import Offer
 from tests.functional.cloud.people import Person
 from tests.functional.cloud.waiting import at_once, until
 
+pytestmark = pytest.mark.together
+
 
 def test_booked_used_and_returned(admin: Person, alpha: Person, beta: Person, offer: Offer) -> None:
     flavor = offer(

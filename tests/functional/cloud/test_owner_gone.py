@@ -13,6 +13,8 @@ from tests.functional.cloud.people import Person
 from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import until
 
+pytestmark = pytest.mark.together
+
 WAYS = ("disabled", "no role", "deleted")
 
 

@@ -9,6 +9,8 @@ from tests.functional.cloud import world
 from tests.functional.cloud.conftest import Offer
 from tests.functional.cloud.people import Person
 
+pytestmark = pytest.mark.together
+
 
 def _update(who: Person, made: dict[str, Any], period: world.Period) -> Any:
     return who.ask("PUT", f"/v1/leases/{made['lease_id']}", period.v1)
