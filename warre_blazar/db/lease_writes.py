@@ -18,6 +18,7 @@ from warre_blazar.db.leases import BLAZARS_EVENTS, END_EVENT, START_EVENT, Event
 from warre_blazar.db.tables import events, leases, reservations
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.lease_states import Statuses
+from warre_blazar.domain.timeline import Span
 
 
 def write(
@@ -96,6 +97,31 @@ def set_event(db: Session, event: Event, status: str, time: datetime.datetime | 
         .values(status=status, time=time, updated_at=timeutils.utcnow())
     )
     session.require(written)
+
+
+def move_events(db: Session, lease_id: str, span: Span) -> None:
+    """Move a lease's start event and end event to its start and its end."""
+    for event_type, due in ((START_EVENT, span.start), (END_EVENT, span.end)):
+        db.execute(
+            events.update()
+            .where(
+                events.c.lease_id == lease_id,
+                events.c.event_type == event_type,
+                events.c.time != due,
+            )
+            .values(time=due, updated_at=timeutils.utcnow())
+        )
+
+
+def move_reminder(
+    db: Session, event_id: str, before: datetime.datetime, after: datetime.datetime
+) -> None:
+    """Move a reminder from one time to another, unless somebody else has moved it."""
+    db.execute(
+        events.update()
+        .where(events.c.id == event_id, events.c.time == before)
+        .values(time=after, updated_at=timeutils.utcnow())
+    )
 
 
 def set_events_in_progress(db: Session, unchanged: Sequence[Event]) -> None:

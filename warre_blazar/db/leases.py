@@ -214,6 +214,32 @@ def is_executed(db: Session, lease_id: str) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
+class Present:
+    """A lease's status and dates at this moment, whatever the transaction has read before."""
+
+    status: str
+    span: Span
+
+
+def lock(db: Session, lease_id: str) -> Present | None:
+    """Read a lease's status and dates, and keep others from changing them.
+
+    Until the caller's transaction is over, other transactions that write the lease's row wait. On
+    SQLite they fail.
+
+    :returns: None if there is no such lease.
+    """
+    row = db.execute(
+        sa.select(leases.c.status, leases.c.start_date, leases.c.end_date)
+        .where(leases.c.id == lease_id)
+        # PostgreSQL locks a row in a weaker way too when a row that refers to it is written. These
+        # writes needn't wait.
+        .with_for_update(key_share=True)
+    ).first()
+    return Present(row[0], Span(row[1], row[2])) if row else None
+
+
+@dataclasses.dataclass(frozen=True)
 class Asked:
     """A flavor:slot reservation that Blazar asks the plugin to start or end."""
 

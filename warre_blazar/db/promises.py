@@ -15,6 +15,7 @@ from warre_blazar.db.reservations import Reservation
 from warre_blazar.db.sql_functions import seconds_between, utc_now
 from warre_blazar.db.tables import bookings, bookings_in_leases, leases, reservations
 from warre_blazar.domain import timeline
+from warre_blazar.domain.flavor import RESOURCE_TYPE
 
 
 def make(db: Session, reservation: Reservation, span: timeline.Span) -> None:
@@ -36,6 +37,25 @@ def make(db: Session, reservation: Reservation, span: timeline.Span) -> None:
         .values(claim_start=span.start, claim_end=span.end, promised_at=utc_now())
     )
     session.require(promised)
+
+
+def cover(db: Session, lease_id: str, span: timeline.Span) -> bool:
+    """Whether a span was promised to each flavor:slot reservation of a lease.
+
+    Until the caller's transaction is over, others can't change or drop the promises.
+    """
+    of_lease = sa.select(reservations.c.id).where(
+        reservations.c.lease_id == lease_id, reservations.c.resource_type == RESOURCE_TYPE
+    )
+    ids = list(db.scalars(of_lease))
+    promised = db.execute(
+        sa.select(bookings.c.claim_start, bookings.c.claim_end)
+        .where(bookings.c.reservation_id.in_(ids))
+        .with_for_update()
+    ).all()
+    return len(promised) == len(ids) and all(
+        start is not None and start <= span.start and span.end <= end for start, end in promised
+    )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,17 +21,19 @@ from warre_blazar.db import hosts, leases, session
 from warre_blazar.domain import labels, lease_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
-from warre_blazar.plugins import deletion_records, monitor
+from warre_blazar.plugins import deletion_records, lease_guard, monitor
 from warre_blazar.plugins.host_failures import HostFailures
 from warre_blazar.services.booking import admission, changing, lookup
 from warre_blazar.services.running import blazar_start_end
 
 # After Blazar has loaded its plugins, it looks up filters by name, and its v1 API looks up
 # exceptions by name. Blazar calls no function of a plugin before these lookups. So the import of
-# this module registers the options, the filters, the recording of deletions and the exceptions.
+# this module registers the options, the filters, what listens to Blazar's writes, and the
+# exceptions.
 conf.register(cfg.CONF)
 enforcement.register()
 deletion_records.register()
+lease_guard.register()
 blazar_errors.expose_to_v1()
 
 _FAR = datetime.datetime(9999, 12, 31)

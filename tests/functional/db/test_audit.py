@@ -319,7 +319,7 @@ DELETED = {
 
 def overdue(scene: Scene) -> None:
     early = world.hours(0, 4)
-    db_api.lease_update(scene.waiting.id, {"start_date": early.start})
+    world.write_lease(scene.waiting.id, {"start_date": early.start})
     world.write_dates(scene.waiting, early)
 
 
@@ -362,7 +362,7 @@ def host_has_failed(scene: Scene) -> None:
 
 
 def trust_is_gone(scene: Scene) -> None:
-    db_api.lease_update(scene.waiting.id, {"trust_id": "gone"})
+    world.write_lease(scene.waiting.id, {"trust_id": "gone"})
 
 
 PERSONAL = {
@@ -455,13 +455,13 @@ class TestBesideManagers:
     """Anything that a manager is working on at this moment is no difference."""
 
     def test_lease_being_created_is_no_difference(self, scene: Scene):
-        db_api.lease_update(scene.waiting.id, {"status": "CREATING", "updated_at": NOW})
+        world.write_lease(scene.waiting.id, {"status": "CREATING", "updated_at": NOW})
         missing_flavor(dataclasses.replace(scene, running=scene.waiting))
         assert scene.found() == set()
 
     def test_lease_whose_creation_stopped_long_ago_is_a_difference(self, scene: Scene):
         long_ago = NOW - datetime.timedelta(seconds=PATIENCE + 1)
-        db_api.lease_update(scene.waiting.id, {"status": "CREATING", "updated_at": long_ago})
+        world.write_lease(scene.waiting.id, {"status": "CREATING", "updated_at": long_ago})
         assert scene.found() == {Kind.LEASE_STATE_LOST}
 
     def test_claimed_start_is_no_difference(self, scene: Scene):
@@ -515,7 +515,7 @@ class TestBesideManagers:
 
         def meanwhile() -> None:
             if 60.0 in scene.slept:
-                db_api.lease_update(scene.waiting.id, use)
+                world.write_lease(scene.waiting.id, use)
 
         scene.meanwhile = meanwhile
         scene.audit().run(YES)

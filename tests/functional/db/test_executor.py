@@ -303,7 +303,7 @@ def test_status_that_blazar_writes_over_a_claim_is_repaired(
     world.set_status(lease, "UPDATING")
     manager.run(SPAN.start)
     assert state(lease) == ("UPDATING", "DONE", "UNDONE", "active")
-    db_api.lease_update(lease.id, {"status": "PENDING"})
+    world.write_lease(lease.id, {"status": "PENDING"})
     repairer = Repairer(lambda _: 9999, clock=iter(range(0, 1000, 10)).__next__)
     for _ in range(2):
         repairer.look(SPAN.start, thorough=True)

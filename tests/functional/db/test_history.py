@@ -160,7 +160,7 @@ def test_purge_command_counts_and_removes(
 
     past = {"start_date": SPAN.start - 36500 * DAY, "end_date": SPAN.end - 36500 * DAY}
     assert run("--dry-run")[0] == 0
-    db_api.lease_update(over.id, past)
+    world.write_lease(over.id, past)
     status, said = run("--dry-run")
     assert (status, "would remove 1 leases" in said) == (0, True)
     assert db_api.lease_get(over.id) is not None

@@ -86,7 +86,7 @@ def test_extension_needs_the_added_hours_and_shortening_frees_them(cloud: Cloud,
 def test_promise_counts_until_it_is_dropped(cloud: Cloud, flavor):
     limit(cloud, reservation=9, hours=6)
     lease = world.book(wish(flavor))
-    db_api.lease_update(lease.id, {"status": "UPDATING"})
+    world.write_lease(lease.id, {"status": "UPDATING"})
     changing.move(
         lease.reservation_id, world.hours(1, 6), world.conditions(rule=world.QUOTA), world.NOW
     )
@@ -98,7 +98,7 @@ def test_promise_counts_until_it_is_dropped(cloud: Cloud, flavor):
         lease.reservation_id, world.hours(1, 7), world.conditions(rule=world.QUOTA), world.NOW
     )
     assert held() == Amount(1, 6)
-    db_api.lease_update(lease.id, {"status": "PENDING"})
+    world.write_lease(lease.id, {"status": "PENDING"})
     assert held() == Amount(1, 6)
     world.age_promise(lease, 9999)
     repair.Repairer(lambda _: 600).look(world.NOW)
@@ -269,7 +269,7 @@ def test_usage_query_equals_a_count_in_python(cloud: Cloud, flavor):
         project = chosen.choice(sorted(expected))
         state = chosen.choice(LEASE_STATES)
         of_reservation = chosen.choice(["pending", "active", "error", "deleted"])
-        db_api.lease_update(lease.id, {"status": state, "project_id": project})
+        world.write_lease(lease.id, {"status": state, "project_id": project})
         db_api.reservation_update(lease.reservation_id, {"status": of_reservation})
         live = (
             reservation_states.derive(state, of_reservation) in reservation_states.LIVE

@@ -98,7 +98,7 @@ def test_abandoned_creation_without_reservations_is_removed(keeper: Keeper, leas
 def test_age_of_a_lease_is_independent_of_other_clocks(keeper: Keeper, lease: world.Lease):
     """A manager whose clock is an hour slow is creating the lease."""
     world.set_status(lease, "CREATING")
-    db_api.lease_update(lease.id, {"updated_at": world.LONG_AGO})
+    world.write_lease(lease.id, {"updated_at": world.LONG_AGO})
     keeper.look(BEFORE, QUIET)
     assert state(lease) is not None
 
@@ -122,7 +122,7 @@ def test_interrupted_update_is_settled(
     if before == "ACTIVE":
         running(lease)
     world.write_dates(lease, world.hours(1, 9))
-    db_api.lease_update(lease.id, {"end_date": lease.span.end, "status": left})
+    world.write_lease(lease.id, {"end_date": lease.span.end, "status": left})
     keeper.look(BEFORE, after - 1)
     assert state(lease)[0] == left
     keeper.look(BEFORE, after)
@@ -142,7 +142,7 @@ def test_lease_whose_deletion_failed_at_keystone_runs_until_its_end(
     running(lease)
     cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
     world.set_event(lease, "end_lease", "IN_PROGRESS")
-    db_api.lease_update(lease.id, {"status": "ERROR"})
+    world.write_lease(lease.id, {"status": "ERROR"})
     keeper.look(DURING, QUIET)
     assert state(lease) == RUNNING
     keeper.manager.run(SPAN.end)
@@ -153,7 +153,7 @@ def test_lease_whose_deletion_failed_at_keystone_runs_until_its_end(
 def test_end_left_in_progress_is_executed(keeper: Keeper, cloud: Cloud, lease: world.Lease):
     running(lease)
     world.set_event(lease, "end_lease", "IN_PROGRESS")
-    db_api.lease_update(lease.id, {"status": "ERROR"})
+    world.write_lease(lease.id, {"status": "ERROR"})
     keeper.look(AFTER, QUIET)
     assert state(lease) == OVER
 
@@ -182,7 +182,7 @@ def test_start_that_was_taken_and_not_executed_is_executed(
     keeper: Keeper, lease: world.Lease, event: str, left: str, after: float
 ):
     world.set_event(lease, "start_lease", event)
-    db_api.lease_update(lease.id, {"status": left})
+    world.write_lease(lease.id, {"status": left})
     keeper.look(DURING, after)
     assert state(lease) == RUNNING
 
@@ -204,7 +204,7 @@ def test_lease_that_never_started_ends(keeper: Keeper, cloud: Cloud, lease: worl
     """The start failed until the lease's end. Blazar doesn't end a lease that hasn't started."""
     world.set_event(lease, "start_lease", "ERROR")
     world.set_event(lease, "end_lease", "ERROR")
-    db_api.lease_update(lease.id, {"status": "ERROR"})
+    world.write_lease(lease.id, {"status": "ERROR"})
     keeper.look(AFTER, QUIET)
     assert state(lease) == OVER
     assert cloud.is_clean()
@@ -215,7 +215,7 @@ def test_interrupted_deletion_is_finished(keeper: Keeper, cloud: Cloud, lease: w
     running(lease)
     with session.writer() as db:
         hosts.release(db, lease.reservation_id)
-    db_api.lease_update(lease.id, {"status": "ERROR"})
+    world.write_lease(lease.id, {"status": "ERROR"})
     keeper.look(DURING, QUIET)
     assert state(lease) == OVER
     assert cloud.is_clean()
@@ -223,7 +223,7 @@ def test_interrupted_deletion_is_finished(keeper: Keeper, cloud: Cloud, lease: w
 
 def test_interrupted_update_of_mixed_lease_is_settled(keeper: Keeper, lease: world.Lease):
     add_stock_reservation(lease)
-    db_api.lease_update(lease.id, {"status": "UPDATING"})
+    world.write_lease(lease.id, {"status": "UPDATING"})
     keeper.look(BEFORE, 2 * STUCK)
     assert db_api.lease_get(lease.id)["status"] == "PENDING"
 
@@ -232,7 +232,7 @@ def test_mixed_lease_whose_start_was_interrupted_can_be_deleted(keeper: Keeper, 
     """Stock plugins can't repeat a start."""
     add_stock_reservation(lease)
     world.set_event(lease, "start_lease", "IN_PROGRESS")
-    db_api.lease_update(lease.id, {"status": "STARTING"})
+    world.write_lease(lease.id, {"status": "STARTING"})
     keeper.look(DURING, 2 * STUCK)
     row = db_api.lease_get(lease.id)
     assert row["status"] == "ERROR"
@@ -271,7 +271,7 @@ class TestEvents:
         running(lease)
         for event in db_api.event_get_all():
             db_api.event_update(event["id"], {"lease_id": None})
-        db_api.lease_update(lease.id, {"status": "UPDATING"})
+        world.write_lease(lease.id, {"status": "UPDATING"})
         keeper.look(DURING, STUCK)
         assert state(lease) == RUNNING
         keeper.manager.run(SPAN.end)
@@ -279,14 +279,14 @@ class TestEvents:
 
     def test_event_with_another_time_gets_the_leases_time(self, keeper: Keeper, lease: world.Lease):
         world.write_dates(lease, world.hours(0, 1))
-        db_api.lease_update(lease.id, {"start_date": lease.span.start, "end_date": lease.span.end})
+        world.write_lease(lease.id, {"start_date": lease.span.start, "end_date": lease.span.end})
         keeper.look(BEFORE, QUIET)
         assert event_times(lease) == [SPAN.start, SPAN.end]
 
 
 def test_lease_in_error_is_settled_at_once(lease: world.Lease):
     """Nothing works on a lease in ERROR, so it is settled without a wait."""
-    db_api.lease_update(lease.id, {"status": "ERROR"})
+    world.write_lease(lease.id, {"status": "ERROR"})
     assert repair.settle(lease.id, BEFORE) == "PENDING"
     assert state(lease) == WAITING
     assert repair.settle("nonesuch", BEFORE) is None
@@ -294,7 +294,7 @@ def test_lease_in_error_is_settled_at_once(lease: world.Lease):
 
 @pytest.mark.parametrize("status", [*lease_states.TRANSITIONAL, "ACTIVE"])
 def test_lease_in_other_status_is_not_settled_at_once(lease: world.Lease, status):
-    db_api.lease_update(lease.id, {"status": status})
+    world.write_lease(lease.id, {"status": status})
     before = db_api.lease_get(lease.id)
     assert repair.settle(lease.id, BEFORE) == status
     assert db_api.lease_get(lease.id) == before
@@ -321,7 +321,7 @@ def scramble(lease: world.Lease, rng: random.Random) -> None:
     if rng.random() < 0.2:
         backing.remove(lease.reservation_id, 0)
     db_api.reservation_update(lease.reservation_id, {"status": rng.choice(RESERVATION_STATUSES)})
-    db_api.lease_update(lease.id, {"status": rng.choice(STATUSES)})
+    world.write_lease(lease.id, {"status": rng.choice(STATUSES)})
 
 
 @pytest.mark.parametrize("seed", range(3))

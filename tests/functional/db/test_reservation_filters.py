@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 from blazar import status
-from blazar.db import api as db_api
 
 from tests.functional.db import world
 from warre_blazar import exceptions
@@ -28,7 +27,7 @@ def add(flavor: Flavor, number: int, lease_status: str, its_status: str | None) 
     lease = world.add_lease(
         world.hours(number % 5, number % 5 + 1), project_id=f"project-{number % 3}"
     )
-    db_api.lease_update(lease.id, {"status": lease_status, "user_id": f"user-{number % 2}"})
+    world.write_lease(lease.id, {"status": lease_status, "user_id": f"user-{number % 2}"})
     created_at = world.NOW - datetime.timedelta(minutes=number % 4)
     with session.writer() as db:
         is_this_reservation = tables.reservations.c.id == lease.reservation_id

@@ -369,7 +369,7 @@ def test_invalid_rows_are_reported_and_skipped(scene: Scene):
         warre_site.book(scene.cloud, name, ALPHA, Span(day(27, hour), day(27, hour + 1)), 1)
         for hour, name in enumerate(("broken", "shared", "fine"), 1)
     )
-    db_api.lease_update(broken.id, {"status": "ERROR"})
+    world.write_lease(broken.id, {"status": "ERROR"})
     warre.add("broken", broken)
     for name in ("shared-1", "shared-2"):
         warre.add(name, shared)
@@ -445,9 +445,9 @@ def test_flavors_with_unreadable_columns_become_inactive(scene: Scene):
 
 
 def test_lease_that_blazar_is_changing_is_taken_by_a_later_import(scene: Scene):
-    db_api.lease_update(scene.leases[TWO].id, {"status": "STARTING"})
+    world.write_lease(scene.leases[TWO].id, {"status": "STARTING"})
     assert "import again later" in left(scene.take_over())[TWO]
-    db_api.lease_update(scene.leases[TWO].id, {"status": "PENDING"})
+    world.write_lease(scene.leases[TWO].id, {"status": "PENDING"})
     assert counts(scene.take_over())["reservation"] == {"known": 5, "taken": 1}
 
 

@@ -14,12 +14,13 @@ from warre_blazar.db import (
     flavors,
     hosts,
     instance_reservations,
+    leases,
     promises,
     reservations,
     session,
 )
 from warre_blazar.db.reservations import Reservation
-from warre_blazar.domain import booking_rules, reservation_states, timeline
+from warre_blazar.domain import booking_rules, lease_states, reservation_states, timeline
 from warre_blazar.domain import hosts as placing
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.quota import Amount
@@ -111,10 +112,11 @@ def _growth(reservation: Reservation, span: timeline.Span, count: int) -> Amount
 @session.retried
 def _move(change: _Change, quota: Quota | None) -> None:
     with change.turn, session.writer() as db:
+        _check_updating(db, change.before)
         reservation = reservations.require(db, change.before.reservation_id)
-        if reservation.instance_count != change.before.instance_count:
-            # Another update has changed the count since the quota was checked. So the check was for
-            # a different growth.
+        if reservation.amount != change.before.amount or reservation.span != change.before.span:
+            # Another update has changed the reservation since the quota was checked. So the check
+            # was for a different growth.
             raise exceptions.TryAgain
         begun = _check_change(db, reservation, change)
         span = _with_earlier_promise(reservation, change.span)
@@ -136,6 +138,22 @@ def _move(change: _Change, quota: Quota | None) -> None:
             quota.claim(db, growth, {reservation.reservation_id: reservation.amount})
         hosts.claim(db, place.hosts)
         _write_place(db, reservation, place.flavor, place.chosen)
+
+
+def _check_updating(db: Session, reservation: Reservation) -> None:
+    """Check that Blazar is still updating a reservation's lease, and keep it from changing.
+
+    A request that deletes the lease may have begun meanwhile. Hosts that were claimed after it had
+    released the reservation's hosts would stay claimed.
+
+    :raises InvalidState:
+    """
+    present = leases.lock(db, reservation.lease_id)
+    if present is None or present.status != lease_states.UPDATING:
+        raise exceptions.InvalidState(
+            f"Reservation {reservation.id} is being changed or deleted by another request; try "
+            "again in a few seconds"
+        )
 
 
 def _check_change(db: Session, reservation: Reservation, change: _Change) -> bool:
