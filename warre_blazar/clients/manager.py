@@ -10,6 +10,7 @@ Every function may raise these errors:
 - ``ServiceRefused``: the manager failed.
 - ``KeystoneRefused``: the manager failed, probably because Keystone refused a login.
 - ``ServiceUnavailable``: the manager, Keystone or the database can't be reached.
+- ``Overtaken``: another request changed the same lease at the same moment.
 - ``NoAnswer``: the manager didn't answer in time.
 """
 
@@ -42,6 +43,9 @@ _SERVICE = "The reservation manager"
 # The exceptions that a login with a trust raises if the trust's user or project is disabled or
 # deleted. They can have other causes too.
 _KEYSTONES_REFUSALS = {"NotFound", "Forbidden", "Unauthorized"}
+# The exception that the database raises if another transaction has removed a row that a new row
+# refers to, or has added a row that refers to a removed row. The database itself is available.
+_OVERTAKEN = "DBReferenceError"
 _FAILED = "it failed; its log tells why"
 _CODES = {403: "forbidden", 404: "not_found", 409: "conflict"}
 
@@ -58,6 +62,15 @@ class KeystoneRefused(exceptions.ServiceRefused):
 
     def __init__(self) -> None:
         super().__init__(_SERVICE, _FAILED)
+
+
+class Overtaken(exceptions.WarreError):
+    """The manager failed because another request changed the same lease at the same moment."""
+
+    code = "conflict"
+
+    def __init__(self) -> None:
+        super().__init__("Another request changed the reservation at the same moment; try again")
 
 
 @functools.cache
@@ -79,6 +92,8 @@ def _refusals() -> Iterator[None]:
             raise KeystoneRefused from error
         if hasattr(ks_exc, name):
             raise exceptions.ServiceUnavailable("Keystone", name) from error
+        if name == _OVERTAKEN:
+            raise Overtaken from error
         if hasattr(db_exc, name):
             raise exceptions.ServiceUnavailable("The database", name) from error
         raise exceptions.ServiceRefused(_SERVICE, _FAILED) from error

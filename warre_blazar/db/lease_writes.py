@@ -73,17 +73,17 @@ def compare_and_set_all(db: Session, unchanged: Sequence[Lease], status: str) ->
     session.require(written, len(unchanged))
 
 
-def replace_trust(db: Session, lease_id: str, dead: str, trust_id: str) -> None:
+def replace_trust(db: Session, lease_id: str, dead: str, trust_id: str) -> bool:
     """Write ``trust_id`` to a lease, provided that the lease still has the trust ``dead``.
 
-    :raises session.LostRace: the lease has another trust by now, or is gone.
+    :returns: whether it was written. If not, the lease has another trust by now, or is gone.
     """
     written = db.execute(
         leases.update()
         .where(leases.c.id == lease_id, leases.c.trust_id == dead)
         .values(trust_id=trust_id, updated_at=timeutils.utcnow())
     )
-    session.require(written)
+    return written.rowcount == 1  # type: ignore[attr-defined]
 
 
 def set_event(db: Session, event: Event, status: str, time: datetime.datetime | None) -> None:

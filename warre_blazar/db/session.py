@@ -122,7 +122,8 @@ def is_uncarried(error: Exception) -> bool:
 
 
 def _worth_retrying(error: Exception) -> bool:
-    if isinstance(error, LostRace | db_exc.DBDeadlock):
+    # If a foreign key refers to a row that is gone, the row was removed after it had been read.
+    if isinstance(error, LostRace | db_exc.DBDeadlock | db_exc.DBReferenceError):
         return True
     # SQLite allows one writer at a time. Other writers get an error that oslo.db doesn't translate.
     return isinstance(error, sa_exc.OperationalError) and "database is locked" in str(error)

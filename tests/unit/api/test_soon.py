@@ -7,6 +7,7 @@ import pytest
 from blazar.db import api as db_api
 from oslo_utils import timeutils
 
+from tests.functional.db import world
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
@@ -98,7 +99,7 @@ OTHERS = {"CREATING": "still being created", "UPDATING": "being changed"}
 
 @pytest.mark.parametrize("status", OTHERS)
 def test_change_in_other_states_is_refused_at_once(site: Site, alpha: Person, booked, path, status):
-    db_api.lease_update(booked["lease_id"], {"status": status})
+    world.write_lease(booked["lease_id"], {"status": status})
     began = site.clock.now()
     answer = alpha.patch(path, LONGER)
     assert refusal(answer) == (409, "invalid_state")

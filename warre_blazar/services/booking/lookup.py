@@ -129,5 +129,4 @@ def check_labels(labels: Labels) -> None:
 
 def label(reservation: Reservation, labels: Labels) -> None:
     """Write a reservation's name and note."""
-    with session.writer() as db:
-        reservations.set_labels(db, reservation.reservation_id, labels)
+    session.change(reservations.set_labels, reservation.reservation_id, labels)

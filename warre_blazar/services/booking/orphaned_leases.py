@@ -41,10 +41,7 @@ def take_over(caller: Caller, lease_id: str) -> bool:
         trust_id = trusts.create(caller.token, caller.user_id, lease["project_id"], caller.roles)
     except exceptions.ServiceRefused as error:
         raise exceptions.OwnerGone from error
-    try:
-        with session.writer() as db:
-            lease_writes.replace_trust(db, lease_id, lease["trust_id"], trust_id)
-    except session.LostRace:
+    if not session.change(lease_writes.replace_trust, lease_id, lease["trust_id"], trust_id):
         # Another request has replaced the trust at the same moment.
         trusts.discard(caller.token, trust_id)
     LOG.info("Lease %s now has a trust of user %s", lease_id, caller.user_id)

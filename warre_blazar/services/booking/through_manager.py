@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from blazar.db import api as db_api
+from oslo_log import log as logging
 from oslo_utils import timeutils, uuidutils
 
 from warre_blazar import exceptions, waiting
@@ -26,6 +27,8 @@ from warre_blazar.services.booking import admission, changing, lookup, orphaned_
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.keeping import history
 from warre_blazar.services.running import repair
+
+LOG = logging.getLogger(__name__)
 
 _LEASE_TIME = "%Y-%m-%d %H:%M"
 _BEING_CHANGED = (lease_states.UPDATING, lease_states.DELETING)
@@ -76,6 +79,8 @@ def create(caller: Caller, request: admission.Request) -> tuple[Reservation, Fla
         with contextlib.suppress(manager.NoAnswer):
             lease = manager.create_lease(caller.context, values)
     except exceptions.WarreError as error:
+        if booked := _booked_despite(error, name):
+            return booked
         trusts.discard(caller.token, trust_id)
         if isinstance(error, manager.KeystoneRefused):
             keystone.check_service_login()
@@ -87,6 +92,22 @@ def create(caller: Caller, request: admission.Request) -> tuple[Reservation, Fla
     if pending is None:
         raise exceptions.NoAnswer(name, f"a lease named {name} appears")
     return pending
+
+
+def _booked_despite(
+    error: exceptions.WarreError, lease_name: str
+) -> tuple[Reservation, Flavor] | None:
+    """The reservation, if the manager has booked it although it answered with an error.
+
+    For example, the database may have committed the manager's last write, but the connection was
+    lost before the manager heard of that.
+    """
+    if isinstance(error, exceptions.Refused):
+        return None
+    booked = waiting.until(lambda: _created(lease_name), _SEEN_WITHIN)
+    if booked:
+        LOG.warning("Lease %s was created in spite of an error: %s", lease_name, error)
+    return booked
 
 
 def _created(lease_name: str) -> tuple[Reservation, Flavor] | None:
@@ -147,6 +168,16 @@ class Change:
             labels=self.labels or reservation.labels,
         )
 
+    def is_in(self, reservation: Reservation) -> bool:
+        """Whether a reservation has the new time and count."""
+        span = reservation.span
+        pairs = (
+            (self.start, span.start),
+            (self.end, span.end),
+            (self.count, reservation.instance_count),
+        )
+        return all(new is None or new == present for new, present in pairs)
+
     def of_lease(self, reservation: Reservation) -> dict[str, Any]:
         """The values to send to Blazar's manager for an update of the reservation's lease."""
         values: dict[str, Any] = {}
@@ -188,9 +219,8 @@ def change(
         lookup.label(reservation, new_values.labels)
     if not done:
         return lookup.get(reservation.id, None)[0], False
-    wanted = new_values.of(reservation)
-    changed = waiting.until(lambda: _changed(wanted), _SEEN_WITHIN)
-    return changed or wanted, True
+    changed = waiting.until(lambda: _changed(reservation, new_values), _SEEN_WITHIN)
+    return changed or new_values.of(reservation), True
 
 
 def _change_lease(
@@ -236,7 +266,6 @@ def _check_period(reservation: Reservation, wanted: Reservation) -> None:
 
 
 def _update(caller: Caller, reservation: Reservation, new_values: Change) -> bool:
-    wanted = new_values.of(reservation)
     try:
         return _answered(
             manager.update_lease, caller, reservation, new_values.of_lease(reservation)
@@ -245,17 +274,15 @@ def _update(caller: Caller, reservation: Reservation, new_values: Change) -> boo
         _settle(reservation, error)
         # Although there was an error, the change may already have been written. Blazar logs in to
         # Keystone once more after it has written the new dates, and that login may have failed.
-        present = (reservation.span, reservation.instance_count)
-        if present != (wanted.span, wanted.instance_count) and _changed(wanted):
+        if not new_values.is_in(reservation) and _changed(reservation, new_values):
             return True
         raise
 
 
-def _changed(wanted: Reservation) -> Reservation | None:
-    """The reservation in the database. None if it doesn't have the wanted time and count yet."""
-    present, _ = lookup.get(wanted.id, None)
-    same = (present.span, present.instance_count) == (wanted.span, wanted.instance_count)
-    return present if same else None
+def _changed(reservation: Reservation, new_values: Change) -> Reservation | None:
+    """The reservation in the database. None if it doesn't have the new time and count yet."""
+    present, _ = lookup.get(reservation.id, None)
+    return present if new_values.is_in(present) else None
 
 
 def delete(caller: Caller, reservation: Reservation) -> bool:
@@ -278,6 +305,8 @@ def delete(caller: Caller, reservation: Reservation) -> bool:
         return True  # Somebody else has deleted the reservation.
     except exceptions.WarreError as error:
         _settle(reservation, error)
+        if db_api.lease_get(reservation.lease_id) is None:
+            return True  # The error occurred after the lease had been deleted.
         if not isinstance(error, manager.KeystoneRefused):
             raise
         if not orphaned_leases.is_orphan(reservation.lease_id):
