@@ -69,6 +69,29 @@ class Nova(Guarded):
         }
         return server_id
 
+    def passing_hosts(self, flavor_id: str) -> set[str]:
+        """The hosts that AggregateInstanceExtraSpecsFilter leaves for servers of a flavor.
+
+        The rule is that of Nova 34: a key is looked for in the metadata of the host's aggregates if
+        it has no colon, or after the prefix ``aggregate_instance_extra_specs:``. Values in metadata
+        are divided at commas. Of the operators, only ``<or>`` is known here.
+        """
+        wanted = {}
+        for key, value in self.flavors[flavor_id]["extra_specs"].items():
+            scope, _, name = key.rpartition(":")
+            if scope in ("", "aggregate_instance_extra_specs"):
+                wanted[name] = set(value.split()[1::2]) if value.startswith("<or>") else {value}
+        return {
+            host
+            for host in self.hosts
+            if all(choices & self._told(host, key) for key, choices in wanted.items())
+        }
+
+    def _told(self, host: str, key: str) -> set[str]:
+        """The values that a key has in the metadata of a host's aggregates."""
+        texts = [a["metadata"].get(key) for a in self.aggregates.values() if host in a["hosts"]]
+        return {value.strip() for text in texts if text is not None for value in text.split(",")}
+
     def _flavor(self, flavor_id: str) -> dict[str, Any]:
         if flavor_id not in self.flavors:
             raise Refusal(404, f"Flavor {flavor_id} could not be found.")

@@ -71,9 +71,44 @@ def _reservation_id(text: str) -> str | None:
     return text if _ID.match(text) else None
 
 
-def aggregate_metadata(reservation_id: str, project_id: str) -> dict[str, str]:
-    """The metadata of a reservation's aggregate."""
+#: Keys of an aggregate's metadata to which Nova gives another meaning: the zone of the hosts, and
+#: (as a prefix) the only projects that may use the hosts.
+_MEANINGFUL = ("availability_zone", PROJECT_KEY)
+#: The operators of Nova's filter that are true if a host's value equals the extra spec's operand.
+_EQUAL_SUFFICES = frozenset({"=", "==", ">=", "<=", "s==", "s>=", "s<=", "<in>", "<or>"})
+#: The operators of Nova's filter that no value of ours is meant to satisfy.
+_OTHERS = frozenset({"!=", "s!=", "s<", "s>"})
+
+
+def metadata_for(key: str, value: str) -> str | None:
+    """The value in an aggregate's metadata with which an extra spec lets servers on the hosts.
+
+    Nova's AggregateInstanceExtraSpecsFilter compares each extra spec whose key has no colon with
+    the metadata of the host's aggregates. The value of the extra spec may begin with an operator.
+    The rules are those of Nova 34 (``nova/scheduler/filters/extra_specs_ops.py``).
+
+    :returns: None if the filter doesn't look at the extra spec, or if the extra spec can only be
+        about aggregates of the site.
+    """
+    if ":" in key or key == AGGREGATE_KEY or key.startswith(_MEANINGFUL):
+        return None
+    operator, *operands = value.split() or [""]
+    if operator in _EQUAL_SUFFICES:
+        return operands[0] if operands else None
+    if operator == "<all-in>":
+        return " ".join(operands)
+    return None if operator in _OTHERS else value
+
+
+def aggregate_metadata(reservation_id: str, project_id: str, shape: Shape) -> dict[str, str]:
+    """The metadata of a reservation's aggregate.
+
+    They satisfy Nova's AggregateInstanceExtraSpecsFilter for the extra specs of the reservation's
+    Nova flavor.
+    """
+    wanted = {key: metadata_for(key, value) for key, value in shape.extra_specs.items()}
     return {
+        **{key: value for key, value in wanted.items() if value is not None},
         AGGREGATE_KEY: reservation_id,
         PROJECT_KEY: project_id,
         _OWNER_KEY: project_id,

@@ -50,6 +50,12 @@ def _check_key(key: str, value: str) -> None:
         raise ValueError(f"{key[:64]!r}: expected letters, digits, spaces and _ - : . in a key")
     elif key in _CHOICES and value not in _CHOICES[key]:
         raise ValueError(f"{key}: expected one of {', '.join(_CHOICES[key])}")
+    elif ":" not in key and ("," in value or value != value.strip()):
+        # The metadata that the filter reads are divided at commas, and stripped of spaces.
+        raise ValueError(
+            f"{key}: expected no commas, and no spaces at the ends, because Nova's "
+            "AggregateInstanceExtraSpecsFilter never accepts such a value of a key without a colon"
+        )
 
 
 def _check_groups(extra_specs: Mapping[str, str]) -> None:

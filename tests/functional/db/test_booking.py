@@ -107,6 +107,26 @@ def test_booking_makes_the_backing_without_access(flavor, cloud: Cloud):
     assert (cloud.placement.classes, cloud.placement.offered()) == ({cls}, {})
 
 
+@pytest.mark.parametrize(
+    "specs",
+    [
+        {"hw:cpu_sockets": "1"},
+        {"resources1:VCPU": "1", "resources2:MEMORY_MB": "1", "group_policy": "none"},
+        {"hide_hypervisor_id": "true"},
+        {"ssd": "<or> fast <or> faster"},
+    ],
+)
+def test_open_backing_passes_novas_filter_of_aggregates(cloud: Cloud, specs):
+    world.add_host(cloud, "a")
+    world.add_host(cloud, "b")
+    lease = world.book(world.request(world.add_flavor(extra_specs=specs), SPAN))
+    flavor_id = backing.nova_flavor(lease.reservation_id)
+    assert cloud.nova.passing_hosts(flavor_id) == set()
+    world.begin(lease)
+    (aggregate,) = cloud.nova.aggregates.values()
+    assert cloud.nova.passing_hosts(flavor_id) == set(aggregate["hosts"]) != set()
+
+
 def test_start_opens_the_backing_and_end_removes_it(database: sa.Engine, flavor, cloud: Cloud):
     lease = world.book(world.request(flavor, SPAN, 3))
     world.begin(lease)

@@ -37,7 +37,7 @@ from warre_blazar.domain.timeline import Span
 
 ID = "11111111-2222-4333-8444-555555555555"
 PROJECT = "project"
-SHAPE = shapes.shape(extra_specs={"hw:a": "1"})
+SHAPE = shapes.shape(extra_specs={"hw:a": "1", "hide_hypervisor_id": "true"})
 START = datetime.datetime(2100, 1, 1)
 HOUR = datetime.timedelta(hours=1)
 CLASS = backing_names.resource_class(ID)
@@ -79,7 +79,7 @@ def flavor(**changes: Any) -> NovaFlavor:
 
 
 def aggregate(**changes: Any) -> NovaAggregate:
-    metadata = backing_names.aggregate_metadata(ID, PROJECT)
+    metadata = backing_names.aggregate_metadata(ID, PROJECT, SHAPE)
     usual = NovaAggregate(7, ID, frozenset({"a", "b"}), metadata)
     return dataclasses.replace(usual, **changes)
 
@@ -145,6 +145,12 @@ assert NOTE is not None
             {"aggregate": aggregate(metadata={"reservation": ID})},
             [Kind.AGGREGATE_METADATA],
             id="aggregate without project",
+        ),
+        pytest.param(
+            "active",
+            {"aggregate": aggregate(metadata={"reservation": ID, "filter_tenant_id": PROJECT})},
+            [Kind.AGGREGATE_METADATA],
+            id="aggregate of a release that wrote nothing for extra specs",
         ),
         pytest.param(
             "active", {"aggregate": aggregate(id=8)}, [Kind.NOTE_WRONG], id="another aggregate"

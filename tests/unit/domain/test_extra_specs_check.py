@@ -95,6 +95,8 @@ def test_cpus_that_nova_refuses(specs):
         pytest.param(
             {"resources1:VGPU": "0", "trait1:CUSTOM_A": "required"}, id="a group of nothing"
         ),
+        pytest.param({"ssd": "fast,faster"}, id="a comma that no metadata can have"),
+        pytest.param({"ssd": " fast"}, id="a space that no metadata can have"),
     ],
 )
 def test_groups_and_choices_that_are_refused(specs):

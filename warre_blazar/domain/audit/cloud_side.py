@@ -92,14 +92,15 @@ def _flavor(booking: Booking, flavor: NovaFlavor | None) -> Iterator[Difference]
 
 
 def _aggregate(booking: Booking, aggregate: NovaAggregate | None) -> Iterator[Difference]:
-    note = booking.note
-    assert note is not None
+    shape, note = booking.shape, booking.note
+    assert shape is not None and note is not None
     if aggregate is None:
         yield _about(booking, Kind.AGGREGATE_MISSING, "has no aggregate")
         return
-    metadata = backing_names.aggregate_metadata(booking.reservation_id, note.project_id)
-    if any(aggregate.metadata.get(key) != value for key, value in metadata.items()):
-        what = "has an aggregate whose metadata don't name the reservation and its project"
+    metadata = backing_names.aggregate_metadata(booking.reservation_id, note.project_id, shape)
+    wrong = sorted(key for key, value in metadata.items() if aggregate.metadata.get(key) != value)
+    if wrong:
+        what = f"has an aggregate whose metadata aren't as they should be: {', '.join(wrong)}"
         yield _about(booking, Kind.AGGREGATE_METADATA, what)
     recorded_ids = {note.aggregate_id}
     if booking.row is not None:

@@ -147,7 +147,8 @@ RULES = {
     Kind.CLASS_MISSING: Rule("A reservation's resource class is missing.", _MAKE_AGAIN, Needs.FIX),
     Kind.AGGREGATE_MISSING: Rule("A reservation's aggregate is missing.", _MAKE_AGAIN, Needs.FIX),
     Kind.AGGREGATE_METADATA: Rule(
-        "The metadata of a reservation's aggregate don't name its reservation and project.",
+        "The metadata of a reservation's aggregate don't name its reservation and project, or lack "
+        "what Nova's AggregateInstanceExtraSpecsFilter looks for.",
         "The metadata are written.",
         Needs.FIX,
     ),

@@ -55,7 +55,7 @@ def make(reservation_id: str, project_id: str, shape: Shape, flavor_id: str | No
     placement.make_class(resource_class(reservation_id))
     aggregate_id = nova.make_aggregate(
         reservation_id,
-        backing_names.aggregate_metadata(reservation_id, project_id),
+        backing_names.aggregate_metadata(reservation_id, project_id, shape),
     )
     session.change(backings.update, reservation_id, aggregate_id=aggregate_id)
     nova.make_flavor(
