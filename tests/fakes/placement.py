@@ -4,6 +4,8 @@ import re
 import uuid
 from typing import Any
 
+import os_traits
+
 from tests.fakes.keystone import Guarded, Keystone
 from tests.fakes.service import Answer, Refusal, Request
 
@@ -17,6 +19,7 @@ class Placement(Guarded):
         ("PUT", "/resource_classes/([^/]+)", "ensure_class"),
         ("GET", "/resource_classes/([^/]+)", "show_class"),
         ("DELETE", "/resource_classes/([^/]+)", "delete_class"),
+        ("GET", "/traits", "list_traits"),
         ("GET", "/resource_providers", "list_providers"),
         ("POST", "/resource_providers", "create_provider"),
         ("GET", "/resource_providers/([^/]+)/inventories", "show_inventories"),
@@ -30,6 +33,8 @@ class Placement(Guarded):
     def __init__(self, keystone: Keystone) -> None:
         super().__init__(keystone)
         self.classes: set[str] = set()
+        #: Custom traits that no provider has.
+        self.traits: set[str] = set()
         #: How many of the next new classes get an id that another request has just taken.
         self.colliding_ids = 0
         #: Providers with "name", "parent", "generation", "inventories" (by class) and "traits".
@@ -184,6 +189,13 @@ class Placement(Guarded):
             "traits": sorted(provider["traits"]),
         }
         return Answer(200, shown)
+
+    def list_traits(self, request: Request) -> Answer:
+        wanted = request.query["name"].removeprefix("in:").split(",")
+        known = self.traits.union(
+            os_traits.get_traits(), *(p["traits"] for p in self.providers.values())
+        )
+        return Answer(200, {"traits": sorted(known.intersection(wanted))})
 
     def show_usages(self, request: Request, provider_id: str) -> Answer:
         provider = self._provider(provider_id)

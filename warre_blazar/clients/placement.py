@@ -269,6 +269,12 @@ def remove_inventory(provider: str, cls: str) -> None:
     _request("DELETE", f"/resource_providers/{provider_id}/inventories/{cls}", fine=(404,))
 
 
+def unknown_traits(names: Collection[str]) -> set[str]:
+    """Which of the traits with these names Placement doesn't have."""
+    params = {"name": "in:" + ",".join(sorted(names))}
+    return set(names) - set(_request("GET", "/traits", params=params).json()["traits"])
+
+
 def classes_of_reservations() -> frozenset[str]:
     """The name of every resource class that belongs to a reservation."""
     classes = _request("GET", "/resource_classes").json()["resource_classes"]

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from warre_blazar.domain.providers import Tree
 from warre_blazar.domain.request_groups import Group, Request
 
+_OWNER_NOVA = "OWNER_NOVA"
+
 
 @dataclasses.dataclass(frozen=True)
 class Part:
@@ -88,8 +90,21 @@ def _unsuffixed(tree: Tree, group: Group) -> list[Part]:
 
 def _suffixed(tree: Tree, groups: Sequence[Group]) -> list[Part]:
     return [
-        Part(g.resources, _givers(tree, g.resources, g.required, g.forbidden), True) for g in groups
+        Part(g.resources, _givers(tree, g.resources, _required(tree, g), g.forbidden), True)
+        for g in groups
     ]
+
+
+def _required(tree: Tree, group: Group) -> frozenset[str]:
+    """The traits that a provider must have for a group with a suffix.
+
+    Compute nodes of Nova 34 and later give their providers the trait OWNER_NOVA. When all compute
+    nodes do, Nova requires this trait for PCI devices, so that no server gets a device of Cyborg's
+    (``nova/scheduler/request_filter.py``, ``owner_nova_filter``).
+    """
+    if group.of_nova and _OWNER_NOVA in tree.nodes[0].traits:
+        return group.required | {_OWNER_NOVA}
+    return group.required
 
 
 def _givers(
@@ -269,4 +284,4 @@ def _carriers(tree: Tree, cls: str) -> set[int]:
 
 def _suits(tree: Tree, n: int, group: Group) -> bool:
     traits = tree.nodes[n].traits
-    return group.required <= traits and not group.forbidden & traits
+    return _required(tree, group) <= traits and not group.forbidden & traits

@@ -137,17 +137,26 @@ def known_groups(extra_specs: Mapping[str, str], rules: Rules) -> tuple[Group, .
     This function is for Nova flavors that this package hasn't made. Such a Nova flavor can't be
     refused, so its unknown devices are ignored.
     """
-    groups = list(rules.profiles.get(extra_specs.get(PROFILE_KEY, ""), ()))
-    try:
-        requests = alias_requests(extra_specs.get(ALIAS_KEY, ""))
-    except ValueError:
-        requests = []
-    for name, number in requests:
+    groups: list[Group] = []
+    for name, number in _known_requests(extra_specs):
         if not rules.in_placement:
             groups += [group_of_capability(name)] * number
         elif name in rules.aliases:
             groups += [rules.aliases[name]] * number
-    return tuple(groups)
+    return (*groups, *rules.profiles.get(extra_specs.get(PROFILE_KEY, ""), ()))
+
+
+def _known_requests(extra_specs: Mapping[str, str]) -> list[tuple[str, int]]:
+    """The aliases in extra specs, with their numbers of devices. A malformed value has none."""
+    try:
+        return alias_requests(extra_specs.get(ALIAS_KEY, ""))
+    except ValueError:
+        return []
+
+
+def number_of_aliased(extra_specs: Mapping[str, str]) -> int:
+    """How many devices the aliases in extra specs stand for."""
+    return sum(number for _, number in _known_requests(extra_specs))
 
 
 def capability(alias: str) -> str:

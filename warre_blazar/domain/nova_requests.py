@@ -6,10 +6,11 @@ is made, so they are left out.
 """
 
 import collections
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 
-from warre_blazar.domain import cpu_masks
+from warre_blazar.domain import cpu_masks, devices
 from warre_blazar.domain.request_groups import Group, Request
 
 #: Matches keys such as ``resources:VCPU``, and ``resources1:VCPU`` for a group with the suffix 1.
@@ -52,20 +53,23 @@ ENCRYPTION_MODELS = {
 
 
 def request(
-    sizes: Mapping[str, int], extra_specs: Mapping[str, str], devices: Sequence[Group] = ()
+    sizes: Mapping[str, int], extra_specs: Mapping[str, str], device_groups: Sequence[Group] = ()
 ) -> Request:
     """What one instance asks of a host.
 
     :param sizes: the flavor's sizes, as amounts of VCPU, MEMORY_MB and DISK_GB.
     :param extra_specs: the flavor's extra specs. A CPU mask that Nova would refuse counts as all
         CPUs.
-    :param devices: the request groups of the devices that the extra specs name, one group for each
-        device.
+    :param device_groups: the request groups of the devices that the extra specs name, one group for
+        each device. The devices of aliases come first.
     """
     amounts, required, forbidden = groups(extra_specs)
     unsuffixed = amounts[""]
     unsuffixed |= _cpus(sizes["VCPU"], extra_specs)
-    in_placement = [g for g in devices if all(_PLACEMENT_CLASS.match(c) for c, _ in g.resources)]
+    device_groups = _marked(extra_specs, device_groups)
+    in_placement = [
+        g for g in device_groups if all(_PLACEMENT_CLASS.match(c) for c, _ in g.resources)
+    ]
     named = {cls for group in amounts.values() for cls in group}
     named |= {cls for group in in_placement for cls, _ in group.resources}
     for cls, amount in sizes.items():
@@ -76,7 +80,7 @@ def request(
     if is_true(extra_specs.get("hw:mem_encryption")):
         unsuffixed["MEM_ENCRYPTION_CONTEXT"] = 1
     unsuffixed |= _persistent_memory(extra_specs.get("hw:pmem", ""))
-    for group in devices:
+    for group in device_groups:
         if group not in in_placement:
             # A host capability counts the group's devices. Nova doesn't ask Placement for them, so
             # neither traits nor group_policy apply to them.
@@ -93,6 +97,18 @@ def request(
         isolate=extra_specs.get("group_policy") == "isolate",
         root_required=_root_traits(extra_specs),
     )
+
+
+def _marked(extra_specs: Mapping[str, str], groups: Sequence[Group]) -> list[Group]:
+    """The request groups of devices, of which those of PCI devices are marked (``Group.of_nova``).
+
+    :param groups: the groups, those of aliases first.
+    """
+    number = devices.number_of_aliased(extra_specs)
+    return [
+        dataclasses.replace(group, of_nova=position < number)
+        for position, group in enumerate(groups)
+    ]
 
 
 def is_true(value: str | None) -> bool:

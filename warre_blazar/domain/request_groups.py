@@ -25,6 +25,9 @@ class Group:
     resources: tuple[tuple[str, int], ...]
     required: frozenset[str] = frozenset()
     forbidden: frozenset[str] = frozenset()
+    #: Whether the group is for a PCI device of an alias. If so, the device must be one of Nova's.
+    #: This isn't stored with a shape, because it follows from the extra specs.
+    of_nova: bool = False
 
     @classmethod
     def of(
@@ -51,7 +54,7 @@ class Group:
         return cls.of(values["resources"], values["required"], values["forbidden"])
 
     def _key(self) -> tuple[Any, ...]:
-        return self.resources, sorted(self.required), sorted(self.forbidden)
+        return self.resources, sorted(self.required), sorted(self.forbidden), self.of_nova
 
 
 @dataclasses.dataclass(frozen=True)

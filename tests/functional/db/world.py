@@ -64,6 +64,8 @@ def add_host(
     :param children: the providers below the host's own that are stored; None: nothing is stored
         about the host's providers.
     """
+    if cloud is not None:
+        cloud.placement.traits.update(traits)
     host_id = db_api.host_create(
         {
             "id": str(next(_numbers)),

@@ -44,7 +44,9 @@ def gives(one, amounts):
     )
 
 
-def suits(one, group):
+def suits(one, group, root=None):
+    if group.of_nova and "OWNER_NOVA" not in one.traits and "OWNER_NOVA" in root.traits:
+        return False
     return group.required <= one.traits and not group.forbidden & one.traits
 
 
@@ -57,7 +59,8 @@ def placements(providers, request):
         for item in request.unsuffixed.resources
     ]
     bound = [
-        [p for p in providers if gives(p, g.resources) and suits(p, g)] for g in request.suffixed
+        [p for p in providers if gives(p, g.resources) and suits(p, g, providers[0])]
+        for g in request.suffixed
     ]
     for chosen in itertools.product(*free, *bound):
         of_free, of_bound = chosen[: len(free)], chosen[len(free) :]

@@ -54,6 +54,22 @@ def test_room_for_devices(groups, held, room):
     assert gpu_host(1, holdings).room(shape(device_groups=groups).request, HOUR) == room
 
 
+@pytest.mark.parametrize(("root_traits", "room"), [(["OWNER_NOVA"], 1), ([], 2)])
+def test_device_of_alias_must_be_novas_as_soon_as_nova_marks_its_providers(root_traits, room):
+    one = host(
+        provider("compute1", root_traits, VCPU=8, MEMORY_MB=65536, DISK_GB=100),
+        provider("a", ["OWNER_NOVA"], CUSTOM_A100=1),
+        provider("b", CUSTOM_A100=1),
+    )
+    group = Group.of({"CUSTOM_A100": 1})
+    of_alias = shape(device_groups=(group,), extra_specs={"pci_passthrough:alias": "a100:1"})
+    of_profile = shape(device_groups=(group,))
+    assert one.room(of_alias.request, HOUR) == room_beside(one, of_alias.request, []) == room
+    only_cyborgs = host(one.providers[0], one.providers[2])
+    assert only_cyborgs.has_traits(of_alias.request) is (not root_traits)
+    assert only_cyborgs.has_traits(of_profile.request)
+
+
 def test_the_gpu_that_a_request_without_traits_can_spare_is_left_to_the_picky_one():
     """Two kinds of GPU of one class: whatever was held first, both fit."""
     one = host(

@@ -254,7 +254,7 @@ def test_devices_of_other_flavors_are_counted_as_far_as_they_are_known():
     specs = {"pci_passthrough:alias": "gpu:2,nic:1", "accel:device_profile": "fpga"}
     gpu, fpga, nic = (Group.of({name: 1}) for name in ("CUSTOM_GPU", "FPGA", "pci_alias_nic"))
     rules = Rules({"gpu": gpu}, in_placement=True, profiles={"fpga": (fpga,)})
-    assert devices.known_groups(specs, rules) == (fpga, gpu, gpu)
+    assert devices.known_groups(specs, rules) == (gpu, gpu, fpga)
     by_capability = devices.known_groups(specs, Rules())
     assert by_capability == (*[Group.of({"pci_alias_gpu": 1})] * 2, nic)
     assert devices.known_groups({"pci_passthrough:alias": "gpu:"}, rules) == ()

@@ -4,15 +4,19 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
+from oslo_log import log as logging
 from oslo_utils import uuidutils
 
 from warre_blazar import exceptions
+from warre_blazar.clients import placement
 from warre_blazar.db import flavors, reservations, session
 from warre_blazar.domain import flavor as flavor_rules
-from warre_blazar.domain import host_properties
+from warre_blazar.domain import host_properties, nova_requests
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.services.offering import devices
+
+LOG = logging.getLogger(__name__)
 
 #: The columns of a flavor's attributes, by attribute. Only attributes whose columns have another
 #: name are listed.
@@ -35,10 +39,34 @@ def _checked(values: Mapping[str, Any], vcpu: int, device_rules: Rules) -> dict[
     except ValueError as error:
         raise exceptions.InvalidField("extra_specs", str(error)) from error
     columns = {_COLUMNS.get(k, k): v for k, v in values.items()}
+    _check_forbidden_traits(values.get("extra_specs", {}))
     if "extra_specs" in values:
         resolved = devices.resolve(values["extra_specs"], device_rules)
         columns["device_groups"] = resolved.to_dict() if resolved else None
     return columns
+
+
+def _check_forbidden_traits(extra_specs: Mapping[str, str]) -> None:
+    """Refuse forbidden traits that Placement doesn't have.
+
+    Each host would match, because it doesn't have such a trait. But Placement answers 400 to each
+    request that names the trait, so no server would boot. A required trait needs no check: while
+    Placement doesn't have it, no host matches.
+    """
+    _, _, by_group = nova_requests.groups(extra_specs)
+    forbidden = set().union(*by_group.values())
+    if not forbidden:
+        return
+    try:
+        unknown = placement.unknown_traits(forbidden)
+    except exceptions.WarreError as error:
+        LOG.warning("Whether Placement has the traits of a flavor couldn't be checked: %s", error)
+        return
+    if unknown:
+        raise exceptions.InvalidField(
+            "extra_specs",
+            f"expected forbidden traits that Placement has; it doesn't have {min(unknown)}",
+        )
 
 
 def _check_cpus(vcpu: int, extra_specs: Mapping[str, str]) -> None:
