@@ -72,8 +72,18 @@ class Swept:
         therefore enough to look at the peak of each column.
         """
         if self.plan.searches:
-            return min(self.fitting())
+            return self._searched()
         return self._fitting([[peak] for peak in self._peaks])[0]
+
+    def _searched(self) -> int:
+        """The room, by looking at one moment after the other until there is none."""
+        least = _NO_LIMIT
+        # Where more is held, a search is more likely to find no room, which ends the loop.
+        for moment in sorted(set(zip(*self._held, strict=True)), reverse=True):
+            least = min(least, *self._fitting([[n] for n in moment]))
+            if not least:
+                break
+        return least
 
     def _fitting(self, held: Sequence[Sequence[int]]) -> list[int]:
         asked, plan, wholes = self._asked, self.plan, held[-1]

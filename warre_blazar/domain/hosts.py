@@ -5,10 +5,17 @@ All functions work on a snapshot of the hosts and of what is already booked on t
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from warre_blazar.domain import backing_names, counting, demands, host_properties, timeline
+from warre_blazar.domain import (
+    backing_names,
+    counting,
+    demands,
+    host_properties,
+    provider_search,
+    timeline,
+)
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.holdings import Asked, Holding, Swept
 from warre_blazar.domain.providers import Inventory, Provider, Tree
@@ -182,11 +189,18 @@ def choose(
     preferred = preferred or {}
     # The room and the fullness of a host both come from one sweep over its holdings.
     swept = {host.id: host.swept(shape.request, window) for host in hosts}
-    rooms = {host_id: held.room() for host_id, held in swept.items()}
-    if also and also != window:
-        rooms = {host.id: min(rooms[host.id], host.room(shape.request, also)) for host in hosts}
+
+    def room(host: Host) -> int:
+        found = swept[host.id].room()
+        return min(found, host.room(shape.request, also)) if also and also != window else found
+
     first = 1 if packing.spread else -1
     order = sorted(hosts, key=lambda h: (first * swept[h.id].fullness(), h.name, h.id))
+    with provider_search.bounded():
+        if packing == Packing():
+            rooms = _rooms_for(order, room, count, preferred)
+        else:
+            rooms = {host.id: room(host) for host in order}
     if packing.affinity is False:
         rooms = {host_id: min(room, 1) for host_id, room in rooms.items()}
     elif packing.affinity and order:
@@ -195,7 +209,7 @@ def choose(
         # that the first host in order.
         sole = max(order, key=lambda h: (min(rooms[h.id], count), h.id in preferred))
         order = [sole]
-    ids = [host.id for host in order]
+    ids = [host.id for host in order if host.id in rooms]
     kept = {i: min(preferred[i], rooms[i]) for i in ids if i in preferred}
     chosen: dict[str, int] = {}
     _fill(chosen, kept, count, at_once=count)
@@ -203,6 +217,27 @@ def choose(
     # host, round after round.
     _fill(chosen, {i: rooms[i] for i in ids}, count, at_once=1 if packing.spread else count)
     return chosen, sum(chosen.values())
+
+
+def _rooms_for(
+    order: Sequence[Host], room: Callable[[Host], int], count: int, preferred: Mapping[str, int]
+) -> dict[str, int]:
+    """The rooms of those hosts that a booking may get if hosts are filled one after the other.
+
+    The room on other hosts doesn't matter, and may take a long search.
+
+    :param order: the hosts in the order in which they are filled.
+    :param room: tells how many instances fit on a host.
+    """
+    rooms = {host.id: room(host) for host in order if host.id in preferred}
+    found = sum(min(preferred[host_id], n) for host_id, n in rooms.items())
+    for host in order:
+        if found >= count:
+            break
+        if host.id not in rooms:
+            rooms[host.id] = room(host)
+        found += rooms[host.id] - min(preferred.get(host.id, 0), rooms[host.id])
+    return rooms
 
 
 def kept(held: Mapping[str, int], used: Mapping[str, int], count: int) -> dict[str, int]:
@@ -257,7 +292,8 @@ def free_spans(
     :param request: what one instance asks for.
     :param affinity: as in ``Packing``.
     """
-    levels = [host.levels(request, window) for host in hosts]
+    with provider_search.bounded():
+        levels = [host.levels(request, window) for host in hosts]
     if affinity:
         alone = [timeline.maximal_spans([level], count, window) for level in levels]
         return timeline.widest(span for spans in alone for span in spans)

@@ -8,6 +8,8 @@ parts couldn't be placed.
 """
 
 import collections
+import contextlib
+import contextvars
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -19,6 +21,51 @@ from warre_blazar.domain.request_groups import Request
 #: For each number of instances, the search looks at no more than this many states. Then it gives
 #: up, and the number of instances counts as too large.
 MOST_STATES = 5000
+#: All searches for one answer to a user look together at no more than this many states.
+MOST_STATES_IN_ALL = 5000
+
+
+class Allowance:
+    """The number of states that searches may still look at, and whether they needed more."""
+
+    def __init__(self, states: int) -> None:
+        self.states = states
+        #: How many searches have given up.
+        self.given_up = 0
+
+
+_allowance: contextvars.ContextVar[Allowance | None] = contextvars.ContextVar(
+    "allowance", default=None
+)
+
+
+@contextlib.contextmanager
+def bounded() -> Iterator[Allowance]:
+    """Limit all searches in the context together to ``MOST_STATES_IN_ALL`` states.
+
+    When this number is used up, no further instance fits where only a search can tell. So an answer
+    may have fewer instances than fit, and never more. States are counted, and not time, so that an
+    answer doesn't depend on how busy the machine is. A context within another one shares its limit.
+    """
+    allowance = _allowance.get()
+    if allowance is not None:
+        yield allowance
+        return
+    allowance = Allowance(MOST_STATES_IN_ALL)
+    token = _allowance.set(allowance)
+    try:
+        yield allowance
+    finally:
+        _allowance.reset(token)
+
+
+class _Exhausted(Exception):
+    """The allowance is used up."""
+
+
+_NO_LIMIT = 2**62
+#: Each search may use this part of what is left of the allowance: one in so many states.
+_SHARE = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +89,8 @@ class Search:
         self._of_kinds = [sought[request] for request in self.kinds]
         self._packer = _Packer(tree, self._of_kinds)
         self._answers: dict[tuple[int, ...], int] = {}
+        #: By what is held and a number of instances, whether so many more fit.
+        self._verdicts: dict[tuple[tuple[int, ...], int], bool] = {}
 
     def room(self, held: tuple[int, ...]) -> int:
         """How many more instances of the first kind fit beside the held instances.
@@ -52,22 +101,39 @@ class Search:
         """
         answer = self._answers.get(held)
         if answer is None:
-            answer = self._answers[held] = self._most(held)
+            answer, is_final = self._most(held)
+            if is_final:
+                self._answers[held] = answer
         return answer
 
-    def _most(self, held: tuple[int, ...]) -> int:
+    def _most(self, held: tuple[int, ...]) -> tuple[int, bool]:
+        """The room that the search finds, and whether more states couldn't change the answer.
+
+        If the allowance is used up, the answer isn't remembered: the next choice goes on with an
+        allowance of its own, and finds what this one has remembered.
+        """
+        allowance, low = _allowance.get() or Allowance(_NO_LIMIT), 0
+
         def fits(more: int) -> bool:
-            return self._packer.fits((held[0] + more, *held[1:]))
+            found = self._verdicts.get((held, more))
+            if found is None:
+                found = self._packer.fits((held[0] + more, *held[1:]), allowance)
+                self._verdicts[held, more] = found
+            return found
 
         # If a number doesn't fit, no larger number fits. So ``high`` is doubled until it doesn't
         # fit. After that, the interval from ``low`` to ``high`` is halved again and again.
-        low, high = 0, 1
-        while fits(high):
-            low, high = high, high * 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if fits(middle) else (low, middle)
-        return low
+        high = 1
+        try:
+            while fits(high):
+                low, high = high, high * 2
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if fits(middle) else (low, middle)
+        except _Exhausted:
+            allowance.given_up += 1
+            return low, False
+        return low, True
 
 
 class _Box(NamedTuple):
@@ -173,8 +239,14 @@ class _Packer:
     def _size(self, number: int) -> tuple[int, int]:
         return max((max(m.amounts), -len(m.kinds)) for m in self._items[number])
 
-    def fits(self, counts: Sequence[int]) -> bool:
-        """Whether these numbers of instances fit at the same time. False if the search gives up."""
+    def fits(self, counts: Sequence[int], allowance: Allowance) -> bool:
+        """Whether these numbers of instances fit at the same time.
+
+        :returns: False too if the search gives up after ``MOST_STATES``.
+        :raises _Exhausted: the allowance is used up, or this search has used its share of it.
+        """
+        # One hard search must leave something of the allowance for other hosts.
+        most = min(MOST_STATES, allowance.states // _SHARE)
         moves = [m for i in self._order for _ in range(counts[i]) for m in self._items[i]]
         if not moves:
             return True
@@ -190,8 +262,11 @@ class _Packer:
                 return True
             elif len(seen) >= MOST_STATES:
                 return False
+            elif len(seen) >= most:
+                raise _Exhausted
             elif state not in seen:
                 seen.add(state)
+                allowance.states -= 1
                 if _may_fit(state.boxes, sizes[state.placed]):
                     ways.append(self._next_states(state, moves))
         return False

@@ -2,14 +2,16 @@
 
 import pytest
 
+from benchmarks import choice_of_devices
 from tests.unit.domain.clock import span
 from tests.unit.domain.placement_reference import host, provider, room_beside
 from tests.unit.domain.shapes import shape
 from warre_blazar.domain import provider_search
 from warre_blazar.domain.holdings import Holding
-from warre_blazar.domain.hosts import choose
+from warre_blazar.domain.hosts import choose, free_spans
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.request_groups import Group, Request
+from warre_blazar.domain.timeline import Span
 
 HOUR = span(0, 60)
 
@@ -180,3 +182,28 @@ def test_a_search_that_is_given_up_never_counts_too_much(monkeypatch):
     monkeypatch.setattr(provider_search, "MOST_STATES", 12)
     assert 0 <= other.holding(held).room(sizes[2], HOUR) <= exact
     assert exact > 0
+
+
+def test_one_choice_looks_at_a_bounded_number_of_states(monkeypatch):
+    """Two classes on each of many hosts: a choice took 31 seconds on 200 hosts."""
+    start, day = choice_of_devices.START, choice_of_devices.DAY
+    hosts, window = choice_of_devices.site(hosts=20, bookings=100), Span(start, start + 30 * day)
+    wanted = choice_of_devices.SHAPES[1]
+    looked_at = 0
+    may_fit = provider_search._may_fit
+
+    def counted(*args):
+        nonlocal looked_at
+        looked_at += 1
+        return may_fit(*args)
+
+    monkeypatch.setattr(provider_search, "_may_fit", counted)
+    monkeypatch.setattr(provider_search, "MOST_STATES_IN_ALL", 1000)
+    with provider_search.bounded() as allowance:
+        _, found = choose(hosts, wanted, 10**6, window)
+        assert 0 < looked_at <= 1000
+        free_spans(hosts, wanted.request, 1, window)
+    assert looked_at <= 1000
+    assert allowance.given_up
+    unbounded = sum(one.room(wanted.request, window) for one in hosts)
+    assert found < unbounded

@@ -12,7 +12,7 @@ from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import booking_rules, timeline
 from warre_blazar.domain import hosts as placing
 from warre_blazar.domain.flavor import Flavor, Shape
-from warre_blazar.services import garbage_collection
+from warre_blazar.services import garbage_collection, search_limits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,9 +104,10 @@ def find_place(
         candidates = [host.without(own.reservation_id) for host in candidates]
     preferred = present.hosts if present else {}
     packing = placing.Packing(conditions.spread, need.affinity)
-    chosen, room = placing.choose(
-        candidates, need.shape, count, window, preferred, held_window, packing
-    )
+    with search_limits.logged(f"{count} of flavor {flavor.name}"):
+        chosen, room = placing.choose(
+            candidates, need.shape, count, window, preferred, held_window, packing
+        )
     if room < count:
         raise exceptions.HostsExhausted(count, room, len(candidates), need.affinity)
     chosen_hosts = [host for host in candidates if host.id in chosen]

@@ -12,7 +12,7 @@ from warre_blazar.domain import timeline
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import garbage_collection, new_hosts
+from warre_blazar.services import garbage_collection, new_hosts, search_limits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +110,8 @@ def _fitting(db: Session, flavor: Flavor, question: Question, span: Span) -> lis
     claims = itertools.chain.from_iterable(snapshot.claims.values())
     slots = timeline.free_runs(claims, flavor.slots, count, window)
     request = flavor.shape.request
-    room = placing.free_spans(snapshot.hosts, request, count, window, question.affinity)
+    with search_limits.logged(f"free slots for {count} of flavor {flavor.name}"):
+        room = placing.free_spans(snapshot.hosts, request, count, window, question.affinity)
     return [
         Span(both.start, both.end - cleaning)
         for both in timeline.intersect(slots, room)
