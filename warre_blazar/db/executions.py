@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import session, sql_functions
 from warre_blazar.db.tables import executions, managers
+from warre_blazar.domain.execution_timing import DELETE
 from warre_blazar.domain.lease_states import Claim
 
 #: The seconds without a heartbeat after which a manager counts as dead. A living manager writes a
@@ -36,6 +37,14 @@ class Execution:
     alive: bool
     #: The user who requested a deletion. None: no user requested this execution.
     requested_by: str | None = None
+
+    def is_requested(self, action: str) -> bool:
+        """Whether this is a request for an action, as in ``requested``."""
+        return (
+            self.manager_id is None
+            and self.action == action
+            and (action == DELETE or not self.attempts)
+        )
 
 
 class ClaimLost(Exception):
@@ -114,10 +123,17 @@ def request(db: Session, lease_id: str, action: str, user_id: str | None = None)
 
 
 def requested(db: Session, action: str) -> list[str]:
-    """The ids of leases for which an action waits to be claimed."""
+    """The ids of leases for which a requested action waits to be claimed.
+
+    After a failed attempt at a start or an end, the lease has a status and an event from which the
+    action becomes due again (``lease_queries.due``), so the action isn't requested any more. A
+    deletion has no event. It stays requested until it succeeds.
+    """
     query = sa.select(executions.c.lease_id).where(
         executions.c.action == action, executions.c.manager_id.is_(None)
     )
+    if action != DELETE:
+        query = query.where(executions.c.attempts == 0)
     return list(db.scalars(query))
 
 

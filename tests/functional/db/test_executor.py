@@ -8,15 +8,17 @@ from typing import Any
 import pytest
 from blazar.db import api as db_api
 from blazar.manager import service as manager_service
+from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import FAILED, OVER, RUNNING, WAITING, Inline, Manager, state
 from warre_blazar.db import executions, leases, session
-from warre_blazar.domain.execution_timing import ATTEMPTS, DELETE, LEAD, START
+from warre_blazar.domain.execution_timing import ATTEMPTS, DELETE, END, LEAD, START
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.running import backing
+from warre_blazar.services.running import executor_transactions as transactions
 from warre_blazar.services.running.executor import Pools
 from warre_blazar.services.running.repair import Repairer
 
@@ -197,6 +199,76 @@ def test_start_while_nova_is_unavailable_is_opened_by_the_reconciler(
     cloud.nova.start()
     backing.reconcile()
     assert access(cloud, lease) == {world.PROJECT}
+
+
+class Unwritable:
+    """The end of leases can't be written: the database fails whenever a manager tries."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.tries = 0
+        self._patch = monkeypatch.context()
+
+    def __enter__(self) -> "Unwritable":
+        self._patch.__enter__().setattr(transactions, "finish_end", self._fail)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._patch.__exit__(*error)
+
+    def _fail(self, *_: Any) -> None:
+        self.tries += 1
+        raise db_exc.DBConnectionError("gone")
+
+
+def test_end_that_failed_is_tried_again_after_pauses(
+    manager: Manager, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
+):
+    manager.run(SPAN.start)
+    with Unwritable(monkeypatch) as end:
+        for second in range(11):
+            manager.run(SPAN.end + second * SECOND)
+    # The pauses are 2, 4 and 8 seconds long, and each failure is noticed within a second.
+    assert 2 <= end.tries <= 4
+    manager.run(SPAN.end + datetime.timedelta(minutes=1))
+    assert state(lease) == OVER
+
+
+def test_extension_between_two_attempts_at_the_end_wins(
+    manager: Manager, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
+):
+    manager.run(SPAN.start)
+    with Unwritable(monkeypatch) as end:
+        for second in range(4):
+            manager.run(SPAN.end + second * SECOND)
+    assert end.tries == 2
+    # The claim is given back, and the pause is longer than the lead of an end.
+    manager.run(SPAN.end + 4 * SECOND)
+    assert state(lease) == RUNNING
+    extended = world.move(lease, world.hours(1, 4))
+    manager.run(SPAN.end + 10 * SECOND)
+    assert state(extended) == RUNNING
+    manager.run(world.hours(1, 4).end)
+    assert state(extended) == OVER
+
+
+def test_end_that_stopped_halfway_and_fails_again_is_not_left_ending(
+    manager: Manager, cloud: Cloud, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
+):
+    """Some of the reservations are deleted, so the lease has no status to go back to."""
+    manager.run(SPAN.start)
+    with session.writer() as db:
+        executions.request(db, lease.id, END)
+    db_api.reservation_create(
+        {"lease_id": lease.id, "resource_type": "flavor:slot", "status": "deleted"}
+    )
+    with Unwritable(monkeypatch):
+        manager.run(SPAN.start + SECOND)
+    manager.run(SPAN.start + 2 * SECOND)
+    assert db_api.lease_get(lease.id)["status"] == "ERROR"
+    repairer = Repairer(lambda _: 0.0)
+    repairer.look(SPAN.start + 3 * SECOND)
+    manager.run(SPAN.start + 4 * SECOND)
+    assert db_api.lease_get(lease.id)["status"] == "TERMINATED"
 
 
 def test_two_managers_start_a_lease_once(cloud: Cloud, lease: world.Lease):

@@ -92,7 +92,7 @@ def claim(
 
 
 def _is_requested(lease: Lease, action: str) -> bool:
-    return lease.claim is not None and lease.claim.action == action
+    return lease.claim is not None and lease.claim.is_requested(action)
 
 
 def _is_due(lease: Lease, action: str, now: datetime.datetime) -> bool:
@@ -169,7 +169,10 @@ def postpone(lease_id: str, manager_id: str, now: datetime.datetime) -> None:
     """Give a claim back after a failed attempt. After a pause, any manager tries again.
 
     During the pause the lease has the statuses that it had before the claim, so users can change or
-    delete the lease. The event is due again after the pause.
+    delete the lease. The event is due again after the pause. The next attempt checks the lease's
+    status and dates as the first one did, so an extension that is accepted meanwhile postpones the
+    end. If some reservations are deleted already, the lease goes to ERROR, and the repairer
+    requests its end again.
 
     :raises ClaimLost: this manager has lost the claim, or the lease is gone.
     """
@@ -181,8 +184,9 @@ def postpone(lease_id: str, manager_id: str, now: datetime.datetime) -> None:
         assert lease.claim is not None
         attempts = lease.claim.attempts + 1
         executions.postpone(db, lease_id, manager_id, attempts)
-        target = TARGETS.get(lease_states.summary(r.status for r in lease.reservations))
-        if lease.claim.action != DELETE and target is not None:
+        if lease.claim.action != DELETE:
+            summary = lease_states.summary(r.status for r in lease.reservations)
+            target = TARGETS.get(summary, TARGETS[Reservations.ERRONEOUS])
             event = EVENTS[lease.claim.action]
             _write(db, lease, lease.claim.action, target, {event: now + pause(attempts)})
 
