@@ -284,7 +284,7 @@ def compare_labels(db: Session, labels: Labels) -> None:
 
 
 def set_reason(db: Session, reservation_id: str, reason: str | None) -> None:
-    """Write the reason why a reservation is in ERROR. None removes the reason."""
+    """Write why a reservation is in ERROR or isn't open yet. None removes the reason."""
     db.execute(
         bookings.update()
         .where(bookings.c.reservation_id == reservation_id)

@@ -23,10 +23,6 @@ LEAD = {START: datetime.timedelta(seconds=10), END: datetime.timedelta(seconds=2
 #: After a failed attempt, a manager claims the action again this long before the next attempt.
 RETRY_LEAD = LEAD[END]
 
-#: If Nova or Placement refuses a start, the start is attempted this many times in all. If the last
-#: attempt fails too, the reservation goes to ERROR.
-ATTEMPTS = 5
-
 _FIRST_PAUSE = datetime.timedelta(seconds=2)
 _LONGEST_PAUSE = datetime.timedelta(seconds=60)
 

@@ -67,4 +67,3 @@ def state(lease: world.Lease) -> tuple[str, str, str, str] | None:
 WAITING = ("PENDING", "UNDONE", "UNDONE", "pending")
 RUNNING = ("ACTIVE", "DONE", "UNDONE", "active")
 OVER = ("TERMINATED", "DONE", "DONE", "deleted")
-FAILED = ("ERROR", "ERROR", "UNDONE", "error")

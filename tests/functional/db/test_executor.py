@@ -2,6 +2,7 @@
 
 import datetime
 import threading
+import time
 from concurrent import futures
 from typing import Any
 
@@ -13,9 +14,9 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from tests.functional.db.managers import FAILED, OVER, RUNNING, WAITING, Inline, Manager, state
-from warre_blazar.db import executions, leases, session
-from warre_blazar.domain.execution_timing import ATTEMPTS, DELETE, END, LEAD, START
+from tests.functional.db.managers import OVER, RUNNING, WAITING, Inline, Manager, state
+from warre_blazar.db import backings, executions, session, tables
+from warre_blazar.domain.execution_timing import DELETE, END, LEAD, START
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.running import backing
 from warre_blazar.services.running import executor_transactions as transactions
@@ -150,37 +151,39 @@ def do_all(jobs: list[Any]) -> None:
         function(*args)
 
 
-def test_refused_start_is_tried_again_before_it_fails(
+def test_refused_start_is_opened_by_the_reconciler_when_the_refusal_ends(
+    manager: Manager, cloud: Cloud, lease: world.Lease
+):
+    """For instance, the service user's password was wrong for a few minutes."""
+    cloud.nova.fail(match="action", status=403)
+    for second in range(0, 120, 20):
+        manager.run(SPAN.start + second * SECOND)
+        backing.reconcile()
+        assert state(lease) == RUNNING
+        assert reason(lease)
+        assert access(cloud, lease) == set()
+    cloud.mend()
+    backing.reconcile()
+    assert access(cloud, lease) == {world.PROJECT}
+    assert reason(lease) is None
+    manager.run(SPAN.end)
+    assert state(lease) == OVER
+    assert cloud.is_clean()
+
+
+def test_refused_start_that_is_never_opened_ends(
     manager: Manager, cloud: Cloud, lease: world.Lease
 ):
     cloud.nova.fail(match="action", status=403)
-    now = SPAN.start
-    for attempt in range(1, ATTEMPTS):
-        manager.run(now)
-        assert state(lease) == WAITING, attempt
-        # Until then the event must not be due, or Blazar's executor would take it.
-        assert now < start_event(lease)["time"] <= now + leases.LONGEST_PAUSE
-        now = start_event(lease)["time"]
-    manager.run(now)
-    assert state(lease) == FAILED
-    found, _ = lookup.get(lease.reservation_id, None)
-    assert found.status_reason
-    assert manager.outside.told == []
+    manager.run(SPAN.start)
     cloud.mend()
     manager.run(SPAN.end)
     assert state(lease) == OVER
     assert cloud.is_clean()
 
 
-def test_lease_can_be_changed_between_two_attempts_at_its_start(
-    manager: Manager, cloud: Cloud, lease: world.Lease
-):
-    cloud.nova.fail(match="action", status=403)
-    manager.run(SPAN.start)
-    cloud.mend()
-    moved = world.move(lease, world.hours(1, 4))
-    manager.run(start_event(lease)["time"])
-    assert state(moved) == RUNNING
+def reason(lease: world.Lease) -> str | None:
+    return lookup.get(lease.reservation_id, None)[0].status_reason
 
 
 def test_lease_that_never_started_ends(manager: Manager, cloud: Cloud, lease: world.Lease):
@@ -486,3 +489,40 @@ def test_start_after_a_move_removes_what_was_prepared_on_the_old_host(cloud: Clo
     offered = [name for name, totals in cloud.placement.offered().items() if cls in totals]
     (aggregate,) = (a for a in cloud.nova.aggregates.values() if a["name"] == lease.reservation_id)
     assert (offered, aggregate["hosts"]) == (["blazar_b"], ["b"])
+
+
+def test_reservation_moved_between_preparation_and_start_is_opened_on_its_new_host(cloud: Cloud):
+    """The executor was suspended meanwhile, or the move ignored its claim."""
+    world.add_host(cloud, "a", vcpus=2)
+    lease = world.book(world.request(world.add_flavor(slots=1), SPAN))
+    manager = Manager()
+    manager.run(SPAN.start - SECOND)
+    assert list(cloud.placement.offered()) == ["blazar_a"]
+    moved_to = world.add_host(cloud, "b", vcpus=2)
+    with session.writer() as db:
+        allocations = tables.allocations
+        db.execute(
+            allocations.update()
+            .where(allocations.c.reservation_id == lease.reservation_id)
+            .values(compute_host_id=moved_to)
+        )
+        backings.reopen(db, lease.reservation_id)
+    manager.run(SPAN.start)
+    assert state(lease) == RUNNING
+    backing.reconcile()
+    assert list(cloud.placement.offered()) == ["blazar_b"]
+
+
+def test_filter_that_hangs_does_not_delay_the_eviction(cloud: Cloud, lease: world.Lease):
+    """The pool for calls of filters never runs the call of ``on_end``."""
+    manager = Manager()
+    manager.run(SPAN.start)
+    cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    told: list[Any] = []
+    manager.executor._pools = Pools(Inline(), Inline(), Held(told))
+    began = time.monotonic()
+    manager.run(SPAN.end)
+    assert time.monotonic() - began < 10
+    assert cloud.nova.servers == {}
+    assert state(lease) == OVER
+    assert manager.outside.told == [(lease.id, "event.start_lease")]

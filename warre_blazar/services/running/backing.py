@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import exceptions, waiting
 from warre_blazar.clients import nova, placement
-from warre_blazar.db import backings, hosts, session
+from warre_blazar.db import backings, hosts, reservations, session
 from warre_blazar.db.backings import Backing
 from warre_blazar.domain import backing_names
 from warre_blazar.domain.backing_names import nova_flavor, resource_class
@@ -130,7 +130,7 @@ def _begin_opening(db: Session, reservation_id: str) -> tuple[Backing, Places]:
     return backing, hosts.nova_names(db, reservation_id)
 
 
-def grant(reservation_id: str, prepared: Places | None = None) -> None:
+def grant(reservation_id: str, prepared: Places) -> None:
     """Give the project access to the Nova flavor of a prepared reservation.
 
     :param prepared: the hosts that ``prepare`` has returned. If the reservation was moved to other
@@ -147,8 +147,10 @@ def grant(reservation_id: str, prepared: Places | None = None) -> None:
         LOG.info("Reservation %s has moved, and will be opened on its hosts", reservation_id)
 
 
-def _finish_opening(db: Session, reservation_id: str, prepared: Places | None) -> bool:
+def _finish_opening(db: Session, reservation_id: str, prepared: Places) -> bool:
     """Mark a reservation as completely open, unless its hosts have changed.
+
+    The reason why the reservation couldn't be opened before is removed.
 
     :returns: whether its hosts are still those that were prepared.
     """
@@ -156,8 +158,10 @@ def _finish_opening(db: Session, reservation_id: str, prepared: Places | None) -
     # first, the query below reads the new hosts. If the move comes later, it marks the reservation
     # as not completely open.
     backings.update(db, reservation_id, open_done=True)
-    is_same = prepared is None or sorted(hosts.nova_names(db, reservation_id)) == sorted(prepared)
-    if not is_same:
+    is_same = sorted(hosts.nova_names(db, reservation_id)) == sorted(prepared)
+    if is_same:
+        reservations.set_reason(db, reservation_id, None)
+    else:
         backings.update(db, reservation_id, open_done=False)
     return is_same
 
@@ -323,4 +327,5 @@ def reconcile() -> None:
         try:
             open_to_project(backing.reservation_id)
         except exceptions.WarreError as error:
+            session.change(reservations.set_reason, backing.reservation_id, error.message)
             LOG.warning("Reservation %s will be opened later: %s", backing.reservation_id, error)

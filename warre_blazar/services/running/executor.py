@@ -32,7 +32,6 @@ from warre_blazar.db import (
 )
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import (
-    ATTEMPTS,
     DELETE,
     END,
     START,
@@ -51,9 +50,6 @@ _FAILURES = (
     session.LostRace,
     *session.FAILURES,
 )
-
-#: The longest time, in seconds, that an end waits for the enforcement filters.
-_TELLING = 15.0
 
 #: The largest number of leases that are claimed in one transaction.
 _BATCH = 50
@@ -208,15 +204,14 @@ class Executor:
     # A start is prepared as soon as it is claimed. The project gets access when the start is due.
 
     def _prepare(self, claimed: Claimed) -> None:
-        prepared = set()
+        prepared = {}
         for reservation_id in claimed.reservation_ids:
             try:
-                backing.prepare(reservation_id)
-                prepared.add(reservation_id)
+                prepared[reservation_id] = backing.prepare(reservation_id)
             except exceptions.WarreError as error:
                 # ``_start`` prepares the reservation once more, and reports the error.
                 LOG.info("Reservation %s couldn't be prepared yet: %s", reservation_id, error)
-        self._wait(dataclasses.replace(claimed, prepared=frozenset(prepared)))
+        self._wait(dataclasses.replace(claimed, prepared=prepared))
 
     def _wait(self, claimed: Claimed) -> None:
         with self._lock:
@@ -244,25 +239,21 @@ class Executor:
                 self._submit(self._start if claimed.action == START else self._end, claimed)
 
     def _start(self, claimed: Claimed) -> None:
-        failed: dict[str, str] = {}
+        not_open: dict[str, str] = {}
         for reservation_id in claimed.reservation_ids:
             try:
-                if reservation_id not in claimed.prepared:
-                    backing.prepare(reservation_id)
-                backing.grant(reservation_id)
-            except exceptions.ServiceUnavailable as error:
-                LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
+                places = claimed.prepared.get(reservation_id)
+                if places is None:
+                    places = backing.prepare(reservation_id)
+                backing.grant(reservation_id, places)
             except exceptions.WarreError as error:
-                failed[reservation_id] = error.message
-        if failed and claimed.attempts + 1 < ATTEMPTS:
-            LOG.warning("The start of lease %s will be tried again: %s", claimed.lease.id, failed)
-            transactions.postpone(claimed.lease.id, self.manager_id, timeutils.utcnow())
-            self._done(claimed.lease.id)
-            return
-        transactions.finish_start(claimed, self.manager_id, failed)
+                # A refusal isn't final. For example, Keystone refuses the service user while its
+                # password is wrong.
+                LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
+                not_open[reservation_id] = error.message
+        transactions.finish_start(claimed, self.manager_id, not_open)
         self._done(claimed.lease.id)
-        if not failed:
-            self._tell(claimed.lease.id, "event.start_lease")
+        self._tell(claimed.lease.id, "event.start_lease")
 
     # Ends and deletions.
 
@@ -282,16 +273,16 @@ class Executor:
         self._tidy(claimed)
 
     def _evict(self, claimed: Claimed) -> _LeaseRow | None:
-        """Tell the filters that the lease ends, and delete its servers.
+        """Tell the filters that the lease ends, and delete its servers meanwhile.
 
         :returns: the lease as Blazar's database has it, or None if the lease is gone.
         """
         row = db_api.lease_get(claimed.lease.id)
         # If the lease has ended before its deletion, the filters were already told at its end.
         if row is not None and claimed.reservation_ids:
-            # A slow filter must not delay the end for longer than ``_TELLING``.
-            call = self._pools.telling.submit(self._outside.ending, row)
-            futures.wait([call], timeout=_TELLING)
+            # The end doesn't wait for the filters, because the next lease may be waiting for the
+            # hosts.
+            self._pools.telling.submit(self._outside.ending, row)
         for reservation_id in claimed.reservation_ids:
             backing.evict(reservation_id, self._patience())
         return row

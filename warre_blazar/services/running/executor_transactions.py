@@ -27,6 +27,7 @@ from warre_blazar.domain.execution_timing import (
 )
 from warre_blazar.domain.lease_states import TARGETS, Reservations, Statuses
 from warre_blazar.services.keeping import history
+from warre_blazar.services.running.backing import Places
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,9 +40,9 @@ class Claimed:
     action: str
     #: How many earlier attempts at the action have failed.
     attempts: int
-    #: For a start: the ids of the reservations that are prepared, so that only the access is
-    #: missing.
-    prepared: frozenset[str] = frozenset()
+    #: For a start: the hosts of the reservations that are prepared, so that only the access is
+    #: missing. The keys are the reservations' ids.
+    prepared: Mapping[str, Places] = dataclasses.field(default_factory=dict)
 
     @property
     def due(self) -> datetime.datetime:
@@ -115,23 +116,20 @@ def _own_time(lease: Lease, action: str) -> datetime.datetime:
 
 
 @session.retried
-def finish_start(claimed: Claimed, manager_id: str, failed: Mapping[str, str]) -> None:
+def finish_start(claimed: Claimed, manager_id: str, not_open: Mapping[str, str]) -> None:
     """Write that a lease has started.
 
-    :param failed: the reasons why reservations couldn't be opened. The keys are the ids of these
-        reservations.
+    :param not_open: the reasons why reservations couldn't be opened yet. The keys are the ids of
+        these reservations. The reconciler opens them later.
     :raises ClaimLost: this manager has lost the claim, or the lease is gone.
     """
     with session.writer() as db:
         executions.finish(db, claimed.lease.id, manager_id)
         (lease,) = leases.read(db, [claimed.lease.id])
-        opened = [i for i in claimed.reservation_ids if i not in failed]
-        lease_writes.set_reservations(db, opened, "active")
-        lease_writes.set_reservations(db, list(failed), "error")
-        for reservation_id, reason in failed.items():
+        lease_writes.set_reservations(db, claimed.reservation_ids, "active")
+        for reservation_id, reason in not_open.items():
             reservations.set_reason(db, reservation_id, reason)
-        summary = Reservations.ERRONEOUS if failed else Reservations.ACTIVE
-        _write(db, lease, START, TARGETS[summary])
+        _write(db, lease, START, TARGETS[Reservations.ACTIVE])
 
 
 @session.retried
