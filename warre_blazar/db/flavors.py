@@ -42,7 +42,8 @@ def _flavor(row: sa.RowMapping) -> Flavor:
     )
 
 
-def _accessible_to(project_id: str | None) -> sa.ColumnElement[bool]:
+def accessible_to(project_id: str | None) -> sa.ColumnElement[bool]:
+    """The condition that a flavor is public, or that the project has access to it."""
     granted = sa.select(flavor_projects.c.flavor_id).where(
         flavor_projects.c.project_id == project_id
     )
@@ -66,7 +67,7 @@ def find(
     """
     conditions = [flavors.c.deleted == "", sa.or_(flavors.c.id == ref, flavors.c.name == ref)]
     if not everything:
-        conditions.append(_accessible_to(project_id))
+        conditions.append(accessible_to(project_id))
     query = sa.select(flavors).where(*conditions).order_by(flavors.c.id)
     candidates = [_flavor(row) for row in db.execute(query).mappings()]
     return [flavor for flavor in candidates if flavor.id == ref] or candidates
@@ -140,7 +141,7 @@ def listing(
     """
     conditions = [flavors.c.deleted == "", *(flavors.c[k] == v for k, v in filters.items())]
     if not everything:
-        conditions += [_accessible_to(project_id), flavors.c.active]
+        conditions += [accessible_to(project_id), flavors.c.active]
     total = db.execute(
         sa.select(sa.func.count()).select_from(flavors).where(*conditions)
     ).scalar_one()

@@ -52,30 +52,71 @@ def delete(db: Session, window_id: str) -> bool:
     return db.execute(deletion).rowcount == 1  # type: ignore[attr-defined]
 
 
-def find(db: Session, window_id: str) -> Window | None:
-    """The window with this id, or None if it doesn't exist."""
-    windows = _read(db, sa.select(maintenance_windows).where(maintenance_windows.c.id == window_id))
+#: The condition that a flavor is visible to somebody who may see all flavors.
+ALL_FLAVORS = sa.true()
+
+
+def find(
+    db: Session, window_id: str, visible: sa.ColumnElement[bool] = ALL_FLAVORS
+) -> Window | None:
+    """The window with this id, or None if it doesn't exist.
+
+    :param visible: the same as for ``listing``.
+    """
+    query = sa.select(maintenance_windows).where(
+        maintenance_windows.c.id == window_id, _shows(visible)
+    )
+    windows = _read(db, query, visible)
     return windows[0] if windows else None
 
 
-def listing(db: Session, limit: int | None, offset: int) -> tuple[list[Window], int]:
-    """A page of windows, sorted by start, and the number of windows on all pages."""
-    total = db.execute(sa.select(sa.func.count()).select_from(maintenance_windows)).scalar_one()
-    query = sa.select(maintenance_windows).order_by(
-        maintenance_windows.c.start_date, maintenance_windows.c.id
+def listing(
+    db: Session,
+    limit: int | None,
+    offset: int,
+    visible: sa.ColumnElement[bool] = ALL_FLAVORS,
+) -> tuple[list[Window], int]:
+    """A page of windows, sorted by start, and the number of windows on all pages.
+
+    :param visible: a condition on flavors. Other flavors are left out of the windows, and so are
+        windows that close only other flavors.
+    """
+    shown = _shows(visible)
+    count = sa.select(sa.func.count()).select_from(maintenance_windows).where(shown)
+    query = (
+        sa.select(maintenance_windows)
+        .where(shown)
+        .order_by(maintenance_windows.c.start_date, maintenance_windows.c.id)
     )
     if limit is not None:
         query = query.limit(limit).offset(offset)
-    return _read(db, query), total
+    return _read(db, query, visible), db.execute(count).scalar_one()
 
 
-def _read(db: Session, query: sa.Select[tuple[object, ...]]) -> list[Window]:
+def _shows(visible: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    """The condition that a window closes no flavor, or at least one of the visible flavors."""
+    closed = sa.select(window_flavors.c.window_id)
+    visibly_closed = closed.join(flavors, flavors.c.id == window_flavors.c.flavor_id).where(visible)
+    return sa.or_(
+        maintenance_windows.c.id.not_in(closed), maintenance_windows.c.id.in_(visibly_closed)
+    )
+
+
+def _read(
+    db: Session,
+    query: sa.Select[tuple[object, ...]],
+    visible: sa.ColumnElement[bool] = ALL_FLAVORS,
+) -> list[Window]:
     rows = db.execute(query).mappings().all()
     bound: dict[str, list[tuple[str, str]]] = defaultdict(list)
     closed_flavors = (
         sa.select(window_flavors.c.window_id, flavors.c.id, flavors.c.name)
         .join(flavors, flavors.c.id == window_flavors.c.flavor_id)
-        .where(window_flavors.c.window_id.in_([row["id"] for row in rows]), flavors.c.deleted == "")
+        .where(
+            window_flavors.c.window_id.in_([row["id"] for row in rows]),
+            flavors.c.deleted == "",
+            visible,
+        )
         .order_by(flavors.c.name)
     )
     for window_id, flavor_id, name in db.execute(closed_flavors):

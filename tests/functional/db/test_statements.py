@@ -142,7 +142,9 @@ def lists() -> dict[str, Callable[[], tuple[list[Any], int]]]:
         "reservations, own": lambda: lookup.listing(
             Filter(project_id=world.PROJECT), limit=2, sort="created_at", descending=True
         ),
-        "windows": lambda: maintenance_windows.listing(None, 0),
+        "windows": lambda: maintenance_windows.listing(
+            None, 0, project_id=world.PROJECT, everything=False
+        ),
     }
 
 
@@ -162,7 +164,9 @@ def shows() -> dict[str, Callable[[], Any]]:
         "flavor": lambda: flavors.get(flavor.id, **OWN),
         "access": lambda: flavor_access.get(first_pages["access"][-1].id),
         "reservation": lambda: lookup.get(first_pages["reservations"][-1][0].id, None),
-        "window": lambda: maintenance_windows.get(first_pages["windows"][-1].id),
+        "window": lambda: maintenance_windows.get(
+            first_pages["windows"][-1].id, project_id=world.PROJECT, everything=False
+        ),
         "usage": usage,
         "limits of all projects": lambda: quotas.of_all_projects(world.QUOTA),
         "free slots": lambda: free_slots.find(question),

@@ -186,3 +186,47 @@ def test_conflict_lists_at_most_twenty_reservations(admin: Person, alpha: Person
     detail = admin.post("maintenancewindows", body).json["detail"]
     assert (len(detail["reservations"]), detail["total"]) == (20, 22)
     assert detail["reservations"][0]["start"] == at(2, 9)
+
+
+@pytest.fixture(params=["maintenancewindows", "warre/v1/maintenancewindows"])
+def windows(request: pytest.FixtureRequest) -> str:
+    """The path of the windows, on v2 and on Warre's path."""
+    return request.param
+
+
+def test_windows_show_no_private_flavor_of_another_project(
+    admin: Person, alpha: Person, beta: Person, flavor, windows: str
+):
+    secret = things.add_flavor(admin, name="secret", is_public=False)
+    things.grant(admin, secret, beta.project_id)
+    mixed = things.add_window(admin, flavor, secret, start=at(5), end=at(6))
+    hidden = things.add_window(admin, secret, note="for beta", start=at(7), end=at(8))
+    bare = things.add_window(admin, start=at(9), end=at(10))
+
+    def names(who: Person, window: dict) -> list[str]:
+        return [f["name"] for f in who.get(f"{windows}/{window['id']}/").json["flavors"]]
+
+    def listed(who: Person, query: str = "") -> list[str]:
+        answer = who.get(f"{windows}/{query}").json
+        assert len(answer["results"]) == min(answer["total"], 1 if query else 3)
+        return [window["id"] for window in answer["results"]]
+
+    everything = [w["id"] for w in (mixed, hidden, bare)]
+    assert listed(admin) == listed(beta) == everything
+    assert names(admin, mixed) == names(beta, mixed) == ["b", "secret"]
+    assert listed(alpha) == [mixed["id"], bare["id"]]
+    assert listed(alpha, "?limit=1&page=2") == [bare["id"]]
+    assert alpha.get(f"{windows}/").json["results"][0]["flavors"] == [
+        {"id": flavor["id"], "name": "b"}
+    ]
+    assert names(alpha, mixed) == ["b"]
+    assert alpha.get(f"{windows}/{hidden['id']}/").status_int == 404
+    assert "for beta" not in alpha.get(f"{windows}/").text
+
+
+def test_window_over_a_deleted_private_flavor_stays_hidden(admin: Person, alpha: Person, flavor):
+    secret = things.add_flavor(admin, name="secret", is_public=False)
+    window = things.add_window(admin, secret, note="for beta")
+    assert admin.delete(f"flavors/{secret['id']}").status_int == 204
+    assert alpha.get("maintenancewindows").json == {"results": [], "total": 0}
+    assert admin.get("maintenancewindows").json["results"] == [{**window, "flavors": []}]

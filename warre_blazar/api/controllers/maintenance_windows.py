@@ -9,6 +9,7 @@ from warre_blazar import exceptions, policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.timeline import Span
+from warre_blazar.policies import flavors as flavor_policies
 from warre_blazar.policies import maintenance_windows as policies
 from warre_blazar.services.offering import maintenance_windows
 
@@ -23,14 +24,14 @@ class WindowsController(base.Controller):
         policy.authorize(base.context(), policies.LIST)
         query = parsing.query(pecan.request, base.PAGING)
         limit, offset = base.page_of(query)
-        windows, total = maintenance_windows.listing(limit, offset)
+        windows, total = maintenance_windows.listing(limit, offset, **_sight())
         return base.listing([views.window(w) for w in windows], total, limit, offset)
 
     @pecan.expose("json")
     def get_one(self, *path: str, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.GET)
         parsing.query(pecan.request, {})
-        return views.window(maintenance_windows.get(base.item_id(path)))
+        return views.window(maintenance_windows.get(base.item_id(path), **_sight()))
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
@@ -58,6 +59,13 @@ class WindowsController(base.Controller):
         _authorize_change(policies.DELETE, window_id)
         maintenance_windows.delete(window_id)
         return base.empty(204)
+
+
+def _sight() -> dict[str, Any]:
+    """Which flavors the caller may see: those of the project, or everything."""
+    context = base.context()
+    everything = policy.allows(context, flavor_policies.LIST_ALL)
+    return {"project_id": context.project_id, "everything": everything}
 
 
 def _authorize_change(rule: str, window_id: str) -> None:

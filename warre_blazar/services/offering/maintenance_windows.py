@@ -5,6 +5,7 @@ import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import sqlalchemy as sa
 from oslo_utils import uuidutils
 from sqlalchemy.orm import Session
 
@@ -126,26 +127,46 @@ def _conflict(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
     }
 
 
-def get(window_id: str) -> Window:
-    """The window with this id.
+def get(window_id: str, *, project_id: str | None, everything: bool) -> Window:
+    """The window with this id, with those of its flavors that the caller may see.
 
-    :raises WindowNotFound:
+    :param project_id, everything: the same as for ``listing``.
+    :raises WindowNotFound: there is no such window, or the caller may see none of the flavors that
+        it closes.
     """
     with session.reader() as db:
-        return _find(db, window_id)
+        return _find(db, window_id, _visible(project_id, everything))
 
 
-def _find(db: Session, window_id: str) -> Window:
-    window = maintenance_windows.find(db, window_id)
+def _find(
+    db: Session,
+    window_id: str,
+    visible: sa.ColumnElement[bool] = maintenance_windows.ALL_FLAVORS,
+) -> Window:
+    window = maintenance_windows.find(db, window_id, visible)
     if window is None:
         raise exceptions.WindowNotFound(window_id)
     return window
 
 
-def listing(limit: int | None, offset: int) -> tuple[list[Window], int]:
-    """A page of windows sorted by start, and the number of windows on all pages."""
+def listing(
+    limit: int | None, offset: int, *, project_id: str | None, everything: bool
+) -> tuple[list[Window], int]:
+    """A page of windows sorted by start, and the number of windows on all pages.
+
+    Windows that close only flavors that the caller may not see are left out.
+
+    :param project_id: the caller's project.
+    :param everything: whether the caller may also see private flavors to which the project has no
+        access.
+    """
     with session.reader() as db:
-        return maintenance_windows.listing(db, limit, offset)
+        visible = _visible(project_id, everything)
+        return maintenance_windows.listing(db, limit, offset, visible)
+
+
+def _visible(project_id: str | None, everything: bool) -> sa.ColumnElement[bool]:
+    return maintenance_windows.ALL_FLAVORS if everything else flavors.accessible_to(project_id)
 
 
 @session.retried
