@@ -8,6 +8,7 @@ from typing import Any
 
 import webob
 from oslo_config import cfg
+from oslo_context.context import RequestContext
 from oslo_log import log as logging
 
 from warre_blazar import exceptions
@@ -31,6 +32,8 @@ class Guard:
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Refuse a request, or pass it to Blazar's application."""
         begun = False
+        # The thread still has the context of its last request. Logs would name that request's user.
+        RequestContext(overwrite=True)
 
         def begin(status: str, headers: list[tuple[str, str]], *failure: Any) -> Any:
             nonlocal begun

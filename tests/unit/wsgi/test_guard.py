@@ -2,16 +2,18 @@
 
 import io
 import json
+import logging
 import sys
 import types
 
 import pytest
 from oslo_config import cfg
+from oslo_context import context as oslo_context
 
 from tests.unit.api import things
 from tests.unit.wsgi import sending
 from warre_blazar import exceptions
-from warre_blazar.wsgi import request_bodies
+from warre_blazar.wsgi import guard, request_bodies
 from warre_blazar.wsgi.guard import Guard
 
 LIMIT = 128 * 1024
@@ -257,3 +259,28 @@ def test_limits_of_bodies_come_from_options(site):
     finally:
         cfg.CONF.clear_override("max_lease_reservations", "warre")
         cfg.CONF.clear_override("max_request_body", "warre")
+
+
+def test_refusal_is_not_logged_under_the_user_of_an_earlier_request(site, caplog):
+    """oslo.log takes the user from the thread's context, which Blazar leaves after a request."""
+    users = []
+
+    class Users(logging.Handler):
+        def emit(self, _record: logging.LogRecord) -> None:
+            current = oslo_context.get_current()
+            users.append((current.user_id, current.request_id))
+
+    assert sending.send(site.app, "GET", "/v1/leases", who="admin").status_int == 200
+    before = oslo_context.get_current()
+    assert before.user_id
+    caplog.set_level(logging.INFO, guard.LOG.name)
+    logger = logging.getLogger(guard.LOG.name)
+    logger.addHandler(handler := Users())
+    try:
+        for _ in range(2):
+            answer = sending.send(site.app, "POST", "/v1/leases", b"[", who="alpha")
+            assert answer.status_int == 400
+    finally:
+        logger.removeHandler(handler)
+    assert [user for user, _ in users] == [None, None]
+    assert len({before.request_id, *(request for _, request in users)}) == 3
