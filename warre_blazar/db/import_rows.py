@@ -24,6 +24,7 @@ from warre_blazar.db.tables import (
     allocations,
     backings,
     bookings,
+    executions,
     flavor_projects,
     flavors,
     history,
@@ -282,6 +283,39 @@ def _set_columns(db: Session, table: sa.Table, values: Mapping[str, _Columns]) -
         written.values(**cases, updated_at=table.c.updated_at),
         execution_options=import_seals.UNCACHED,
     )
+
+
+def lock_leases(db: Session) -> None:
+    """Keep others from changing the leases of adopted reservations until the transaction ends.
+
+    What the transaction reads afterwards is as it was when the leases were locked, provided that
+    this is the transaction's first statement.
+    """
+    adopted = (
+        imported.join(bookings, bookings.c.id == imported.c.id)
+        .join(reservations, reservations.c.id == bookings.c.reservation_id)
+        .join(leases, leases.c.id == reservations.c.lease_id)
+    )
+    query = sa.select(leases.c.id).select_from(adopted).where(imported.c.kind == "reservation")
+    db.execute(query.with_for_update(of=leases, key_share=True)).all()
+
+
+def executed(db: Session) -> list[str]:
+    """The ids of adopted reservations whose lease has an execution.
+
+    A manager is starting, ending or deleting the lease, or is going to.
+    """
+    query = (
+        sa.select(imported.c.id)
+        .select_from(
+            imported.join(bookings, bookings.c.id == imported.c.id)
+            .join(reservations, reservations.c.id == bookings.c.reservation_id)
+            .join(executions, executions.c.lease_id == reservations.c.lease_id)
+        )
+        .where(imported.c.kind == "reservation")
+        .order_by(imported.c.id)
+    )
+    return list(db.scalars(query))
 
 
 def deleted_records(db: Session) -> list[str]:

@@ -239,6 +239,16 @@ def lock(db: Session, lease_id: str) -> Present | None:
     return Present(row[0], Span(row[1], row[2])) if row else None
 
 
+def lock_all(db: Session, lease_ids: Collection[str]) -> None:
+    """Keep others from changing leases, as ``lock`` does.
+
+    What the transaction reads afterwards is as it was when the leases were locked, provided that
+    this is the transaction's first statement.
+    """
+    query = sa.select(leases.c.id).where(leases.c.id.in_(lease_ids)).order_by(leases.c.id)
+    db.execute(query.with_for_update(key_share=True)).all()
+
+
 @dataclasses.dataclass(frozen=True)
 class Asked:
     """A flavor:slot reservation that Blazar asks the plugin to start or end."""

@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import json
 import pathlib
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,14 +12,16 @@ import pytest
 import sqlalchemy as sa
 from blazar.db import api as db_api
 from oslo_utils import timeutils
+from sqlalchemy.orm import Session
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, warre_site, world
 from tests.functional.db.managers import OVER, RUNNING, Manager, state
 from tests.functional.db.warre_site import ACTIVE, ALPHA, BIG, HUGE, NOW, OLD, THIRD, TWO, day
 from warre_blazar.cmd import manage
-from warre_blazar.db import backings, flavors, session, tables
+from warre_blazar.db import backings, executions, flavors, import_rows, session, tables
 from warre_blazar.db.reservation_filters import Filter
+from warre_blazar.domain.execution_timing import END
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.warre_import.verdicts import Fate
 from warre_blazar.services.booking import lookup
@@ -26,6 +29,7 @@ from warre_blazar.services.keeping import warre_import
 from warre_blazar.services.keeping.audit import Audit
 from warre_blazar.services.keeping.warre_import import Report
 from warre_blazar.services.offering import flavor_access
+from warre_blazar.services.running.executor_transactions import Claimed, claim
 
 pytestmark = [
     pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="session"),
@@ -506,6 +510,43 @@ def test_backing_of_an_adopted_reservation_has_its_nova_flavor(scene: Scene):
     assert (note.flavor_id, note.opened, note.open_done) == (lease.reservation_id, True, True)
 
 
+MANAGER = "manager"
+
+
+def claim_end(lease: warre_site.StockLease) -> list[Claimed]:
+    """Claim the end of a lease, as an executor does when it is due."""
+    with session.writer() as db:
+        executions.beat(db, MANAGER, "host")
+    return claim([lease.id], END, MANAGER, lease.span.end, requested=False)
+
+
+def test_end_that_is_claimed_beside_an_undo_leaves_nothing(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+):
+    """Either the undo is refused, or the end isn't claimed."""
+    scene.take_over()
+    claims: list[list[Claimed]] = []
+    claiming = threading.Thread(target=lambda: claims.append(claim_end(scene.leases[ACTIVE])))
+    check = import_rows.deleted_records
+
+    def check_while_claiming(db: Session) -> list[str]:
+        if not claims:
+            claiming.start()
+            claiming.join(1)
+        return check(db)
+
+    monkeypatch.setattr(import_rows, "deleted_records", check_while_claiming)
+    refused = False
+    try:
+        warre_import.undo()
+    except warre_import.Changed:
+        refused = True
+    claiming.join()
+    assert refused is bool(claims[0])
+    if not refused:
+        assert scene.dump() == {**scene.before, "warre_managers": scene.dump()["warre_managers"]}
+
+
 # The command.
 
 
@@ -553,6 +594,15 @@ def test_command_prints_json(scene: Scene, run: Callable[..., Said]):
     assert [each["id"] for each in document["notable"]] == [OLD]
     assert json.loads(run("--connection", scene.warre.url, "--json").out)["dry_run"] is False
     assert json.loads(run("--undo", "--json").out)["put_back"]["reservation"] == 3
+
+
+def test_undo_is_refused_while_a_manager_ends_a_reservation(scene: Scene, run: Callable[..., Said]):
+    scene.take_over()
+    assert claim_end(scene.leases[ACTIVE])
+    refused = run("--undo")
+    assert refused.status == 1
+    assert "a manager is starting, ending or deleting this at the moment" in refused.err
+    assert ACTIVE in refused.err
 
 
 def test_command_says_why_undo_is_refused(scene: Scene, run: Callable[..., Said]):

@@ -72,6 +72,8 @@ def claim(
     :raises TryAgain: every attempt has lost a race.
     """
     with session.writer() as db:
+        # An undo of an import may be giving leases back to Blazar's instance plugin.
+        leases.lock_all(db, lease_ids)
         claimable = [
             lease
             for lease in leases.read(db, lease_ids)

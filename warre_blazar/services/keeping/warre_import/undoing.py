@@ -12,24 +12,41 @@ _NAMED = 20
 
 
 class Changed(Exception):
-    """Imported rows have changed since the import, so the import can't be undone."""
+    """Imported rows have changed since the import, so the import can't be undone.
+
+    :param things: the words for the kinds of the changed things, and the things' ids.
+    """
+
+    #: Why nothing was restored. The names of the things follow.
+    _reason = "this was booked, started, ended or changed since it was imported"
 
     def __init__(self, things: Sequence[tuple[str, str]]) -> None:
         named = [f"{kind} {thing_id}" for kind, thing_id in things[:_NAMED]]
         more = f" and {len(things) - _NAMED} more" if len(things) > _NAMED else ""
-        super().__init__(
-            "Nothing was put back, because this was booked, started, ended or changed since it was "
-            f"imported: {', '.join(named)}{more}"
-        )
+        super().__init__(f"Nothing was put back, because {self._reason}: {', '.join(named)}{more}")
 
 
+class BeingExecuted(Changed):
+    """A manager is starting, ending or deleting imported reservations at this moment."""
+
+    _reason = "a manager is starting, ending or deleting this at the moment"
+
+
+@session.retried
 def undo() -> dict[str, int]:
     """Restore every row that imports have changed, and remove every row that they have added.
 
     :returns: the number of rows of each kind that were restored or removed.
     :raises Changed: imported rows have changed since the import. In that case nothing is restored.
+    :raises BeingExecuted: a manager is at work on imported reservations. Nothing is restored.
+    :raises TryAgain: others have changed the same rows at each attempt. Nothing is restored.
     """
     with session.writer() as db:
+        # An executor that claims a lease locks it first too. So it either has claimed the lease by
+        # now, or finds that the lease isn't a flavor:slot lease any more.
+        import_rows.lock_leases(db)
+        if executed := import_rows.executed(db):
+            raise BeingExecuted([(_WORDS["reservation"], i) for i in executed])
         changed = [
             (_WORDS[kind], thing_id)
             for kind in import_seals.SEALED
