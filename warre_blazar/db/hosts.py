@@ -289,7 +289,8 @@ def still_ending(
 
     The other reservation should have ended, but its status isn't "deleted" yet.
 
-    :param since: other reservations that should have ended before this time are ignored.
+    :param since: other reservations that should have ended before this time are ignored, unless
+        their lease is UPDATING. Such a lease ends only after its update, so its servers still run.
     """
     other, host = allocations.alias(), allocations.c.compute_host_id
     query = (
@@ -304,7 +305,7 @@ def still_ending(
             allocations.c.reservation_id.in_(reservation_ids),
             other.c.reservation_id != allocations.c.reservation_id,
             leases.c.end_date <= now,
-            leases.c.end_date > since,
+            sa.or_(leases.c.end_date > since, leases.c.status == "UPDATING"),
             reservations.c.status != "deleted",
         )
     )

@@ -8,7 +8,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import executions
+from warre_blazar.db import executions, lease_workers
 from warre_blazar.db.tables import allocations, backings, events, leases, reservations
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import DURING, END, START
@@ -62,6 +62,8 @@ class Lease:
     #: The lease's execution. A manager has claimed it, or it waits for a manager. None: the lease
     #: has no execution.
     claim: executions.Execution | None
+    #: Whether a manager began a client's request on the lease, and nobody works on it any more.
+    is_abandoned: bool = False
 
     def is_mixed(self) -> bool:
         """Whether the lease has reservations of other resource types than flavor:slot."""
@@ -131,7 +133,7 @@ def _phase(span: Span, now: datetime.datetime) -> Phase:
 
 
 def read(db: Session, lease_ids: Collection[str]) -> list[Lease]:
-    """Read leases by id, in four queries. Leases that don't exist are left out."""
+    """Read leases by id, in five queries. Leases that don't exist are left out."""
     if not lease_ids:
         return []
     events_of: dict[str, list[Event]] = defaultdict(list)
@@ -160,6 +162,7 @@ def read(db: Session, lease_ids: Collection[str]) -> list[Lease]:
     ):
         reservations_of[lease_id].append(LeaseReservation(*facts))
     executed = executions.of_leases(db, lease_ids)
+    abandoned = lease_workers.abandoned(db, lease_ids)
     rows = db.execute(
         sa.select(
             leases.c.id,
@@ -178,6 +181,7 @@ def read(db: Session, lease_ids: Collection[str]) -> list[Lease]:
             events=tuple(events_of[lease_id]),
             reservations=tuple(reservations_of[lease_id]),
             claim=executed.get(lease_id),
+            is_abandoned=lease_id in abandoned and status in lease_states.BY_REQUESTS,
         )
         for lease_id, status, start, end, updated_at in rows
     ]

@@ -239,6 +239,24 @@ executions = sa.Table(
     sa.Column("requested_by", sa.String(255)),
 )
 
+# The managers that create, update or delete leases by Blazar's own code. The row is deleted when
+# the lease gets another status.
+lease_workers = sa.Table(
+    "warre_lease_workers",
+    metadata,
+    sa.Column(
+        "lease_id",
+        sa.String(36),
+        sa.ForeignKey("leases.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    # The manager that works on the lease; NULL if it has answered the request without writing the
+    # lease's last status.
+    sa.Column("manager_id", sa.String(36)),
+    # Identifies the request to the manager.
+    sa.Column("work_id", sa.String(36), nullable=False),
+)
+
 # Reservations that aren't in Blazar's tables: deleted reservations, and reservations that had ended
 # before they were imported from Warre.
 history = sa.Table(

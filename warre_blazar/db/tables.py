@@ -30,6 +30,7 @@ history = models.history
 host_providers = models.host_providers
 imported = models.imported
 managers = models.managers
+lease_workers = models.lease_workers
 maintenance_windows = models.windows
 window_flavors = models.window_flavors
 #: The generations of hosts and of projects.

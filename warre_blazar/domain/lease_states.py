@@ -21,6 +21,8 @@ DELETING, ERROR = "DELETING", "ERROR"
 
 #: Lease statuses that Blazar sets while it works on a lease.
 TRANSITIONAL = (CREATING, STARTING, UPDATING, TERMINATING, DELETING)
+#: Those of them that Blazar sets while it executes a client's request.
+BY_REQUESTS = (CREATING, UPDATING, DELETING)
 STABLE = (PENDING, ACTIVE, TERMINATED, ERROR)
 
 UNDONE, IN_PROGRESS, DONE = "UNDONE", "IN_PROGRESS", "DONE"
@@ -46,7 +48,8 @@ class Age(enum.IntEnum):
     #: Blazar sometimes writes to a lease several times while the lease's status is stable. The
     #: lease has been unchanged for longer than the time between two of these writes.
     QUIET = 1
-    #: Longer than any work on the lease can take, according to the configured timeouts.
+    #: Longer than any work on the lease can take, according to the configured timeouts. Or the
+    #: manager that worked on the lease is dead or has answered, and the lease is ``QUIET``.
     STUCK = 2
 
 

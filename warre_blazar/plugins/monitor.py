@@ -16,6 +16,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from warre_blazar.plugins import notifications
+from warre_blazar.plugins.lease_workers import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
 from warre_blazar.services.keeping import history, host_refresh
 from warre_blazar.services.running import backing, late_servers
@@ -118,6 +119,7 @@ class Threads:
             ),
         )
         self._repairer = Repairer(patience)
+        self._lease_works: LeaseWorks | None = None
         self._thorough_at: datetime.datetime | None = None
         self._refreshed_at = self._settling_read_at = -float("inf")
 
@@ -128,15 +130,27 @@ class Threads:
         """
         worker = periodics.PeriodicWorker.create(
             [self],
-            executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=6),
+            executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=7),
             on_failure=_log_failure,
         )
         threading.Thread(target=worker.start, name="warre-periodic", daemon=True).start()
 
     @periodics.periodic(1, run_immediately=True)
-    def claim(self) -> None:
-        """Write a heartbeat, and claim leases that will soon start or end, or must be deleted."""
+    def beat(self) -> None:
+        """Write a heartbeat, and note which requests to this manager have been answered.
+
+        This has a thread of its own, so that no other work delays the heartbeat.
+        """
         self._executor.beat()
+        if self._lease_works is None:
+            # A note of a manager that has no heartbeat yet would count as a dead manager's note.
+            self._lease_works = LeaseWorks(self._executor.manager_id)
+            self._lease_works.register()
+        self._lease_works.release()
+
+    @periodics.periodic(1, run_immediately=True)
+    def claim(self) -> None:
+        """Claim leases that will soon start or end, or must be deleted."""
         self._executor.claim(timeutils.utcnow())
 
     @periodics.periodic(0.25, run_immediately=True)

@@ -1,20 +1,26 @@
 """Leases with contradictory statuses are repaired: real rows, and managers that work on them."""
 
+import contextlib
 import datetime
 import itertools
 import random
+from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
+from blazar import context
 from blazar.db import api as db_api
+from blazar.db.sqlalchemy import models
+from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, world
 from tests.functional.db.managers import OVER, RUNNING, WAITING, Manager, state
-from warre_blazar.db import hosts, leases, session, tables
+from warre_blazar.db import executions, hosts, leases, session, tables
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.lease_states import Age
+from warre_blazar.plugins.lease_workers import LeaseWorks
 from warre_blazar.services.running import backing, repair
 from warre_blazar.services.running.repair import QUIET, Repairer
 
@@ -282,6 +288,92 @@ class TestEvents:
         world.write_lease(lease.id, {"start_date": lease.span.start, "end_date": lease.span.end})
         keeper.look(BEFORE, QUIET)
         assert event_times(lease) == [SPAN.start, SPAN.end]
+
+
+@pytest.fixture
+def works(lease: world.Lease) -> Iterator[LeaseWorks]:
+    """The notes of a living manager that executes clients' requests."""
+    with session.writer() as db:
+        executions.beat(db, "manager", "host")
+    works = LeaseWorks("manager")
+    works.register()
+    yield works
+    works.unregister()
+
+
+WORKED_ON = {"CREATING": None, "UPDATING": WAITING, "DELETING": None}
+
+
+@pytest.mark.parametrize("status", WORKED_ON)
+def test_work_of_a_dead_manager_is_repaired_without_patience(
+    keeper: Keeper, lease: world.Lease, works: LeaseWorks, status: str
+):
+    with context.BlazarContext():
+        db_api.lease_update(lease.id, {"status": status})
+        keeper.look(BEFORE, after=QUIET + 1)
+        assert db_api.lease_get(lease.id)["status"] == status
+        with session.writer() as db:
+            db.execute(tables.managers.update().values(heartbeat=world.LONG_AGO))
+        keeper.look(BEFORE, after=QUIET + 1)
+    assert state(lease) == WORKED_ON[status]
+
+
+@pytest.mark.parametrize("status", WORKED_ON)
+def test_work_without_its_last_write_is_repaired_without_patience(
+    keeper: Keeper, lease: world.Lease, works: LeaseWorks, status: str
+):
+    """The last write failed certification, and the manager has answered with an error."""
+    with context.BlazarContext():
+        with context.BlazarContext():  # Blazar logs in with the lease's trust.
+            db_api.lease_update(lease.id, {"status": status})
+        works.release()
+        keeper.look(BEFORE, after=QUIET + 1)
+        assert db_api.lease_get(lease.id)["status"] == status
+    works.release()
+    keeper.look(BEFORE, after=QUIET + 1)
+    assert state(lease) == WORKED_ON[status]
+
+
+def test_last_write_that_is_rolled_back_leaves_the_note(lease: world.Lease, works: LeaseWorks):
+    with context.BlazarContext():
+        db_api.lease_update(lease.id, {"status": "UPDATING"})
+        with contextlib.suppress(db_exc.DBDeadlock), session.writer() as db:
+            row = db.get(models.Lease, lease.id)
+            row.status = "PENDING"
+            db.flush()
+            raise db_exc.DBDeadlock
+    works.release()
+    assert repair.settle(lease.id, BEFORE) == "PENDING"
+    assert state(lease) == WAITING
+    # No note is left that would make a later request look abandoned.
+    world.set_status(lease, "UPDATING")
+    assert repair.settle(lease.id, BEFORE) == "UPDATING"
+
+
+def test_update_that_is_done_leaves_no_note(lease: world.Lease, works: LeaseWorks):
+    with context.BlazarContext():
+        db_api.lease_update(lease.id, {"status": "UPDATING"})
+        db_api.lease_update(lease.id, {"status": "PENDING"})
+        with session.reader() as db:
+            assert db.execute(sa.select(tables.lease_workers)).all() == []
+
+
+def test_start_waits_for_an_ended_lease_whose_update_was_interrupted(cloud: Cloud):
+    """The servers of the lease run on until the repairer has settled the lease."""
+    world.add_host(cloud, "a")
+    flavor = world.add_flavor()
+    first = world.book(world.request(flavor, SPAN))
+    second = world.book(world.request(flavor, world.hours(3, 5)))
+    keeper = Keeper()
+    keeper.manager.run(SPAN.start)
+    world.set_status(first, "UPDATING")
+    for seconds in (0, 11, 60):
+        keeper.manager.run(SPAN.end + seconds * SECOND)
+        assert state(second)[0] == "STARTING"
+    now = SPAN.end + 60 * SECOND
+    keeper.look(now, after=STUCK + 1)
+    keeper.manager.run(now)
+    assert (state(first), state(second)) == (OVER, RUNNING)
 
 
 def test_lease_in_error_is_settled_at_once(lease: world.Lease):

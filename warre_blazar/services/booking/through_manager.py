@@ -17,7 +17,7 @@ from oslo_utils import timeutils, uuidutils
 from warre_blazar import exceptions, waiting
 from warre_blazar.booking_conditions import BookingConditions
 from warre_blazar.clients import keystone, manager, trusts
-from warre_blazar.db import leases, session
+from warre_blazar.db import lease_workers, leases, session
 from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import booking_rules, lease_states, reservation_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
@@ -372,7 +372,7 @@ def _is_free(lease_id: str) -> bool:
 
 
 def _settle(reservation: Reservation, error: exceptions.WarreError) -> None:
-    """Repair the reservation's lease at once if Blazar has left it in ERROR after a failure."""
+    """Repair the reservation's lease at once if Blazar has left it after a failure."""
     if not isinstance(error, exceptions.Refused):
         # Blazar wrote ERROR before it answered, but the database node of this process may not show
         # ERROR yet.
@@ -382,7 +382,10 @@ def _settle(reservation: Reservation, error: exceptions.WarreError) -> None:
 
 def _has_come_to_rest(lease_id: str) -> bool:
     lease = db_api.lease_get(lease_id)
-    return lease is None or lease["status"] not in _BEING_CHANGED
+    if lease is None or lease["status"] not in _BEING_CHANGED:
+        return True
+    with session.reader() as db:
+        return bool(lease_workers.abandoned(db, [lease_id]))
 
 
 def _check_created(reservation: Reservation) -> None:

@@ -13,7 +13,15 @@ from collections.abc import Callable
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import executions, lease_queries, lease_writes, leases, promises, session
+from warre_blazar.db import (
+    executions,
+    lease_queries,
+    lease_workers,
+    lease_writes,
+    leases,
+    promises,
+    session,
+)
 from warre_blazar.db.leases import Lease
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import DELETE, END
@@ -91,7 +99,9 @@ class Repairer:
         unchanged = self._clock() - self._seen[lease.id].since
         if unchanged >= self._patience(len(lease.reservations)):
             return Age.STUCK
-        return Age.QUIET if unchanged >= QUIET else Age.FRESH
+        if unchanged < QUIET:
+            return Age.FRESH
+        return Age.STUCK if self._seen[lease.id].lease.is_abandoned else Age.QUIET
 
     def _act(self, lease: Lease, decision: Decision) -> None:
         try:
@@ -159,6 +169,8 @@ def act(db: Session, lease: Lease, decision: Decision) -> None:
         return
     if lease.claim is not None:
         executions.forget(db, lease.claim)
+    if lease.is_abandoned:
+        lease_workers.forget(db, lease.id)
     if decision.action is Action.SETTLE:
         assert decision.target is not None
         lease_writes.write(db, lease, decision.target)
@@ -172,16 +184,16 @@ def act(db: Session, lease: Lease, decision: Decision) -> None:
 
 @session.retried
 def settle(lease_id: str, now: datetime.datetime) -> str | None:
-    """Repair, without waiting, a lease that Blazar has left in ERROR.
+    """Repair, without waiting, a lease that Blazar has left in ERROR or has abandoned.
 
-    The repairer would wait before it repairs the lease. But nothing is working on a lease in ERROR
-    any more, so the lease can be repaired at once. A lease with any other status is left as it is.
+    The repairer would wait before it repairs the lease. But nothing is working on such a lease any
+    more, so the lease can be repaired at once. Any other lease is left as it is.
 
     :returns: the lease's status afterwards, or None if the lease is gone.
     """
     with session.writer() as db:
         for lease in leases.read(db, [lease_id]):
-            if lease.status != lease_states.ERROR:
+            if lease.status != lease_states.ERROR and not lease.is_abandoned:
                 return lease.status
             act(db, lease, lease_states.decide(lease.state(now, Age.STUCK)))
         return next((lease.status for lease in leases.read(db, [lease_id])), None)
