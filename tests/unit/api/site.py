@@ -63,6 +63,10 @@ class SiteCloud(Cloud):
     def clear(self) -> None:
         """Let all services work, and remove everything from them."""
         self.mend()
+        self.clear_objects()
+
+    def clear_objects(self) -> None:
+        """Remove everything from all services."""
         self.remove_cyborg()
         self.keystone.forget()
         self.nova.flavors.clear()

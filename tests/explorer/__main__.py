@@ -1,0 +1,79 @@
+"""``python -m tests.explorer``: see ``tools/explore``."""
+
+import argparse
+import itertools
+import logging
+import pathlib
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from tests.explorer.exploring import Explorer, all_pairs
+from tests.explorer.operations import OPERATIONS
+from tests.explorer.report import Report
+from tests.explorer.runs import Runner
+from tests.explorer.world import World
+
+#: A directory in memory, if there is one.
+_MEMORY = pathlib.Path("/dev/shm")
+
+
+def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tools/explore", description=__doc__)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--singles", action="store_true", help="each operation, with each fault")
+    what.add_argument("--pairs", action="store_true", help="two operations, without faults")
+    what.add_argument("--pairs-with-fault", action="store_true", help="two, with a fault")
+    what.add_argument("--walk", metavar="SEED", type=int, help="three and more at random")
+    what.add_argument("--replay", metavar="SCHEDULE", help="run a schedule again, step by step")
+    parser.add_argument("--database", choices=("sqlite", "mariadb"), default="sqlite")
+    parser.add_argument("--minutes", type=float, help="end after this time")
+    parser.add_argument("--budget", type=int, metavar="RUNS", help="at most so many for a pair")
+    parser.add_argument("--seed", type=int, default=1, help="of pairs with a fault")
+    parser.add_argument("--share", type=int, default=10, help="pairs with a fault: for each pair")
+    parser.add_argument("--only", metavar="OPERATION", nargs="+", help="only these operations")
+    return parser.parse_args(words)
+
+
+def _explore(explorer: Explorer, chosen: argparse.Namespace) -> None:
+    names = chosen.only or list(OPERATIONS)
+    pairs = list(all_pairs(names))
+    if chosen.singles:
+        explorer.singles(names)
+    elif chosen.pairs:
+        explorer.pairs(pairs)
+    elif chosen.pairs_with_fault:
+        explorer.pairs_with_fault(pairs, chosen.seed, chosen.share)
+    elif chosen.walk is not None:
+        for number in itertools.count():
+            if explorer.report.is_over():
+                break
+            explorer.walk(chosen.walk * 1_000_000 + number)
+    else:
+        result = explorer.replay(chosen.replay)
+        if result is not None:
+            explorer.report.trace(result)
+            print("    ".join(map(str, result.answers)))
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Explore, and return 1 if anything is broken."""
+    chosen = _arguments(words)
+    if chosen.walk is not None and chosen.minutes is None:
+        chosen.minutes = 1.0
+    if chosen.replay:
+        chosen.database = chosen.replay.partition(":")[0]
+    logging.disable(logging.CRITICAL)  # Failures are what this is about.
+    report = Report(seconds=None if chosen.minutes is None else 60 * chosen.minutes)
+    place = _MEMORY if _MEMORY.is_dir() else None
+    with (
+        tempfile.TemporaryDirectory(dir=place) as directory,
+        World(pathlib.Path(directory), chosen.database) as world,
+    ):
+        _explore(Explorer(Runner(world), report, chosen.database, chosen.budget), chosen)
+    print(report.summary())
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,226 @@
+"""Judges what a run has left, from the tables and the cloud alone.
+
+It shares no code with the package, because it checks the package.
+"""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from tests.explorer.operations import SPAN, Answer, Operation, Scene
+from tests.explorer.world import World
+from tests.functional.db import oversold
+
+_SLOTS = "flavor:slot"
+_LEASES = "SELECT id, name, project_id, start_date, end_date, status FROM leases"
+_RESERVATIONS = (
+    "SELECT r.id, r.lease_id, r.status, r.resource_type, w.instance_count, w.claim_end, w.name "
+    "FROM reservations r LEFT JOIN warre_reservations w ON w.reservation_id = r.id"
+)
+_EVENTS = "SELECT lease_id, event_type, status FROM events"
+_HOSTS = (
+    "SELECT a.reservation_id, h.hypervisor_hostname FROM computehost_allocations a "
+    "JOIN computehosts h ON h.id = a.compute_host_id"
+)
+#: Answers that tell of a failure, and not of a refusal that has a reason.
+_FAILURES = ("failed", "service_refused", "service_unavailable")
+_RESTING = {
+    "PENDING": ("UNDONE", "UNDONE", "pending"),
+    "ACTIVE": ("DONE", "UNDONE", "active"),
+    "TERMINATED": ("DONE", "DONE", "deleted"),
+}
+
+Row = Mapping[str, Any]
+
+
+class Sight:
+    """What the tables say at one moment."""
+
+    def __init__(self, world: World) -> None:
+        with world.engine.connect() as connection:
+
+            def read(text: str) -> list[Row]:
+                return [dict(row) for row in connection.execute(sa.text(text)).mappings()]
+
+            self.leases = {str(row["id"]): row for row in read(_LEASES)}
+            self.reservations = read(_RESERVATIONS)
+            self.events = read(_EVENTS)
+            self.hosts: dict[str, set[str]] = {}
+            for row in read(_HOSTS):
+                self.hosts.setdefault(row["reservation_id"], set()).add(row["hypervisor_hostname"])
+            self.executions = read("SELECT lease_id, action, manager_id FROM warre_executions")
+        self.world = world
+        self.now = world.now
+
+    def of_lease(self, lease_id: str) -> Row | None:
+        """A lease's only reservation."""
+        return next((r for r in self.reservations if r["lease_id"] == lease_id), None)
+
+
+def _moment(value: Any) -> datetime.datetime:
+    """A time as a datetime: SQLite returns text where other databases return datetimes."""
+    return datetime.datetime.fromisoformat(str(value)[:19])
+
+
+def oversells(world: World) -> list[str]:
+    """What is oversold at any time."""
+    return [f"oversold: {text}" for text in oversold.find(world.engine)]
+
+
+def at_rest(sight: Sight) -> list[str]:
+    """What isn't at rest, and what Nova and Placement hold too much or too little."""
+    return [*_unrest(sight), *_backings(sight)]
+
+
+def _unrest(sight: Sight) -> list[str]:
+    found = [f"lease {e['lease_id']} waits for its {e['action']}" for e in sight.executions]
+    events: dict[str, dict[str, str]] = {}
+    for event in sight.events:
+        events.setdefault(event["lease_id"], {})[event["event_type"]] = event["status"]
+    for lease_id, lease in sight.leases.items():
+        reservation = sight.of_lease(lease_id)
+        mine = events.get(lease_id, {})
+        seen = (
+            mine.get("start_lease"),
+            mine.get("end_lease"),
+            reservation["status"] if reservation else None,
+        )
+        if seen != _RESTING.get(lease["status"]):
+            found.append(f"lease {lease_id} stays {lease['status']} {seen}")
+        found += _times(lease, sight.now)
+    return found
+
+
+def _times(lease: Row, now: datetime.datetime) -> list[str]:
+    start, end = _moment(lease["start_date"]), _moment(lease["end_date"])
+    is_wrong = {
+        "PENDING": now > start,
+        "ACTIVE": not start <= now <= end,
+        "TERMINATED": now < end,
+    }.get(lease["status"], False)
+    return [f"lease {lease['id']} is {lease['status']} from {start} to {end}"] if is_wrong else []
+
+
+def _backings(sight: Sight) -> list[str]:
+    nova, placement = sight.world.cloud.nova, sight.world.cloud.placement
+    live = {
+        str(r["id"]): r
+        for r in sight.reservations
+        if r["status"] in ("pending", "active")
+        and sight.leases[r["lease_id"]]["status"] in ("PENDING", "ACTIVE")
+    }
+    there = {
+        "Nova flavor": {_dashed(f) for f in nova.flavors},
+        "aggregate": {str(a["name"]) for a in nova.aggregates.values()},
+        "resource class": {_dashed(c.rpartition("_")[0] and _id_of(c)) for c in placement.classes},
+    }
+    found = []
+    for what, ids in there.items():
+        found += [f"reservation {r} has no {what}" for r in sorted(set(live) - ids)]
+        found += [f"a {what} is left of {r}" for r in sorted(ids - set(live))]
+    active = {r for r, row in live.items() if row["status"] == "active"}
+    for server in nova.servers.values():
+        if _dashed(server["flavor"]) not in active:
+            found.append(f"a server is left of {server['flavor']}")
+    offered: dict[str, set[str]] = {}
+    for host, classes in placement.offered().items():
+        for cls in classes:
+            offered.setdefault(_dashed(_id_of(cls)), set()).add(host.removeprefix("blazar_"))
+    for aggregate in nova.aggregates.values():
+        name = str(aggregate["name"])
+        wanted = sight.hosts.get(name, set()) if name in active else set()
+        if set(aggregate["hosts"]) != wanted:
+            found.append(f"{name} is on {wanted}, and its aggregate is on {aggregate['hosts']}")
+        if offered.get(name, set()) != wanted:
+            found.append(f"{name} is on {wanted}, and is offered on {offered.get(name)}")
+    return found
+
+
+def _id_of(cls: str) -> str:
+    return cls.removeprefix("CUSTOM_RESERVATION_").replace("_", "").lower()
+
+
+def _dashed(name: str) -> str:
+    """A reservation's id in the form of Blazar's tables."""
+    plain = name.replace("-", "").lower()
+    return "-".join((plain[:8], plain[8:12], plain[12:16], plain[16:20], plain[20:]))
+
+
+def answers(
+    sight: Sight,
+    scene: Scene,
+    given: Sequence[tuple[Operation, Answer | None]],
+    known: set[str],
+) -> list[str]:
+    """Which answers weren't true.
+
+    :param known: the leases that aren't of these operations' making.
+    """
+    found = []
+    lease = sight.leases.get(scene.lease_id)
+    removed = [answer for operation, answer in given if operation.removes]
+    ends = any(operation.name == "purge" for operation, _ in given)
+    if lease is None and not ends and not _may(removed):
+        found.append("the lease is gone, and nobody was told so")
+    if lease is not None and any(a is not None and a.kind == "done" for a in removed):
+        found.append(f"the lease was answered as deleted, and is {lease['status']}")
+    if lease is not None:
+        found += _values(sight, scene, lease, given)
+    made = [i for i in sight.leases if i not in known]
+    told = [a for o, a in given if o.books and a is not None]
+    found += _bookings(sight, made, told, sum(o.books for o, _ in given))
+    return found
+
+
+def failures(given: Sequence[tuple[Operation, Answer | None]]) -> list[str]:
+    """Which operations have failed, although no service and no database has."""
+    return [
+        f"{operation.name} has failed: {answer}"
+        for operation, answer in given
+        if answer is not None and answer.kind == "refused" and answer.detail.startswith(_FAILURES)
+    ]
+
+
+def _may(told: Sequence[Answer | None]) -> bool:
+    return any(answer is None or answer.kind != "refused" for answer in told)
+
+
+def _values(
+    sight: Sight, scene: Scene, lease: Row, given: Sequence[tuple[Operation, Answer | None]]
+) -> list[str]:
+    reservation = sight.of_lease(scene.lease_id) or {}
+    present = {
+        "start": _moment(lease["start_date"]),
+        "end": _moment(lease["end_date"]),
+        "count": reservation.get("instance_count"),
+        "name": reservation.get("name"),
+    }
+    old = {"start": SPAN.start, "end": SPAN.end, "count": 2, "name": None}
+    found = []
+    for field, value in present.items():
+        writers = [(o.writes[field], a) for o, a in given if field in o.writes]
+        possible = {v for v, a in writers if _may([a])}
+        is_told = any(a is not None and a.kind == "done" for _, a in writers)
+        if not is_told:
+            possible.add(old[field])
+        if value not in possible and lease["status"] != "TERMINATED":
+            told = ", ".join(str(a) for _, a in writers) or "nobody changed it"
+            found.append(f"the lease's {field} is {value} ({told})")
+    return found
+
+
+def _bookings(sight: Sight, made: list[str], told: list[Answer], asked: int) -> list[str]:
+    names = {sight.leases[i]["name"] for i in made}
+    found = [
+        f"the booking {answer.lease_name} was answered as done, and isn't there"
+        for answer in told
+        if answer.kind == "done" and answer.lease_name not in names
+    ]
+    unknown = asked - sum(a.kind in ("done", "refused") for a in told)
+    expected = sum(a.kind == "done" for a in told)
+    if len(made) > expected + unknown:
+        refusals = ", ".join(str(a) for a in told) or "nothing was booked"
+        found.append(f"{len(made)} bookings are there ({refusals})")
+    return found

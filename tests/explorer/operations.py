@@ -1,0 +1,298 @@
+"""The operations that are explored, and the states in which they begin."""
+
+import contextlib
+import dataclasses
+import datetime
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from blazar import context
+from blazar.db import api as db_api
+
+from tests.explorer.faults import Killed
+from tests.explorer.world import World
+from tests.functional.db import world as parts
+from tests.unit.api import identity
+from warre_blazar import exceptions
+from warre_blazar.clients import manager
+from warre_blazar.domain import devices, reservation_states
+from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.timeline import Span
+from warre_blazar.services.booking import admission, lookup, through_manager
+from warre_blazar.services.keeping import device_recount, draining, history
+from warre_blazar.services.running import backing, healing
+
+SPAN = parts.hours(10, 14)
+LATER = parts.hours(14, 16)
+_ALPHA = identity.project_id("alpha")
+_LONG_AGO = datetime.timedelta(days=1)
+
+
+@dataclasses.dataclass
+class Scene:
+    """What a state has made: a flavor, two hosts, and a lease that takes all slots."""
+
+    flavor: Any
+    hosts: list[str]
+    lease_id: str
+    reservation_id: str
+
+
+@dataclasses.dataclass
+class Answer:
+    """What an operation has answered."""
+
+    #: "done", "refused", or "unknown" if nobody was told.
+    kind: str
+    detail: str = ""
+    #: The name of the new lease, for a booking.
+    lease_name: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.detail}".strip()
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """An operation on the lease of a scene."""
+
+    name: str
+    act: Callable[[World, Scene], Any]
+    #: The values that it gives the lease: "start", "end", "count", "name".
+    writes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    #: Whether the lease is gone after it.
+    removes: bool = False
+    #: Whether somebody gets an answer, which must be true.
+    is_answered: bool = True
+    books: bool = False
+    #: The states in which it makes sense.
+    states: tuple[str, ...] = ("pending", "active")
+
+    def run(self, world: World, scene: Scene) -> Answer:
+        """Carry it out, and return the answer."""
+        try:
+            made = self.act(world, scene)
+        except (exceptions.NoAnswer, Killed) as error:
+            return Answer("unknown", type(error).__name__)
+        except exceptions.WarreError as error:
+            return Answer("refused", f"{error.code}: {error.message}"[:150])
+        except Exception as error:
+            return Answer("refused", f"failed {error!r}"[:150])
+        if made is False:
+            return Answer("unknown", "still under way")
+        return Answer("done", lease_name=made if isinstance(made, str) else None)
+
+
+# The operations of users.
+
+
+def _change(**values: Any) -> Callable[[World, Scene], Any]:
+    def act(world: World, scene: Scene) -> Any:
+        reservation, _ = lookup.get(scene.reservation_id, _ALPHA)
+        new = through_manager.Change(**values)
+        conditions = parts.conditions(rule=parts.QUOTA)
+        return through_manager.change(world.caller(), reservation, new, conditions)[1]
+
+    return act
+
+
+def _remind(world: World, scene: Scene) -> None:
+    ends = SPAN.end - datetime.timedelta(hours=3)
+    values = {"before_end_date": ends.strftime("%Y-%m-%d %H:%M")}
+    try:
+        manager.update_lease(world.caller().context, scene.lease_id, values)
+    except manager.NoAnswer as error:
+        raise exceptions.NoAnswer("", "") from error
+
+
+def _delete(world: World, scene: Scene) -> bool:
+    reservation, _ = lookup.get(scene.reservation_id, _ALPHA)
+    return through_manager.delete(world.caller(), reservation)
+
+
+def _book(world: World, scene: Scene) -> Any:
+    request = parts.request(
+        scene.flavor, LATER, 2, project_id=_ALPHA, now=world.now, rule=parts.QUOTA
+    )
+    made, _ = through_manager.create(world.caller(), request)
+    return made.state != reservation_states.PENDING_CREATE and made.lease_name
+
+
+def _take_over(world: World, scene: Scene) -> Any:
+    """A colleague changes the reservation of somebody who is gone."""
+    world.cloud.keystone.lose("alpha", "disabled")
+    try:
+        reservation, _ = lookup.get(scene.reservation_id, _ALPHA)
+        new = through_manager.Change(end=SHORTER)
+        conditions = parts.conditions(rule=parts.QUOTA)
+        caller = world.caller("colleague")
+        return through_manager.change(caller, reservation, new, conditions)[1]
+    finally:
+        world.cloud.keystone.gone.clear()
+
+
+# The operations of managers and operators.
+
+
+def _execute(world: World, scene: Scene) -> None:
+    executor = world.new_executor()
+    for _ in range(3):
+        world.run(executor, world.now)
+
+
+def _heal(world: World, scene: Scene) -> None:
+    db_api.host_update(scene.hosts[0], {"reservable": False})
+    healing.heal(parts.hours(0, 1000), parts.conditions(), world.now)
+
+
+def _drain(world: World, scene: Scene) -> None:
+    draining.drain(scene.hosts[0], parts.conditions(), world.now)
+
+
+def _recount(world: World, scene: Scene) -> None:
+    device_recount.recount(devices.NO_DEVICES)
+
+
+def _purge(world: World, scene: Scene) -> None:
+    history.purge(world.now + _LONG_AGO, 0)
+
+
+SHORTER = SPAN.start + datetime.timedelta(hours=2)
+LONGER = SPAN.end + datetime.timedelta(hours=1)
+MOVED = parts.hours(12, 15)
+
+_ALL = ("pending", "active", "due", "ending")
+OPERATIONS = {
+    operation.name: operation
+    for operation in (
+        Operation("book", _book, books=True, states=_ALL),
+        Operation("count", _change(count=1), {"count": 1}, states=_ALL),
+        Operation("remind", _remind, {}, states=_ALL),
+        Operation("shorten", _change(end=SHORTER), {"end": SHORTER}, states=("pending", "active")),
+        Operation("extend", _change(end=LONGER), {"end": LONGER}, states=_ALL),
+        Operation(
+            "move",
+            _change(start=MOVED.start, end=MOVED.end),
+            {"start": MOVED.start, "end": MOVED.end},
+            states=("pending", "due"),
+        ),
+        Operation("rename", _change(labels=Labels("new", None)), {"name": "new"}, states=_ALL),
+        Operation("delete", _delete, removes=True, states=_ALL),
+        Operation("start", _execute, is_answered=False, states=("due",)),
+        Operation("end", _execute, is_answered=False, states=("ending",)),
+        Operation("heal", _heal, is_answered=False, states=_ALL),
+        Operation("drain", _drain, is_answered=False, states=_ALL),
+        Operation("takeover", _take_over, {"end": SHORTER}, states=("pending", "active")),
+        Operation("recount", _recount, is_answered=False, states=("pending",)),
+        Operation("purge", _purge, is_answered=False, states=("ending",)),
+    )
+}
+
+
+# States.
+
+
+def pending(world: World) -> Scene:
+    """A lease from 10 to 14 that takes both slots of its flavor. The second host is empty."""
+    hosts = [_host(world, name) for name in ("a", "b")]
+    flavor = parts.add_flavor(slots=2, vcpu=2)
+    request = parts.request(flavor, SPAN, 2, project_id=_ALPHA, now=world.now, rule=parts.QUOTA)
+    made, _ = through_manager.create(world.caller(), request)
+    return Scene(flavor, hosts, made.lease_id, made.reservation_id)
+
+
+def due(world: World) -> Scene:
+    """The lease's start is due."""
+    scene = pending(world)
+    world.go_to(SPAN.start)
+    return scene
+
+
+def active(world: World) -> Scene:
+    """The lease has begun an hour ago, and a server runs on it."""
+    scene = pending(world)
+    executor = world.new_executor()
+    for moment in (SPAN.start - datetime.timedelta(seconds=5), SPAN.start):
+        world.go_to(moment)
+        world.run(executor, moment)
+    world.cloud.nova.boot(backing.nova_flavor(scene.reservation_id), _ALPHA)
+    world.go_to(SPAN.start + datetime.timedelta(hours=1))
+    return scene
+
+
+def ending(world: World) -> Scene:
+    """The lease's end is due, and a server runs on it."""
+    scene = active(world)
+    world.go_to(SPAN.end)
+    return scene
+
+
+def _host(world: World, name: str) -> str:
+    host_id = parts.add_host(world.cloud, name, vcpus=4)
+    provider = world.cloud.placement.named(name)
+    assert provider is not None
+    for cls, total in {"VCPU": 4, "MEMORY_MB": 65536, "DISK_GB": 1000}.items():
+        provider["inventories"][cls] = {"total": total, "reserved": 0, "allocation_ratio": 1.0}
+    return host_id
+
+
+STATES: dict[str, Callable[[World], Scene]] = {
+    state.__name__: state for state in (pending, due, active, ending)
+}
+
+
+_HELD = """
+SELECT l.start_date, l.end_date, w.claim_start, w.claim_end, w.instance_count
+FROM warre_reservations w
+JOIN reservations r ON r.id = w.reservation_id
+JOIN leases l ON l.id = r.lease_id
+WHERE EXISTS (SELECT 1 FROM computehost_allocations a WHERE a.reservation_id = r.id)
+"""
+_SLOTS = 2
+
+
+class Buyer:
+    """Books each hour of the scene's flavor that has become free."""
+
+    def __init__(self, world: World, scene: Scene) -> None:
+        self._world, self._scene = world, scene
+        self.leases: list[str] = []
+        self._free_before = set(self._free())
+
+    def _request(self, hour: int) -> admission.Request:
+        span = Span(*(parts.NOW + datetime.timedelta(hours=h) for h in (hour, hour + 1)))
+        return parts.request(
+            self._scene.flavor, span, project_id=identity.project_id("beta"), now=self._world.now
+        )
+
+    def _free(self) -> list[int]:
+        """The hours in the future at which fewer slots are held than there are."""
+        with self._world.engine.connect() as connection:
+            rows = connection.execute(sa.text(_HELD)).all()
+        free = []
+        for hour in range(10, 16):
+            moment = parts.NOW + datetime.timedelta(hours=hour)
+            at = str(moment)
+            held = sum(
+                count
+                for start, end, claim_start, claim_end, count in rows
+                if str(start)[:19] <= at < str(end)[:19]
+                or (claim_start and str(claim_start)[:19] <= at < str(claim_end)[:19])
+            )
+            if held < _SLOTS and moment > self._world.now:
+                free.append(hour)
+        return free
+
+    def look(self) -> None:
+        """Book what is free now and wasn't free before."""
+        with context.BlazarContext():
+            for hour in self._free():
+                if hour not in self._free_before:
+                    self._buy(hour)
+
+    def _buy(self, hour: int) -> None:
+        with contextlib.suppress(exceptions.WarreError):
+            self.leases.append(parts.book(self._request(hour)).id)
+            # One booking shows an oversell, because everything is held otherwise.
+            self._free_before.add(hour)

@@ -1,0 +1,77 @@
+"""Counts runs, and prints the schedules that have broken something."""
+
+import collections
+import time
+from collections.abc import Callable
+
+from tests.explorer.runs import Result
+
+
+class Report:
+    """What a run of the explorer has found.
+
+    :param say: prints a line.
+    :param seconds: after which no more cases are run; None: there is no end.
+    """
+
+    def __init__(
+        self, say: Callable[[str], None] = print, seconds: float | None = None, most: int = 3
+    ) -> None:
+        self._say, self._seconds, self._most = say, seconds, most
+        self._began = time.monotonic()
+        self.runs = self.skipped = self.left_out = self.bought = 0
+        #: How many runs have broken something, by operations and by what they have broken.
+        self.broken: collections.Counter[tuple[str, str]] = collections.Counter()
+        self.failures: list[Result] = []
+
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return self._seconds is not None and time.monotonic() - self._began > self._seconds
+
+    def skip(self, runs: int) -> None:
+        """Count runs that are the same as others."""
+        self.skipped += max(runs, 0)
+
+    def cut(self, runs: int) -> None:
+        """Count runs that the budget has left out."""
+        self.left_out += max(runs, 0)
+
+    def add(self, result: Result) -> None:
+        """Count a run, and print it if it has broken something that isn't known yet."""
+        self.runs += 1
+        self.bought += result.bought
+        if not result.violations:
+            return
+        self.failures.append(result)
+        kinds = {_kind(text) for text in result.violations}
+        names = "+".join(result.case.operations)
+        if any(self.broken[names, kind] < self._most for kind in kinds):
+            self._print(result)
+        for kind in kinds:
+            self.broken[names, kind] += 1
+
+    def _print(self, result: Result) -> None:
+        self._say(f"{result.case}")
+        for operation, answer in zip(result.case.operations, result.answers, strict=True):
+            self._say(f"    {operation}: {answer or 'killed'}")
+        for text in result.violations:
+            self._say(f"    ! {text}")
+
+    def summary(self) -> str:
+        """A line of numbers."""
+        minutes = (time.monotonic() - self._began) / 60
+        cut = f", {self.left_out} left out by the budget" if self.left_out else ""
+        return (
+            f"{self.runs} runs, {self.skipped} skipped{cut}, {self.bought} bookings in between, "
+            f"{len(self.failures)} with violations, {minutes:.1f} minutes"
+        )
+
+    def trace(self, result: Result) -> None:
+        """Print each step of a run."""
+        for step in result.trace:
+            self._say(f"  {step.task}.{step.number:<3} {step.what}")
+
+
+def _kind(text: str) -> str:
+    """A violation without its ids and numbers."""
+    return " ".join(word for word in text.split() if not any(c.isdigit() for c in word))[:60]

@@ -1,0 +1,283 @@
+"""The site that is explored: Blazar's managers, a database and a cloud, all in this process.
+
+A state is built once. Before each run, its rows and its objects are put back.
+"""
+
+import contextlib
+import copy
+import datetime
+import functools
+import pathlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from typing import Any, Self
+
+import oslo_messaging as messaging
+import sqlalchemy as sa
+from blazar import context
+from blazar.db.sqlalchemy import facade_wrapper
+from oslo_config import cfg
+from oslo_limit import limit as oslo_limit
+from oslo_messaging._drivers import common as driver_common
+from oslo_utils import timeutils
+
+from tests.explorer import scheduler
+from tests.explorer.faults import Killed
+from tests.explorer.watching import Watch
+from tests.fakes.cloud import LOGIN_OPTIONS
+from tests.functional.db import databases, managers
+from tests.functional.db import world as parts
+from tests.unit.api import identity
+from tests.unit.api.site import Site
+from warre_blazar.clients import kept, manager
+from warre_blazar.db import models, session
+from warre_blazar.services import waiting
+from warre_blazar.services.caller import Caller
+from warre_blazar.services.running import backing
+from warre_blazar.services.running.executor import Executor, Pools
+
+#: Managers beside each other, one for each task and one for who buys.
+_MANAGERS = 4
+_DICTS = {
+    "keystone": ("trusts", "limits", "registered", "gone", "tokens"),
+    "nova": ("flavors", "aggregates", "servers", "server_groups", "hosts"),
+    "placement": ("classes", "providers", "used"),
+}
+
+
+class Time(waiting.Clock):
+    """Time that passes only while a task waits. Then other tasks go on first."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    monotonic = now
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+        here = scheduler.current()
+        if here is not None and here[1].session is None:
+            here[0].point(here[1], "waits", gives_way=True)
+
+
+class Inline(futures.Executor):
+    """A pool that runs every job at once, in the caller's thread."""
+
+    def __init__(self, *_: Any) -> None:
+        pass
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> "futures.Future[Any]":
+        done: futures.Future[Any] = futures.Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+
+class Client:
+    """Calls a manager in this thread, and carries its failures as a message bus does."""
+
+    def __init__(self, services: list[Any]) -> None:
+        self._services = services
+
+    def call(self, ctx: dict[str, Any], method: str, **values: Any) -> Any:
+        """Call a method of the manager that belongs to this thread's task."""
+        here = scheduler.current()
+        number = here[1].number if here else len(self._services) - 1
+        try:
+            with _in_manager(), context.BlazarContext.from_dict(ctx):
+                return getattr(self._services[number], method)(**copy.deepcopy(values))
+        except Killed:
+            if here is None:
+                raise
+            here[1].is_dead = False  # The API lives on.
+            raise messaging.MessagingTimeout from None
+        except Exception as error:
+            failure = (type(error), error, error.__traceback__)
+            text = driver_common.serialize_remote_exception(failure)
+            raise driver_common.deserialize_remote_exception(text, manager._MODULES) from None
+
+
+@contextlib.contextmanager
+def _in_manager() -> Iterator[None]:
+    here = scheduler.current()
+    if here is None:
+        yield
+        return
+    here[1].in_manager = True
+    try:
+        yield
+    finally:
+        here[1].in_manager = False
+
+
+class World(Site):
+    """The site, with as many managers as there are tasks."""
+
+    def __init__(self, directory: pathlib.Path, database: str = "sqlite") -> None:
+        super().__init__(directory)
+        self.database = database
+        self.time = Time()
+        self.watch = Watch(self.cloud, fine=database != "sqlite")
+        self._states: dict[str, tuple[Any, Any, dict[str, Any], datetime.datetime]] = {}
+        self._open = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        self._forget_caches()
+        cfg.CONF(["--config-file", str(self._configuration())], project="blazar")
+        url = self._open.enter_context(databases.made(self.database, self._directory))
+        cfg.CONF.set_override("connection", url, group="database")
+        for service in self.cloud.services:
+            service.stop()  # They are called without sockets.
+        with session.writer() as db:
+            self.engine = db.get_bind()
+        sa.event.listen(self.engine, "connect", self._set_up_connection)
+        self.engine.dispose()
+        models.metadata.create_all(self.engine)
+        self._start_manager()
+        self._replace_clocks()
+        self._open.enter_context(self.watch.watching())
+        self.clear()
+        return self
+
+    def _set_up_connection(self, connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        if self.database == "sqlite":
+            cursor.execute("PRAGMA synchronous = OFF")
+            cursor.execute("PRAGMA journal_mode = MEMORY")
+        elif self.database == "mariadb":
+            cursor.execute("SET innodb_lock_wait_timeout = 5")
+        cursor.close()
+
+    def _start_manager(self) -> None:
+        # It reads its options, and makes its plugins, when these are imported and made.
+        from blazar import rpc  # noqa: PLC0415
+        from blazar.manager import service  # noqa: PLC0415
+        from blazar.notification import notifier  # noqa: PLC0415
+
+        rpc.TRANSPORT = None
+        notifier.init()
+        self.managers = [service.ManagerService() for _ in range(_MANAGERS)]
+
+    def _replace_clocks(self) -> None:
+        client = Client(self.managers)
+        for module, name, value in (
+            (manager, "_client", lambda: client),
+            (waiting, "clock", self.time),
+            (session, "time", self.time),
+            (backing, "time", self.time),
+            (futures, "ThreadPoolExecutor", Inline),
+        ):
+            self._open.callback(setattr, module, name, getattr(module, name))
+            setattr(module, name, value)
+
+    def __exit__(self, *exc: object) -> None:
+        self.cloud.__exit__(*exc)
+        self.engine.dispose()
+        self._open.close()
+        facade_wrapper._clear_engine()
+        self._forget_caches()
+        cfg.CONF.reset()
+        cfg.CONF.clear_override("connection", group="database")
+        for group in ("keystone_authtoken", "oslo_limit"):
+            with contextlib.suppress(cfg.NoSuchGroupError):
+                cfg.CONF.unregister_opts(LOGIN_OPTIONS, group=group)
+        timeutils.clear_time_override()
+
+    def clear(self) -> None:
+        """Empty the database and the cloud, and set the time to the beginning."""
+        databases.empty(self.engine)
+        for service in self.cloud.services:
+            service.faults.clear()
+        self.cloud.clear_objects()
+        self.go_to(parts.NOW)
+        self._forget_caches()
+
+    def go_to(self, now: datetime.datetime) -> None:
+        """Set the time."""
+        self.now = now
+        timeutils.set_time_override(now)
+
+    # States.
+
+    def restore(self, name: str, build: Callable[["World"], Any]) -> Any:
+        """Put a state back, and return what ``build`` has returned about it."""
+        if name not in self._states:
+            self.clear()
+            made = build(self)
+            self._states[name] = (made, self._saved_rows(), self._saved_objects(), self.now)
+        made, rows, objects, now = self._states[name]
+        self._put_rows(rows)
+        for service, names in objects.items():
+            for each, value in names.items():
+                setattr(getattr(self.cloud, service), each, copy.deepcopy(value))
+        for service in self.cloud.services:
+            service.requests.clear()
+        self.go_to(now)
+        self.time.seconds = 0.0
+        return made
+
+    def _saved_objects(self) -> dict[str, Any]:
+        return {
+            service: {n: copy.deepcopy(getattr(getattr(self.cloud, service), n)) for n in names}
+            for service, names in _DICTS.items()
+        }
+
+    def _saved_rows(self) -> Any:
+        if self.database != "sqlite":
+            return self.rows()
+        copied = sqlite3.connect(":memory:", check_same_thread=False)
+        with contextlib.closing(self.engine.raw_connection()) as raw:
+            raw.driver_connection.backup(copied)
+        return copied
+
+    def _put_rows(self, rows: Any) -> None:
+        if self.database == "sqlite":
+            with contextlib.closing(self.engine.raw_connection()) as raw:
+                rows.backup(raw.driver_connection)
+            return
+        with self.engine.begin() as connection:
+            for table in reversed(models.metadata.sorted_tables):
+                connection.execute(table.delete())
+            for table in models.metadata.sorted_tables:
+                keys = table.c.keys()
+                if values := [dict(zip(keys, r, strict=True)) for r in rows[table.name]]:
+                    connection.execute(table.insert(), values)
+
+    # Who acts.
+
+    @functools.cache  # noqa: B019 - there is one world
+    def caller(self, person: str = "alpha") -> Caller:
+        """A user of the API."""
+        roles = identity.PEOPLE[person]
+        ctx = context.BlazarContext(
+            user_id=identity.user_id(person),
+            project_id=identity.project_id(person),
+            auth_token=identity.token(person),
+            roles=list(roles),
+        )
+        return Caller(identity.token(person), identity.user_id(person), roles, ctx.to_dict())
+
+    @staticmethod
+    def new_executor() -> Executor:
+        """The executor of a manager that has just begun."""
+        inline = Inline()
+        return Executor("host", managers.Outside(), lambda: 5.0, Pools(inline, inline, inline))
+
+    @staticmethod
+    def run(executor: Executor, now: datetime.datetime) -> None:
+        """Do what a manager's executor does every second."""
+        executor.beat()
+        executor.claim(now)
+        executor.begin_due(now)
+
+
+def forget_logins() -> None:
+    """Drop what a process keeps, because each run begins in new processes."""
+    kept.forget()
+    oslo_limit._SDK_CONNECTION = None
