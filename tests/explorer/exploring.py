@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tests.explorer import faults, schedules
 from tests.explorer.faults import Fault
 from tests.explorer.independence import Traces
-from tests.explorer.operations import OPERATIONS
+from tests.explorer.operations import ONLY_ON, OPERATIONS, STATES
 from tests.explorer.report import Report
 from tests.explorer.runs import Result, Runner
 from tests.explorer.scheduler import Step
@@ -29,12 +29,21 @@ class Explorer:
     database: str
     budget: int | None = None
 
+    def _states(self, *names: str) -> list[str]:
+        """The states in which all of some operations make sense, on this kind of database."""
+        return [
+            state
+            for state in STATES
+            if all(state in OPERATIONS[name].states for name in names)
+            and ONLY_ON.get(state, self.database) == self.database
+        ]
+
     # One operation with a fault.
 
     def singles(self, names: Sequence[str]) -> None:
         """Run each operation alone, without a fault and with each fault at each of its steps."""
         for name in names:
-            for state in OPERATIONS[name].states:
+            for state in self._states(name):
                 self._single(Case(self.database, state, (name,)))
 
     def _single(self, case: Case) -> None:
@@ -53,7 +62,7 @@ class Explorer:
     def pairs(self, names: Sequence[tuple[str, str]]) -> None:
         """Run each pair in each order with at most two pre-emptions."""
         for one, two in names:
-            for state in _common(one, two):
+            for state in self._states(one, two):
                 self._pair(Case(self.database, state, (one, two)))
 
     def _pair(self, case: Case) -> None:
@@ -87,7 +96,7 @@ class Explorer:
         :param share: the number of schedules of a pair and a state.
         """
         for one, two in names:
-            for state in _common(one, two):
+            for state in self._states(one, two):
                 chance = random.Random(f"{seed} {one} {two} {state}")
                 self._pair_with_fault(Case(self.database, state, (one, two)), chance, share)
 
@@ -136,11 +145,6 @@ class Explorer:
         if not quietly:
             self.report.add(result)
         return result
-
-
-def _common(one: str, two: str) -> list[str]:
-    states = OPERATIONS[one].states
-    return [state for state in states if state in OPERATIONS[two].states]
 
 
 def all_pairs(names: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -81,6 +81,8 @@ def _unrest(sight: Sight) -> list[str]:
         events.setdefault(event["lease_id"], {})[event["event_type"]] = event["status"]
     for lease_id, lease in sight.leases.items():
         reservation = sight.of_lease(lease_id)
+        if reservation and reservation["resource_type"] != _SLOTS:
+            continue  # Blazar's own executor starts and ends it.
         mine = events.get(lease_id, {})
         seen = (
             mine.get("start_lease"),
@@ -113,7 +115,7 @@ def _backings(sight: Sight) -> list[str]:
     }
     there = {
         "Nova flavor": {_dashed(f) for f in nova.flavors},
-        "aggregate": {str(a["name"]) for a in nova.aggregates.values()},
+        "aggregate": {str(a["name"]) for a in nova.aggregates.values()} - {"freepool"},
         "resource class": {_dashed(c.rpartition("_")[0] and _id_of(c)) for c in placement.classes},
     }
     found = []
@@ -130,6 +132,8 @@ def _backings(sight: Sight) -> list[str]:
             offered.setdefault(_dashed(_id_of(cls)), set()).add(host.removeprefix("blazar_"))
     for aggregate in nova.aggregates.values():
         name = str(aggregate["name"])
+        if name == "freepool":
+            continue
         wanted = sight.hosts.get(name, set()) if name in active else set()
         if set(aggregate["hosts"]) != wanted:
             found.append(f"{name} is on {wanted}, and its aggregate is on {aggregate['hosts']}")

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import datetime
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,15 +13,15 @@ from blazar.db import api as db_api
 
 from tests.explorer.faults import Killed
 from tests.explorer.world import World
+from tests.functional.db import warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
 from warre_blazar import exceptions
 from warre_blazar.clients import manager
 from warre_blazar.domain import devices, reservation_states
 from warre_blazar.domain.labels import Labels
-from warre_blazar.domain.timeline import Span
-from warre_blazar.services.booking import admission, lookup, through_manager
-from warre_blazar.services.keeping import device_recount, draining, history
+from warre_blazar.services.booking import lookup, through_manager
+from warre_blazar.services.keeping import device_recount, draining, history, warre_import
 from warre_blazar.services.running import backing, healing
 
 SPAN = parts.hours(10, 14)
@@ -158,6 +159,10 @@ def _purge(world: World, scene: Scene) -> None:
     history.purge(world.now + _LONG_AGO, 0)
 
 
+def _undo(world: World, scene: Scene) -> None:
+    warre_import.undo()
+
+
 SHORTER = SPAN.start + datetime.timedelta(hours=2)
 LONGER = SPAN.end + datetime.timedelta(hours=1)
 MOVED = parts.hours(12, 15)
@@ -180,11 +185,12 @@ OPERATIONS = {
         Operation("rename", _change(labels=Labels("new", None)), {"name": "new"}, states=_ALL),
         Operation("delete", _delete, removes=True, states=_ALL),
         Operation("start", _execute, is_answered=False, states=("due",)),
-        Operation("end", _execute, is_answered=False, states=("ending",)),
+        Operation("end", _execute, is_answered=False, states=("ending", "imported")),
         Operation("heal", _heal, is_answered=False, states=_ALL),
         Operation("drain", _drain, is_answered=False, states=_ALL),
         Operation("takeover", _take_over, {"end": SHORTER}, states=("pending", "active")),
         Operation("recount", _recount, is_answered=False, states=("pending",)),
+        Operation("undo", _undo, is_answered=False, states=("imported",)),
         Operation("purge", _purge, is_answered=False, states=("ending",)),
     )
 }
@@ -228,6 +234,26 @@ def ending(world: World) -> Scene:
     return scene
 
 
+def imported(world: World) -> Scene:
+    """A lease of a Warre that runs, was taken over, and whose end is due. Needs MariaDB."""
+    hosts = [_host(world, name) for name in ("a", "b")]
+    warre_site.add_freepool(world.cloud, "a", "b")
+    lease = warre_site.book(world.cloud, warre_site.TWO, _ALPHA, SPAN, 2)
+    warre_site.begin(world.cloud, lease)
+    world.cloud.nova.boot(lease.reservation_id, _ALPHA)
+    moment = SPAN.start + datetime.timedelta(hours=1)
+    world.go_to(moment)
+    with world.warre() as warre:
+        warre.add(warre_site.TWO, lease, instance_count=2)
+        warre_import.take_over(warre.url, moment, 0)
+    world.go_to(SPAN.end)
+    return Scene(None, hosts, lease.id, lease.reservation_id)
+
+
+#: The states that only some kinds of databases have.
+ONLY_ON = {"imported": "mariadb"}
+
+
 def _host(world: World, name: str) -> str:
     host_id = parts.add_host(world.cloud, name, vcpus=4)
     provider = world.cloud.placement.named(name)
@@ -238,7 +264,7 @@ def _host(world: World, name: str) -> str:
 
 
 STATES: dict[str, Callable[[World], Scene]] = {
-    state.__name__: state for state in (pending, due, active, ending)
+    state.__name__: state for state in (pending, due, active, ending, imported)
 }
 
 
@@ -260,12 +286,6 @@ class Buyer:
         self.leases: list[str] = []
         self._free_before = set(self._free())
 
-    def _request(self, hour: int) -> admission.Request:
-        span = Span(*(parts.NOW + datetime.timedelta(hours=h) for h in (hour, hour + 1)))
-        return parts.request(
-            self._scene.flavor, span, project_id=identity.project_id("beta"), now=self._world.now
-        )
-
     def _free(self) -> list[int]:
         """The hours in the future at which fewer slots are held than there are."""
         with self._world.engine.connect() as connection:
@@ -286,13 +306,17 @@ class Buyer:
 
     def look(self) -> None:
         """Book what is free now and wasn't free before."""
-        with context.BlazarContext():
-            for hour in self._free():
-                if hour not in self._free_before:
-                    self._buy(hour)
-
-    def _buy(self, hour: int) -> None:
-        with contextlib.suppress(exceptions.WarreError):
-            self.leases.append(parts.book(self._request(hour)).id)
-            # One booking shows an oversell, because everything is held otherwise.
-            self._free_before.add(hour)
+        new = [hour for hour in self._free() if hour not in self._free_before]
+        if not new:
+            return
+        # One booking shows an oversell, because everything is held otherwise.
+        hours = list(itertools.takewhile(lambda hour: hour - new[0] in range(len(new)), new))
+        request = parts.request(
+            self._scene.flavor,
+            parts.hours(hours[0], hours[-1] + 1),
+            project_id=identity.project_id("beta"),
+            now=self._world.now,
+        )
+        with context.BlazarContext(), contextlib.suppress(exceptions.WarreError):
+            self.leases.append(parts.book(request).id)
+            self._free_before.update(hours)

@@ -13,7 +13,7 @@ from tests.explorer.faults import Killed
 from tests.explorer.operations import OPERATIONS, STATES, Answer, Buyer, Scene
 from tests.explorer.scheduler import Schedule, Scheduler, Step
 from tests.explorer.schedules import Case, Plan, Switch
-from tests.explorer.world import World, forget_logins
+from tests.explorer.world import World, forget_answers
 from tests.functional.db import outage
 from tests.functional.db import world as parts
 from warre_blazar.db import session, tables
@@ -61,8 +61,9 @@ class Runner:
         self.count += 1
         world = self._world
         world.watch.fault = None
+        world.log_in(STATES["ending"])
         scene: Scene = world.restore(case.state, STATES[case.state])
-        forget_logins()
+        forget_answers()
         operations = [OPERATIONS[name] for name in case.operations]
         before = set(judge.Sight(world).leases)
         buyer = Buyer(world, scene) if case.buys else None
@@ -121,7 +122,7 @@ class Runner:
         with session.writer() as db:
             db.execute(tables.managers.update().values(heartbeat=parts.LONG_AGO))
             db.execute(tables.bookings.update().values(promised_at=_before_promise(db)))
-        forget_logins()
+        forget_answers()
         executor = world.new_executor()
         seconds = 0.0
         repairer = Repairer(lambda count: _PATIENCE * count, lambda: seconds)

@@ -6,6 +6,7 @@ or another one does.
 
 import contextlib
 import dataclasses
+import faulthandler
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ from typing import Any, Protocol
 #: Seconds after which a task that hasn't come to its next point waits for a lock of the database.
 _BLOCKED_AFTER = 0.1
 #: Seconds after which a run hangs. This is a defect of the explorer or of the package.
-_PATIENCE = 60.0
+_PATIENCE = 30.0
 
 
 class Hung(Exception):
@@ -114,11 +115,12 @@ class Scheduler:
             with self._lock:
                 stuck = self._moves == seen
                 seen = self._moves
+            waited = waited + _BLOCKED_AFTER if stuck else 0.0
             if stuck:
-                waited += _BLOCKED_AFTER
                 self._pass_by()
             if waited > _PATIENCE:
-                raise Hung([step.what for step in self.trace[-10:]])
+                faulthandler.dump_traceback()
+                raise Hung(self.switches, [step.what for step in self.trace[-5:]])
         for thread in threads:
             thread.join(_PATIENCE)
         if self._failures:

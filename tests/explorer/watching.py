@@ -91,7 +91,7 @@ class Watch:
         here = scheduler.current()
         if here is None or here[1].session is not None:
             return
-        step = self._begin(here, "transaction", is_transaction=True)
+        self._begin(here, "transaction", is_transaction=True)
         here[1].session = session
 
     def _executes(self, _connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:

@@ -9,6 +9,7 @@ import datetime
 import functools
 import pathlib
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from typing import Any, Self
@@ -26,11 +27,11 @@ from tests.explorer import scheduler
 from tests.explorer.faults import Killed
 from tests.explorer.watching import Watch
 from tests.fakes.cloud import LOGIN_OPTIONS
-from tests.functional.db import databases, managers
+from tests.functional.db import databases, managers, warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
 from tests.unit.api.site import Site
-from warre_blazar.clients import kept, manager
+from warre_blazar.clients import kept, limits, manager, placement
 from warre_blazar.db import models, session
 from warre_blazar.services import waiting
 from warre_blazar.services.caller import Caller
@@ -39,8 +40,10 @@ from warre_blazar.services.running.executor import Executor, Pools
 
 #: Managers beside each other, one for each task and one for who buys.
 _MANAGERS = 4
+#: Seconds. The fake Keystone's tokens are valid for an hour.
+_LOGIN_LASTS = 1800.0
 _DICTS = {
-    "keystone": ("trusts", "limits", "registered", "gone", "tokens"),
+    "keystone": ("trusts", "limits", "registered", "gone"),
     "nova": ("flavors", "aggregates", "servers", "server_groups", "hosts"),
     "placement": ("classes", "providers", "used"),
 }
@@ -124,6 +127,7 @@ class World(Site):
         self.database = database
         self.time = Time()
         self.watch = Watch(self.cloud, fine=database != "sqlite")
+        self._logged_in = -_LOGIN_LASTS
         self._states: dict[str, tuple[Any, Any, dict[str, Any], datetime.datetime]] = {}
         self._open = contextlib.ExitStack()
 
@@ -196,12 +200,26 @@ class World(Site):
             service.faults.clear()
         self.cloud.clear_objects()
         self.go_to(parts.NOW)
-        self._forget_caches()
+        forget_answers()
 
     def go_to(self, now: datetime.datetime) -> None:
         """Set the time."""
         self.now = now
         timeutils.set_time_override(now)
+
+    def log_in(self, build: Callable[["World"], Any]) -> None:
+        """Log in anew, some time before the logins expire.
+
+        :param build: needs all of the services.
+        """
+        if time.monotonic() - self._logged_in < _LOGIN_LASTS:
+            return
+        kept.forget()
+        oslo_limit._SDK_CONNECTION = None
+        self.clear()
+        build(self)
+        self.run(self.new_executor(), self.now)
+        self._logged_in = time.monotonic()
 
     # States.
 
@@ -249,6 +267,15 @@ class World(Site):
                 if values := [dict(zip(keys, r, strict=True)) for r in rows[table.name]]:
                     connection.execute(table.insert(), values)
 
+    @contextlib.contextmanager
+    def warre(self) -> Iterator[warre_site.Warre]:
+        """A Warre with its flavors, for as long as it is read."""
+        with databases.made("mariadb", self._directory) as url:
+            found = warre_site.Warre(sa.create_engine(url, poolclass=sa.NullPool))
+            found.make_tables()
+            found.run(*(s for s in warre_site._statements("example.sql", {}) if _is_of_flavors(s)))
+            yield found
+
     # Who acts.
 
     @functools.cache  # noqa: B019 - there is one world
@@ -277,7 +304,15 @@ class World(Site):
         executor.begin_due(now)
 
 
-def forget_logins() -> None:
-    """Drop what a process keeps, because each run begins in new processes."""
-    kept.forget()
-    oslo_limit._SDK_CONNECTION = None
+def _is_of_flavors(statement: str) -> bool:
+    return "`flavor`" in statement.partition("(")[0]
+
+
+def forget_answers() -> None:
+    """Drop the answers that a process keeps, because each run begins in new processes.
+
+    The logins are kept. A task that logs in would make others wait, because all tasks share the
+    session.
+    """
+    limits._remembered.clear()
+    placement._read.clear()

@@ -1,0 +1,74 @@
+"""The explorer finds a defect that is put in, and runs a schedule again as it was."""
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from tests.explorer.exploring import Explorer
+from tests.explorer.report import Report
+from tests.explorer.runs import Runner
+from tests.explorer.schedules import Case
+from tests.explorer.world import World
+from warre_blazar.db import promises
+from warre_blazar.services.running import backing
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    logging.disable(logging.CRITICAL)
+    with World(tmp_path_factory.mktemp("explorer")) as made:
+        yield made
+    logging.disable(logging.NOTSET)
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def explorer(world: World, said: list[str]) -> Explorer:
+    return Explorer(Runner(world), Report(said.append), "sqlite", budget=12)
+
+
+def test_booking_beside_an_extension_breaks_nothing(explorer: Explorer, said: list[str]):
+    explorer.pairs([("book", "extend")])
+    assert said == []
+    assert explorer.report.runs > 12
+    assert explorer.report.skipped > explorer.report.runs
+
+
+def test_extension_that_promises_nothing_is_found(
+    explorer: Explorer, said: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(promises, "make", lambda *_: None)
+    explorer.pairs([("book", "extend")])
+    assert any("oversold" in line for line in said)
+
+
+def test_end_that_leaves_its_backing_is_found(
+    explorer: Explorer, said: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(backing, "_remove", lambda *_: None)
+    explorer.replay("sqlite:ending:end:0:-:-")
+    assert any("a Nova flavor is left" in line for line in said)
+
+
+def test_schedule_is_run_again_as_it_was(explorer: Explorer):
+    text = "sqlite:pending:book+extend:1:1.6>0,0.4>1:-"
+    runs = [explorer.replay(text) for _ in range(2)]
+    assert all(run is not None and str(run.case) == text for run in runs)
+    first, second = ([(s.task, s.number) for s in run.trace] for run in runs if run)
+    assert first == second
+
+
+@pytest.mark.parametrize("kind", ["killed-before", "killed-after", "unanswered"])
+def test_fault_of_a_request_is_met(explorer: Explorer, kind: str):
+    plain = explorer.replay("sqlite:pending:book:0:-:-")
+    assert plain is not None
+    number = next(s.number for s in plain.trace if s.what == "Nova: POST /v2.1/flavors")
+    result = explorer.replay(str(Case.parse(f"sqlite:pending:book:0:-:0.{number}={kind}")))
+    assert result is not None
+    assert result.answers[0] is not None
+    assert result.answers[0].kind != "done"
