@@ -63,15 +63,17 @@ class Explorer:
         """Run each pair in each order with at most two pre-emptions."""
         for one, two in names:
             for state in self._states(one, two):
-                self._pair(Case(self.database, state, (one, two)))
+                self.pair(Case(self.database, state, (one, two)))
 
-    def _pair(self, case: Case) -> None:
+    def pair(self, case: Case) -> None:
+        """Run two operations in each order, those with the fewest pre-emptions first."""
         steps = self._steps(case)
         if steps is None:
             return
         every = list(schedules.plans([len(mine) for mine in steps], _PREEMPTIONS))
         plans = list(Traces(steps).different(every))
         random.Random(str(case)).shuffle(plans)
+        plans.sort(key=lambda plan: len(plan.switches))
         kept = plans if self.budget is None else plans[: self.budget]
         self.report.skip(len(every) - len(plans))
         self.report.cut(len(plans) - len(kept))

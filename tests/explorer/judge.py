@@ -209,10 +209,14 @@ def _values(
         is_told = any(a is not None and a.kind == "done" for _, a in writers)
         if not is_told:
             possible.add(old[field])
-        if value not in possible and lease["status"] != "TERMINATED":
+        if value not in possible and lease["status"] != "TERMINATED" and _is_slots(reservation):
             told = ", ".join(str(a) for _, a in writers) or "nobody changed it"
             found.append(f"the lease's {field} is {value} ({told})")
     return found
+
+
+def _is_slots(reservation: Row) -> bool:
+    return reservation.get("resource_type") == _SLOTS
 
 
 def _bookings(sight: Sight, made: list[str], told: list[Answer], asked: int) -> list[str]:

@@ -78,6 +78,8 @@ class Operation:
             return Answer("unknown", type(error).__name__)
         except exceptions.WarreError as error:
             return Answer("refused", f"{error.code}: {error.message}"[:150])
+        except warre_import.Changed:
+            return Answer("refused", "changed since the import")
         except Exception as error:
             return Answer("refused", f"failed {error!r}"[:150])
         if made is False:
