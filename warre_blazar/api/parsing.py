@@ -158,6 +158,8 @@ def _expected(error: jsonschema.ValidationError) -> str:
             return f"expected at most {rule_value} entries"
         case "uniqueItems":
             return "expected each entry only once"
+        case "not" if EXPECTED in rule_value:
+            return str(rule_value[EXPECTED])
         case _:
             return "expected printable text that neither starts nor ends with a space"
 

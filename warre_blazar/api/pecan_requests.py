@@ -1,5 +1,8 @@
 """Prepares requests to this package's controllers, so that Pecan can't fail on them.
 
+Pecan looks up each segment of a path among the attributes of a controller, and fails on most of
+what it finds. ``child`` takes the place of this lookup, also for Blazar's own controllers.
+
 Blazar's controller of /v2 lets Pecan read the query and the body of a request. After that, Blazar's
 controller routes the request to one of this package's controllers. If Pecan can't read the query or
 the body, Pecan answers in plain text. On some bodies Pecan crashes, for example on a multipart form
@@ -18,6 +21,9 @@ from warre_blazar import exceptions
 
 #: A key in a request's WSGI environment. Its value is an error that the controller must raise.
 REFUSAL = "warre.refusal"
+
+#: The methods by which Pecan serves requests to a resource.
+_HANDLERS = ("get_all", "get_one", "get", "post", "put", "patch", "delete")
 
 
 def install(ours: type[rest.RestController]) -> None:
@@ -38,6 +44,19 @@ def install(ours: type[rest.RestController]) -> None:
         return stock(self, args, request) if takes_request else stock(self, args)
 
     V2Controller._route = _route
+    rest.RestController._lookup_child = child
+
+
+def child(self: rest.RestController, name: str) -> object | None:
+    """What serves a name below a controller: a controller, or a method that serves requests.
+
+    :param name: a segment of a path, or the name of such a method.
+    :returns: None if there is no such thing, whatever other attributes the controller has.
+    """
+    found: object = getattr(self, name, None)
+    actions = getattr(self, "_custom_actions", {})
+    exists = name in _HANDLERS or name in actions or isinstance(found, rest.RestController)
+    return found if exists else None
 
 
 def prepare(request: pecan.Request) -> None:

@@ -24,6 +24,16 @@ _PROSE: Schema = {
 # The same as _PRINTABLE, but without spaces at the start or the end.
 _TRIMMED: Schema = {"not": {"type": "string", "pattern": r"[\u0000-\u001f\u007f]|^\s|\s$"}}
 _NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 64, **_PRINTABLE}
+# A flavor can be named in paths, in place of its id. No path leads to these names.
+_FLAVOR_NAME: Schema = {
+    **_NAME,
+    "not": {
+        "type": "string",
+        "pattern": r"[\u0000-\u001f\u007f/]|^\s|\s$|^\.\.?$|^freeslots$",
+        "x-expected": "expected printable text without a slash that neither starts nor ends with a "
+        'space, and isn\'t ".", ".." or "freeslots"',
+    },
+}
 _TIME: Schema = {"type": "string", "format": "date-time", "maxLength": 64}
 
 
@@ -39,7 +49,7 @@ def without(schema: Schema, *fields: str) -> Schema:
 
 #: The fields of a flavor that can be changed.
 _FLAVOR_FIELDS: dict[str, Schema] = {
-    "name": {**_NAME, **_TRIMMED},
+    "name": _FLAVOR_NAME,
     "description": _nullable({"type": "string", "maxLength": 4096, **_PROSE}),
     "active": _BOOLEAN,
     "properties": _nullable({"type": "string", "maxLength": 4096, **_PROSE}),
