@@ -15,14 +15,6 @@ from tests.functional.db import databases, nodes
 nodes.use()
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests on one kind of database together, for runs in several processes."""
-    for item in items:
-        if (call := getattr(item, "callspec", None)) and "kind" in call.params:
-            item.add_marker(pytest.mark.xdist_group(call.params["kind"]))
-
-
 @pytest.fixture(scope="session", params=databases.KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
     """The kind of database."""
