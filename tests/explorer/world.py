@@ -31,11 +31,10 @@ from tests.functional.db import databases, managers, warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
 from tests.unit.api.site import Site
+from warre_blazar import waiting
 from warre_blazar.clients import kept, limits, manager, placement
 from warre_blazar.db import models, session
-from warre_blazar.services import waiting
 from warre_blazar.services.caller import Caller
-from warre_blazar.services.running import backing
 from warre_blazar.services.running.executor import Executor, Pools
 
 #: Managers beside each other, one for each task and one for who buys.
@@ -173,8 +172,6 @@ class World(Site):
         for module, name, value in (
             (manager, "_client", lambda: client),
             (waiting, "clock", self.time),
-            (session, "time", self.time),
-            (backing, "time", self.time),
             (futures, "ThreadPoolExecutor", Inline),
         ):
             self._open.callback(setattr, module, name, getattr(module, name))

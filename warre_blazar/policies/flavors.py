@@ -30,11 +30,13 @@ RULES = [
         LIST_ALL,
         "rule:admin",
         "List and show all flavors, including inactive ones and private ones to which the caller's "
-        "project has no access.",
+        "project has no access, also in maintenance windows.",
         [
             {"path": _ALL, "method": "GET"},
             {"path": _ONE, "method": "GET"},
             {"path": _FREE, "method": "GET"},
+            {"path": "/v2/maintenancewindows", "method": "GET"},
+            {"path": "/v2/maintenancewindows/{window_id}", "method": "GET"},
         ],
     ),
     policy.DocumentedRuleDefault(

@@ -47,6 +47,7 @@ def test_extension_that_promises_nothing_is_found(
     plain = explorer.replay("sqlite:pending:extend:0:-:-")
     assert plain is not None
     monkeypatch.setattr(promises, "make", lambda *_: None)
+    monkeypatch.setattr(promises, "cover", lambda *_: True)
     writes = "UPDATE leases SET end_date"
     number = next(s.number for s in plain.trace if s.what.startswith(writes))
     explorer.replay(f"sqlite:pending:extend+book:0:0.{number}>1:-")
