@@ -180,9 +180,25 @@ def checked(method: str, body: bytes, most_reservations: int) -> dict[str, Any]:
         for reservation in reservations:
             _convert_numbers(reservation)
     parsing.check(document, CREATE if method == "POST" else UPDATE)
+    _check_unique_ids(document.get("reservations", []))
     for name in _DATES:
         _check_day(name, document.get(name))
     return document
+
+
+def _check_unique_ids(reservations: list[dict[str, Any]]) -> None:
+    """Refuse two changes of one reservation, of which Blazar would keep only the second one.
+
+    :param reservations: the reservations of a body. Those of a new lease have no ids.
+    """
+    ids = set()
+    for number, reservation in enumerate(reservations):
+        if (reservation_id := reservation.get("id")) in ids:
+            raise exceptions.InvalidField(
+                f"reservations.{number}.id", "expected each reservation at most once"
+            )
+        if reservation_id is not None:
+            ids.add(reservation_id)
 
 
 def _check_count(count: int, limit: int) -> None:

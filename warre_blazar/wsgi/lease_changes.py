@@ -59,9 +59,7 @@ def check(lease: Any, reservations: Iterable[Any], body: Values, now: datetime.d
     :raises FixedValue: the change contains a value of a reservation that Blazar can't change.
     :raises InvalidState: the lease has ended, or a reservation has failed.
     """
-    # Blazar too refuses to change a lease that has ended, but only if the lease's end is before the
-    # present minute.
-    if lease["status"] == _ENDED and set(body) != {"name"}:
+    if _has_ended(lease, now) and set(body) != {"name"}:
         raise exceptions.InvalidState("The lease has ended: it can only be renamed, or deleted")
     if "before_end_date" in body:
         start, end = (
@@ -79,6 +77,16 @@ def check(lease: Any, reservations: Iterable[Any], body: Values, now: datetime.d
             _check_reservation(f"reservations.{number}", by_id[changes["id"]], changes)
 
 
+def _has_ended(lease: Any, now: datetime.datetime) -> bool:
+    """Whether a lease has ended, or its end is before the present minute.
+
+    Blazar refuses to change a lease whose end is before the present minute, with another status
+    than this package's. A lease can end earlier than that, and it can be ACTIVE, or in ERROR, later
+    than that. The answer to a change is the same in all these cases.
+    """
+    return lease["status"] == _ENDED or lease["end_date"] < now.replace(second=0, microsecond=0)
+
+
 def _time(text: str, now: datetime.datetime) -> datetime.datetime:
     if text == "now":
         return now.replace(second=0, microsecond=0)
@@ -94,7 +102,10 @@ def _check_reservation(field: str, reservation: Any, changes: Values) -> None:
     """
     resource_type = reservation["resource_type"]
     fixed_keys = []
-    if _NOT_SUPPORTED in (resource_type, changes.get("resource_type")):
+    if changes.get("resource_type", resource_type) != resource_type:
+        # Blazar would let the plugin of the other type change the reservation.
+        fixed_keys = ["resource_type"]
+    elif resource_type == _NOT_SUPPORTED:
         fixed_keys = ["id"]
     elif resource_type == _INSTANCE:
         if reservation["status"] == "error":

@@ -1,5 +1,6 @@
 """Which bodies of v1 leases are accepted and refused. Those that clients send are accepted."""
 
+import datetime
 import json
 from typing import Any
 
@@ -8,7 +9,7 @@ from blazarclient.v1 import leases as client
 
 from tests.functional.db import world
 from tests.unit.api import things
-from tests.unit.wsgi import sending
+from tests.unit.wsgi import hostile, sending
 from warre_blazar import exceptions
 from warre_blazar.wsgi import lease_bodies
 
@@ -383,6 +384,61 @@ def test_ended_lease_can_only_be_renamed(site, started):
 
     sending.send(site.stock_app(), "PUT", path, change)
     assert status(site, lease) == "ERROR"
+
+
+@pytest.mark.parametrize(
+    ("ended", "minutes"), [(True, 0), (True, 1), (True, 90), (False, 1), (False, 90)]
+)
+def test_extension_of_an_ended_lease_has_one_answer(site, started, ended, minutes):
+    """Blazar's own answer depends on the minute, and on whether the end was carried out."""
+    end = things.moment(2, 11)
+    if ended:
+        site.set_time(end)
+        site.run_events()
+    site.set_time(end + datetime.timedelta(minutes=minutes))
+    for lease in started:
+        change = {"end_date": "2100-01-03 15:00"}
+        answer = sending.send(site.app, "PUT", f"/v1/leases/{lease['id']}", change)
+        assert sending.refused(answer) == (409, "invalid_state")
+        assert status(site, lease) == ("TERMINATED" if ended else "ACTIVE")
+
+
+@pytest.mark.parametrize("minutes", [0, 1, 90])
+def test_extension_of_an_ended_reservation_has_one_answer(site, started, minutes):
+    """The same over v2: Blazar's own answer depends on the minute."""
+    end = things.moment(2, 11)
+    site.set_time(end)
+    site.run_events()
+    site.set_time(end + datetime.timedelta(minutes=minutes))
+    path = f"/v2/reservations/{started[0]['reservations'][0]['id']}"
+    answer = sending.send(site.app, "PATCH", path, {"end": "2100-01-03T15:00"})
+    assert sending.refused(answer) == (409, "invalid_state")
+
+
+@pytest.mark.parametrize("asked_type", [*hostile.KINDS, "virtual:floatingip", "no:such"])
+def test_change_of_the_resource_type_is_refused(site, started, asked_type):
+    """The plugin of another type would get the reservation, and Blazar would fail."""
+    for lease in started:
+        reservation = lease["reservations"][0]
+        change = {"id": reservation["id"], "resource_type": asked_type}
+        path = f"/v1/leases/{lease['id']}"
+        answer = sending.send(site.app, "PUT", path, {"reservations": [change]})
+        if asked_type == reservation["resource_type"]:
+            assert answer.status_int == 200
+        else:
+            assert sending.refused(answer) == (409, "fixed_value")
+            assert answer.json["detail"] == {"field": "reservations.0.resource_type"}
+        assert status(site, lease) == "ACTIVE"
+
+
+def test_two_changes_of_one_reservation_are_refused():
+    """Blazar would keep only the second one."""
+    once = {"id": ID, "amount": 1}
+    with pytest.raises(exceptions.InvalidField) as raised:
+        checked("PUT", {"reservations": [once, {**once, "amount": 2}]})
+    assert raised.value.detail["field"] == "reservations.1.id"
+    assert checked("POST", sending.lease(GOOD, GOOD))
+    assert checked("PUT", {"reservations": [once, {"id": ID.replace("3", "4")}]})
 
 
 def test_good_changes_are_made(site, started):

@@ -391,11 +391,12 @@ def _has_come_to_rest(lease_id: str) -> bool:
 def _check_created(reservation: Reservation) -> None:
     """Check that Blazar has finished creating the reservation's lease, so that it can be changed.
 
-    A reservation that exists only as a record in the history can't be changed either.
+    A reservation that has ended can't be changed either. Whether it exists only as a record in the
+    history, and how long ago it ended, makes no difference to the answer.
 
     :raises InvalidState:
     """
-    if reservation.is_record:
+    if reservation.is_record or reservation.state == reservation_states.COMPLETE:
         raise exceptions.InvalidState(f"Reservation {reservation.id} is {reservation.state}")
     if reservation.state == reservation_states.PENDING_CREATE:
         raise exceptions.InvalidState(
