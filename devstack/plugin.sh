@@ -218,6 +218,12 @@ function _warre_blazar_serve {
         inidelete "$BLAZAR_UWSGI_CONF" uwsgi module
         iniset "$BLAZAR_UWSGI_CONF" uwsgi wsgi-file "$1"
     fi
+    if [[ "$1" == warre_blazar.* ]]; then
+        # Without it, Apache may answer 503 to a request that is refused while its body is sent.
+        iniset "$BLAZAR_UWSGI_CONF" uwsgi post-buffering 65535
+    else
+        inidelete "$BLAZAR_UWSGI_CONF" uwsgi post-buffering
+    fi
 }
 
 # Restart Blazar's services with the functions of Blazar's plugin. Without uWSGI, that plugin runs

@@ -73,8 +73,9 @@ def _prepare(environ: dict[str, Any]) -> None:
     :raises WarreError: the request is refused.
     """
     _add_missing_headers(environ)
-    _check_path(environ["PATH_INFO"])
+    # The body is read before anything is refused (see ``request_bodies``).
     body = request_bodies.read(environ, cfg.CONF.warre.max_request_body)
+    _check_path(environ["PATH_INFO"])
     method = environ["REQUEST_METHOD"]
     match _segments(environ["PATH_INFO"]):
         case ["v1", "leases" | "leases.json", *_] if method not in {*_READING, "DELETE"}:

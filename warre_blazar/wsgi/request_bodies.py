@@ -2,8 +2,14 @@
 
 Blazar reads as many bytes as ``Content-Length`` says. A request whose body is sent in chunks
 doesn't have this header, so Blazar would read an empty body.
+
+A body is read before the request is answered, even if the request is refused. Apache and uWSGI talk
+through a socket. If the application answered without reading the body, uWSGI would close the socket
+while Apache still wrote the body into it, and Apache would answer 503 in place of the application's
+answer.
 """
 
+import contextlib
 import io
 from collections.abc import Callable, MutableMapping
 from typing import Any
@@ -14,6 +20,8 @@ Environ = MutableMapping[str, Any]
 
 #: The largest number of bytes that are read in one call.
 _AT_ONCE = 64 * 1024
+#: The largest number of bytes of a body that are read and dropped if the body is refused.
+_DROPPED = 8 * 1024 * 1024
 
 
 def read(environ: Environ, limit: int) -> bytes:
@@ -23,13 +31,14 @@ def read(environ: Environ, limit: int) -> bytes:
     :param limit: the largest number of bytes that the body may have.
     :returns: the body.
     :raises Refused: the body is too long, it can't be read completely, or ``Content-Length`` isn't
-        a number.
+        a number. Of a body that is too long, a bounded part is read before.
     """
     length = _length(environ)
     if _is_chunked(environ):
         body = _read(_chunks(environ), limit)
     elif length is not None:
         if length > limit:
+            _drop(_pieces(environ, min(length, _DROPPED)))
             raise _too_large(limit)
         body = _read(_pieces(environ, length), limit)
         if len(body) < length:
@@ -38,7 +47,7 @@ def read(environ: Environ, limit: int) -> bytes:
                 f"The body has only {len(body)} of the {length} bytes that Content-Length says",
             )
     elif environ.get("wsgi.input_terminated"):
-        body = _read(_pieces(environ, limit + 1), limit)
+        body = _read(_pieces(environ, limit + 1 + _DROPPED), limit)
     else:
         body = b""
     put(environ, body)
@@ -108,11 +117,23 @@ def _read(piece: Callable[[], bytes], limit: int) -> bytes:
         while data := piece():
             body += data
             if len(body) > limit:
+                _drop(piece)
                 raise _too_large(limit)
     except (OSError, ValueError) as error:
         # The client closed the connection, or its chunks are malformed.
         raise exceptions.Refused("incomplete_body", "The body can't be read") from error
     return bytes(body)
+
+
+def _drop(piece: Callable[[], bytes]) -> None:
+    """Read the rest of a body that is refused, up to a bound, and keep nothing of it.
+
+    :param piece: a function that reads the next piece of the body each time it is called.
+    """
+    left = _DROPPED
+    with contextlib.suppress(OSError, ValueError):
+        while left > 0 and (data := piece()):
+            left -= len(data)
 
 
 def _too_large(limit: int) -> exceptions.Refused:

@@ -132,7 +132,11 @@ def test_unstacking_before_blazars_plugin_restores_its_application(
     stack.variables["BLAZAR_UWSGI"] = application
     stack.ours_first = True
     ran(stack, "stack")
-    served = {"module": "warre_blazar.wsgi.api:application", "processes": "2"}
+    served = {
+        "module": "warre_blazar.wsgi.api:application",
+        "processes": "2",
+        "post-buffering": "65535",
+    }
     assert uwsgi(stack) == served
     # Up to the end of our own part: Blazar's plugin removes the file after it.
     kept = stack.uwsgi_conf.with_suffix(".kept")
