@@ -1,16 +1,18 @@
 """Runs checks inside Blazar's application, after Keystone's middleware has checked the token."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import flask
 from blazar import policy
-from blazar.api import context
+from blazar.api import context, root
 from blazar.db import api as db_api
 from oslo_utils import timeutils
 from pecan import hooks
 
 from warre_blazar import exceptions
+from warre_blazar.api import parsing
 from warre_blazar.wsgi import error_answers, lease_bodies, lease_changes, orphaned_leases
 
 _NO_PROJECT = (
@@ -18,14 +20,35 @@ _NO_PROJECT = (
     "token for a project (OS_PROJECT_NAME and OS_PROJECT_DOMAIN_NAME, or the cloud's entry in "
     "clouds.yaml)"
 )
+#: Flask's name of Blazar's list of plugins, for which Blazar has no policy and no content.
+_PLUGINS = "v1_0.plugins_list"
+_LEASE_ID = re.compile(r"[0-9a-zA-Z-]{1,36}")
 
 
 class ProjectHook(hooks.PecanHook):
-    """Refuses requests to v2 with a token that is for no project, before Blazar routes them."""
+    """Refuses requests to v2 with a token that is for no project, before Blazar routes them.
+
+    Requests for controllers and leases that don't exist are refused too.
+    """
 
     def on_route(self, state: Any) -> None:
-        if state.request.path_info not in ("/", "/versions"):
-            check_project(state.request.environ)
+        if state.request.path_info in ("/", "/versions"):
+            return
+        check_project(state.request.environ)
+        parts = [part for part in state.request.path_info.split("/") if part]
+        match [part.partition(".")[0] for part in parts]:
+            case ["v2", name, *_] if name not in _v2_names():
+                raise exceptions.Refused("not_found", "Not Found")
+            case ["v2", "leases", lease_id, *_]:
+                _check_visible(lease_id, state.request.headers)
+
+
+def _v2_names() -> set[str]:
+    """The names of the controllers of v2 in paths."""
+    controller = root.RootController.v2
+    names = {extension.obj.name for extension in controller.extension_manager.extensions}
+    routes = {**{name: name for name in names}, **controller._routes}
+    return {name for name, target in routes.items() if target in names}
 
 
 def install(v1: flask.Flask) -> None:
@@ -57,11 +80,33 @@ def _check() -> None:
     if not flask.request.path.startswith("/v1"):
         return
     check_project(flask.request.environ)
+    if flask.request.endpoint == _PLUGINS:
+        raise exceptions.Refused("not_found", "Blazar has no list of plugins")
+    lease_id = (flask.request.view_args or {}).get("lease_id")
+    if lease_id is not None:
+        _check_visible(lease_id, flask.request.headers)
     body = flask.request.environ.get(lease_bodies.CHECKED)
     if body is not None:
         lease_changes.check_expressions(body)
         if flask.request.view_args:
             _check_update(flask.request.view_args["lease_id"], body)
+
+
+def _check_visible(lease_id: str, headers: Any) -> None:
+    """Give one answer for leases that don't exist and leases that the caller may not see.
+
+    Blazar's answers differ, so that they tell everybody which leases exist.
+
+    :param headers: the request's headers, with the caller as Keystone's middleware has set it.
+    :raises Refused:
+    """
+    lease = db_api.lease_get(lease_id) if _LEASE_ID.fullmatch(lease_id) else None
+    if lease is not None:
+        target = {"project_id": lease["project_id"], "user_id": lease["user_id"]}
+        caller = context.ctx_from_headers(headers)
+        if policy.enforce(caller, "blazar:leases:get", target, do_raise=False):
+            return
+    raise exceptions.Refused("not_found", f"Lease {parsing.shown(lease_id)} doesn't exist")
 
 
 def _check_update(lease_id: str, body: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from oslo_config import cfg
 from oslo_middleware import debug
 
 from warre_blazar import conf, device_rules
-from warre_blazar.wsgi import after_authentication
+from warre_blazar.wsgi import after_authentication, blazar_answers
 from warre_blazar.wsgi.guard import Guard
 
 #: The configuration of Blazar's own v2 application.
@@ -34,12 +34,13 @@ def build(stock: Any) -> Guard:
     """
     conf.register(cfg.CONF)
     device_rules.configured()
+    blazar_answers.correct_statuses()
     # Pecan accepts hooks only when an application is made. So v2 is made once more, with the hook.
     v2 = pecan.load_app(_V2, extra_hooks=[after_authentication.ProjectHook()])
     if cfg.CONF.log_exchange:
         v2 = debug.Debug(v2)
     if not isinstance(stock, stock_app.VersionSelectorApplication):
-        return Guard(v2)
+        return Guard(blazar_answers.Translated(v2))
     after_authentication.install(stock.v1)
     stock.v2 = v2
-    return Guard(stock)
+    return Guard(blazar_answers.Translated(stock))

@@ -12,7 +12,7 @@ from oslo_context.context import RequestContext
 from oslo_log import log as logging
 
 from warre_blazar import exceptions
-from warre_blazar.wsgi import error_answers, lease_bodies, request_bodies
+from warre_blazar.wsgi import error_answers, json_bodies, lease_bodies, request_bodies
 
 LOG = logging.getLogger(__name__)
 
@@ -75,8 +75,14 @@ def _prepare(environ: dict[str, Any]) -> None:
     _add_missing_headers(environ)
     # The body is read before anything is refused (see ``request_bodies``).
     body = request_bodies.read(environ, cfg.CONF.warre.max_request_body)
+    # The path is empty if the application is mounted at a path, and the request is for that path.
+    environ["PATH_INFO"] = environ["PATH_INFO"] or "/"
     _check_path(environ["PATH_INFO"])
     method = environ["REQUEST_METHOD"]
+    if method in _READING or not body.strip():
+        request_bodies.put(environ, b"")
+    if method not in _READING:
+        json_bodies.check(environ.get("CONTENT_TYPE") or "", body)
     match _segments(environ["PATH_INFO"]):
         case ["v1", "leases" | "leases.json", *_] if method not in {*_READING, "DELETE"}:
             _check_type(environ.get("CONTENT_TYPE") or "")
@@ -105,6 +111,9 @@ def _check_path(path: str) -> None:
         path.encode("latin-1").decode()
     except UnicodeError:
         raise exceptions.InvalidField("path", "expected UTF-8") from None
+    if not path.startswith("/"):
+        # A client can send "POST *", as HTTP has it for OPTIONS.
+        raise exceptions.InvalidField("path", "expected a path that begins with a slash")
 
 
 def _segments(path: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import uuid
 from typing import Any
 
 import pytest
@@ -455,15 +456,24 @@ def test_good_changes_are_made(site, started):
         assert status(site, lease) == "ACTIVE"
 
 
-def test_lease_of_another_project_is_answered_by_blazar(site, started):
-    """A user who may not change the lease gets Blazar's answer, whatever the lease's dates."""
-    path = f"/v1/leases/{started[0]['id']}"
-    for date in ("2100-01-03 10:00", "2100-01-04 10:00"):
-        answer = sending.send(site.app, "PUT", path, {"before_end_date": date}, who="beta")
-        assert answer.status_int == 403
-        assert "code" not in answer.json
-    unknown = sending.send(site.app, "PUT", "/v1/leases/unknown", {"before_end_date": "now"})
-    assert unknown.status_int == 404
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_lease_of_another_project_is_answered_as_unknown(site, started, version, method):
+    """The answer doesn't tell whether the lease exists, whatever is asked about it."""
+    bodies = (
+        [b""] if method != "PUT" else [{"before_end_date": f"2100-01-0{n} 10:00"} for n in "34"]
+    )
+    existing, unknown = (started[0]["id"], str(uuid.uuid4()))
+    for body in bodies:
+        answers = [
+            sending.send(site.app, method, f"/{version}/leases/{lease_id}", body, who="beta")
+            for lease_id in (existing, unknown)
+        ]
+        if (version, method) != ("v2", "PUT"):
+            assert sending.refused(answers[0]) == (404, "not_found")
+        assert answers[0].text.replace(existing, unknown) == answers[1].text
+        assert answers[0].status == answers[1].status
+    assert status(site, started[0]) == "ACTIVE"
 
 
 def test_existing_lease_is_shown_without_checks(site):
