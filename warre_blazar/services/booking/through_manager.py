@@ -209,7 +209,7 @@ def change(
     if new_values.labels:
         lookup.check_labels(new_values.labels)
     if reservation.is_record:
-        _check_created(reservation)
+        _check_not_over(reservation)
     done = True
     if new_values.is_of_lease:
         done = _change_lease(caller, reservation, new_values, conditions)
@@ -233,6 +233,7 @@ def _change_lease(
     """
     wanted = new_values.of(reservation)
     _check_period(reservation, wanted)
+    _check_not_over(reservation)
     _check_created(reservation)
     lookup.check_sole(reservation)
     # The manager checks the quota too. But if Keystone is unavailable during that check, Blazar
@@ -388,16 +389,23 @@ def _has_come_to_rest(lease_id: str) -> bool:
         return bool(lease_workers.abandoned(db, [lease_id]))
 
 
-def _check_created(reservation: Reservation) -> None:
-    """Check that Blazar has finished creating the reservation's lease, so that it can be changed.
+def _check_not_over(reservation: Reservation) -> None:
+    """Check that a reservation hasn't ended.
 
-    A reservation that has ended can't be changed either. Whether it exists only as a record in the
-    history, and how long ago it ended, makes no difference to the answer.
+    It makes no difference to the answer how long ago it ended, and whether it exists only as a
+    record in the history.
 
     :raises InvalidState:
     """
     if reservation.is_record or reservation.state == reservation_states.COMPLETE:
         raise exceptions.InvalidState(f"Reservation {reservation.id} is {reservation.state}")
+
+
+def _check_created(reservation: Reservation) -> None:
+    """Check that Blazar has finished creating the reservation's lease, so that it can be changed.
+
+    :raises InvalidState:
+    """
     if reservation.state == reservation_states.PENDING_CREATE:
         raise exceptions.InvalidState(
             f"Reservation {reservation.id} is still being created; try again later"
