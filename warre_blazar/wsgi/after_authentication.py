@@ -6,7 +6,7 @@ from typing import Any
 
 import flask
 from blazar import policy
-from blazar.api import context, root
+from blazar.api import context
 from blazar.db import api as db_api
 from oslo_utils import timeutils
 from pecan import hooks
@@ -45,6 +45,9 @@ class ProjectHook(hooks.PecanHook):
 
 def _v2_names() -> set[str]:
     """The names of the controllers of v2 in paths."""
+    # Blazar makes its controllers when this is imported, as the configuration says at that moment.
+    from blazar.api import root  # noqa: PLC0415
+
     controller = root.RootController.v2
     names = {extension.obj.name for extension in controller.extension_manager.extensions}
     routes = {**{name: name for name in names}, **controller._routes}
