@@ -119,7 +119,8 @@ def test_reservations_without_a_creator_start_and_end(
     team: Team, offer: Offer, records: Records, how: str
 ) -> None:
     flavor = offer()
-    pending = booked(team, flavor, "ALLOCATED")
+    # Its start is moved to now and its end isn't, so an end in some years would use up the quota.
+    pending = world.booked(team.creator, flavor, world.from_now().moved(start=1, end=1))
     running = booked(team, flavor, "ACTIVE")
     team.lose(how)
     # Blazar's own executor would need the trust, so ours has to claim the start and the end first.

@@ -9,7 +9,7 @@ from tests.functional.db.conftest import database, tables
 __all__ = ["database", "tables"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def kind() -> str:
     """The kind of database."""
     if "WARRE_TEST_GALERA_URLS" not in os.environ:
