@@ -7,6 +7,7 @@ own service with our plugin, on the other end of oslo.messaging's transport with
 import collections
 import configparser
 import contextlib
+import copy
 import datetime
 import logging
 import pathlib
@@ -69,13 +70,27 @@ class SiteCloud(Cloud):
         """Remove everything from all services."""
         self.remove_cyborg()
         self.keystone.forget()
-        self.nova.flavors.clear()
-        self.nova.aggregates.clear()
-        self.nova.servers.clear()
-        self.nova.hosts.clear()
+        for objects in self._objects():
+            objects.clear()
         self.nova.servers_stay = False
-        self.placement.classes.clear()
-        self.placement.providers.clear()
+
+    def _objects(self) -> list[Any]:
+        """The dicts and sets with the objects that reservations and hosts have in the cloud."""
+        nova, placement = self.nova, self.placement
+        kinds = (nova.flavors, nova.aggregates, nova.servers, nova.hosts)
+        return [*kinds, placement.classes, placement.providers]
+
+    def copied(self) -> list[Any]:
+        """Copies of all objects, and of Keystone's trusts."""
+        return copy.deepcopy([*self._objects(), self.keystone.trusts])
+
+    def restore(self, copied: list[Any]) -> None:
+        """Restore what ``copied`` has returned."""
+        for objects, before in zip(
+            [*self._objects(), self.keystone.trusts], copy.deepcopy(copied), strict=True
+        ):
+            objects.clear()
+            objects.update(before)
 
 
 class Clock(waiting.Clock):
@@ -110,7 +125,7 @@ class Site:
         self._directory = directory
         #: Isn't there unless a test writes it.
         self.policy_file = directory / "policy.yaml"
-        self._remembered: dict[str, tuple[Any, Rows, dict[str, Any]]] = {}
+        self._remembered: dict[str, tuple[Any, Rows, list[Any]]] = {}
         #: The clock by which the whole package waits.
         self.clock = Clock()
         self._stack = contextlib.ExitStack()
@@ -233,17 +248,16 @@ class Site:
             self._manager._process_events()
 
     def remembered(self, make: Callable[[], T]) -> T:
-        """The result of ``make`` in an empty site. Later calls restore the rows of the first one.
+        """The result of ``make``. Later calls restore what the site had after the first one.
 
-        Of the cloud's services, only Keystone has its part then.
+        The time is not restored.
         """
         key = f"{make.__module__}.{make.__qualname__}"
-        trusts_now = self.cloud.keystone.trusts
         if key not in self._remembered:
-            self._remembered[key] = (make(), self.rows(), dict(trusts_now))
+            self._remembered[key] = (make(), self.rows(), self.cloud.copied())
             return self._remembered[key][0]
-        made, rows, trusts_then = self._remembered[key]
-        trusts_now.update(trusts_then)
+        made, rows, objects = self._remembered[key]
+        self.cloud.restore(objects)
         with self.engine.begin() as connection:
             for table in reversed(models.metadata.sorted_tables):
                 connection.execute(table.delete())

@@ -16,15 +16,23 @@ from warre_blazar.clients import manager
 
 
 @pytest.fixture
-def flavor(admin: Person) -> dict:
+def flavor(site: Site, admin: Person) -> dict:
     """A flavor with three slots, for at most 48 hours, which can be booked from day 1 to 20."""
-    return things.add_flavor(admin, start=at(1), end=at(20), slots=3)
+
+    def make() -> dict:
+        return things.add_flavor(admin, start=at(1), end=at(20), slots=3)
+
+    return site.remembered(make)
 
 
 @pytest.fixture
-def booked(alpha: Person, flavor) -> dict:
+def booked(site: Site, alpha: Person, flavor) -> dict:
     """A reservation of two of the slots, on day 2 from 9 to 11."""
-    return things.book(alpha, flavor, instance_count=2)
+
+    def make() -> dict:
+        return things.book(alpha, flavor, instance_count=2)
+
+    return site.remembered(make)
 
 
 #: Changes of a reservation of two slots from 9 to 11, and the refusals of those that are refused.
@@ -64,8 +72,12 @@ def test_change_is_made_or_refused(
     site: Site, admin: Person, alpha: Person, beta: Person, flavor, booked, case
 ):
     asked, refused = CHANGES[case]
-    things.add_window(admin, flavor)
-    things.book(beta, flavor, start=at(2, 14), end=at(2, 15))
+
+    def make() -> None:
+        things.add_window(admin, flavor)
+        things.book(beta, flavor, start=at(2, 14), end=at(2, 15))
+
+    site.remembered(make)
     path = f"reservations/{booked['id']}"
     before = site.rows()
     answer = alpha.patch(path, asked)

@@ -18,9 +18,13 @@ LONGER = {"end": at(2, 12)}
 
 
 @pytest.fixture
-def booked(admin: Person, alpha: Person) -> dict:
+def booked(site: Site, admin: Person, alpha: Person) -> dict:
     """A reservation of alpha's."""
-    return things.book(alpha, things.add_flavor(admin))
+
+    def make() -> dict:
+        return things.book(alpha, things.add_flavor(admin))
+
+    return site.remembered(make)
 
 
 @pytest.fixture
@@ -33,8 +37,13 @@ def status(site: Site, booked: dict, request: pytest.FixtureRequest) -> str:
     """The reservation's path. The reservation has a server if it is running."""
     if request.param == "pending":
         return "ALLOCATED"
-    start(site, booked)
-    site.cloud.nova.boot(booked["compute_flavor"], booked["project_id"])
+
+    def boot() -> None:
+        start(site, booked)
+        site.cloud.nova.boot(booked["compute_flavor"], booked["project_id"])
+
+    site.remembered(boot)
+    site.set_time(things.moment(2, 9))
     return "ACTIVE"
 
 

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import pathlib
+import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -33,16 +34,23 @@ def outcome(name: str) -> tuple[upgradecheck.Code, str]:
     return found.code, found.details or ""
 
 
-@pytest.fixture
-def url(conf: config_fixture.Config, tmp_path: pathlib.Path) -> Iterator[str]:
-    """The URL of Blazar's database, with our tables at the newest revision."""
-    made = f"sqlite:///{tmp_path / 'blazar.sqlite'}"
-    engine = sa.create_engine(made)
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A file with Blazar's database, with our tables at the newest revision."""
+    path = tmp_path_factory.mktemp("empty") / "blazar.sqlite"
+    engine = sa.create_engine(f"sqlite:///{path}")
     models.metadata.create_all(engine)
     with engine.begin() as db:
         db.execute(sa.text(f"CREATE TABLE {migration.VERSION_TABLE} (version_num VARCHAR(32))"))
         db.execute(sa.text(f"INSERT INTO {migration.VERSION_TABLE} VALUES ('{migration.head()}')"))
     engine.dispose()
+    return path
+
+
+@pytest.fixture
+def url(conf: config_fixture.Config, empty: pathlib.Path, tmp_path: pathlib.Path) -> Iterator[str]:
+    """The URL of a copy of that database."""
+    made = f"sqlite:///{shutil.copy(empty, tmp_path)}"
     conf.config(connection=made, group="database")
     facade_wrapper._clear_engine()
     yield made

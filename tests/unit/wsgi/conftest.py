@@ -24,7 +24,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WholeSite]:
 def site(running: WholeSite, monkeypatch: pytest.MonkeyPatch) -> WholeSite:
     running.clear()
     monkeypatch.setattr(waiting, "clock", running.clock)
-    running.furnish()
+    running.remembered(running.furnish)
     return running
 
 

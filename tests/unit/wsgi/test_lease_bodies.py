@@ -321,15 +321,21 @@ def test_harmful_body_is_refused_and_changes_nothing(site, admin, method, change
 @pytest.fixture
 def started(site, admin):
     """A lease of flavor:slot and one of virtual:instance, both of which have started."""
-    flavor = things.add_flavor(admin)
-    kinds = [sending.slot(flavor), INSTANCE]
-    made = []
-    for number, kind in enumerate(kinds):
-        body = sending.lease(kind, name=f"lease-{number}")
-        made.append(sending.send(site.app, "POST", "/v1/leases", body).json["lease"])
+
+    def make():
+        flavor = things.add_flavor(admin)
+        kinds = [sending.slot(flavor), INSTANCE]
+        leases = []
+        for number, kind in enumerate(kinds):
+            body = sending.lease(kind, name=f"lease-{number}")
+            leases.append(sending.send(site.app, "POST", "/v1/leases", body).json["lease"])
+        site.set_time(things.moment(2, 9))
+        site.run_events()
+        return leases
+
+    leases = site.remembered(make)
     site.set_time(things.moment(2, 9))
-    site.run_events()
-    return made
+    return leases
 
 
 def status(site, lease) -> str:

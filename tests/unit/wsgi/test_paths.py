@@ -43,6 +43,7 @@ def answered(site, method: str, path: str) -> tuple[int, str]:
     return answer.status_int, answer.content_type
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("resource", RESOURCES)
 def test_attribute_is_answered_like_any_word(site, resource: str, method: str):
