@@ -22,7 +22,6 @@ from collections.abc import Iterator
 from blazar import exceptions as blazar_exc
 from blazar.manager import exceptions as manager_exc
 from oslo_log import log as logging
-from oslo_utils import timeutils
 
 from warre_blazar import error_statuses, exceptions
 from warre_blazar.db import session
@@ -70,14 +69,15 @@ class TooEarly(Exception):
     """
 
 
-def check_time(due: datetime.datetime, what: str) -> None:
+def check_time(due: datetime.datetime, now: datetime.datetime, what: str) -> None:
     """Check that a start or an end is due.
 
     :param due: the time at which the start or the end is due, in naive UTC.
+    :param now: the present time, in naive UTC.
     :param what: a clause for the error's text, such as "reservation 7 starts".
     :raises TooEarly: the start or the end isn't due yet.
     """
-    if timeutils.utcnow() < due:
+    if now < due:
         raise TooEarly(f"The {what} at {due} UTC; its event came too early")
 
 

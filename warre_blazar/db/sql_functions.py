@@ -41,6 +41,30 @@ def _sqlite_now(element: Any, compiler: Any, **options: Any) -> str:
     return "STRFTIME('%Y-%m-%d %H:%M:%S.000000', 'now')"
 
 
+class utc_now_exact(FunctionElement[datetime.datetime]):
+    """The same as ``utc_now``, with microseconds (in SQLite with milliseconds)."""
+
+    name = "utc_now_exact"
+    type = sa.DateTime()
+    inherit_cache = True
+
+
+@compiles(utc_now_exact, "mysql")
+@compiles(utc_now_exact, "mariadb")
+def _mysql_exact(element: Any, compiler: Any, **options: Any) -> str:
+    return "UTC_TIMESTAMP(6)"
+
+
+@compiles(utc_now_exact, "postgresql")
+def _postgresql_exact(element: Any, compiler: Any, **options: Any) -> str:
+    return "CLOCK_TIMESTAMP() AT TIME ZONE 'UTC'"
+
+
+@compiles(utc_now_exact, "sqlite")
+def _sqlite_exact(element: Any, compiler: Any, **options: Any) -> str:
+    return "STRFTIME('%Y-%m-%d %H:%M:%f', 'now')"
+
+
 def hours_between(
     start: sa.ColumnElement[Any], end: sa.ColumnElement[Any]
 ) -> sa.ColumnElement[int]:

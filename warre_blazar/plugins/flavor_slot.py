@@ -13,11 +13,11 @@ from blazar.db import api as db_api
 from blazar.db import utils as db_utils
 from blazar.plugins import base
 from oslo_config import cfg
-from oslo_utils import strutils, timeutils
+from oslo_utils import strutils
 
 from warre_blazar import blazar_errors, booking_conditions, conf, enforcement, exceptions
 from warre_blazar.booking_conditions import BookingConditions
-from warre_blazar.db import hosts, leases, session
+from warre_blazar.db import clock, hosts, leases, session
 from warre_blazar.domain import labels, lease_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
@@ -101,7 +101,7 @@ class FlavorSlotPlugin(base.BasePlugin):
         with blazar_errors.translated(updating=True):
             count = _changed_count(reservation_id, values)
             span = Span(values["start_date"], values["end_date"])
-            now = timeutils.utcnow()
+            now = clock.utcnow()
             changing.move(reservation_id, span, _conditions(), now, count, self._turn)
 
     def on_start(self, resource_id: str) -> None:
@@ -112,7 +112,7 @@ class FlavorSlotPlugin(base.BasePlugin):
         with blazar_errors.translated():
             timing = _timing(resource_id)
             blazar_errors.check_time(
-                timing.span.start, f"reservation {timing.reservation_id} starts"
+                timing.span.start, clock.utcnow(), f"reservation {timing.reservation_id} starts"
             )
             blazar_start_end.start(timing.reservation_id)
 
@@ -129,7 +129,7 @@ class FlavorSlotPlugin(base.BasePlugin):
             timing = _timing(resource_id)
             if timing.lease_status != lease_states.DELETING:
                 blazar_errors.check_time(
-                    timing.span.end, f"reservation {timing.reservation_id} ends"
+                    timing.span.end, clock.utcnow(), f"reservation {timing.reservation_id} ends"
                 )
             patience = cfg.CONF.warre.server_deletion_timeout
             blazar_start_end.end(timing.reservation_id, patience)
@@ -154,7 +154,7 @@ class FlavorSlotPlugin(base.BasePlugin):
         Each reservation has the keys ``id``, ``lease_id``, ``start_date`` and ``end_date``.
         """
         reservations = db_utils.get_reservation_allocations_by_host_ids(
-            resource_id_list, timeutils.utcnow(), _FAR, lease_id, reservation_id
+            resource_id_list, clock.utcnow(), _FAR, lease_id, reservation_id
         )
         allocations: dict[str, list[dict[str, Any]]] = {h: [] for h in resource_id_list}
         for reservation in reservations:
@@ -195,7 +195,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.Request:
         flavor=flavor,
         count=_amount(values.get("amount")),
         span=Span(values["start_date"], values["end_date"]),
-        now=timeutils.utcnow(),
+        now=clock.utcnow(),
         conditions=_conditions(),
         affinity=_affinity(values.get("affinity")),
         labels=labels.checked(values.get("name"), values.get("note")),

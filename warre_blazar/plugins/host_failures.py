@@ -6,9 +6,9 @@ from typing import Any
 
 from blazar.plugins.oshosts.host_plugin import PhysicalHostMonitorPlugin
 from oslo_log import log as logging
-from oslo_utils import timeutils
 
 from warre_blazar import booking_conditions
+from warre_blazar.db import clock
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.booking.turns import Turn
 from warre_blazar.services.running import healing
@@ -70,7 +70,7 @@ class HostFailures:
         healing.take_back_hosts()
         if not (self._monitor.is_polling_enabled() or self._monitor.is_notification_enabled()):
             return
-        now = timeutils.utcnow()
+        now = clock.utcnow()
         minutes = self._monitor.get_healing_interval()
         end = now + datetime.timedelta(minutes=minutes) if minutes else _FAR
         self._heal(Span(now, end), unflagged=True)
@@ -78,7 +78,7 @@ class HostFailures:
     def _heal(self, window: Span, **which: Any) -> None:
         try:
             conditions = booking_conditions.of_service()
-            healing.heal(window, conditions, timeutils.utcnow(), turn=self._turn, **which)
+            healing.heal(window, conditions, clock.utcnow(), turn=self._turn, **which)
         except Exception:
             # If this raised an exception, Blazar wouldn't write the flags of other plugins'
             # reservations.

@@ -13,8 +13,8 @@ from blazar.plugins import base
 from futurist import periodics
 from oslo_config import cfg
 from oslo_log import log as logging
-from oslo_utils import timeutils
 
+from warre_blazar.db import clock
 from warre_blazar.plugins import notifications
 from warre_blazar.plugins.lease_workers import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
@@ -117,6 +117,8 @@ class Threads:
                 tidying=futures.ThreadPoolExecutor(2, "warre-tidy"),
                 telling=futures.ThreadPoolExecutor(4, "warre-tell"),
             ),
+            # Work may also wait until one of the threads is free.
+            time_limit=lambda reservations: 2 * patience(reservations),
         )
         self._repairer = Repairer(patience)
         self._lease_works: LeaseWorks | None = None
@@ -139,8 +141,10 @@ class Threads:
     def beat(self) -> None:
         """Write a heartbeat, and note which requests to this manager have been answered.
 
-        This has a thread of its own, so that no other work delays the heartbeat.
+        This has a thread of its own, so that no other work delays the heartbeat. It also reads the
+        database's clock, by which the manager decides what is due.
         """
+        clock.read()
         self._executor.beat()
         if self._lease_works is None:
             # A note of a manager that has no heartbeat yet would count as a dead manager's note.
@@ -151,17 +155,17 @@ class Threads:
     @periodics.periodic(1, run_immediately=True)
     def claim(self) -> None:
         """Claim leases that will soon start or end, or must be deleted."""
-        self._executor.claim(timeutils.utcnow())
+        self._executor.claim(clock.utcnow())
 
     @periodics.periodic(0.25, run_immediately=True)
     def begin_due(self) -> None:
         """Execute the claimed starts and ends whose time has come."""
-        self._executor.begin_due(timeutils.utcnow())
+        self._executor.begin_due(clock.utcnow())
 
     @periodics.periodic(5, run_immediately=True)
     def repair(self) -> None:
         """Repair leases with unusual statuses. Once a minute, look at all flavor:slot leases."""
-        now = timeutils.utcnow()
+        now = clock.utcnow()
         thorough = self._thorough_at is None or now - self._thorough_at >= _THOROUGH_PAUSE
         if thorough:
             self._thorough_at = now
@@ -170,14 +174,14 @@ class Threads:
     @periodics.periodic(60)
     def delete_late_servers(self) -> None:
         """Delete servers that Nova didn't list yet when their reservation ended."""
-        late_servers.delete(timeutils.utcnow())
+        late_servers.delete(clock.utcnow())
 
     @periodics.periodic(3600, run_immediately=True)
     def forget(self) -> None:
         """Remove leases that ended more than ``history_days`` days ago, and records of that age."""
         days = cfg.CONF.warre.history_days
         if days:
-            history.purge(timeutils.utcnow(), days)
+            history.purge(clock.utcnow(), days)
 
     @periodics.periodic(1, run_immediately=True)
     def refresh_hosts(self) -> None:

@@ -1,6 +1,8 @@
 """Managers for tests: our executor without threads."""
 
 import datetime
+import math
+from collections.abc import Callable
 from concurrent import futures
 from typing import Any
 
@@ -36,12 +38,15 @@ class Inline(futures.Executor):
 class Manager:
     """A manager's executor, without threads of its own."""
 
-    def __init__(self, pool: futures.Executor | None = None) -> None:
+    def __init__(
+        self,
+        pool: futures.Executor | None = None,
+        time_limit: Callable[[int], float] = lambda _: math.inf,
+    ) -> None:
         self.outside = Outside()
         inline = Inline()
-        self.executor = Executor(
-            "host", self.outside, lambda: 5.0, Pools(pool or inline, inline, inline)
-        )
+        pools = Pools(pool or inline, inline, inline)
+        self.executor = Executor("host", self.outside, lambda: 5.0, pools, time_limit)
 
     def run(self, now: datetime.datetime) -> None:
         """Do what the periodic threads do within a second."""

@@ -15,6 +15,7 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import OVER, RUNNING, WAITING, Inline, Manager, state
+from warre_blazar import waiting
 from warre_blazar.db import backings, executions, session, tables
 from warre_blazar.domain.execution_timing import DELETE, END, LEAD, START
 from warre_blazar.services.booking import lookup
@@ -346,6 +347,74 @@ def test_claim_without_a_thread_is_given_back(cloud: Cloud, lease: world.Lease):
     assert start_event(lease)["time"] > SPAN.start + SECOND
     manager.run(start_event(lease)["time"])
     assert state(lease) == RUNNING
+
+
+class Stopwatch(waiting.Clock):
+    """A clock that stands still until a test sets it."""
+
+    seconds = 0.0
+
+    def now(self) -> float:
+        return self.seconds
+
+
+def test_claim_of_a_thread_that_hangs_is_given_back(
+    cloud: Cloud, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
+):
+    """The thread goes on after another one has started and ended the lease. It does nothing."""
+    clock = Stopwatch()
+    monkeypatch.setattr(waiting, "clock", clock)
+    prepare, hangs, goes_on = backing.prepare, threading.Event(), threading.Event()
+
+    def hang_once(reservation_id: str) -> Any:
+        if not hangs.is_set():
+            hangs.set()
+            goes_on.wait(60)
+        return prepare(reservation_id)
+
+    monkeypatch.setattr(backing, "prepare", hang_once)
+    with futures.ThreadPoolExecutor(2) as pool:
+        manager = Manager(pool, lambda reservations: 100.0 * reservations)
+
+        def comes_to(expected: tuple[str, ...], now: datetime.datetime) -> None:
+            manager.run(now)
+            world.until(lambda: manager.run(now) or state(lease) == expected)
+
+        manager.run(SPAN.start - 5 * SECOND)
+        assert hangs.wait(60)
+        clock.seconds += 100
+        manager.run(SPAN.start)
+        assert state(lease)[0] == "STARTING"
+        clock.seconds += 1
+        manager.run(SPAN.start)
+        comes_to(RUNNING, SPAN.start + 10 * SECOND)
+        told = list(manager.outside.told)
+        comes_to(OVER, SPAN.end)
+        goes_on.set()
+    manager.run(SPAN.end + SECOND)
+    assert state(lease) == OVER
+    assert told == [(lease.id, "event.start_lease")]
+    assert [what for _, what in manager.outside.told[1:]] == ["on_end", "event.end_lease"]
+    backing.reconcile()
+    assert cloud.is_clean()
+
+
+def test_step_that_waits_too_long_for_a_thread_is_not_begun(
+    cloud: Cloud, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
+):
+    clock, prepared = Stopwatch(), []
+    monkeypatch.setattr(waiting, "clock", clock)
+    prepare = backing.prepare
+    monkeypatch.setattr(backing, "prepare", lambda i: prepared.append(i) or prepare(i))
+    jobs: list[Any] = []
+    manager = Manager(Held(jobs), lambda _: 100.0)
+    manager.run(SPAN.start - 5 * SECOND)
+    clock.seconds += 101
+    # The claim is given back and made again.
+    manager.run(SPAN.start)
+    assert len(jobs) == 2
+    do_all(jobs)
+    assert len(prepared) == 1
 
 
 class Failing(futures.Executor):

@@ -12,6 +12,7 @@ when the start's time has come and earlier leases on the same hosts have ended. 
 
 import dataclasses
 import datetime
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
@@ -19,9 +20,9 @@ from typing import Any, Protocol
 
 from blazar.db import api as db_api
 from oslo_log import log as logging
-from oslo_utils import timeutils, uuidutils
+from oslo_utils import uuidutils
 
-from warre_blazar import exceptions
+from warre_blazar import exceptions, waiting
 from warre_blazar.db import (
     executions,
     hosts,
@@ -68,6 +69,17 @@ class Outside(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
+class _Work:
+    """What the executor does with a lease that it has claimed or is claiming."""
+
+    #: The action, and how many earlier attempts at it have failed. A later attempt has another
+    #: number. None: the lease isn't claimed yet.
+    attempt: tuple[str, int] | None = None
+    #: The time, by the package's clock, after which the executor no longer counts on its thread.
+    deadline: float = math.inf
+
+
+@dataclasses.dataclass(frozen=True)
 class Pools:
     """A pool of threads for each kind of work. Slow work of one kind can't delay another kind."""
 
@@ -91,19 +103,23 @@ class Executor:
         outside: Outside,
         patience: Callable[[], float],
         pools: "Pools",
+        time_limit: Callable[[int], float] = lambda _: math.inf,
     ) -> None:
         """
         :param host: the manager's name, which is shown to people.
         :param patience: a function that returns the seconds to wait until servers are deleted.
+        :param time_limit: a function of the number of a lease's reservations. It returns the
+            seconds after which a claim is given back although a thread still works on the lease.
         """
         self.manager_id = uuidutils.generate_uuid()
         self._host = host
         self._outside = outside
         self._patience = patience
         self._pools = pools
+        self._time_limit = time_limit
         self._lock = threading.Lock()
-        #: The ids of leases that a thread is working on, or that are in ``_waiting``.
-        self._under_way: set[str] = set()
+        #: The work on leases that a thread is working on, or that are in ``_waiting``, by lease id.
+        self._under_way: dict[str, _Work] = {}
         #: The claimed ends and the prepared starts that the executor hasn't begun to execute yet.
         self._waiting: list[Claimed] = []
 
@@ -116,7 +132,7 @@ class Executor:
 
         Reminders (Blazar's before-end events) are sent too when they are due. They need no claim.
         """
-        self._give_back_strays()
+        self._give_back_strays(now)
         with session.reader() as db:
             # Ends are claimed first. They free hosts, and a start may be waiting for these hosts.
             to_claim = [
@@ -135,10 +151,13 @@ class Executor:
     ) -> None:
         with self._lock:
             free = [i for i in lease_ids if i not in self._under_way]
-            self._under_way.update(free)
+            self._under_way.update(dict.fromkeys(free, _Work()))
         claims = self._claim(free, action, now, requested)
-        for lease_id in set(free) - {claimed.lease.id for claimed in claims}:
-            self._done(lease_id)
+        with self._lock:
+            for lease_id in set(free) - {claimed.lease.id for claimed in claims}:
+                del self._under_way[lease_id]
+            for claimed in claims:
+                self._under_way[claimed.lease.id] = _Work(claimed.attempt)
         steps = {START: self._prepare, END: self._end, DELETE: self._delete}
         for claimed in claims:
             if action == END and not requested:
@@ -163,33 +182,51 @@ class Executor:
             return []
 
     def _submit(self, step: Callable[[Claimed], None], claimed: Claimed) -> None:
+        deadline = waiting.now() + self._time_limit(len(claimed.reservation_ids))
+        with self._lock:
+            self._under_way[claimed.lease.id] = _Work(claimed.attempt, deadline)
         self._pools.events.submit(self._guarded, step, claimed)
 
     def _guarded(self, step: Callable[[Claimed], None], claimed: Claimed) -> None:
         """Run a step. If it fails, ``_give_back_strays`` gives the lease claim back later."""
+        if not self._is_under_way(claimed):
+            # All threads were busy until the claim was given back.
+            return
         try:
             step(claimed)
         except _FAILURES as error:
             LOG.warning("The %s of lease %s failed: %s", claimed.action, claimed.lease.id, error)
-            self._done(claimed.lease.id)
+            self._done(claimed)
         except Exception:
             LOG.exception("The %s of lease %s failed", claimed.action, claimed.lease.id)
-            self._done(claimed.lease.id)
+            self._done(claimed)
 
-    def _done(self, lease_id: str) -> None:
-        with self._lock:
-            self._under_way.discard(lease_id)
+    def _is_under_way(self, claimed: Claimed) -> bool:
+        """Whether this attempt, and not a later one, is under way."""
+        return self._under_way.get(claimed.lease.id, _Work()).attempt == claimed.attempt
 
-    def _give_back_strays(self) -> None:
-        """Give back this manager's claims on leases that no thread is working on any more."""
+    def _done(self, claimed: Claimed) -> None:
         with self._lock:
+            if self._is_under_way(claimed):
+                del self._under_way[claimed.lease.id]
+
+    def _give_back_strays(self, now: datetime.datetime) -> None:
+        """Give back this manager's claims on leases that no thread is working on any more.
+
+        A thread that has worked on a lease for longer than any work takes doesn't count. It may
+        hang for ever, for instance on a connection to a database server that is gone.
+        """
+        with self._lock:
+            for lease_id in [i for i, w in self._under_way.items() if w.deadline < waiting.now()]:
+                LOG.error("The thread that works on lease %s doesn't come to an end", lease_id)
+                del self._under_way[lease_id]
             under_way = set(self._under_way)
         with session.reader() as db:
             strays = set(executions.of_manager(db, self.manager_id)) - under_way
         for lease_id in strays:
             LOG.warning("Giving back the claim of lease %s", lease_id)
             try:
-                transactions.postpone(lease_id, self.manager_id, timeutils.utcnow())
+                transactions.postpone(lease_id, self.manager_id, now)
             except Exception:
                 LOG.exception("The claim of lease %s couldn't be given back yet", lease_id)
 
@@ -215,7 +252,9 @@ class Executor:
 
     def _wait(self, claimed: Claimed) -> None:
         with self._lock:
-            self._waiting.append(claimed)
+            if self._is_under_way(claimed):
+                self._under_way[claimed.lease.id] = _Work(claimed.attempt)
+                self._waiting.append(claimed)
 
     def begin_due(self, now: datetime.datetime) -> None:
         """Begin the execution of each claimed end and of each prepared start that is due.
@@ -252,7 +291,7 @@ class Executor:
                 LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
                 not_open[reservation_id] = error.message
         transactions.finish_start(claimed, self.manager_id, not_open)
-        self._done(claimed.lease.id)
+        self._done(claimed)
         self._tell(claimed.lease.id, "event.start_lease")
 
     # Ends and deletions.
@@ -260,14 +299,14 @@ class Executor:
     def _end(self, claimed: Claimed) -> None:
         self._evict(claimed)
         transactions.finish_end(claimed, self.manager_id)
-        self._done(claimed.lease.id)
+        self._done(claimed)
         self._tell(claimed.lease.id, "event.end_lease")
         self._tidy(claimed)
 
     def _delete(self, claimed: Claimed) -> None:
         row = self._evict(claimed)
         transactions.finish_deletion(claimed, self.manager_id)
-        self._done(claimed.lease.id)
+        self._done(claimed)
         if row is not None:
             self._pools.telling.submit(self._outside.tell, row, "delete")
         self._tidy(claimed)

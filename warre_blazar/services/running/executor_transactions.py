@@ -45,6 +45,11 @@ class Claimed:
     prepared: Mapping[str, Places] = dataclasses.field(default_factory=dict)
 
     @property
+    def attempt(self) -> tuple[str, int]:
+        """What tells this attempt from other attempts at actions on the same lease."""
+        return self.action, self.attempts
+
+    @property
     def due(self) -> datetime.datetime:
         """When the action is due: at the lease's start or end, or later after failed attempts."""
         times = [e.time for e in self.lease.of_type(EVENTS[self.action]) if e.time is not None]
