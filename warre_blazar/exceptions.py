@@ -281,7 +281,7 @@ class ServiceUnavailable(WarreError):
 
 
 class ServiceTimedOut(ServiceUnavailable):
-    """Nova, Placement or Keystone took too long, and may still fulfill the request."""
+    """Nova, Placement or Keystone gave no answer of its own, and may still fulfill the request."""
 
 
 class NoAnswer(WarreError):

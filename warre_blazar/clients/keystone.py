@@ -6,6 +6,7 @@ requests themselves.
 
 import contextlib
 import functools
+import socket
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -111,7 +112,8 @@ def speaking_of(service: str, what: str = "") -> Iterator[None]:
 
     :param service: the name of the service, for the errors.
     :param what: a prefix to the service's own message. It says which request the service refuses.
-    :raises ServiceTimedOut: the service didn't answer in time.
+    :raises ServiceTimedOut: the service may have received the request, and there is no answer of
+        its own: it took too long, the connection broke, or a proxy in front of it answered.
     :raises ServiceUnavailable: the service couldn't be reached, or answered with a status of 500
         or more.
     :raises ServiceRefused: the service answered with another error status.
@@ -120,12 +122,33 @@ def speaking_of(service: str, what: str = "") -> Iterator[None]:
         yield
     except ks_exc.HttpError as error:
         if (error.http_status or 500) >= 500:
-            raise exceptions.ServiceUnavailable(service, _said(error)) from error
+            raise failure(service, error.http_status, _said(error)) from error
         raise exceptions.ServiceRefused(service, what + _said(error)) from error
-    except ks_exc.ConnectTimeout as error:
+    except (ks_exc.ConnectionError, ks_exc.ConnectTimeout) as error:
+        if _was_never_sent(error):
+            raise exceptions.ServiceUnavailable(service, type(error).__name__) from error
         raise exceptions.ServiceTimedOut(service, type(error).__name__) from error
     except ks_exc.ClientException as error:
         raise exceptions.ServiceUnavailable(service, type(error).__name__) from error
+
+
+def failure(service: str, status: int | None, said: str) -> exceptions.ServiceUnavailable:
+    """The error for an answer with a status of 500 or more.
+
+    :param said: what the answer says.
+    """
+    # With these statuses a proxy answers if it has sent a request on and gets no answer.
+    if status in (502, 504):
+        return exceptions.ServiceTimedOut(service, said)
+    return exceptions.ServiceUnavailable(service, said)
+
+
+def _was_never_sent(error: BaseException) -> bool:
+    """Whether no connection could be made for a request, so that nobody has received it."""
+    cause: BaseException | None = error
+    while cause and not isinstance(cause, (ConnectionRefusedError, socket.gaierror)):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 def _said(error: ks_exc.HttpError) -> str:

@@ -57,7 +57,7 @@ def _nova(microversion: str = _MICROVERSION) -> Iterator[nova_client.Client]:
             yield client
     except nova_exc.ClientException as error:
         if error.code >= 500:
-            raise exceptions.ServiceUnavailable(_SERVICE, str(error)) from error
+            raise keystone.failure(_SERVICE, error.code, str(error)) from error
         raise exceptions.ServiceRefused(_SERVICE, str(error)) from error
 
 

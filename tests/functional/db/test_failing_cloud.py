@@ -1,5 +1,7 @@
 """Nova or Placement is unavailable or refuses, at each step of a booking, a start and an end."""
 
+import datetime
+
 import pytest
 import sqlalchemy as sa
 from blazar.db import api as db_api
@@ -34,7 +36,8 @@ FAILURES = {
     "conflict once": ({"status": 409, "times": 1}, {"service_refused", None}),
     "away once": ({"status": 503, "times": 1}, {"service_unavailable"}),
 }
-# keystoneauth repeats a request after a lost connection by itself, after half a second.
+# keystoneauth repeats a request after a lost connection by itself, after half a second. The service
+# may still execute a request whose connection was lost.
 LOST = {
     "cut": ({"drop": True}, {"service_unavailable"}),
     # The step is executed twice.
@@ -86,8 +89,13 @@ def cases(failures) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("fault", "expected"), failures.values(), ids=ids)
 
 
-def check_booking(database: sa.Engine, cloud: Cloud, flavor, fault, expected) -> None:
-    """Repeat a booking, and let another one of its requests fail each time."""
+def check_booking(
+    database: sa.Engine, cloud: Cloud, flavor, fault, expected, ends: datetime.datetime = world.NOW
+) -> None:
+    """Repeat a booking, and let another one of its requests fail each time.
+
+    :param ends: when nothing is left any more.
+    """
     request = world.request(flavor, SPAN, 3)
     steps = requests_of(cloud, lambda: world.book(request))
     databases.delete_leases()
@@ -103,7 +111,9 @@ def check_booking(database: sa.Engine, cloud: Cloud, flavor, fault, expected) ->
             assert GONE & set(databases.dump(database)) <= {"warre_backings"}, (service, n)
         cloud.mend()
         databases.delete_leases()
+        timeutils.set_time_override(ends)
         assert_all_gone(database, cloud)
+        timeutils.clear_time_override()
 
 
 @cases(FAILURES)
@@ -114,7 +124,7 @@ def test_booking_with_a_failing_request(database: sa.Engine, cloud: Cloud, flavo
 @ONE_DATABASE
 @cases(LOST)
 def test_booking_with_lost_connections(database, cloud: Cloud, flavor, fault, expected):
-    check_booking(database, cloud, flavor, fault, expected)
+    check_booking(database, cloud, flavor, fault, expected, world.NOW + backing.LATE)
 
 
 def begun(flavor) -> world.Lease:
@@ -206,12 +216,17 @@ def test_provider_made_at_the_same_moment_is_used(cloud: Cloud, flavor):
 
 
 @ONE_DATABASE
-def test_booking_without_answer_in_time_is_removed_later(
-    database: sa.Engine, cloud: Cloud, flavor, conf
+@pytest.mark.parametrize(
+    "fault",
+    [{"hang": True}, {"drop": True}, {"status": 504}, {"status": 502}],
+    ids=["no answer in time", "connection lost", "proxy's 504", "proxy's 502"],
+)
+def test_booking_without_an_answer_of_novas_own_is_removed_later(
+    database: sa.Engine, cloud: Cloud, flavor, conf, fault
 ):
     conf.config(group="warre", request_timeout=1)
     keystone.service_session.cache_clear()
-    cloud.nova.fail(hang=True)
+    cloud.nova.fail(**fault)
     assert outcome(lambda: world.book(world.request(flavor, SPAN))) == "service_unavailable"
     cloud.mend()
     # Nova may still carry out the request.
