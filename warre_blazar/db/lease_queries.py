@@ -10,7 +10,6 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import sql_functions
 from warre_blazar.db.leases import (
     BEFORE_END_EVENT,
     END_EVENT,
@@ -23,7 +22,6 @@ from warre_blazar.db.leases import (
 from warre_blazar.db.tables import (
     allocations,
     backings,
-    bookings,
     events,
     executions,
     leases,
@@ -32,9 +30,6 @@ from warre_blazar.db.tables import (
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import BEFORE, EVENTS, LEAD, RETRY_LEAD, START
 from warre_blazar.domain.flavor import RESOURCE_TYPE
-
-#: An update of a lease is assumed to be finished this many seconds after its promise was made.
-UPDATE_TAKES = 120
 
 
 def in_question(db: Session) -> list[str]:
@@ -149,7 +144,7 @@ def due(db: Session, action: str, now: datetime.datetime) -> list[str]:
     The start or the end of these leases is due, or will be due within the time ``LEAD``.
 
     Only leases whose reservations are all flavor:slot are included. A lease is left out while a
-    manager or Blazar works on it, and while an update may still be under way (``UPDATE_TAKES``).
+    manager or Blazar works on it.
 
     :param action: ``execution_timing.START`` or ``END``.
     """
@@ -165,30 +160,12 @@ def due(db: Session, action: str, now: datetime.datetime) -> list[str]:
             leases.c.status.in_(BEFORE[action]),
             when <= now + LEAD[action],
             ours_alone(),
-            sa.not_(_is_promised()),
         )
         .order_by(when)
     )
     if action == START:
         query = query.where(leases.c.end_date > now)
     return list(db.scalars(query))
-
-
-def _is_promised() -> sa.ColumnElement[bool]:
-    """The SQL condition that an update may soon write other dates to a lease.
-
-    The other dates were promised less than ``UPDATE_TAKES`` seconds ago.
-    """
-    age = sql_functions.seconds_between(bookings.c.promised_at, sql_functions.utc_now())
-    return sa.exists().where(
-        reservations.c.lease_id == leases.c.id,
-        bookings.c.reservation_id == reservations.c.id,
-        sa.or_(
-            bookings.c.claim_start != leases.c.start_date,
-            bookings.c.claim_end != leases.c.end_date,
-        ),
-        age < UPDATE_TAKES,
-    )
 
 
 def due_reminders(db: Session, now: datetime.datetime) -> list[tuple[str, Event]]:

@@ -14,7 +14,7 @@ from warre_blazar.db import session
 from warre_blazar.db.reservations import Reservation
 from warre_blazar.db.sql_functions import seconds_between, utc_now
 from warre_blazar.db.tables import bookings, bookings_in_leases, leases, reservations
-from warre_blazar.domain import timeline
+from warre_blazar.domain import lease_states, timeline
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 
 
@@ -64,47 +64,45 @@ class Promise:
 
     reservation_id: str
     span: timeline.Span
-    #: Whether the lease already has the promised time.
-    is_kept: bool
     #: The seconds since the promise was made, by the database's clock.
     age: int
-    #: The number of reservations of the lease.
-    lease_size: int
 
 
 def pending(db: Session) -> list[Promise]:
     """The promises of leases that aren't UPDATING. Their updates are finished or abandoned."""
-    others = reservations.alias()
-    size = sa.select(sa.func.count()).where(others.c.lease_id == leases.c.id).scalar_subquery()
-    kept = sa.and_(
-        bookings.c.claim_start == leases.c.start_date, bookings.c.claim_end == leases.c.end_date
-    )
     query = (
         sa.select(
             bookings.c.reservation_id,
             bookings.c.claim_start,
             bookings.c.claim_end,
-            kept,
             seconds_between(bookings.c.promised_at, utc_now()),
-            size,
         )
         .select_from(bookings_in_leases)
-        .where(bookings.c.claim_end.is_not(None), leases.c.status != "UPDATING")
+        .where(bookings.c.claim_end.is_not(None), leases.c.status != lease_states.UPDATING)
     )
     return [
-        Promise(reservation_id, timeline.Span(start, end), bool(is_kept), age or 0, lease_size)
-        for reservation_id, start, end, is_kept, age, lease_size in db.execute(query)
+        Promise(reservation_id, timeline.Span(start, end), age or 0)
+        for reservation_id, start, end, age in db.execute(query)
     ]
 
 
 def drop(db: Session, promise: Promise) -> None:
-    """Delete a promise, unless it has changed since it was read."""
+    """Delete a promise, unless it has changed since it was read or an update has begun.
+
+    An update that comes to its last write only now is refused, because no promise covers it.
+    """
+    updating = sa.exists().where(
+        reservations.c.id == bookings.c.reservation_id,
+        leases.c.id == reservations.c.lease_id,
+        leases.c.status == lease_states.UPDATING,
+    )
     db.execute(
         bookings.update()
         .where(
             bookings.c.reservation_id == promise.reservation_id,
             bookings.c.claim_start == promise.span.start,
             bookings.c.claim_end == promise.span.end,
+            sa.not_(updating),
         )
         .values(claim_start=None, claim_end=None, promised_at=None)
     )

@@ -87,22 +87,10 @@ def _withdraw(admin: Person, flavor: dict[str, Any]) -> None:
     query = f"/v2/reservations/?all_projects=true&flavor_id={flavor['id']}"
     leases = {r["lease_id"] for r in admin.asks("GET", query)["results"]}
     for lease in leases:
-        _delete_lease(admin, lease)
+        world.delete_lease(admin, lease)
     path = f"/v2/flavors/{flavor['id']}/"
     until(
         f"flavor {flavor['name']} to be deleted",
-        lambda: admin.ask("DELETE", path).status_code in (204, 404),
-    )
-
-
-def _delete_lease(admin: Person, lease_id: str) -> None:
-    """Delete a lease, if it exists, as soon as nothing else is working on it.
-
-    A lease that stayed would make other tests fail, without a hint at the cause.
-    """
-    path = f"/v1/leases/{lease_id}"
-    until(
-        f"lease {lease_id} to be deleted",
         lambda: admin.ask("DELETE", path).status_code in (204, 404),
     )
 
@@ -131,7 +119,7 @@ def lease(admin: Person) -> Iterator[Callable[..., Any]]:
         return answer
 
     yield create
-    at_once([lambda i=i: _delete_lease(admin, i) for i in made], 4)
+    at_once([lambda i=i: world.delete_lease(admin, i) for i in made], 4)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.functional.db.managers import OVER, RUNNING, WAITING, Inline, Manager
 from warre_blazar import waiting
 from warre_blazar.db import backings, executions, session, tables
 from warre_blazar.domain.execution_timing import DELETE, END, LEAD, START
-from warre_blazar.services.booking import lookup
+from warre_blazar.services.booking import changing, lookup
 from warre_blazar.services.running import backing
 from warre_blazar.services.running import executor_transactions as transactions
 from warre_blazar.services.running.executor import Pools
@@ -437,6 +437,15 @@ def test_lease_that_blazar_is_changing_is_not_claimed(
     world.set_status(lease, status)
     manager.run(SPAN.start)
     assert state(lease)[0] == status
+
+
+def test_refused_update_does_not_delay_the_start(manager: Manager, lease: world.Lease):
+    """The plugin has promised a time, and then another reservation of the lease is refused."""
+    world.set_status(lease, "UPDATING")
+    changing.move(lease.reservation_id, world.hours(1, 4), world.conditions(), world.NOW)
+    world.set_status(lease, "PENDING")
+    manager.run(SPAN.start)
+    assert state(lease) == RUNNING
 
 
 def test_status_that_blazar_writes_over_a_claim_is_repaired(

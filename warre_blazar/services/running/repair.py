@@ -128,12 +128,10 @@ class Repairer:
             LOG.warning("Removed %s events that belonged to no lease", removed)
 
     def _forget_promises(self) -> None:
-        """Drop promises whose updates have finished or have certainly been abandoned."""
+        """Drop promises whose updates have finished or have been abandoned."""
         with session.writer() as db:
             for promise in promises.pending(db):
-                patience = self._patience(promise.lease_size)
-                if promise.age > (lease_queries.UPDATE_TAKES if promise.is_kept else patience):
-                    promises.drop(db, promise)
+                promises.drop(db, promise)
 
     def _count(self, what: str, number: int = 1) -> None:
         self.counts[what] = self.counts.get(what, 0) + number

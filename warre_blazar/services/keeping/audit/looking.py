@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import exceptions
 from warre_blazar.clients import nova, placement, trusts
-from warre_blazar.db import audit_reads, lease_queries, promises, reservable_hosts, session
+from warre_blazar.db import audit_reads, promises, reservable_hosts, session
 from warre_blazar.db.leases import END_EVENT, START_EVENT, Lease
 from warre_blazar.domain import lease_states, provider_trees
 from warre_blazar.domain.audit import cloud_side, overselling, table_side, trust_side
@@ -177,19 +177,18 @@ def _tables(
         of_hosts=of_hosts,
         of_flavors=of_flavors,
         flavors=audit_reads.offered(db),
-        promises=_stale_promises(db, patience),
+        promises=_stale_promises(db),
         orphan_events=audit_reads.orphan_event_count(db),
         trust_uses=audit_reads.trust_uses(db),
     )
 
 
-def _stale_promises(db: Session, patience: _Patience) -> list[Promised]:
+def _stale_promises(db: Session) -> list[Promised]:
     """The promises that managers should have dropped by now."""
     return [
         Promised(promise.reservation_id, promise.span, promise)
         for promise in promises.pending(db)
-        if promise.age
-        > _SLACK + (lease_queries.UPDATE_TAKES if promise.is_kept else patience(promise.lease_size))
+        if promise.age > _SLACK
     ]
 
 
