@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
+from warre_blazar.db import hosts, session
 from warre_blazar.db.leases import Lease
 from warre_blazar.db.tables import (
     allocations,
@@ -141,7 +141,7 @@ def set_draining(db: Session, host_id: str, draining: bool) -> None:
     :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``,
         or the host is gone.
     """
-    _mark(db, host_id, draining=draining)
+    hosts.outdate(db, host_id, draining=draining)
 
 
 def abandon(db: Session, host_id: str) -> None:
@@ -152,23 +152,7 @@ def abandon(db: Session, host_id: str) -> None:
     :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``,
         or the host is gone.
     """
-    _mark(db, host_id, abandoned=True)
-
-
-def _mark(db: Session, host_id: str, **marks: bool) -> None:
-    """Write marks of a host, and increase its generation.
-
-    A booking that has read the host before this write can't claim it, because the generation has
-    changed.
-    """
-    written = db.execute(
-        host_generations.update()
-        .where(host_generations.c.host_id == host_id)
-        .values(generation=host_generations.c.generation + 1, **marks)
-    )
-    if written.rowcount != 1:  # type: ignore[attr-defined]
-        values = {"host_id": host_id, "generation": 1, **marks}
-        session.insert_or_lose(db, host_generations.insert().values(**values))
+    hosts.outdate(db, host_id, abandoned=True)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from oslo_db import exception as db_exc
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
-from warre_blazar.db.tables import compute_hosts, host_generations, host_providers
+from warre_blazar.db import hosts
+from warre_blazar.db.tables import compute_hosts, host_providers
 from warre_blazar.domain import provider_trees
 from warre_blazar.domain.provider_trees import Tree
 
@@ -133,7 +133,7 @@ def store(
         )
         if written.rowcount != 1:  # type: ignore[attr-defined]
             raise Overtaken
-    _move_generation(db, host_id)
+    hosts.outdate(db, host_id)
 
 
 def _insert(db: Session, values: Mapping[str, object]) -> None:
@@ -141,14 +141,3 @@ def _insert(db: Session, values: Mapping[str, object]) -> None:
         db.execute(host_providers.insert().values(**values))
     except (db_exc.DBDuplicateEntry, db_exc.DBReferenceError):
         raise Overtaken from None
-
-
-def _move_generation(db: Session, host_id: str) -> None:
-    moved = db.execute(
-        host_generations.update()
-        .where(host_generations.c.host_id == host_id)
-        .values(generation=host_generations.c.generation + 1)
-    )
-    if not moved.rowcount:  # type: ignore[attr-defined]
-        first = host_generations.insert().values(host_id=host_id, generation=1)
-        session.insert_or_lose(db, first)

@@ -222,6 +222,23 @@ def claim(db: Session, hosts: Iterable[Host]) -> None:
         _first_claim(db, host)
 
 
+def outdate(db: Session, host_id: str, **marks: bool) -> None:
+    """Increase a host's generation, so that whoever has read the host can't claim it.
+
+    :param marks: the host's columns in ``warre_hosts`` to write, with their values.
+    :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``,
+        or the host is gone.
+    """
+    written = db.execute(
+        host_generations.update()
+        .where(host_generations.c.host_id == host_id)
+        .values(generation=host_generations.c.generation + 1, **marks)
+    )
+    if written.rowcount != 1:  # type: ignore[attr-defined]
+        first = {"host_id": host_id, "generation": 1, **marks}
+        session.insert_or_lose(db, host_generations.insert().values(**first))
+
+
 def _touch(db: Session, host: Host) -> None:
     """Write a host's row in Blazar's table, provided that the host is still reservable.
 

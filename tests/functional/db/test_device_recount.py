@@ -7,12 +7,21 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar import exceptions
 from warre_blazar.cmd import manage
-from warre_blazar.db import booked_shapes, flavors, import_seals, session, tables
+from warre_blazar.db import (
+    booked_shapes,
+    flavors,
+    hosts,
+    import_seals,
+    reservable_hosts,
+    session,
+    tables,
+)
 from warre_blazar.domain.devices import NEVER_RESOLVED, NO_DEVICES, Resolved, Rules
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.request_groups import Group
@@ -146,6 +155,22 @@ def test_changed_alias_changes_flavors_and_what_holds_hosts(cloud: Cloud):
     assert [sum(numbers) for numbers in after] == [sum(numbers) + 1 for numbers in before]
     assert device_recount.recount(in_placement(NEW)) == []
     assert generations() == after
+
+
+def test_booking_on_a_host_that_has_just_come_back_reads_it_again(cloud: Cloud):
+    """The host isn't in use during the recount. It comes back before the booking is written."""
+    host_id = world.add_host(cloud, "a")
+    flavor = world.add_flavor(in_placement(OLD), extra_specs=GPU, slots=9)
+    with session.writer() as db:
+        db.execute(tables.flavors.update().values(device_groups=None))
+    world.book(world.request(flavor, world.hours(1, 2)))
+    with session.reader() as db:
+        (read_before,) = reservable_hosts.empty(db)
+    db_api.host_update(host_id, {"reservable": False})
+    device_recount.recount(in_placement(NEW))
+    db_api.host_update(host_id, {"reservable": True})
+    with pytest.raises(session.LostRace), session.writer() as db:
+        hosts.claim(db, [read_before])
 
 
 def test_devices_that_were_booked_uncounted_are_taken_after_a_recount(cloud: Cloud):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from sqlalchemy.orm import Session
 
 from warre_blazar import exceptions
-from warre_blazar.db import booked_shapes, flavors, hosts, reservable_hosts, session
+from warre_blazar.db import booked_shapes, flavors, hosts, session
 from warre_blazar.domain import devices
 from warre_blazar.domain.devices import Resolved, Rules
 from warre_blazar.domain.flavor import Flavor, Shape
@@ -175,10 +175,10 @@ def _write(flavor_id: str, resolutions: _Resolutions) -> None:
         for text, shape in changed.items():
             booked_shapes.replace(db, flavor_id, text, shape)
         if changed:
-            # This increases the generations of the hosts. So if another flavor is being booked on
-            # one of the hosts, that booking reads again what is held there.
-            held = booked_shapes.host_ids(db, flavor_id)
-            hosts.claim(db, [host for host in reservable_hosts.empty(db) if host.id in held])
+            # If another flavor is being booked on one of the hosts, that booking reads again what
+            # is held there. A host that can't be booked now may be bookable again by then.
+            for host_id in sorted(booked_shapes.host_ids(db, flavor_id)):
+                hosts.outdate(db, host_id)
 
 
 def _column(resolved: Resolved) -> dict[str, object] | None:
