@@ -138,3 +138,14 @@ def test_gpu_that_is_taken_away_is_seen_after_a_refresh(
     status, printed = _refresh(host)
     assert (status, f"{CLASS}: {EACH - 1} -> {EACH}" in printed) == (0, True), printed
     world.booked(alpha, flavor, period)
+
+
+def test_flavor_with_two_groups_boots(
+    placement: Placement, alpha: Person, offer: Offer, records: Records
+) -> None:
+    """Nova's filter of aggregates compares ``group_policy`` with the aggregate's metadata."""
+    specs = {f"resources{n}:{CLASS}": "1" for n in (1, 2)} | {"group_policy": "none"}
+    flavor = offer(slots=1, extra_specs=specs)
+    reservation = world.becomes(alpha, world.booked_now(alpha, flavor), "ACTIVE")
+    server = _boots(alpha, reservation)
+    assert len(_held(placement, server)) == 2
