@@ -6,6 +6,7 @@ For a bad value, the functions raise ``InvalidField``. The error names the field
 import datetime
 import json
 import re
+import urllib.parse
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -213,6 +214,18 @@ def query(request: Request, known: Mapping[str, Any]) -> dict[str, Any]:
         if values.setdefault(name, value) != value:
             raise exceptions.InvalidField(shown(name), "expected one value")
     return {name: known[name](name, value) for name, value in values.items()}
+
+
+def check_encoding(query_string: str) -> None:
+    """Check that a query is UTF-8. Pecan and Flask fail on any other query.
+
+    :param query_string: the query as the WSGI server passes it to the application.
+    :raises InvalidField:
+    """
+    try:
+        urllib.parse.unquote_to_bytes(query_string.encode("latin-1")).decode()
+    except UnicodeDecodeError:
+        raise exceptions.InvalidField("query", "expected UTF-8") from None
 
 
 def boolean(field: str, text: str) -> bool:

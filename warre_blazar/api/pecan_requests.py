@@ -13,11 +13,11 @@ in JSON.
 import inspect
 
 import pecan
-import webob.exc
 from blazar.api.v2.controllers import V2Controller
 from pecan import rest
 
 from warre_blazar import exceptions
+from warre_blazar.api import parsing
 
 #: A key in a request's WSGI environment. Its value is an error that the controller must raise.
 REFUSAL = "warre.refusal"
@@ -68,11 +68,9 @@ def prepare(request: pecan.Request) -> None:
     """
     request.environ["CONTENT_TYPE"] = "application/octet-stream"
     try:
-        chooses_method = "_method" in request.GET
-    except webob.exc.HTTPBadRequest:
-        request.environ[REFUSAL] = exceptions.InvalidField("query", "expected UTF-8")
-        request.environ["QUERY_STRING"] = ""
-        return
-    if chooses_method:
-        request.environ[REFUSAL] = exceptions.InvalidField("_method", "Unknown field.")
+        parsing.check_encoding(request.environ.get("QUERY_STRING", ""))
+        if "_method" in request.GET:
+            raise exceptions.InvalidField("_method", "Unknown field.")
+    except exceptions.InvalidField as error:
+        request.environ[REFUSAL] = error
         request.environ["QUERY_STRING"] = ""

@@ -28,10 +28,13 @@ _LEASE_ID = re.compile(r"[0-9a-zA-Z-]{1,36}")
 class ProjectHook(hooks.PecanHook):
     """Refuses requests to v2 with a token that is for no project, before Blazar routes them.
 
-    Requests for controllers and leases that don't exist are refused too.
+    Requests for controllers and leases that don't exist are refused too, and requests to Blazar's
+    own controllers that Pecan can't read.
     """
 
     def on_route(self, state: Any) -> None:
+        if not _is_ours(state.request.path_info):
+            _check_readable(state.request.environ)
         if state.request.path_info in ("/", "/versions"):
             return
         check_project(state.request.environ)
@@ -41,6 +44,30 @@ class ProjectHook(hooks.PecanHook):
                 raise exceptions.Refused("not_found", "Not Found")
             case ["v2", "leases", lease_id, *_]:
                 _check_visible(lease_id, state.request.headers)
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a path leads to a controller of this package, which reads requests by itself."""
+    # Blazar makes its controllers when its root is imported.
+    from blazar.api import root  # noqa: PLC0415
+
+    from warre_blazar.api.controllers import base  # noqa: PLC0415
+
+    match path.split("/"):
+        case ["", "v2", name, *_]:
+            return isinstance(getattr(root.RootController.v2, name, None), base.Controller)
+    return False
+
+
+def _check_readable(environ: Mapping[str, Any]) -> None:
+    """Check that Pecan can read a request's query, and that it needn't read a form.
+
+    :raises InvalidField:
+    """
+    parsing.check_encoding(environ.get("QUERY_STRING", ""))
+    kind = (environ.get("CONTENT_TYPE") or "").partition(";")[0].strip().lower()
+    if kind == "application/x-www-form-urlencoded" and environ.get("CONTENT_LENGTH") != "0":
+        raise exceptions.InvalidField("Content-Type", "expected application/json")
 
 
 def _v2_names() -> set[str]:
@@ -83,6 +110,7 @@ def _check() -> None:
     if not flask.request.path.startswith("/v1"):
         return
     check_project(flask.request.environ)
+    parsing.check_encoding(flask.request.environ.get("QUERY_STRING", ""))
     if flask.request.endpoint == _PLUGINS:
         raise exceptions.Refused("not_found", "Blazar has no list of plugins")
     lease_id = (flask.request.view_args or {}).get("lease_id")

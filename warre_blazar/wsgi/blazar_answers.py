@@ -1,7 +1,7 @@
 """Puts the error answers of Blazar's own code in the form of this package's error answers.
 
-Blazar, Flask and Pecan have forms of their own, and Pecan answers some requests with HTML. Errors
-of Blazar's manager come with a traceback.
+Blazar, Flask and Pecan have forms of their own, and Flask and Pecan answer some requests with HTML.
+Errors of Blazar's manager come with a traceback.
 """
 
 import http
@@ -11,6 +11,7 @@ from typing import Any
 
 import webob
 from blazar import exceptions as blazar_exc
+from blazar.db import exceptions as db_exc
 from blazar.manager import exceptions as manager_exc
 
 from warre_blazar import exceptions
@@ -24,6 +25,7 @@ _STATUSES: dict[type[blazar_exc.BlazarException], int] = {
     manager_exc.NotEnoughHostsAvailable: 409,
     manager_exc.UnsupportedResourceType: 400,
     blazar_exc.InvalidStatus: 409,
+    db_exc.BlazarDBInvalidResourceProperty: 404,
 }
 _TRACEBACK = "Traceback (most recent call last)"
 #: The middleware for tokens has a form of its own, which clients of all services know.
@@ -54,6 +56,9 @@ class Translated:
             answer = error_answers.refusal(error)
         if answer.status_int >= 400 and answer.status_int != _FROM_KEYSTONE:
             _translate(answer)
+        elif answer.status_int >= 300 and answer.content_type == "text/html":
+            # Flask redirects paths with repeated slashes.
+            answer.body = b""
         start_response(answer.status, answer.headerlist)
         return [answer.body]
 

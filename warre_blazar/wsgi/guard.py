@@ -12,15 +12,17 @@ from oslo_context.context import RequestContext
 from oslo_log import log as logging
 
 from warre_blazar import exceptions
-from warre_blazar.wsgi import error_answers, json_bodies, lease_bodies, request_bodies
+from warre_blazar.wsgi import error_answers, host_bodies, json_bodies, lease_bodies, request_bodies
 
 LOG = logging.getLogger(__name__)
 
 Application = Callable[..., Iterable[bytes]]
 
 _READING = {"GET", "HEAD", "OPTIONS"}
-#: The methods that /v2/leases allows.
-_V2_LEASES = ("GET", "HEAD", "DELETE")
+#: The methods whose body Blazar's v1 reads.
+_WRITING = {"POST", "PUT", "PATCH"}
+#: The methods that /v2/leases and /v2/os-hosts allow.
+_V2_METHODS = ("GET", "HEAD", "DELETE")
 
 
 class Guard:
@@ -81,8 +83,13 @@ def _prepare(environ: dict[str, Any]) -> None:
     method = environ["REQUEST_METHOD"]
     if method in _READING or not body.strip():
         request_bodies.put(environ, b"")
-    if method not in _READING:
+    if method in _READING:
+        # Pecan would parse even an empty body as a form, if the type says so.
+        environ["CONTENT_TYPE"] = ""
+    else:
         json_bodies.check(environ.get("CONTENT_TYPE") or "", body)
+        # JSON is always UTF-8. Pecan would decode it as a parameter of the type says.
+        environ["CONTENT_TYPE"] = (environ.get("CONTENT_TYPE") or "").partition(";")[0].strip()
     match _segments(environ["PATH_INFO"]):
         case ["v1", "leases" | "leases.json", *_] if method not in {*_READING, "DELETE"}:
             _check_type(environ.get("CONTENT_TYPE") or "")
@@ -91,8 +98,11 @@ def _prepare(environ: dict[str, Any]) -> None:
             # original body, for instance if a key occurs twice.
             request_bodies.put(environ, json.dumps(document).encode())
             environ[lease_bodies.CHECKED] = document
-        case ["v2", "leases", *_]:
-            _check_v2_lease_method(method, environ)
+        case ["v1", "os-hosts" | "os-hosts.json", *_] if method in _WRITING:
+            _check_type(environ.get("CONTENT_TYPE") or "")
+            request_bodies.put(environ, json.dumps(host_bodies.checked(method, body)).encode())
+        case ["v2", "leases" | "os-hosts" as name, *_]:
+            _check_v2_method(name, method, environ)
 
 
 def _add_missing_headers(environ: dict[str, Any]) -> None:
@@ -126,19 +136,19 @@ def _check_type(content_type: str) -> None:
         raise exceptions.InvalidField("Content-Type", "expected application/json")
 
 
-def _check_v2_lease_method(method: str, environ: dict[str, Any]) -> None:
-    """Refuse to create and change leases over v2.
+def _check_v2_method(name: str, method: str, environ: dict[str, Any]) -> None:
+    """Refuse to create and change leases and hosts with Blazar's own controllers of v2.
 
-    Blazar's v2 passes a lease on to the manager without a check. Leases are created and changed
-    over v1 and through /v2/reservations, where they are checked.
+    Blazar's v2 passes them on to the manager without a check. Leases are created and changed over
+    v1 and through /v2/reservations, and hosts over v1, where they are checked.
     """
     # If a query or a form has a field "_method", Pecan takes the request's method from this field.
     chooses_method = "_method" in urllib.parse.unquote(environ.get("QUERY_STRING", ""))
-    if method not in _V2_LEASES or chooses_method:
+    if method not in _V2_METHODS or chooses_method:
         raise exceptions.Refused(
             "method_not_allowed",
-            f"/v2/leases allows only {', '.join(_V2_LEASES)}; use /v1/leases to create or change "
-            "leases, and /v2/reservations to book flavors",
+            f"/v2/{name} allows only {', '.join(_V2_METHODS)}; use /v1/{name} to create or change "
+            f"{name}, and /v2/reservations to book flavors",
         )
     request_bodies.put(environ, b"")
 
@@ -149,7 +159,7 @@ def _refuse(
     LOG.info("%s refused: %s", _request_line(environ), error.message)
     answer = error_answers.refusal(error)
     if answer.status_int == 405:
-        answer.allow = _V2_LEASES
+        answer.allow = _V2_METHODS
     return answer(environ, start_response)
 
 

@@ -175,7 +175,7 @@ def checked(method: str, body: bytes, most_reservations: int) -> dict[str, Any]:
     reservations = document.get("reservations")
     if isinstance(reservations, list):
         _check_count(len(reservations), most_reservations)
-    _check_values("body", document, MAX_DEPTH)
+    check_values("body", document, MAX_DEPTH)
     if isinstance(reservations, list):
         for reservation in reservations:
             _convert_numbers(reservation)
@@ -227,7 +227,7 @@ def _convert_numbers(reservation: Any) -> None:
         reservation.update(numbers)
 
 
-def _check_values(field: str, value: Any, depth: int) -> None:
+def check_values(field: str, value: Any, depth: int) -> None:
     """Refuse values on which Blazar's parser, its message bus or its database would fail.
 
     :param field: the path of the value in the body.
@@ -240,11 +240,11 @@ def _check_values(field: str, value: Any, depth: int) -> None:
             )
         case dict():
             for name, item in value.items():
-                _check_values(field, name, depth)
-                _check_values(f"{field}.{name}" if depth < MAX_DEPTH else name, item, depth - 1)
+                check_values(field, name, depth)
+                check_values(f"{field}.{name}" if depth < MAX_DEPTH else name, item, depth - 1)
         case list():
             for number, item in enumerate(value):
-                _check_values(f"{field}.{number}", item, depth - 1)
+                check_values(f"{field}.{number}", item, depth - 1)
         case float() if not math.isfinite(value):
             raise exceptions.InvalidField(parsing.shown(field), "expected a number")
         case int() if abs(value) > 2**63:

@@ -44,6 +44,56 @@ def test_body_that_blazar_can_not_parse_is_refused(site, path, who, kind, body):
         assert sending.refused(answer) == (400, code)
 
 
+@pytest.mark.parametrize(
+    "path", [*OWN_PATHS, "/v1/leases", "/v2/flavors", "/v2/warre/v1/reservations", "/v2"]
+)
+@pytest.mark.parametrize("query", ["x=%ff", "%ed%a0%80", "limit=\xff"])
+def test_query_that_is_not_utf_8_is_answered_without_a_traceback(site, path, query, caplog):
+    for who in ("alpha", "admin"):
+        sent = {"QUERY_STRING": query}
+        answer = sending.send(site.app, "GET", path, who=who, environ=sent)
+        assert answer.status_int < 500
+        if "v2/" in path:
+            assert sending.refused(answer)[1] in ("invalid_field", "not_found")
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+@pytest.mark.parametrize("path", ["/", "/versions", "/v2", "/v2/", "//v2/flavors"])
+def test_form_is_answered_without_a_traceback(site, path, caplog):
+    sent = {"CONTENT_TYPE": "application/x-www-form-urlencoded"}
+    for method in ("POST", "PUT", "PATCH"):
+        answer = sending.send(site.app, method, path, b"name=%ff", who="admin", environ=sent)
+        assert sending.refused(answer) == (400, "invalid_field")
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/javascript"])
+@pytest.mark.parametrize("charset", ["utf-16", "ascii", "nothing"])
+@pytest.mark.parametrize("path", ["/", "/v2", "/v2/os-hosts"])
+def test_charset_of_a_body_is_ignored(site, path, kind, charset, caplog):
+    sent = {"CONTENT_TYPE": f"{kind}; charset={charset}"}
+    for who in ("alpha", "admin"):
+        answer = sending.send(site.app, "PATCH", path, b'{"name": 1}', who=who, environ=sent)
+        assert answer.status_int < 500
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+@pytest.mark.parametrize("path", ["/v1//leases", "/v1/os-hosts//x"])
+def test_redirect_has_no_html(site, path):
+    answer = sending.send(site.app, "GET", path)
+    assert (answer.status_int, answer.body) == (308, b"")
+    assert answer.location
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+@pytest.mark.parametrize("path", ["", *OWN_PATHS, "/v1/leases", "/v2/flavors"])
+def test_content_type_of_a_request_without_a_body_is_ignored(site, path, method):
+    for kind in ("multipart/form-data", "application/json; charset=utf-16"):
+        sent = {"CONTENT_TYPE": kind}
+        answer = sending.send(site.app, method, path, b"x", who="admin", environ=sent)
+        assert answer.status_int < 500
+
+
 def test_list_of_plugins_is_not_found(site):
     for path in ("/v1/plugins", "/v1/plugins.json"):
         assert sending.refused(sending.send(site.app, "GET", path)) == (404, "not_found")

@@ -185,6 +185,14 @@ def test_v2_leases_can_not_be_created_or_changed(site, asked, method, path):
     assert asked.values == []
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH"])
+@pytest.mark.parametrize("path", ["/v2/os-hosts", "/v2/os-hosts/", "/v2//os-hosts/1"])
+def test_hosts_can_not_be_created_or_changed_over_v2(site, method, path):
+    answer = sending.send(site.app, method, path, {"name": "host-1"}, who="admin")
+    assert sending.refused(answer) == (405, "method_not_allowed")
+    assert "/v1/os-hosts" in answer.json["error_message"]
+
+
 def test_v2_leases_can_be_listed(site):
     assert sending.send(site.app, "GET", "/v2/leases").status_int == 200
 
