@@ -173,7 +173,11 @@ def _host(chance: random.Random, _pick: Any) -> dict[str, Any]:
 
 
 def _host_change(chance: random.Random, _pick: Any) -> dict[str, Any]:
-    return _some(chance, {"values": {"gpu_model": "h100"}, "private": True, "gpu_model": "a100"})
+    return _some(chance, {"rack": "r1", "private": True, "gpu_model": "a100"}) or {"x": None}
+
+
+def _property(chance: random.Random, _pick: Any) -> dict[str, Any]:
+    return {"private": chance.random() < 0.5}
 
 
 #: Functions that make the body of a creation and that of a change, by a part of the path.
@@ -183,6 +187,7 @@ _BODIES: dict[str, tuple[_Make, _Make]] = {
     "reservations": (_booking, _booking_change),
     "maintenancewindows": (_window, _window_change),
     "leases": (_lease, _lease_change),
+    "properties": (_property, _property),
     "os-hosts": (_host, _host_change),
 }
 

@@ -25,6 +25,19 @@ ROOTS = ("", "/", "/versions", "/v1", "/v1/", "/v2", "/v2/", "/v2/warre", "/v2/w
 #: The paths of Blazar's own v2 controllers.
 BLAZARS_V2 = ("/v2/leases", "/v2/leases/{lease_id}", "/v2/os-hosts", "/v2/os-hosts/{host_id}")
 
+#: What changes something over Blazar's own controllers.
+_WRITES = (
+    ("POST", "/v1/leases"),
+    ("PUT", "/v1/leases/{lease_id}"),
+    ("DELETE", "/v1/leases/{lease_id}"),
+    ("DELETE", "/v2/leases/{lease_id}"),
+    ("POST", "/v1/os-hosts"),
+    ("PUT", "/v1/os-hosts/{host_id}"),
+    ("DELETE", "/v1/os-hosts/{host_id}"),
+    ("DELETE", "/v2/os-hosts/{host_id}"),
+    ("PATCH", "/v1/os-hosts/properties/{property_name}"),
+)
+
 #: Segments of paths that lead to nothing, or that no client should send. They are percent-encoded.
 _SEGMENTS = (
     *("name", "get_all", "post", "_route", "_lookup", "__class__", "__doc__", "__dict__", "new"),
@@ -150,8 +163,11 @@ class Generator:
         self._everything = [(method, path) for path in self.templates for method in METHODS]
         self._usual = [
             *((o.method, root + o.path) for root in openapi.SERVERS for o in OPERATIONS),
-            *((m, path) for path in _v1_templates(v1) for m in ("GET", "POST", "PUT", "DELETE")),
+            *(("GET", path) for path in (*_v1_templates(v1), *BLAZARS_V2)),
+            *_WRITES,
         ]
+        # Requests that change something get further than those that read.
+        self._usual += [each for each in self._usual if each[0] in ("POST", "PUT", "PATCH")] * 3
 
     def request(self, number: int, known: Known) -> Request:
         """The request with a number.
@@ -166,6 +182,8 @@ class Generator:
             turn, place = divmod(number // 2, len(self._everything))
             method, template = self._shuffled(turn)[place]
         sender = chance.choices(SENDERS, _WEIGHTS)[0]
+        if number % 2 and not _may(sender, method, template):
+            sender = "admin"
         oddness = chance.choice((0, 0.05, 0.3))
         body, kind = odd_bodies.body(chance, template, method, known, sender or "", oddness)
         headers = {} if kind is None else {"CONTENT_TYPE": kind}
@@ -179,6 +197,12 @@ class Generator:
         shuffled = list(self._everything)
         random.Random(f"{self._seed}/turn {turn}").shuffle(shuffled)
         return shuffled
+
+
+def _may(sender: str | None, method: str, template: str) -> bool:
+    """Whether members may send such requests. Operators may send all, as strangers may not."""
+    for_members = "reservations" in template or "leases" in template or method == "GET"
+    return for_members and "os-hosts" not in template and sender in ("alpha", "beta", "admin")
 
 
 def _v1_templates(rules: Sequence[str]) -> list[str]:

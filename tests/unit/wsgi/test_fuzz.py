@@ -90,7 +90,7 @@ class Careless:
 )
 def test_fuzzer_notices_each_kind_of_damage(site: WholeSite, way: str, wanted: str):
     site.clear()
-    report = RequestFuzz(site, Careless(site, way), seed=1).run(10)
+    report = RequestFuzz(site, Careless(site, way), seed=1).run(ROUND)
     found = [wrong for wrong in report.wrong if wrong.startswith(wanted)]
     assert found
     assert all("--only requests --seed 1 --from 0 --examples" in wrong for wrong in found)

@@ -64,6 +64,8 @@ def furnish(site: WholeSite) -> Things:
     for host in db_api.host_list():
         values = {"property_name": "gpu_model", "capability_value": "a100"}
         db_api.host_extra_capability_create({"computehost_id": host["id"], **values})
+        # As Nova tells it.
+        db_api.host_update(host["id"], {"cpu_info": '{"model": "x"}'})
     admin = Person(site.app, "admin")
     public = things.add_flavor(admin, slots=20)
     window = things.add_window(admin, public, start=things.at(25), end=things.at(26))
