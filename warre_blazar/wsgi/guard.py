@@ -102,7 +102,7 @@ def _prepare(environ: dict[str, Any]) -> None:
             _check_type(environ.get("CONTENT_TYPE") or "")
             request_bodies.put(environ, json.dumps(host_bodies.checked(method, body)).encode())
         case ["v2", "leases" | "os-hosts" as name, *_]:
-            _check_v2_method(name, method, environ)
+            _check_blazars_v2(name, method, environ)
 
 
 def _add_missing_headers(environ: dict[str, Any]) -> None:
@@ -136,11 +136,16 @@ def _check_type(content_type: str) -> None:
         raise exceptions.InvalidField("Content-Type", "expected application/json")
 
 
-def _check_v2_method(name: str, method: str, environ: dict[str, Any]) -> None:
-    """Refuse to create and change leases and hosts with Blazar's own controllers of v2.
+def _check_blazars_v2(name: str, method: str, environ: dict[str, Any]) -> None:
+    """Check a request to Blazar's own controllers of v2, which only list, show and delete.
 
-    Blazar's v2 passes them on to the manager without a check. Leases are created and changed over
-    v1 and through /v2/reservations, and hosts over v1, where they are checked.
+    Blazar's v2 passes new and changed leases and hosts on to the manager without a check. Leases
+    are created and changed over v1 and through /v2/reservations, and hosts over v1, where they are
+    checked.
+
+    :param name: the controller's name in paths.
+    :raises Refused: the method isn't allowed.
+    :raises InvalidField: the request has a query.
     """
     # If a query or a form has a field "_method", Pecan takes the request's method from this field.
     chooses_method = "_method" in urllib.parse.unquote(environ.get("QUERY_STRING", ""))
@@ -150,6 +155,9 @@ def _check_v2_method(name: str, method: str, environ: dict[str, Any]) -> None:
             f"/v2/{name} allows only {', '.join(_V2_METHODS)}; use /v1/{name} to create or change "
             f"{name}, and /v2/reservations to book flavors",
         )
+    if environ.get("QUERY_STRING"):
+        # Blazar has no parameters there, but would take an id from the query.
+        raise exceptions.InvalidField("query", "expected no parameters")
     request_bodies.put(environ, b"")
 
 

@@ -12,13 +12,14 @@ from warre_blazar.api.schemas import Schema
 from warre_blazar.wsgi import lease_bodies
 
 _PRINTABLE: Schema = {"not": {"type": "string", "pattern": r"[\u0000-\u001f\u007f]"}}
-#: The name or id of a host, which Blazar looks up in Nova.
+#: The name or id of a host. Blazar writes it into the path of a request to Nova as it is, so that a
+#: name such as "../servers" would lead to another path.
 _REFERENCE: Schema = {
     "type": "string",
-    "minLength": 1,
     "maxLength": 255,
+    "pattern": r"^[A-Za-z0-9][A-Za-z0-9_.:-]*$",
     **_PRINTABLE,
-    EXPECTED: "expected the name or id of a host, of 1 to 255 printable characters",
+    EXPECTED: "expected the name or id of a host, of at most 255 letters, digits and _.:-",
 }
 #: The value of a host's property. Null removes the property.
 _VALUE: Schema = {

@@ -20,7 +20,7 @@ def host_id(site) -> str:
         *((value, "body") for value in (1, "x", [], [{"name": "x"}], None, True)),
         ({"name": ["x"]}, "name"),
         ({"name": 1}, "name"),
-        ({"name": ""}, "name"),
+        *(({"name": name}, "name") for name in ("", ".", "..", "../servers", "a/b", "a?b", "a#b")),
         ({"name": "host-9", "gpu_model": {"x": 1}}, "gpu_model"),
         ({"name": "host-9", "gpu_model": ["x"]}, "gpu_model"),
         ({"name": "host-9", "gpu_model": "\U0001f600"}, "gpu_model"),

@@ -193,6 +193,17 @@ def test_hosts_can_not_be_created_or_changed_over_v2(site, method, path):
     assert "/v1/os-hosts" in answer.json["error_message"]
 
 
+@pytest.mark.parametrize("path", ["/v2/os-hosts", "/v2/os-hosts/1", "/v2/leases", "/v2/leases/x"])
+@pytest.mark.parametrize("query", ["id=x", "lease_id=x", "q=1", "x"])
+def test_query_of_blazars_v2_is_refused(site, path, query, caplog):
+    """Blazar would fill the id from the query, and fail on an id that isn't a number."""
+    sent = {"QUERY_STRING": query}
+    for method in ("GET", "DELETE"):
+        answer = sending.send(site.app, method, path, who="admin", environ=sent)
+        assert sending.refused(answer) == (400, "invalid_field")
+    assert not [record for record in caplog.records if record.exc_info]
+
+
 def test_v2_leases_can_be_listed(site):
     assert sending.send(site.app, "GET", "/v2/leases").status_int == 200
 
