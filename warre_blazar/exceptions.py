@@ -310,6 +310,10 @@ class ServiceRefused(WarreError):
         super().__init__(f"{service} refused: {reason}", service=service)
 
 
+class RequestInvalid(ServiceRefused):
+    """Nova or Placement says that a request can never be fulfilled, whoever sends it."""
+
+
 class Refused(WarreError):
     """A refusal that has no class of its own, such as a refusal by the manager or by Pecan."""
 

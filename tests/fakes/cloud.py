@@ -4,7 +4,7 @@ The package's real clients talk to it over HTTP. Tests inspect its dicts, and ma
 fail.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import oslo_limit.limit  # noqa: F401 - registers its options
@@ -87,6 +87,14 @@ class Cloud:
         self.nova.hosts.add(name)
         parent = self.placement.add_provider(name)
         self.placement.add_provider(f"blazar_{name}", parent)
+
+    def add_elsewhere(self, *traits: str, classes: Iterable[str] = ()) -> None:
+        """Add a host outside of Blazar, which has these traits, and plenty of everything.
+
+        :param classes: further resource classes that the host has.
+        """
+        names = ["VCPU", "MEMORY_MB", "DISK_GB", *classes]
+        self.placement.add_provider("elsewhere", None, *traits, **dict.fromkeys(names, 1_000_000))
 
     def is_clean(self) -> bool:
         """Whether no reservation has anything in Nova or Placement."""

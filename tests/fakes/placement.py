@@ -4,10 +4,16 @@ import re
 import uuid
 from typing import Any
 
+import os_resource_classes
 import os_traits
 
 from tests.fakes.keystone import Guarded, Keystone
 from tests.fakes.service import Answer, Refusal, Request
+
+_MALFORMED = (
+    "The server could not comply with the request since it is either malformed or otherwise "
+    "incorrect.\n\n "
+)
 
 
 class Placement(Guarded):
@@ -19,7 +25,7 @@ class Placement(Guarded):
         ("PUT", "/resource_classes/([^/]+)", "ensure_class"),
         ("GET", "/resource_classes/([^/]+)", "show_class"),
         ("DELETE", "/resource_classes/([^/]+)", "delete_class"),
-        ("GET", "/traits", "list_traits"),
+        ("GET", "/allocation_candidates", "list_candidates"),
         ("GET", "/resource_providers", "list_providers"),
         ("POST", "/resource_providers", "create_provider"),
         ("GET", "/resource_providers/([^/]+)/inventories", "show_inventories"),
@@ -190,12 +196,36 @@ class Placement(Guarded):
         }
         return Answer(200, shown)
 
-    def list_traits(self, request: Request) -> Answer:
-        wanted = request.query["name"].removeprefix("in:").split(",")
+    def list_candidates(self, request: Request) -> Answer:
+        """List one candidate if a tree has enough of each class. Groups and traits don't matter."""
+        wanted: dict[str, int] = {}
+        for name, value in request.query.items():
+            if name.startswith("resources"):
+                for cls, amount in (part.split(":") for part in value.split(",")):
+                    wanted[cls] = wanted.get(cls, 0) + int(amount)
+            elif name.startswith(("required", "root_required")):
+                self._check_traits({trait.removeprefix("!") for trait in value.split(",")})
+        known = self.classes.union(
+            os_resource_classes.STANDARDS, *(p["inventories"] for p in self.providers.values())
+        )
+        if unknown := wanted.keys() - known:
+            raise Refusal(
+                400, f"{_MALFORMED}Invalid resource class in resources parameter: {unknown}  "
+            )
+        roots = {self._root(i) for i in self.providers}
+        found = any(all(self._most(r, c) >= n for c, n in wanted.items()) for r in roots)
+        return Answer(200, {"allocation_requests": [{}] if found else []})
+
+    def _check_traits(self, wanted: set[str]) -> None:
         known = self.traits.union(
             os_traits.get_traits(), *(p["traits"] for p in self.providers.values())
         )
-        return Answer(200, {"traits": sorted(known.intersection(wanted))})
+        if unknown := wanted - known:
+            raise Refusal(400, f"{_MALFORMED}No such trait(s): {', '.join(sorted(unknown))}.  ")
+
+    def _most(self, root: str | None, cls: str) -> int:
+        """The free amount of a class in a whole tree."""
+        return sum(self._free(i, cls) for i in self.providers if self._root(i) == root)
 
     def show_usages(self, request: Request, provider_id: str) -> Answer:
         provider = self._provider(provider_id)

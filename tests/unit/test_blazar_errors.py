@@ -43,6 +43,7 @@ SAMPLES = [
     exceptions.ServiceUnavailable("Nova", "ConnectFailure"),
     exceptions.ServiceTimedOut("Nova", "ConnectTimeout"),
     exceptions.NoAnswer("reservation-1", "reservation r1 has changed"),
+    exceptions.RequestInvalid("Placement", "No such trait(s): CUSTOM_X."),
     exceptions.ServiceRefused("Placement", "409 %s %(count)d"),
     exceptions.Refused("refused", "No", more=["data", None, 1.5]),
     exceptions.WindowNotFound("w1"),

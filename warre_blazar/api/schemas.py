@@ -304,12 +304,25 @@ FLAVOR_OFFERED: Schema = {
                 "warnings": {
                     "type": "array",
                     "items": _answer(
-                        code={"enum": ["device_not_counted"]},
+                        code={
+                            "enum": [
+                                "device_not_counted",
+                                "devices_shared",
+                                "no_candidates",
+                                "not_checked",
+                            ]
+                        },
                         message={**_TEXT, "description": "A text for people."},
                     ),
                     "description": "What is wrong with the flavor. `device_not_counted`: the "
                     "flavor's extra specs ask for devices that can't be counted. Therefore more "
-                    "instances may be booked than there are devices.",
+                    "instances may be booked than there are devices. The other warnings are only "
+                    "in the answer to the request that makes or changes the flavor. "
+                    "`devices_shared`: another flavor takes the same devices in other amounts, so "
+                    "that servers may be placed where too little is left for the next one. "
+                    "`no_candidates`: Placement finds no host on which a server could boot now. "
+                    "`not_checked`: Nova or Placement couldn't be asked whether a server could "
+                    "ever boot.",
                 },
             }
         },

@@ -13,6 +13,7 @@ from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.maintenance_window import Window
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.booking.quotas import Standing
+from warre_blazar.services.offering.bootable import Doubt
 from warre_blazar.services.offering.capacity import Capacity, FlavorLimits
 from warre_blazar.services.offering.no_free_slots import Reason
 from warre_blazar.services.running import backing
@@ -61,6 +62,11 @@ def offered(item: Flavor, hosts: int, *, counted: bool) -> dict[str, Any]:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def doubt(item: Doubt) -> dict[str, Any]:
+    """A warning about a flavor that was made or changed."""
+    return {"code": item.code, "message": _sentence(item.text)}
 
 
 def capacity(item: Capacity) -> dict[str, Any]:

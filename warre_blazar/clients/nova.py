@@ -7,6 +7,7 @@ answer, and ServiceRefused if Nova refuses a request.
 import contextlib
 import dataclasses
 import datetime
+import uuid
 from collections.abc import Collection, Iterator, Mapping
 from concurrent import futures
 
@@ -30,6 +31,8 @@ _MICROVERSION = "2.1"
 #: The first microversion in which the list of flavors has extra specs, and servers have the name of
 #: their flavor.
 _SURVEY_MICROVERSION = "2.61"
+#: The first microversion in which Nova checks extra specs.
+_CHECKED_MICROVERSION = "2.86"
 _PAGE = 1000
 #: Nova can't return some data in a list: for each object, one more request is needed. At most this
 #: many of these requests are sent at the same time.
@@ -83,6 +86,24 @@ def make_flavor(
                 name, ram, vcpus, disk, flavorid=flavor_id, ephemeral=ephemeral, is_public=False
             )
         nova.flavors.get(flavor_id).set_keys(dict(extra_specs))
+
+
+def check_extra_specs(extra_specs: Mapping[str, str]) -> None:
+    """Ask Nova whether a Nova flavor may have these extra specs.
+
+    Nova looks at extra specs before it looks for the flavor that is to get them. So they are sent
+    for a flavor that doesn't exist: Nova answers 404 if it accepts them. Nothing is made, so
+    nothing has to be removed.
+
+    :raises RequestInvalid: Nova doesn't accept them.
+    :raises ServiceRefused: this Nova can't check extra specs (it is older than Victoria).
+    """
+    url = f"/flavors/{uuid.uuid4()}/os-extra_specs"
+    with _nova(_CHECKED_MICROVERSION) as nova, contextlib.suppress(nova_exc.NotFound):
+        try:
+            nova.client.post(url, body={"extra_specs": dict(extra_specs)})
+        except nova_exc.BadRequest as error:
+            raise exceptions.RequestInvalid(_SERVICE, str(error.message)) from error
 
 
 def remove_flavor(flavor_id: str) -> None:

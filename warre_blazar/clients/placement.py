@@ -14,15 +14,19 @@ from oslo_config import cfg
 
 from warre_blazar import exceptions
 from warre_blazar.clients import keystone, turns
-from warre_blazar.domain import backing_names, provider_trees
+from warre_blazar.domain import backing_names, nova_requests, provider_trees
 from warre_blazar.domain import providers as domain_providers
 from warre_blazar.domain.audit.facts import Provider
 from warre_blazar.domain.provider_trees import Tree
+from warre_blazar.domain.request_groups import Request
 
 cfg.CONF.import_group("placement", "blazar.utils.openstack.placement")
 
 # The microversion that Blazar itself uses.
 _MICROVERSION = "1.29"
+#: The microversion with which Nova 34 asks for allocation candidates. It is the first one that
+#: knows ``same_subtree``; all that this package asks for is older.
+_CANDIDATES_MICROVERSION = "1.36"
 _SERVICE = "Placement"
 _ATTEMPTS = 8
 #: Placement can't return some data in a list: for each object, one more request is needed. At most
@@ -269,10 +273,31 @@ def remove_inventory(provider: str, cls: str) -> None:
     _request("DELETE", f"/resource_providers/{provider_id}/inventories/{cls}", fine=(404,))
 
 
-def unknown_traits(names: Collection[str]) -> set[str]:
-    """Which of the traits with these names Placement doesn't have."""
-    params = {"name": "in:" + ",".join(sorted(names))}
-    return set(names) - set(_request("GET", "/traits", params=params).json()["traits"])
+def has_candidates(request: Request) -> bool:
+    """Whether an instance could be placed on any host now.
+
+    :raises RequestInvalid: Placement doesn't have a trait or a resource class of the request, or
+        refuses the request for another reason that lies in the request.
+    """
+    params = [*nova_requests.candidates_query(request), ("limit", "1")]
+    answer = _request(
+        "GET",
+        "/allocation_candidates",
+        params=params,
+        microversion=_CANDIDATES_MICROVERSION,
+        fine=(400,),
+    )
+    if answer.status_code == 400:
+        raise exceptions.RequestInvalid(_SERVICE, _detail(answer))
+    return bool(answer.json()["allocation_requests"])
+
+
+def _detail(answer: Any) -> str:
+    """What Placement says in an answer with an error status, without the general first line."""
+    try:
+        return str(answer.json()["errors"][0]["detail"].strip().splitlines()[-1]).strip()
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return str(answer.text[:200])
 
 
 def classes_of_reservations() -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""``warre-blazar-manage flavor``: counts the devices of flavors and reservations again."""
+"""``warre-blazar-manage flavor``: checks whether flavors could boot, and counts their devices."""
 
 from typing import Any
 
@@ -9,23 +9,36 @@ from warre_blazar import conf, device_rules, exceptions
 from warre_blazar.cmd import setup_errors
 from warre_blazar.services.keeping import device_recount
 from warre_blazar.services.keeping.device_recount import Finding
+from warre_blazar.services.offering import bootable
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the command and its actions."""
-    parser = subparsers.add_parser("flavor", help="Manage what flavors take from hosts.")
+    parser = subparsers.add_parser("flavor", help="Check flavors, and what they take from hosts.")
     actions = parser.add_subparsers(dest="action", required=True)
+    check = actions.add_parser(
+        "check",
+        help="Ask Nova and Placement whether servers of flavors could ever boot. Run this after "
+        "an import, after an upgrade of Nova, and if a flavor was made while Nova or Placement "
+        "couldn't be asked. The exit status is 1 if a flavor could never boot, or if this isn't "
+        "known.",
+    )
+    _add_flavor(check)
     recount = actions.add_parser(
         "recount",
         help="Count the devices of flavors and of their reservations again. Run this after an "
         "upgrade, and when one of these has changed: [warre] pci_alias, pci_in_placement or "
         "device_profile; a device profile in Cyborg; the capabilities pci_alias_NAME of hosts.",
     )
-    recount.add_argument(
-        "flavor", nargs="?", metavar="FLAVOR", help="id or name; default: all flavors"
-    )
+    _add_flavor(recount)
     recount.add_argument(
         "--dry-run", action="store_true", help="print what would change, and change nothing"
+    )
+
+
+def _add_flavor(parser: Any) -> None:
+    parser.add_argument(
+        "flavor", nargs="?", metavar="FLAVOR", help="id or name; default: all flavors"
     )
 
 
@@ -37,20 +50,41 @@ def run(command: Any) -> tuple[int, str]:
     """
     db_options.set_defaults(cfg.CONF)
     conf.register(cfg.CONF)
-    act = device_recount.find if command.dry_run else device_recount.recount
     try:
-        findings = act(device_rules.configured(), command.flavor)
+        return _ACTIONS[command.action](command), ""
     except exceptions.WarreError as error:
         return 1, error.message
     except setup_errors.DATABASE as error:
         return 1, setup_errors.database(error)
+
+
+def _check(command: Any) -> int:
+    """Print what Nova and Placement say about each flavor, and return the exit status."""
+    status = 0
+    for flavor, verdict in bootable.check_all(command.flavor):
+        name = f"{flavor.name} ({flavor.id})"
+        if verdict.refusal:
+            print(f"{name} could never boot: {verdict.refusal}")
+        for doubt in verdict.doubts:
+            print(f"{name}: {doubt.text}")
+        if not verdict.refusal and not verdict.doubts:
+            print(f"{name} could boot")
+        if verdict.refusal or not verdict.is_known:
+            status = 1
+    return status
+
+
+def _recount(command: Any) -> int:
+    """Recount the devices, print what has changed or would change, and return the exit status."""
+    act = device_recount.find if command.dry_run else device_recount.recount
+    findings = act(device_rules.configured(), command.flavor)
     for finding in findings:
         print(_line(finding, dry_run=command.dry_run))
     if not findings:
         print("The devices of all flavors are counted as configured")
     elif not command.dry_run and any(finding.reservations for finding in findings):
         print("Run warre-blazar-manage audit to see whether hosts are overbooked now")
-    return (1 if device_recount.failures(findings) else 0), ""
+    return 1 if device_recount.failures(findings) else 0
 
 
 def _line(finding: Finding, *, dry_run: bool) -> str:
@@ -67,3 +101,6 @@ def _line(finding: Finding, *, dry_run: bool) -> str:
     if finding.uncounted:
         line += f"; {'; '.join(device.text for device in finding.uncounted)}"
     return line
+
+
+_ACTIONS = {"check": _check, "recount": _recount}

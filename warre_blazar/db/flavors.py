@@ -14,22 +14,30 @@ from warre_blazar.domain import devices
 from warre_blazar.domain.flavor import Flavor, Shape
 
 
+def shape_of(columns: Mapping[str, Any] | sa.RowMapping) -> Shape:
+    """The shape that columns of a flavor describe.
+
+    :param columns: values by column name. Other columns are ignored.
+    """
+    resolved = devices.of_column(columns["device_groups"], columns["extra_specs"])
+    return Shape(
+        vcpu=columns["vcpu"],
+        memory_mb=columns["memory_mb"],
+        disk_gb=columns["disk_gb"],
+        ephemeral_gb=columns["ephemeral_gb"],
+        extra_specs=columns["extra_specs"],
+        properties=columns["properties"],
+        availability_zone=columns["availability_zone"],
+        device_groups=resolved.groups,
+    )
+
+
 def _flavor(row: sa.RowMapping) -> Flavor:
-    resolved = devices.of_column(row["device_groups"], row["extra_specs"])
     return Flavor(
         id=row["id"],
         name=row["name"],
         description=row["description"],
-        shape=Shape(
-            vcpu=row["vcpu"],
-            memory_mb=row["memory_mb"],
-            disk_gb=row["disk_gb"],
-            ephemeral_gb=row["ephemeral_gb"],
-            extra_specs=row["extra_specs"],
-            properties=row["properties"],
-            availability_zone=row["availability_zone"],
-            device_groups=resolved.groups,
-        ),
+        shape=shape_of(row),
         slots=row["slots"],
         max_length_hours=row["max_length_hours"],
         start=row["start_date"],
@@ -38,7 +46,7 @@ def _flavor(row: sa.RowMapping) -> Flavor:
         is_public=row["is_public"],
         active=row["active"],
         generation=row["generation"],
-        uncounted_devices=resolved.uncounted,
+        uncounted_devices=devices.of_column(row["device_groups"], row["extra_specs"]).uncounted,
     )
 
 
@@ -149,6 +157,12 @@ def listing(
     if limit is not None:
         query = query.limit(limit).offset(offset)
     return [_flavor(row) for row in db.execute(query).mappings()], total
+
+
+def every(db: Session) -> list[Flavor]:
+    """All flavors that aren't deleted, sorted by name."""
+    page, _ = listing(db, project_id=None, everything=True, filters={}, limit=None, offset=0)
+    return page
 
 
 def is_accessible(db: Session, flavor: Flavor, project_id: str | None) -> bool:

@@ -21,6 +21,8 @@ TRAIT_KEY = re.compile(r"^trait(?P<group>[A-Za-z0-9_-]{0,64}):(?P<trait>[A-Z0-9_
 _PLACEMENT_CLASS = re.compile(r"[A-Z0-9_]+\Z")
 _TRUE = {"1", "t", "true", "on", "y", "yes"}
 HYPERTHREADING = "HW_CPU_HYPERTHREADING"
+#: The trait of hosts whose compute service is disabled. Nova never asks for such hosts.
+_DISABLED = "COMPUTE_STATUS_DISABLED"
 
 #: The traits that the group without a suffix requires, by key and value of an extra spec.
 _TRAITS = {
@@ -97,6 +99,30 @@ def request(
         isolate=extra_specs.get("group_policy") == "isolate",
         root_required=_root_traits(extra_specs),
     )
+
+
+def candidates_query(request: Request) -> list[tuple[str, str]]:
+    """The parameters with which Nova asks Placement for the hosts of an instance.
+
+    What doesn't depend on the flavor is left out, such as the aggregates of the project. So are the
+    devices that a host capability counts, because Placement doesn't know them.
+    """
+    query = [
+        parameter
+        for number, group in enumerate(request.groups)
+        for parameter in _group_query(group, str(number) if number else "")
+    ]
+    if len(request.suffixed) > 1:
+        query.append(("group_policy", "isolate" if request.isolate else "none"))
+    root = [*sorted(request.root_required), f"!{_DISABLED}"]
+    return [*query, ("root_required", ",".join(root))]
+
+
+def _group_query(group: Group, suffix: str) -> list[tuple[str, str]]:
+    amounts = [f"{cls}:{n}" for cls, n in group.resources if _PLACEMENT_CLASS.match(cls)]
+    traits = [*sorted(group.required), *(f"!{trait}" for trait in sorted(group.forbidden))]
+    parameters = [("resources", ",".join(amounts)), ("required", ",".join(traits))]
+    return [(name + suffix, value) for name, value in parameters if value]
 
 
 def _marked(extra_specs: Mapping[str, str], groups: Sequence[Group]) -> list[Group]:

@@ -149,3 +149,31 @@ def test_flavor_with_two_groups_boots(
     reservation = world.becomes(alpha, world.booked_now(alpha, flavor), "ACTIVE")
     server = _boots(alpha, reservation)
     assert len(_held(placement, server)) == 2
+
+
+@pytest.mark.parametrize(
+    ("specs", "quoted"),
+    [
+        ({"hw:cpu_polizy": "dedicated"}, "hw:cpu_polizy"),
+        ({"hw:cpu_policy": "shared", "hw:mem_page_size": "huge"}, "hw:mem_page_size"),
+        ({"trait:CUSTOM_NO_SUCH": "forbidden"}, "No such trait(s): CUSTOM_NO_SUCH"),
+        ({"trait:CUSTOM_NO_SUCH": "required"}, "No such trait(s): CUSTOM_NO_SUCH"),
+        ({"resources:CUSTOM_NO_SUCH": "1"}, "CUSTOM_NO_SUCH"),
+        ({"resources1:CUSTOM_NO_SUCH": "1"}, "CUSTOM_NO_SUCH"),
+    ],
+)
+def test_flavor_that_could_never_boot_is_refused(
+    admin: Person, specs: dict[str, str], quoted: str
+) -> None:
+    """Nova's and Placement's own answers are as the fakes give them."""
+    answer = admin.ask("POST", "/v2/flavors/", world.flavor_body(extra_specs=specs))
+    assert answer.status_code == 422, answer.text
+    assert quoted in answer.json()["error_message"]
+
+
+def test_flavor_that_could_boot_is_made_without_a_warning(
+    placement: Placement, offer: Offer
+) -> None:
+    groups = {f"resources{n}:{CLASS}": "1" for n in (1, 2)} | {"group_policy": "isolate"}
+    made = offer(slots=1, extra_specs={**groups, "hw:cpu_policy": "shared"})
+    assert made["warnings"] == []

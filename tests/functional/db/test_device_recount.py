@@ -80,7 +80,7 @@ def generations() -> tuple[list[int], list[int]]:
 def test_devices_are_kept_in_the_flavors_row():
     flavor = world.add_flavor(in_placement(NEW), extra_specs=GPU)
     assert read(flavor).shape.device_groups == (NEW, NEW)
-    uncounted = world.add_flavor(LENIENT, extra_specs={**GPU, "hw:a": "é"})
+    uncounted = world.add_flavor(LENIENT, extra_specs={**GPU, "hw:cpu_cores": "é"})
     assert read(uncounted) == uncounted
     assert [device.name for device in uncounted.uncounted_devices] == ["gpu"]
     without = world.add_flavor(extra_specs={})
@@ -115,7 +115,7 @@ def test_refused_change_changes_nothing(cloud: Cloud):
 def test_flavor_that_was_never_resolved_is_found_and_resolved(cloud: Cloud):
     world.add_host(cloud, "a", properties={"pci_alias_gpu": "4"})
     made = world.add_flavor(extra_specs=GPU)
-    world.add_flavor(extra_specs={"hw:a": "1"})
+    world.add_flavor(extra_specs={"hw:cpu_cores": "1"})
     flavor = forget(made)
     assert [device.reason for device in flavor.uncounted_devices] == [NEVER_RESOLVED]
     (finding,) = device_recount.find(NO_DEVICES)
@@ -190,7 +190,7 @@ def test_reservation_with_other_devices_than_its_flavor_is_counted_too(cloud: Cl
     flavor = world.add_flavor(in_placement(OLD), extra_specs=GPU)
     forget(flavor)
     booked = world.book(world.request(flavor, world.hours(1, 2)))
-    offered.update(flavor.id, {"extra_specs": {"hw:a": "1"}})
+    offered.update(flavor.id, {"extra_specs": {"hw:cpu_cores": "1"}})
     (finding,) = device_recount.recount(in_placement(NEW))
     assert (finding.resolved, finding.reservations) == (Resolved(), 1)
     assert booked_groups() == {booked.reservation_id: (NEW, NEW)}
@@ -205,6 +205,7 @@ def test_flavor_that_cannot_be_resolved_stays_as_it_is(cloud: Cloud):
     cloud.install_cyborg(fpga=[{"resources:FPGA": "1"}])
     cloud.cyborg.fail(status=500)
     forget(world.add_flavor(extra_specs={}))
+    cloud.add_elsewhere("CUSTOM_BIG", classes=["CUSTOM_NEW"])
     offered.update(flavor.id, {"extra_specs": GPU}, in_placement(NEW))
     with session.writer() as db:
         db.execute(tables.flavors.update().values(extra_specs=FPGA))

@@ -90,7 +90,7 @@ def build(made: World) -> Flavor:
         if not any(when.overlaps(lease) for lease in leases()):
             maintenance_windows.create(when, None, [flavor.id], world.NOW)
     start, end = (None if m is None else world.NOW + m * MINUTE for m in made.period)
-    return flavors.update(flavor.id, {"start": start, "end": end})
+    return flavors.update(flavor.id, {"start": start, "end": end}).flavor
 
 
 def leases() -> list[Span]:

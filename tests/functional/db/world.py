@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import sqlalchemy as sa
 from blazar.db import api as db_api
@@ -22,7 +23,7 @@ from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.quota import Rule
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.booking import admission, changing
-from warre_blazar.services.offering import flavors
+from warre_blazar.services.offering import bootable, flavors
 from warre_blazar.services.running import blazar_start_end
 
 #: The present of these tests.
@@ -136,7 +137,10 @@ def _usual(inventory: dict[str, Any]) -> dict[str, Any]:
 
 
 def add_flavor(device_rules: Rules = NO_DEVICES, **changes: Any) -> Flavor:
-    """Add a public flavor with, by default, 1 slot, 2 VCPUs, 2 GiB of memory and 20 + 0 GB."""
+    """Add a public flavor with, by default, 1 slot, 2 VCPUs, 2 GiB of memory and 20 + 0 GB.
+
+    Nova and Placement aren't asked whether its servers could boot.
+    """
     usual = {
         "name": f"flavor-{next(_numbers)}",
         "description": None,
@@ -155,7 +159,8 @@ def add_flavor(device_rules: Rules = NO_DEVICES, **changes: Any) -> Flavor:
         "is_public": True,
         "active": True,
     }
-    return flavors.create({**usual, **changes}, NOW, device_rules)
+    with mock.patch.object(bootable, "check", lambda shape: bootable.Verdict()):
+        return flavors.create({**usual, **changes}, NOW, device_rules).flavor
 
 
 @dataclasses.dataclass(frozen=True)

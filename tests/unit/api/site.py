@@ -78,7 +78,7 @@ class SiteCloud(Cloud):
         """The dicts and sets with the objects that reservations and hosts have in the cloud."""
         nova, placement = self.nova, self.placement
         kinds = (nova.flavors, nova.aggregates, nova.servers, nova.hosts)
-        return [*kinds, placement.classes, placement.providers]
+        return [*kinds, placement.classes, placement.traits, placement.providers]
 
     def copied(self) -> list[Any]:
         """Copies of all objects, and of Keystone's trusts."""

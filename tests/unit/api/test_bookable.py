@@ -19,6 +19,12 @@ UNBOOKABLE = {
 }
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(site: Site) -> None:
+    """Another host has what Blazar's hosts lack."""
+    site.cloud.add_elsewhere("CUSTOM_X", classes=["VGPU"])
+
+
 @pytest.mark.parametrize("terms", UNBOOKABLE.values(), ids=UNBOOKABLE)
 def test_flavor_that_no_host_can_hold_is_marked(admin: Person, alpha: Person, terms: dict):
     made = things.add_flavor(admin, **terms)

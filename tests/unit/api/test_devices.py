@@ -25,6 +25,12 @@ FPGA_GROUP = Group.of({"FPGA": 1}, ["CUSTOM_X"]).to_dict()
 PCI_GROUP = Group.of({"CUSTOM_PCI_10DE_20B0": 1}, ["CUSTOM_BIG"]).to_dict()
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(site: Site) -> None:
+    """Placement knows all these devices."""
+    site.cloud.add_elsewhere("CUSTOM_BIG", "CUSTOM_X", classes=["CUSTOM_PCI_10DE_20B0", "FPGA"])
+
+
 @pytest.fixture
 def options(site: Site, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function that sets options of the group ``[warre]`` for one test."""
@@ -94,7 +100,7 @@ def test_aliases_and_device_profile_are_counted_together(site: Site, admin: Pers
 
 
 def test_flavor_without_devices_has_none(site: Site, admin: Person):
-    made = things.add_flavor(admin, extra_specs={"hw:a": "1"})
+    made = things.add_flavor(admin, extra_specs={"hw:cpu_cores": "1"})
     assert (made["warnings"], kept(site)) == ([], [None])
 
 
@@ -249,7 +255,7 @@ def test_change_of_extra_specs_resolves_the_devices_anew(site: Site, admin: Pers
     assert groups(site) == [Group.of({"pci_alias_nic": 1}).to_dict()]
     admin.patch(path, {"extra_specs": {ALIAS: "gpu:1"}})
     assert groups(site) == [PCI_GROUP]
-    admin.patch(path, {"extra_specs": {"hw:a": "1"}})
+    admin.patch(path, {"extra_specs": {"hw:cpu_cores": "1"}})
     assert kept(site) == [None]
 
 

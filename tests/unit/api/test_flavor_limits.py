@@ -10,6 +10,12 @@ from tests.unit.api.site import Site
 GPU = '["==", "$gpu", "a100"]'
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(site: Site) -> None:
+    """Another host has what Blazar's hosts lack."""
+    site.cloud.add_elsewhere("CUSTOM_X", classes=["VGPU"])
+
+
 def limits(person: Person, flavor: dict) -> dict:
     answer = person.get(f"flavors/{flavor['id']}")
     assert answer.status_int == 200, answer

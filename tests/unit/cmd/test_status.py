@@ -221,8 +221,9 @@ def test_overbooked_host_is_a_warning(healthy, cloud):
 
 
 @pytest.fixture
-def with_alias(healthy: config_fixture.Config) -> config_fixture.Config:
+def with_alias(healthy: config_fixture.Config, cloud: Cloud) -> config_fixture.Config:
     """A flavor whose GPU is counted in Placement by an alias."""
+    cloud.add_elsewhere(classes=["CUSTOM_GPU"])
     healthy.config(pci_alias=['{"name": "gpu", "resource_class": "GPU"}'], group="warre")
     healthy.config(pci_in_placement=True, group="warre")
     specs = {"pci_passthrough:alias": "gpu:1"}

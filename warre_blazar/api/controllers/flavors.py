@@ -109,17 +109,17 @@ class FlavorsController(base.Controller):
         policy.authorize(base.context(), policies.CREATE)
         parsing.query(pecan.request, {})
         values = parsing.body(pecan.request, schemas.FLAVOR_CREATE)
-        flavor = flavors.create(
+        written = flavors.create(
             {**schemas.FLAVOR_DEFAULTS, **values}, timeutils.utcnow(), device_rules.configured()
         )
-        return base.reply(202, _document(flavor))
+        return base.reply(202, _written(written))
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
         flavor_id = base.item_id(path)
         _authorize_change(policies.UPDATE, flavor_id)
         values = parsing.body(pecan.request, schemas.FLAVOR_UPDATE)
-        return _document(flavors.update(flavor_id, values, device_rules.configured()))
+        return _written(flavors.update(flavor_id, values, device_rules.configured()))
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
@@ -131,6 +131,14 @@ class FlavorsController(base.Controller):
 
 def _document(flavor: flavors.Flavor) -> dict[str, Any]:
     return _documents([flavor])[0]
+
+
+def _written(written: flavors.Written) -> dict[str, Any]:
+    """The document of a flavor that was made or changed, with what is in doubt about it."""
+    document = _document(written.flavor)
+    if not error_hook.is_warres(pecan.request):
+        document["warnings"] += [views.doubt(doubt) for doubt in written.doubts]
+    return document
 
 
 def _shown(flavor: flavors.Flavor) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def recount(rules: Rules, ref: str | None = None) -> list[Finding]:
 
 def _find(rules: Rules, ref: str | None) -> tuple[list[Finding], _Resolutions]:
     with session.reader() as db:
-        looked_at = [flavors.require(db, ref)] if ref else _all(db)
+        looked_at = [flavors.require(db, ref)] if ref else flavors.every(db)
         shapes = {f.id: _shapes(db, f.id) for f in looked_at}
     resolutions = _Resolutions(rules)
     findings = []
@@ -111,13 +111,6 @@ def _find(rules: Rules, ref: str | None) -> tuple[list[Finding], _Resolutions]:
         if finding:
             findings.append(finding)
     return findings, resolutions
-
-
-def _all(db: Session) -> list[Flavor]:
-    every, _ = flavors.listing(
-        db, project_id=None, everything=True, filters={}, limit=None, offset=0
-    )
-    return every
 
 
 def _shapes(db: Session, flavor_id: str) -> dict[str, Shape]:

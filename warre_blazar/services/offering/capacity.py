@@ -4,8 +4,6 @@ import dataclasses
 import datetime
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy.orm import Session
-
 from warre_blazar.db import flavor_usage, flavors, reservable_hosts, session
 from warre_blazar.domain import capacity
 from warre_blazar.domain.capacity import Limits, Room, Sharing
@@ -42,7 +40,7 @@ def of_flavor(flavor: Flavor, window: Span, now: datetime.datetime) -> Capacity:
     new_hosts.read()
     with session.reader() as db:
         rooms = capacity.when_empty(reservable_hosts.empty(db), flavor.shape)
-        others = [f for f in _all_flavors(db) if f.id != flavor.id]
+        others = [f for f in flavors.every(db) if f.id != flavor.id]
         use = capacity.use(
             flavor_usage.booked(db, flavor.id, _with_minute(window, now)), window, now
         )
@@ -119,15 +117,8 @@ def survey() -> Survey:
     new_hosts.read()
     with session.reader() as db:
         all_hosts = reservable_hosts.empty(db)
-        active = [f for f in _all_flavors(db) if f.active]
+        active = [f for f in flavors.every(db) if f.active]
     unmatched = [f for f in active if not any(host.matches(f.shape) for host in all_hosts)]
     held = {f.id: sum(r.instances for r in capacity.when_empty(all_hosts, f.shape)) for f in active}
     overpromised = [(f, held[f.id]) for f in active if f not in unmatched and f.slots > held[f.id]]
     return Survey(all_hosts, unmatched, overpromised)
-
-
-def _all_flavors(db: Session) -> list[Flavor]:
-    all_flavors, _ = flavors.listing(
-        db, project_id=None, everything=True, filters={}, limit=None, offset=0
-    )
-    return all_flavors

@@ -1,5 +1,6 @@
 """Creates, finds, changes and deletes flavors."""
 
+import dataclasses
 import datetime
 from collections.abc import Mapping
 from typing import Any
@@ -8,15 +9,24 @@ from oslo_log import log as logging
 from oslo_utils import uuidutils
 
 from warre_blazar import exceptions
-from warre_blazar.clients import placement
 from warre_blazar.db import flavors, reservations, session
 from warre_blazar.domain import flavor as flavor_rules
-from warre_blazar.domain import host_properties, nova_requests
+from warre_blazar.domain import host_properties
 from warre_blazar.domain.devices import NO_DEVICES, Rules
-from warre_blazar.domain.flavor import Flavor
-from warre_blazar.services.offering import devices
+from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.services.offering import bootable, devices
+from warre_blazar.services.offering.bootable import Doubt
 
 LOG = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Written:
+    """A flavor that was made or changed, and what its operator should know about it."""
+
+    flavor: Flavor
+    doubts: tuple[Doubt, ...] = ()
+
 
 #: The columns of a flavor's attributes, by attribute. Only attributes whose columns have another
 #: name are listed.
@@ -39,34 +49,23 @@ def _checked(values: Mapping[str, Any], vcpu: int, device_rules: Rules) -> dict[
     except ValueError as error:
         raise exceptions.InvalidField("extra_specs", str(error)) from error
     columns = {_COLUMNS.get(k, k): v for k, v in values.items()}
-    _check_forbidden_traits(values.get("extra_specs", {}))
     if "extra_specs" in values:
         resolved = devices.resolve(values["extra_specs"], device_rules)
         columns["device_groups"] = resolved.to_dict() if resolved else None
     return columns
 
 
-def _check_forbidden_traits(extra_specs: Mapping[str, str]) -> None:
-    """Refuse forbidden traits that Placement doesn't have.
+def _check_boots(shape: Shape) -> tuple[Doubt, ...]:
+    """Refuse a shape of which no server could ever boot.
 
-    Each host would match, because it doesn't have such a trait. But Placement answers 400 to each
-    request that names the trait, so no server would boot. A required trait needs no check: while
-    Placement doesn't have it, no host matches.
+    :returns: what is in doubt although the shape isn't refused.
     """
-    _, _, by_group = nova_requests.groups(extra_specs)
-    forbidden = set().union(*by_group.values())
-    if not forbidden:
-        return
-    try:
-        unknown = placement.unknown_traits(forbidden)
-    except exceptions.WarreError as error:
-        LOG.warning("Whether Placement has the traits of a flavor couldn't be checked: %s", error)
-        return
-    if unknown:
+    verdict = bootable.check(shape)
+    if verdict.refusal:
         raise exceptions.InvalidField(
-            "extra_specs",
-            f"expected forbidden traits that Placement has; it doesn't have {min(unknown)}",
+            "extra_specs", f"expected extra specs with which a server can boot; {verdict.refusal}"
         )
+    return verdict.doubts
 
 
 def _check_cpus(vcpu: int, extra_specs: Mapping[str, str]) -> None:
@@ -84,23 +83,33 @@ def _check_period(start: datetime.datetime | None, end: datetime.datetime | None
 
 def create(
     values: Mapping[str, Any], now: datetime.datetime, device_rules: Rules = NO_DEVICES
-) -> Flavor:
+) -> Written:
     """Create a flavor.
 
     :param values: all attributes of a Flavor and its Shape, except ``id``, ``generation``,
         ``device_groups`` and ``uncounted_devices``.
     :param device_rules: what aliases and device profiles stand for.
-    :raises InvalidField: properties or extra_specs can't be parsed, or the end isn't after the
-        start.
+    :raises InvalidField: properties or extra_specs can't be parsed, or no server with these extra
+        specs could ever boot, or the end isn't after the start.
     :raises DeviceNotCountable: extra_specs name devices that can't be counted.
     :raises ServiceUnavailable, ServiceRefused: Cyborg doesn't say what the devices are.
     """
     columns = _checked(values, values["vcpu"], device_rules)
     _check_period(values["start"], values["end"])
     _check_cpus(values["vcpu"], values["extra_specs"])
+    doubts = _check_boots(flavors.shape_of(columns))
     flavor_id = uuidutils.generate_uuid()
     session.change(flavors.insert, {"id": flavor_id, **columns}, now)
-    return get(flavor_id, project_id=None, everything=True)
+    flavor = get(flavor_id, project_id=None, everything=True)
+    return _written(flavor, doubts)
+
+
+def _written(flavor: Flavor, doubts: tuple[Doubt, ...]) -> Written:
+    """Log what is in doubt about a flavor that was made or changed, and return both."""
+    doubts = (*doubts, *bootable.shared_devices(flavor))
+    for doubt in doubts:
+        LOG.warning("Flavor %s (%s): %s", flavor.name, flavor.id, doubt.text)
+    return Written(flavor, doubts)
 
 
 def get(ref: str, *, project_id: str | None, everything: bool) -> Flavor:
@@ -140,7 +149,7 @@ def listing(
         )
 
 
-def update(ref: str, values: Mapping[str, Any], device_rules: Rules = NO_DEVICES) -> Flavor:
+def update(ref: str, values: Mapping[str, Any], device_rules: Rules = NO_DEVICES) -> Written:
     """Change a flavor. Existing reservations keep the shape that they were booked with.
 
     :param ref: the flavor's id or name.
@@ -150,8 +159,12 @@ def update(ref: str, values: Mapping[str, Any], device_rules: Rules = NO_DEVICES
     :raises ServiceUnavailable, ServiceRefused: Cyborg doesn't say what the devices are.
     """
     with session.reader() as db:
-        vcpu = flavors.require(db, ref).shape.vcpu
-    return _write(ref, values, _checked(values, vcpu, device_rules))
+        shape = flavors.require(db, ref).shape
+    columns = _checked(values, shape.vcpu, device_rules)
+    if "extra_specs" not in values:
+        return Written(_write(ref, values, columns))
+    doubts = _check_boots(flavors.shape_of({**vars(shape), **columns}))
+    return _written(_write(ref, values, columns), doubts)
 
 
 @session.retried

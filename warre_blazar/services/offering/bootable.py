@@ -1,0 +1,116 @@
+"""Finds out whether servers of a flavor could ever boot, by asking Nova and Placement.
+
+Nova checks extra specs, and Placement checks what they ask for. Both do so when a server boots, and
+a reservation may be booked months before that. So they are asked when a flavor is made or changed.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+
+from warre_blazar import exceptions
+from warre_blazar.clients import nova, placement
+from warre_blazar.db import flavors, reservable_hosts, session
+from warre_blazar.domain import device_sharing
+from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.services import new_hosts
+
+_NOT_CHECKED = "not_checked"
+
+
+@dataclasses.dataclass(frozen=True)
+class Doubt:
+    """What an operator should know about a flavor, although the flavor isn't refused."""
+
+    #: A stable word: ``not_checked``, ``no_candidates`` or ``devices_shared``.
+    code: str
+    #: A clause without a period at its end.
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """Whether servers of a flavor could ever boot, and what is in doubt."""
+
+    #: Why no server could ever boot. Empty if servers could.
+    refusal: str = ""
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether Nova and Placement could be asked."""
+        return all(doubt.code != _NOT_CHECKED for doubt in self.doubts)
+
+
+def check(shape: Shape) -> Verdict:
+    """Ask Nova and Placement whether servers of a shape could ever boot.
+
+    This sends requests, so it must not be called inside a transaction. Nothing is asked about a
+    shape without extra specs, because Nova and Placement never refuse mere sizes.
+    """
+    if not shape.extra_specs:
+        return Verdict()
+    refusals, doubts = [], []
+    for ask in (_ask_nova, _ask_placement):
+        try:
+            doubts += ask(shape)
+        except exceptions.RequestInvalid as error:
+            refusals.append(error.message)
+        except exceptions.WarreError as error:
+            doubts.append(
+                Doubt(
+                    _NOT_CHECKED,
+                    "it isn't known whether servers of the flavor could boot: "
+                    f"{error.message}; run warre-blazar-manage flavor check later",
+                )
+            )
+    return Verdict("; ".join(refusals), tuple(doubts))
+
+
+def _ask_nova(shape: Shape) -> list[Doubt]:
+    nova.check_extra_specs(shape.extra_specs)
+    return []
+
+
+def _ask_placement(shape: Shape) -> list[Doubt]:
+    if placement.has_candidates(shape.request):
+        return []
+    return [
+        Doubt(
+            "no_candidates",
+            "Placement finds no host on which a server of the flavor could boot now",
+        )
+    ]
+
+
+def check_all(ref: str | None = None) -> Iterator[tuple[Flavor, Verdict]]:
+    """Each flavor with the verdict about it.
+
+    :param ref: the id or the name of the only flavor to look at. None: all flavors.
+    :raises FlavorNotFound, FlavorAmbiguous:
+    """
+    with session.reader() as db:
+        looked_at = [flavors.require(db, ref)] if ref else flavors.every(db)
+    for flavor in looked_at:
+        verdict = check(flavor.shape)
+        doubts = (*verdict.doubts, *shared_devices(flavor))
+        yield flavor, Verdict(verdict.refusal, doubts)
+
+
+def shared_devices(flavor: Flavor) -> list[Doubt]:
+    """Doubts about other active flavors that take devices of the same hosts in other amounts."""
+    if not flavor.shape.extra_specs:
+        return []
+    new_hosts.read()
+    with session.reader() as db:
+        hosts = reservable_hosts.empty(db)
+        others = [f for f in flavors.every(db) if f.active and f.id != flavor.id]
+    return [
+        Doubt(
+            "devices_shared",
+            f"the flavor {other.name} takes {', '.join(classes)} of the same devices in other "
+            "amounts or with other traits; a server takes its devices when it boots, so servers "
+            "may be placed so that no device has enough left for the next one",
+        )
+        for other in others
+        if (classes := device_sharing.unlike(hosts, flavor.shape, other.shape))
+    ]
