@@ -50,6 +50,11 @@ def _add_cloud_commands(
         "--port-offset", type=int, help="added to every port, including Blazar's 1234 (0)"
     )
     up.add_argument("--gpus", type=int, help="GPUs of each of the computes cmp1 and cmp2 (4)")
+    up.add_argument(
+        "--password-rounds",
+        type=int,
+        help="cost of the passwords of users that are made from now on; 4 makes logins fast (12)",
+    )
     up.set_defaults(run=commands.up)
     down = subparsers.add_parser("down", parents=[common], help="stop the cloud and keep its data")
     down.add_argument(

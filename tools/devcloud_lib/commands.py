@@ -24,6 +24,7 @@ def up(home: Path, options: argparse.Namespace) -> int:
             managers=options.managers,
             port_offset=options.port_offset,
             gpus=options.gpus,
+            password_rounds=options.password_rounds,
         )
         layout = Layout(home, chosen)
         say(f"cloud in {home}: {chosen.computes} computes, {chosen.managers} managers")

@@ -28,6 +28,9 @@ class Settings:
     port_offset: int = 0
     #: PCI devices of each compute that has any.
     gpus: int = 4
+    #: The cost of Keystone's hashes of passwords: each login takes 2 to this power rounds of
+    #: bcrypt. The default is Keystone's own, a quarter of a second of a core for each login.
+    password_rounds: int = 12
 
     def __post_init__(self) -> None:
         for name in ("computes", "api_workers", "managers"):
@@ -35,6 +38,8 @@ class Settings:
                 raise Failure(f"{name} must be at least 1")
         if not 0 <= self.gpus <= _MOST_GPUS:
             raise Failure(f"gpus must be a number from 0 to {_MOST_GPUS}")
+        if not 4 <= self.password_rounds <= 31:
+            raise Failure("password_rounds must be a number from 4 to 31")
 
 
 def load(home: Path) -> Settings | None:

@@ -14,6 +14,7 @@ def configure(layout: Layout) -> None:
         layout.etc("keystone", "keystone.conf"),
         {
             "database": {"connection": layout.database("keystone")},
+            "identity": {"password_hash_rounds": str(layout.settings.password_rounds)},
             "token": {"provider": "fernet"},
             "fernet_tokens": {"key_repository": layout.state("keystone", "fernet")},
             "credential": {"key_repository": layout.state("keystone", "credential")},
