@@ -78,7 +78,7 @@ def main() -> None:
         span = Span(START + (100 + first) * DAY, START + (114 + first) * DAY)
         began = time.process_time()
         with provider_search.bounded() as allowance:
-            _, found = placing.choose(every, SHAPES[1], asked.count, span)
+            _, found = placing.choose(every, placing.Wanted(SHAPES[1].request, asked.count, span))
         took = time.process_time() - began
         used = provider_search.MOST_STATES_IN_ALL - allowance.states
         print(

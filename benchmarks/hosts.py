@@ -243,14 +243,15 @@ def write(db: sa.Connection, rows: Rows) -> None:
 def by_us(span: Span) -> int:
     with session.reader() as db:
         found = hosts.snapshot(db, "flavor", _SHAPE, span).hosts
-    return placing.choose(found, _SHAPE, COUNT, span)[1]
+    return placing.choose(found, placing.Wanted(_SHAPE.request, COUNT, span))[1]
 
 
 @garbage_collection.uncollected()
 def by_us_with_gpus(gpus: int, span: Span) -> int:
     with session.reader() as db:
         found = hosts.snapshot(db, "flavor", _SHAPE, span).hosts
-    return placing.choose([with_gpus(h, gpus) for h in found], _GPU_SHAPE, COUNT, span)[1]
+    wanted = placing.Wanted(_GPU_SHAPE.request, COUNT, span)
+    return placing.choose([with_gpus(h, gpus) for h in found], wanted)[1]
 
 
 def with_gpus(host: placing.Host, gpus: int) -> placing.Host:

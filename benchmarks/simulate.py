@@ -88,7 +88,9 @@ class Rules:
                 held[host] += [holdings.Holding(b.id, b.span, _SHAPE.request)] * count
         hosts = [dataclasses.replace(host, holdings=held[host.id]) for host in self._bare]
         kept = old.chosen if old else None
-        chosen, room = placing.choose(hosts, _SHAPE, new.count, new.span, kept)
+        chosen, room = placing.choose(
+            hosts, placing.Wanted(_SHAPE.request, new.count, new.span, preferred=kept or {})
+        )
         return chosen if room == new.count and (kept is None or chosen == kept) else None
 
 

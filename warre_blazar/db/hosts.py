@@ -73,6 +73,32 @@ def snapshot(
     return Snapshot([h.holding(held[h.id]) for h in matching], claims)
 
 
+def complete(
+    db: Session,
+    of: Collection[Host],
+    *,
+    cleaning: datetime.timedelta = NO_TIME,
+    device_rules: Rules = NO_DEVICES,
+    without: str | None = None,
+) -> list[Host]:
+    """Hosts with everything that is booked on them, however late it begins.
+
+    What has ended, with its cleaning time, is left out.
+
+    :param of: the hosts, with some or none of their holdings.
+    :param without: the id of a reservation whose holdings are left out.
+    """
+    now = timeutils.utcnow()
+    read = Claims(timeline.Span(now, datetime.datetime.max), cleaning)
+    since = now - cleaning
+    query = _allocations(None, [host.id for host in of], read).where(
+        sa.or_(leases.c.end_date > since, bookings.c.claim_end > since)
+    )
+    held, _ = _held(db.execute(query).all(), read, device_rules)
+    found = [host.holding(held[host.id]) for host in of]
+    return [host.without(without) for host in found] if without else found
+
+
 def _held(
     rows: Iterable[Any], read: Claims, device_rules: Rules
 ) -> tuple[dict[str, list[Holding]], dict[str, list[timeline.Claim]]]:
@@ -129,13 +155,15 @@ _TAKEN = (
 )
 
 
-def _allocations(flavor_id: str, host_ids: list[str] | None, read: Claims) -> sa.Select[Any]:
+def _allocations(flavor_id: str | None, host_ids: list[str] | None, read: Claims) -> sa.Select[Any]:
     """A query of host allocations.
 
     The columns are the host's id, the reservation's id, the number of slots, ``_TAKEN``, and the
     times that ``read`` selects. The number of slots is NULL for reservations of other flavors.
+
+    :param flavor_id: the flavor whose slots are read; None: no flavor's.
     """
-    of_flavor = bookings.c.flavor_id == flavor_id
+    of_flavor = sa.false() if flavor_id is None else bookings.c.flavor_id == flavor_id
     query = sa.select(
         allocations.c.compute_host_id,
         allocations.c.reservation_id,

@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from warre_blazar.domain.demands import Demand, Part, demand
+from warre_blazar.domain.fixed_places import Places
 from warre_blazar.domain.provider_search import Search, Sought
 from warre_blazar.domain.providers import Tree
 from warre_blazar.domain.request_groups import Request
@@ -56,10 +57,9 @@ def plan(tree: Tree, asked: Request, held: Iterable[Request]) -> Plan:
     if not wanted.possible or not asked.amounts:
         # Placement refuses an empty request.
         return IMPOSSIBLE
-    contested = {cls for cls, nodes in tree.carriers.items() if len(nodes) > 1}
-    if not contested & asked.amounts.keys():
+    if not is_contested(tree, asked):
         return POSSIBLE
-    kinds = frozenset(r for r in held if contested & r.amounts.keys()) | {asked}
+    kinds = frozenset(r for r in held if is_contested(tree, r)) | {asked}
     return tree.kept(("plan", asked, kinds), lambda: _plan(tree, asked, kinds))
 
 
@@ -73,14 +73,54 @@ def _plan(tree: Tree, asked: Request, kinds: Collection[Request]) -> Plan:
         free = not any(demands[r].coupled and _has_choice(ps) for r, ps in cluster.items())
         exact = _columns(tree, cluster) if free else None
         if exact is None:
-            sought = {
-                r: Sought(tuple(ps), demands[r].isolate, demands[r].uncovered)
-                for r, ps in cluster.items()
-            }
-            searches.append(Search(tree, asked, sought))
+            searches.append(Search(tree, asked, _sought(demands, cluster)))
         else:
             columns += exact
     return Plan(True, columns, searches)
+
+
+def places(tree: Tree, asked: Request, held: Iterable[Request]) -> Sequence[Places]:
+    """The places of instances, for each cluster in which it matters that they stay where they are.
+
+    :param held: the requests of all instances that are booked on the host, at any time.
+    """
+    if not is_contested(tree, asked):
+        return ()
+    kinds = frozenset(r for r in held if is_contested(tree, r)) | {asked}
+    return tree.kept(("places", asked, kinds), lambda: _places(tree, asked, kinds))
+
+
+def is_contested(tree: Tree, request: Request) -> bool:
+    """Whether a request asks for a resource class that several providers have."""
+    return any(len(tree.carriers.get(cls, ())) > 1 for cls in request.amounts)
+
+
+def _places(tree: Tree, asked: Request, kinds: Collection[Request]) -> list[Places]:
+    demands = {request: demand(tree, request) for request in kinds}
+    return [
+        Places(tree, asked, _sought(demands, cluster))
+        for cluster in _clusters(demands)
+        if asked in cluster and not _is_uniform(demands, cluster)
+    ]
+
+
+def _sought(demands: Mapping[Request, Demand], cluster: "_Cluster") -> dict[Request, Sought]:
+    return {
+        r: Sought(tuple(ps), demands[r].isolate, demands[r].uncovered) for r, ps in cluster.items()
+    }
+
+
+def _is_uniform(demands: Mapping[Request, Demand], cluster: "_Cluster") -> bool:
+    """Whether all parts of a cluster are interchangeable.
+
+    If so, parts that fit at each moment also fit over time (``fixed_places``).
+    """
+    parts = [part for of_request in cluster.values() for part in of_request]
+    if not _has_choice(parts):
+        return True
+    if any(demands[r].coupled and _has_choice(ps) for r, ps in cluster.items()):
+        return False
+    return len({(part.amounts, frozenset(part.nodes)) for part in parts}) == 1
 
 
 def _has_choice(parts: Iterable[Part]) -> bool:

@@ -5,7 +5,8 @@ All functions work on a snapshot of the hosts and of what is already booked on t
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from warre_blazar.domain import (
@@ -16,10 +17,12 @@ from warre_blazar.domain import (
     provider_search,
     timeline,
 )
+from warre_blazar.domain.fixed_places import Places, Stay
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.holdings import Asked, Holding, Swept
 from warre_blazar.domain.providers import Inventory, Provider, Tree
 from warre_blazar.domain.request_groups import Request
+from warre_blazar.domain.timeline import JointLevels, Levels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,10 +84,49 @@ class Host:
         """How many more instances of a request fit throughout ``window``."""
         return self.swept(request, window).room()
 
-    def levels(self, request: Request, window: timeline.Span) -> timeline.Levels:
-        """How many more instances of a request fit at each moment of ``window``."""
+    def levels(self, request: Request, window: timeline.Span) -> Levels | JointLevels:
+        """How many more instances of a request fit throughout any part of ``window``.
+
+        If the instances have to stay on their providers (``stays``), the host's holdings must be
+        those of all times.
+        """
         swept = self.swept(request, window)
-        return timeline.Levels(list(zip(swept.moments, swept.fitting(), strict=True)))
+        levels = timeline.Levels(list(zip(swept.moments, swept.fitting(), strict=True)))
+        joint = [places.levels(self._stays(places), window) for places in self._places(request)]
+        return functools.reduce(JointLevels.beside, joint, levels.joint()) if joint else levels
+
+    def is_contested(self, request: Request) -> bool:
+        """Whether a request asks for a resource class that several of the host's providers have."""
+        return bool(self.providers) and counting.is_contested(self.tree, request)
+
+    def must_stay(self, request: Request, others: Iterable[Request]) -> bool:
+        """Whether it matters on which providers instances stay (``fixed_places``).
+
+        :param others: requests of other instances that may be on the host, besides those that are.
+        """
+        together = [*others, *_distinct(self.holdings)]
+        return self.is_contested(request) and bool(counting.places(self.tree, request, together))
+
+    def lasting_room(self, request: Request, spans: Sequence[timeline.Span], most: int) -> int:
+        """How many more instances of a request can stay on their providers throughout all spans.
+
+        The host's holdings must be those of all times. What instances take besides the providers
+        of which they have a choice isn't looked at.
+
+        :param spans: spans that don't overlap.
+        :param most: larger numbers don't matter.
+        """
+        for places in self._places(request):
+            most = places.room(self._stays(places), spans, most)
+        return most
+
+    def _places(self, request: Request) -> Sequence[Places]:
+        if not self.is_contested(request):
+            return ()
+        return counting.places(self.tree, request, _distinct(self.holdings))
+
+    def _stays(self, places: Places) -> list[Stay]:
+        return places.stays((span, request) for _, span, request in self.holdings)
 
     def fullness(self, request: Request, window: timeline.Span) -> float:
         """How full the host is at its fullest moment in ``window``, from 0.0 to 1.0.
@@ -130,6 +172,11 @@ class Host:
         return self.holding([h for h in self.holdings if h.reservation_id != reservation_id])
 
 
+def _distinct(holdings: Iterable[Holding]) -> Collection[Request]:
+    """The requests of all instances. Thousands of holdings share a few request objects."""
+    return {id(h.request): h.request for h in holdings if h.request is not None}.values()
+
+
 def _requests(holdings: Iterable[Holding], window: timeline.Span) -> Iterator[Request]:
     """Yield the requests of all instances that are held at some time in ``window``, each once."""
     seen = set()
@@ -166,57 +213,132 @@ class Packing:
     affinity: bool | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """The instances of a booking that need hosts."""
+
+    #: What one instance asks for.
+    request: Request
+    count: int
+    window: timeline.Span
+    #: Another span throughout which the instances must fit.
+    also: timeline.Span | None = None
+    #: For a booking that already has hosts: its instances by host id.
+    preferred: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    packing: Packing = Packing()
+
+    @property
+    def spans(self) -> list[timeline.Span]:
+        """The times of the instances, as spans that don't overlap."""
+        return [self.window] if self.also is None else timeline.union(self.window, self.also)
+
+
 def choose(
     hosts: Sequence[Host],
-    shape: Shape,
-    count: int,
-    window: timeline.Span,
-    preferred: Mapping[str, int] | None = None,
-    also: timeline.Span | None = None,
-    packing: Packing = Packing(),
+    wanted: Wanted,
+    complete: Callable[[Sequence[Host]], Iterable[Host]] = lambda hosts: hosts,
 ) -> tuple[dict[str, int], int]:
-    """Choose hosts for ``count`` instances, or for fewer if there isn't room for all of them.
+    """Choose hosts for instances, or for fewer of them if there isn't room for all of them.
 
     If the booking already has instances on a host, they stay there as far as the host has room.
-    The other instances go where ``packing`` says: by default to the fullest hosts first, so that
-    whole hosts stay free for other bookings. Hosts that are equally full are sorted by name, so
-    that the choice is repeatable.
+    The other instances go where ``wanted.packing`` says: by default to the fullest hosts first, so
+    that whole hosts stay free for other bookings. Hosts that are equally full are sorted by name,
+    so that the choice is repeatable.
 
-    :param preferred: for a booking that already has hosts: its instances by host id.
-    :param also: another span throughout which the instances must fit.
-    :returns: instances by host id, and their sum, which is at most ``count``.
+    :param hosts: the hosts, with all holdings during the times of the instances.
+    :param complete: returns hosts with their holdings of all times.
+    :returns: instances by host id, and their sum, which is at most ``wanted.count``.
     """
-    preferred = preferred or {}
-    # The room and the fullness of a host both come from one sweep over its holdings.
-    swept = {host.id: host.swept(shape.request, window) for host in hosts}
-
-    def room(host: Host) -> int:
-        found = swept[host.id].room()
-        return min(found, host.room(shape.request, also)) if also and also != window else found
-
-    first = 1 if packing.spread else -1
-    order = sorted(hosts, key=lambda h: (first * swept[h.id].fullness(), h.name, h.id))
+    choice = _Choice(hosts, wanted)
     with provider_search.bounded():
+        while True:
+            chosen = choice.make()
+            unsure = choice.unsure(chosen)
+            if not unsure:
+                return chosen, sum(chosen.values())
+            for host in complete(unsure):
+                choice.limit(host)
+
+
+class _Choice:
+    """Chooses hosts. What is found out about hosts after a choice limits the next one."""
+
+    def __init__(self, hosts: Sequence[Host], wanted: Wanted) -> None:
+        self._wanted = wanted
+        # The room and the fullness of a host both come from one sweep over its holdings.
+        self._swept = {host.id: host.swept(wanted.request, wanted.window) for host in hosts}
+        swept, first = self._swept, 1 if wanted.packing.spread else -1
+        self._order = sorted(hosts, key=lambda h: (first * swept[h.id].fullness(), h.name, h.id))
+        #: By host id, how many instances fit at each moment.
+        self._rooms: dict[str, int] = {}
+        #: By host id, how many instances can stay on the host's providers.
+        self._limits: dict[str, int] = {}
+
+    def _room(self, host: Host) -> int:
+        wanted = self._wanted
+        room = self._rooms.get(host.id)
+        if room is None:
+            room = self._swept[host.id].room()
+            if wanted.also and wanted.also != wanted.window:
+                room = min(room, host.room(wanted.request, wanted.also))
+            self._rooms[host.id] = room
+        return min(room, self._limits.get(host.id, room))
+
+    def make(self) -> dict[str, int]:
+        """Choose hosts, and return the instances by host id."""
+        count, preferred, packing = (
+            self._wanted.count,
+            self._wanted.preferred,
+            self._wanted.packing,
+        )
+        order = self._order
         if packing == Packing():
-            rooms = _rooms_for(order, room, count, preferred)
+            rooms = _rooms_for(order, self._room, count, preferred)
         else:
-            rooms = {host.id: room(host) for host in order}
-    if packing.affinity is False:
-        rooms = {host_id: min(room, 1) for host_id, room in rooms.items()}
-    elif packing.affinity and order:
-        # All instances go to the host with the most room. Room for more than ``count`` doesn't
-        # matter. Among equal hosts, a host that the booking already has is preferred, and after
-        # that the first host in order.
-        sole = max(order, key=lambda h: (min(rooms[h.id], count), h.id in preferred))
-        order = [sole]
-    ids = [host.id for host in order if host.id in rooms]
-    kept = {i: min(preferred[i], rooms[i]) for i in ids if i in preferred}
-    chosen: dict[str, int] = {}
-    _fill(chosen, kept, count, at_once=count)
-    # Packing fills each host before it goes on to the next. Spreading puts one instance on each
-    # host, round after round.
-    _fill(chosen, {i: rooms[i] for i in ids}, count, at_once=1 if packing.spread else count)
-    return chosen, sum(chosen.values())
+            rooms = {host.id: self._room(host) for host in order}
+        if packing.affinity is False:
+            rooms = {host_id: min(room, 1) for host_id, room in rooms.items()}
+        elif packing.affinity and order:
+            # All instances go to the host with the most room. Room for more than ``count`` doesn't
+            # matter. Among equal hosts, a host that the booking already has is preferred, and after
+            # that the first host in order.
+            sole = max(order, key=lambda h: (min(rooms[h.id], count), h.id in preferred))
+            order = [sole]
+        ids = [host.id for host in order if host.id in rooms]
+        kept = {i: min(preferred[i], rooms[i]) for i in ids if i in preferred}
+        chosen: dict[str, int] = {}
+        _fill(chosen, kept, count, at_once=count)
+        # Packing fills each host before it goes on to the next. Spreading puts one instance on each
+        # host, round after round.
+        at_once = 1 if packing.spread else count
+        _fill(chosen, {i: rooms[i] for i in ids}, count, at_once=at_once)
+        return chosen
+
+    def unsure(self, chosen: Mapping[str, int]) -> list[Host]:
+        """Hosts of which it isn't known yet how many instances can stay on their providers.
+
+        The result is empty if this is known of all chosen hosts. If not, it also has as many other
+        hosts as were limited before. So a choice takes few rounds even if nothing can stay on most
+        hosts.
+        """
+        unknown = [
+            host
+            for host in self._order
+            if host.id not in self._limits and host.is_contested(self._wanted.request)
+        ]
+        unsure = [host for host in unknown if host.id in chosen]
+        if unsure:
+            others = (host for host in unknown if host.id not in chosen and self._room(host) > 0)
+            unsure += itertools.islice(others, len(self._limits))
+        return unsure
+
+    def limit(self, host: Host) -> None:
+        """Find out how many instances can stay on a host's providers.
+
+        :param host: the host with its holdings of all times.
+        """
+        wanted = self._wanted
+        self._limits[host.id] = host.lasting_room(wanted.request, wanted.spans, wanted.count)
 
 
 def _rooms_for(
@@ -294,9 +416,9 @@ def free_spans(
     """
     with provider_search.bounded():
         levels = [host.levels(request, window) for host in hosts]
-    if affinity:
-        alone = [timeline.maximal_spans([level], count, window) for level in levels]
-        return timeline.widest(span for spans in alone for span in spans)
-    if affinity is False:
-        levels = [level.at_most(1) for level in levels]
-    return timeline.maximal_spans(levels, count, window)
+        if affinity:
+            alone = [timeline.maximal_spans([level], count, window) for level in levels]
+            return timeline.widest(span for spans in alone for span in spans)
+        if affinity is False:
+            levels = [level.at_most(1) for level in levels]
+        return timeline.maximal_spans(levels, count, window)

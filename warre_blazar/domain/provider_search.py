@@ -11,7 +11,8 @@ import collections
 import contextlib
 import contextvars
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from warre_blazar.domain.demands import Part
@@ -59,13 +60,46 @@ def bounded() -> Iterator[Allowance]:
         _allowance.reset(token)
 
 
-class _Exhausted(Exception):
+class Exhausted(Exception):
     """The allowance is used up."""
 
 
 _NO_LIMIT = 2**62
 #: Each search may use this part of what is left of the allowance: one in so many states.
 _SHARE = 20
+
+
+class Budget:
+    """The number of states that a single search may look at.
+
+    One hard search must leave something of the allowance for other hosts.
+
+    :param at_least: the number of states that the search needs if it never has to go back. As long
+        as anything is left of the allowance, the search may look at this number of states.
+    """
+
+    def __init__(self, at_least: int = 0) -> None:
+        self._allowance = _allowance.get() or Allowance(_NO_LIMIT)
+        states = self._allowance.states
+        at_least = at_least if states > 0 else 0
+        self._most = max(MOST_STATES, at_least)
+        self._share = max(min(MOST_STATES, states // _SHARE), at_least)
+        self._used = 0
+
+    def spend(self) -> bool:
+        """Count a state.
+
+        :returns: False if the search has to give up, however often it is repeated.
+        :raises Exhausted: the search may go on with another allowance.
+        """
+        if self._used >= self._most:
+            return False
+        if self._used >= self._share:
+            self._allowance.given_up += 1
+            raise Exhausted
+        self._used += 1
+        self._allowance.states -= 1
+        return True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +121,7 @@ class Search:
         #: The requests whose instances are counted. The request that is asked about comes first.
         self.kinds = [asked, *(request for request in sought if request != asked)]
         self._of_kinds = [sought[request] for request in self.kinds]
-        self._packer = _Packer(tree, self._of_kinds)
+        self._packer = Packer(tree, self._of_kinds)
         self._answers: dict[tuple[int, ...], int] = {}
         #: By what is held and a number of instances, whether so many more fit.
         self._verdicts: dict[tuple[tuple[int, ...], int], bool] = {}
@@ -112,31 +146,36 @@ class Search:
         If the allowance is used up, the answer isn't remembered: the next choice goes on with an
         allowance of its own, and finds what this one has remembered.
         """
-        allowance, low = _allowance.get() or Allowance(_NO_LIMIT), 0
 
         def fits(more: int) -> bool:
             found = self._verdicts.get((held, more))
             if found is None:
-                found = self._packer.fits((held[0] + more, *held[1:]), allowance)
+                found = self._packer.fits((held[0] + more, *held[1:]))
                 self._verdicts[held, more] = found
             return found
 
-        # If a number doesn't fit, no larger number fits. So ``high`` is doubled until it doesn't
-        # fit. After that, the interval from ``low`` to ``high`` is halved again and again.
-        high = 1
-        try:
-            while fits(high):
-                low, high = high, high * 2
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if fits(middle) else (low, middle)
-        except _Exhausted:
-            allowance.given_up += 1
-            return low, False
-        return low, True
+        return _largest(fits)
 
 
-class _Box(NamedTuple):
+def _largest(fits: Callable[[int], bool]) -> tuple[int, bool]:
+    """The largest number that fits, and whether more states couldn't change the answer.
+
+    If a number doesn't fit, no larger number fits. So ``high`` is doubled until it doesn't fit.
+    After that, the interval from ``low`` to ``high`` is halved again and again.
+    """
+    low, high = 0, 1
+    try:
+        while fits(high):
+            low, high = high, high * 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+    except Exhausted:
+        return low, False
+    return low, True
+
+
+class Box(NamedTuple):
     """A provider, and what is left of it in one state of the search.
 
     Equal boxes are interchangeable.
@@ -151,9 +190,11 @@ class _Box(NamedTuple):
     taken: tuple[int, ...]
     #: Whether the box has an isolated part of the instance that is being placed.
     closed: bool
+    #: For searches over time (``fixed_places``): when amounts are given back, by time.
+    ends: tuple[tuple[datetime.datetime, tuple[int, ...]], ...] = ()
 
 
-class _Move(NamedTuple):
+class Move(NamedTuple):
     """A part to place: its amounts by class, and the kinds of boxes that it may be put in."""
 
     amounts: tuple[int, ...]
@@ -174,12 +215,12 @@ class _State(NamedTuple):
     """A state of the search: how many parts have been placed, and what is left in the boxes."""
 
     placed: int
-    boxes: tuple[_Box, ...]
+    boxes: tuple[Box, ...]
     #: Traits that are still missing for the instance that is being placed.
     uncovered: frozenset[str]
 
 
-class _Packer:
+class Packer:
     """Places instances on providers."""
 
     def __init__(self, tree: Tree, sought: Sequence[Sought]) -> None:
@@ -193,8 +234,11 @@ class _Packer:
         #: by kind of box, those traits of the box that requests need.
         self._limits: dict[int, tuple[int, ...]] = {}
         self._traits: dict[int, frozenset[str]] = {}
-        boxes = []
-        for n in sorted({n for part in parts for n in part.nodes}):
+        #: ``nodes``: the nodes of the tree that parts may use. ``boxes``: the empty box of each of
+        #: them, in the same order.
+        self.nodes = sorted({n for part in parts for n in part.nodes})
+        self.boxes: list[Box] = []
+        for n in self.nodes:
             stocks = [tree.nodes[n].stocks.get(cls) for cls in self._classes]
             limits = tuple(stock.max_unit if stock else 0 for stock in stocks)
             covers = tree.nodes[n].traits & traits
@@ -202,14 +246,19 @@ class _Packer:
             kind = kinds.setdefault((limits, covers, choosers), len(kinds))
             self._kind_of[n], self._limits[kind], self._traits[kind] = kind, limits, covers
             left = tuple(max(0, stock.capacity) if stock else 0 for stock in stocks)
-            boxes.append(_Box(kind, left, self._nothing, closed=False))
-        self._empty = tuple(sorted(boxes))
-        self._items = [self._moves(one) for one in sought]
+            self.boxes.append(Box(kind, left, self._nothing, closed=False))
+        self.empty = tuple(sorted(self.boxes))
+        #: For each request, the moves that place one instance.
+        self.items = [self._moves(one) for one in sought]
         # The instances that take the most are placed first, because they are the hardest to place
         # when boxes are partly full.
         self._order = sorted(range(len(sought)), key=self._size, reverse=True)
+        #: By kind of box, how many moves may use it.
+        self._wanted = collections.Counter(
+            kind for moves in self.items for move in moves for kind in move.kinds
+        )
 
-    def _moves(self, sought: Sought) -> list[_Move]:
+    def _moves(self, sought: Sought) -> list[Move]:
         vectors = [
             tuple(dict(part.amounts).get(cls, 0) for cls in self._classes) for part in sought.parts
         ]
@@ -220,7 +269,7 @@ class _Packer:
             for total, limit in zip(map(sum, zip(*vectors, strict=True)), limits, strict=True)
         )
         moves = [
-            _Move(
+            Move(
                 vector,
                 kind,
                 part.suffixed,
@@ -237,41 +286,54 @@ class _Packer:
         return [*moves[:-1], moves[-1]._replace(is_last=True)]
 
     def _size(self, number: int) -> tuple[int, int]:
-        return max((max(m.amounts), -len(m.kinds)) for m in self._items[number])
+        return max((max(m.amounts), -len(m.kinds)) for m in self.items[number])
 
-    def fits(self, counts: Sequence[int], allowance: Allowance) -> bool:
+    def fits(self, counts: Sequence[int], boxes: tuple[Box, ...] | None = None) -> bool:
         """Whether these numbers of instances fit at the same time.
 
+        :param boxes: what is left of the providers. Default: the empty providers.
         :returns: False too if the search gives up after ``MOST_STATES``.
-        :raises _Exhausted: the allowance is used up, or this search has used its share of it.
+        :raises Exhausted: the allowance is used up, or this search has used its share of it.
         """
-        # One hard search must leave something of the allowance for other hosts.
-        most = min(MOST_STATES, allowance.states // _SHARE)
-        moves = [m for i in self._order for _ in range(counts[i]) for m in self._items[i]]
+        moves = [m for i in self._order for _ in range(counts[i]) for m in self.items[i]]
         if not moves:
             return True
+        budget = Budget()
         sizes = self._sizes(moves)
         seen: set[_State] = set()
         # For each placed part, an iterator over the ways to place it that haven't been tried yet.
-        ways = [iter([_State(0, self._empty, moves[0].uncovered)])]
+        ways = [iter([_State(0, self.empty if boxes is None else boxes, moves[0].uncovered)])]
         while ways:
             state = next(ways[-1], None)
             if state is None:
                 ways.pop()
             elif state.placed == len(moves):
                 return True
-            elif len(seen) >= MOST_STATES:
-                return False
-            elif len(seen) >= most:
-                raise _Exhausted
             elif state not in seen:
+                if not budget.spend():
+                    return False
                 seen.add(state)
-                allowance.states -= 1
                 if _may_fit(state.boxes, sizes[state.placed]):
                     ways.append(self._next_states(state, moves))
         return False
 
-    def _sizes(self, moves: Sequence[_Move]) -> list[list[tuple[int, int, int]]]:
+    def most(self, left: tuple[int, ...]) -> int:
+        """How many instances of the first request fit into what is left of the providers.
+
+        :param left: the amounts that are left, of each class and each box in turn.
+        :returns: never too many. Too few if the search has given up.
+        """
+        width = len(self._classes)
+        boxes = tuple(
+            sorted(
+                box._replace(left=left[at : at + width])
+                for at, box in zip(range(0, len(left), width), self.boxes, strict=True)
+            )
+        )
+        none = [0] * (len(self.items) - 1)
+        return _largest(lambda number: self.fits([number, *none], boxes))[0]
+
+    def _sizes(self, moves: Sequence[Move]) -> list[list[tuple[int, int, int]]]:
         """Describe, for each number of placed parts, the parts that are left to place.
 
         :returns: a list for each number of placed parts. Each entry has a class, an amount, and
@@ -285,27 +347,62 @@ class _Packer:
             left.append([(c, -size, number) for (c, size), number in sorted(sizes.items())])
         return left[::-1]
 
-    def _next_states(self, state: _State, moves: Sequence[_Move]) -> Iterator[_State]:
+    def _next_states(self, state: _State, moves: Sequence[Move]) -> Iterator[_State]:
         """Yield the states that are possible after the next part has been put into a box."""
         move = moves[state.placed]
-        # The fullest box is tried first, because this leaves emptier boxes for other parts.
-        for box in sorted(set(state.boxes), key=lambda b: b.left):
+        following = moves[state.placed + 1] if state.placed + 1 < len(moves) else None
+        for _, boxes, uncovered in self.ways(state.boxes, move, state.uncovered):
+            missing = following.uncovered if move.is_last and following else uncovered
+            yield _State(state.placed + 1, boxes, missing)
+
+    def ways(
+        self,
+        boxes: tuple[Box, ...],
+        move: Move,
+        uncovered: frozenset[str],
+        until: datetime.datetime | None = None,
+    ) -> Iterator[tuple[Box, tuple[Box, ...], frozenset[str]]]:
+        """Yield the ways to put a part into a box.
+
+        :param uncovered: the traits that are still missing for the part's instance.
+        :param until: when the part gives back what it takes. None: never.
+        :returns: the box, all boxes after it, and the traits that are missing after it.
+        """
+        # The fullest box is tried first, because this leaves emptier boxes for other parts. Over
+        # time, boxes that few other parts can use come before that.
+        key = self._over_time if until else _fullest
+        for box in sorted(set(boxes), key=key):
             if not self._takes(box, move):
                 continue
-            uncovered = state.uncovered
+            left = uncovered
             if not move.suffixed:
-                uncovered -= self._traits[box.kind]
-            boxes = list(state.boxes)
-            boxes[boxes.index(box)] = _after(box, move)
+                left -= self._traits[box.kind]
+            if move.is_last and left:
+                continue
+            after = list(boxes)
+            after[after.index(box)] = self.after(box, move, until)
             if move.is_last:
-                if uncovered:
-                    continue
-                boxes = [b._replace(taken=self._nothing, closed=False) for b in boxes]
-                following = moves[state.placed + 1 : state.placed + 2]
-                uncovered = following[0].uncovered if following else uncovered
-            yield _State(state.placed + 1, tuple(sorted(boxes)), uncovered)
+                after = [self.at_rest(b) for b in after]
+            yield box, tuple(sorted(after)), left
 
-    def _takes(self, box: _Box, move: _Move) -> bool:
+    def _over_time(self, box: Box) -> tuple[int, tuple[int, ...]]:
+        return self._wanted[box.kind], box.left
+
+    def at_rest(self, box: Box) -> Box:
+        """A box after all parts of an instance have been placed."""
+        return box._replace(taken=self._nothing, closed=False)
+
+    def after(self, box: Box, move: Move, until: datetime.datetime | None = None) -> Box:
+        """The box after a part has been put into it, until a time."""
+        left = tuple(n - m for n, m in zip(box.left, move.amounts, strict=True))
+        taken, ends = box.taken, box.ends
+        if move.limited:
+            taken = tuple(n + m for n, m in zip(taken, move.amounts, strict=True))
+        if until is not None:
+            ends = tuple(sorted((*ends, (until, move.amounts))))
+        return Box(box.kind, left, taken, box.closed or move.isolate, ends)
+
+    def _takes(self, box: Box, move: Move) -> bool:
         if box.kind not in move.kinds or (move.isolate and box.closed):
             return False
         return all(
@@ -316,16 +413,11 @@ class _Packer:
         )
 
 
-def _after(box: _Box, move: _Move) -> _Box:
-    """The box after a part has been put into it."""
-    left = tuple(n - m for n, m in zip(box.left, move.amounts, strict=True))
-    taken = box.taken
-    if move.limited:
-        taken = tuple(n + m for n, m in zip(taken, move.amounts, strict=True))
-    return _Box(box.kind, left, taken, box.closed or move.isolate)
+def _fullest(box: Box) -> tuple[int, ...]:
+    return box.left
 
 
-def _may_fit(boxes: Sequence[_Box], sizes: Sequence[tuple[int, int, int]]) -> bool:
+def _may_fit(boxes: Sequence[Box], sizes: Sequence[tuple[int, int, int]]) -> bool:
     """Whether the parts of these sizes might fit. Each class is checked only by itself."""
     current, parts, total = -1, 0, 0
     for column, size, number in sizes:

@@ -91,6 +91,14 @@ class Request:
         alone = isolate and len(groups) > 1
         return cls(unsuffixed, tuple(groups), alone, frozenset(root_required))
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        """Computed once: a choice looks up thousands of requests in dicts."""
+        return hash((self.unsuffixed, self.suffixed, self.isolate, self.root_required))
+
     @classmethod
     def plain(cls, amounts: Mapping[str, int]) -> Self:
         """A request of nothing but amounts. Each amount may come from any provider of the host."""

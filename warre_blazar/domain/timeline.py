@@ -9,8 +9,8 @@ A parameter ``window`` is the span that a function examines, and not a maintenan
 import collections
 import dataclasses
 import datetime
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Self
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,8 +154,42 @@ class Levels:
                 before = lower
         return Levels(steps)
 
+    def joint(self) -> "JointLevels":
+        """The same as ``JointLevels`` of a single resource."""
+        return JointLevels([(moment, (level,)) for moment, level in self.steps], min)
 
-def maximal_spans(supplies: Sequence[Levels], count: int, window: Span) -> list[Span]:
+
+@dataclasses.dataclass(frozen=True)
+class JointLevels:
+    """The levels of several resources, and how much of something they make together.
+
+    Each of the ``steps`` is a moment and the levels from that moment until the next step. The first
+    step is at the span's start. During a span, each resource has its lowest level of that span.
+    """
+
+    steps: list[tuple[datetime.datetime, tuple[int, ...]]]
+    #: Computes the amount that is available from the lowest levels.
+    room: Callable[[tuple[int, ...]], int]
+
+    def at_most(self, limit: int) -> "JointLevels":
+        """These levels, of which no more than ``limit`` is used."""
+        return JointLevels(self.steps, lambda lowest: min(self.room(lowest), limit))
+
+    def beside(self, other: "JointLevels") -> "JointLevels":
+        """These levels and others. The amount is the smaller one of what each of them makes."""
+        moments = sorted({moment for moment, _ in (*self.steps, *other.steps)})
+        mine, others = dict(self.steps), dict(other.steps)
+        steps, one, two = [], self.steps[0][1], other.steps[0][1]
+        for moment in moments:
+            one, two = mine.get(moment, one), others.get(moment, two)
+            steps.append((moment, one + two))
+        width = len(one)
+        return JointLevels(
+            steps, lambda lowest: min(self.room(lowest[:width]), other.room(lowest[width:]))
+        )
+
+
+def maximal_spans(supplies: Sequence[Levels | JointLevels], count: int, window: Span) -> list[Span]:
     """The spans within ``window`` for which ``count`` can be booked, each as long as possible.
 
     A supply is, for instance, a host. Instances stay on their host for the whole time of a booking.
@@ -195,16 +229,21 @@ class _Sweep:
     ``total`` is the sum of all supplies' lowest levels within the window.
     """
 
-    def __init__(self, supplies: Sequence[Levels], moments: Sequence[datetime.datetime]) -> None:
+    def __init__(
+        self, supplies: Sequence[Levels | JointLevels], moments: Sequence[datetime.datetime]
+    ) -> None:
         self.total = 0
-        self._lows = [_Lowest() for _ in supplies]
+        self._lows: list[_Lowest | _JointLowest] = [
+            _JointLowest(supply) if isinstance(supply, JointLevels) else _Lowest()
+            for supply in supplies
+        ]
         index = {moment: number for number, moment in enumerate(moments)}
         # For each moment, the supplies that change and their new levels. The list has one more
         # entry, because the left end can move past the last moment.
-        self._changes: list[list[tuple[int, int]]] = [[] for _ in range(len(moments) + 1)]
+        self._changes: list[list[tuple[int, Any]]] = [[] for _ in range(len(moments) + 1)]
         for number, supply in enumerate(supplies):
             for moment, level in supply.steps:
-                self._changes[index[moment]].append((number, max(level, 0)))
+                self._changes[index[moment]].append((number, level))
 
     def take_in(self, right: int, left: int) -> None:
         """Move the right end to a moment. The left end stays at ``left``."""
@@ -232,6 +271,7 @@ class _Lowest:
         :returns: by how much the lowest level changes.
         """
         queue = self._queue
+        level = max(level, 0)
         before = queue[0][1] if queue else 0
         while queue and queue[-1][1] >= level:
             moment, _ = queue.pop()
@@ -249,3 +289,35 @@ class _Lowest:
         while len(queue) > 1 and queue[1][0] <= moment:
             queue.popleft()
         return queue[0][1] - before
+
+
+class _JointLowest:
+    """The amount that ``JointLevels`` make within the sliding window of a ``_Sweep``."""
+
+    def __init__(self, supply: JointLevels) -> None:
+        self._room = supply.room
+        self._lows = [_Lowest() for _ in supply.steps[0][1]]
+        self._lowest = [0] * len(self._lows)
+        self._amount = 0
+
+    def push(self, moment: int, levels: tuple[int, ...], left: int) -> int:
+        """Add the levels from ``moment`` on, and drop levels that end at ``left`` or before.
+
+        :returns: by how much the amount changes.
+        """
+        return self._changed(
+            [low.push(moment, n, left) for low, n in zip(self._lows, levels, strict=True)]
+        )
+
+    def drop_before(self, moment: int) -> int:
+        """Drop levels that end at ``moment`` or before.
+
+        :returns: by how much the amount changes.
+        """
+        return self._changed([low.drop_before(moment) for low in self._lows])
+
+    def _changed(self, changes: list[int]) -> int:
+        before = self._amount
+        self._lowest = [n + change for n, change in zip(self._lowest, changes, strict=True)]
+        self._amount = self._room(tuple(self._lowest))
+        return self._amount - before

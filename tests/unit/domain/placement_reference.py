@@ -8,6 +8,7 @@ import collections
 import itertools
 
 from tests.unit.domain.clock import minutes
+from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.providers import Inventory, Provider
 
@@ -93,6 +94,34 @@ def all_fit(providers, requests):
             if all(n <= capacity[cell] for cell, n in used.items())
         }
     return bool(reached)
+
+
+def all_stay(providers, holdings):
+    """Whether all instances can be placed so that each of them stays where it is."""
+    capacity = {(p.id, c): i.capacity for p in providers for c, i in p.inventories.items()}
+    ways = {h.request: [dict(way) for way in placements(providers, h.request)] for h in holdings}
+
+    def rest_stays(number, used):
+        if number == len(holdings):
+            return True
+        one = holdings[number]
+        for way in ways[one.request]:
+            more = used + collections.Counter(
+                {(cell, m): n for cell, n in way.items() for m in minutes(one.span)}
+            )
+            fits = all(more[cell, m] <= capacity[cell] for cell in way for m in minutes(one.span))
+            if fits and rest_stays(number + 1, more):
+                return True
+        return False
+
+    return rest_stays(0, collections.Counter())
+
+
+def room_to_stay(one, asked, window, most):
+    """How many more instances can stay on a host throughout a window; at most ``most``."""
+    new = Holding("new", window, asked)
+    fits = (n for n in range(most, 0, -1) if all_stay(one.providers, [*one.holdings, *[new] * n]))
+    return next(fits, 0) if asked.amounts else 0
 
 
 def room_beside(one, asked, held):

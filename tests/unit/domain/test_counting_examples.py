@@ -3,12 +3,13 @@
 import pytest
 
 from benchmarks import choice_of_devices
+from tests.unit.domain.choosing import choose
 from tests.unit.domain.clock import span
 from tests.unit.domain.placement_reference import host, provider, room_beside
 from tests.unit.domain.shapes import shape
 from warre_blazar.domain import provider_search
 from warre_blazar.domain.holdings import Holding
-from warre_blazar.domain.hosts import choose, free_spans
+from warre_blazar.domain.hosts import free_spans
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.request_groups import Group, Request
 from warre_blazar.domain.timeline import Span

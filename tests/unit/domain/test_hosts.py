@@ -6,13 +6,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.unit.domain.choosing import choose
 from tests.unit.domain.clock import level_at, longest, minutes, span, spans
 from tests.unit.domain.shapes import shape
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import (
     Host,
     Packing,
-    choose,
     free_spans,
     kept,
 )

@@ -1,6 +1,7 @@
 """Finds slots and hosts for a booking, and checks whether a project may book the flavor."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 
 from sqlalchemy.orm import Session
@@ -103,11 +104,23 @@ def find_place(
     if own:
         candidates = [host.without(own.reservation_id) for host in candidates]
     preferred = present.hosts if present else {}
-    packing = placing.Packing(conditions.spread, need.affinity)
+    wanted = placing.Wanted(
+        need.shape.request,
+        count,
+        window,
+        held_window,
+        preferred,
+        placing.Packing(conditions.spread, need.affinity),
+    )
+    complete = functools.partial(
+        hosts.complete,
+        db,
+        cleaning=cleaning,
+        device_rules=conditions.device_rules,
+        without=own.reservation_id if own else None,
+    )
     with search_limits.logged(f"{count} of flavor {flavor.name}"):
-        chosen, room = placing.choose(
-            candidates, need.shape, count, window, preferred, held_window, packing
-        )
+        chosen, room = placing.choose(candidates, wanted, complete)
     if room < count:
         raise exceptions.HostsExhausted(count, room, len(candidates), need.affinity)
     chosen_hosts = [host for host in candidates if host.id in chosen]

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import itertools
+from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
@@ -110,10 +111,32 @@ def _fitting(db: Session, flavor: Flavor, question: Question, span: Span) -> lis
     claims = itertools.chain.from_iterable(snapshot.claims.values())
     slots = timeline.free_runs(claims, flavor.slots, count, window)
     request = flavor.shape.request
+    found = _completed(db, flavor, snapshot.hosts, question)
     with search_limits.logged(f"free slots for {count} of flavor {flavor.name}"):
-        room = placing.free_spans(snapshot.hosts, request, count, window, question.affinity)
+        room = placing.free_spans(found, request, count, window, question.affinity)
     return [
         Span(both.start, both.end - cleaning)
         for both in timeline.intersect(slots, room)
         if both.end - cleaning > both.start
     ]
+
+
+def _completed(
+    db: Session, flavor: Flavor, found: Sequence[placing.Host], question: Question
+) -> list[placing.Host]:
+    """Read everything that is booked on those hosts where instances must stay on their providers.
+
+    Whether they must depends on what else is on the hosts. That is what was found on them, and what
+    the other flavors offer.
+    """
+    request = flavor.shape.request
+    contested = [host for host in found if host.is_contested(request)]
+    if not contested:
+        return list(found)
+    offered = [other.shape.request for other in flavors.every(db)]
+    staying = [host for host in contested if host.must_stay(request, offered)]
+    complete = hosts.complete(
+        db, staying, cleaning=question.cleaning, device_rules=question.device_rules
+    )
+    by_id = {host.id: host for host in complete}
+    return [by_id.get(host.id, host) for host in found]

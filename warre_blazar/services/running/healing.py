@@ -10,6 +10,7 @@ hosts is left where it is.
 import dataclasses
 import datetime
 import enum
+import functools
 from collections.abc import Collection, Mapping, Sequence
 
 from oslo_log import log as logging
@@ -258,11 +259,21 @@ def _elsewhere(
     # avoided.
     avoided = case.held if reservation.affinity is False else case.to_leave
     candidates = [host for host in snapshot.hosts if host.id not in avoided]
-    packing = placing.Packing(conditions.spread, reservation.affinity)
     count = sum(case.to_leave.values())
-    chosen, room = placing.choose(
-        candidates, reservation.shape, count, first, also=last, packing=packing
+    wanted = placing.Wanted(
+        reservation.shape.request,
+        count,
+        first,
+        also=last,
+        packing=placing.Packing(conditions.spread, reservation.affinity),
     )
+    complete = functools.partial(
+        hosts.complete,
+        db,
+        cleaning=conditions.cleaning,
+        device_rules=conditions.device_rules,
+    )
+    chosen, room = placing.choose(candidates, wanted, complete)
     if reservation.affinity and room < count:
         chosen = {}
     return _Place([h for h in candidates if h.id in chosen], chosen, len(candidates))

@@ -1,0 +1,10 @@
+"""A choice of hosts in the terms of the tests."""
+
+from warre_blazar.domain import hosts as placing
+
+PACKED = placing.Packing()
+
+
+def choose(hosts, shape, count, window, preferred=None, also=None, packing=PACKED):
+    wanted = placing.Wanted(shape.request, count, window, also, preferred or {}, packing)
+    return placing.choose(hosts, wanted)
