@@ -15,15 +15,19 @@ def service(
     environment: Mapping[str, str],
     config: tuple[Path, ...],
     version: str = "",
+    threads: int = 0,
 ) -> Service:
-    """Return a service. One called nova-api or nova answers on the port `nova` of `Ports`."""
+    """Return a service. One called nova-api or nova answers on the port `nova` of `Ports`.
+
+    If `threads` is given, the service is a single process with so many threads.
+    """
     port = name.removesuffix("-api")
     words = (
         str(layout.program("uwsgi")),
         f"--http-socket=127.0.0.1:{getattr(layout.ports, port)}",
         f"--module={module}",
         f"--virtualenv={layout.venv}",
-        f"--processes={layout.settings.api_workers}",
+        *([f"--threads={threads}"] if threads else [f"--processes={layout.settings.api_workers}"]),
         "--master",
         "--enable-threads",
         # Each worker loads the application: threads and connections don't survive a fork.
