@@ -312,7 +312,9 @@ _HW = re.compile(
 
 
 def _check_specs(specs: dict[str, str]) -> None:
-    for key in specs:
+    for key, value in specs.items():
+        if key == "hw:mem_page_size" and value == "huge":
+            raise Refusal(400, "Validation failed; 'huge' is not of the format '(large|small|any'.")
         if key.startswith("hw:") and not _HW.match(key):
             raise Refusal(
                 400, f"Validation failed; extra spec '{key}' does not appear to be a valid one."

@@ -98,12 +98,28 @@ def check_extra_specs(extra_specs: Mapping[str, str]) -> None:
     :raises RequestInvalid: Nova doesn't accept them.
     :raises ServiceRefused: this Nova can't check extra specs (it is older than Victoria).
     """
+    with _nova(_CHECKED_MICROVERSION) as nova:
+        refusal = _refusal_of(nova, extra_specs)
+        if refusal is None:
+            return
+        # What Nova says about a value doesn't name its key. Nova looks at each key by itself.
+        for key, value in extra_specs.items():
+            said = _refusal_of(nova, {key: value})
+            if said is not None:
+                refusal = f"{key}: {said}"
+                break
+        raise exceptions.RequestInvalid(_SERVICE, refusal)
+
+
+def _refusal_of(nova: nova_client.Client, extra_specs: Mapping[str, str]) -> str | None:
+    """What Nova says against extra specs; None if it accepts them."""
     url = f"/flavors/{uuid.uuid4()}/os-extra_specs"
-    with _nova(_CHECKED_MICROVERSION) as nova, contextlib.suppress(nova_exc.NotFound):
-        try:
+    try:
+        with contextlib.suppress(nova_exc.NotFound):
             nova.client.post(url, body={"extra_specs": dict(extra_specs)})
-        except nova_exc.BadRequest as error:
-            raise exceptions.RequestInvalid(_SERVICE, str(error.message)) from error
+    except nova_exc.BadRequest as error:
+        return str(error.message)
+    return None
 
 
 def remove_flavor(flavor_id: str) -> None:

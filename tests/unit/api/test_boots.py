@@ -10,8 +10,12 @@ from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from warre_blazar.domain.providers import Inventory, Provider
 
-#: Extra specs, and what the refusal quotes. Nova refuses the first, and Placement the others.
+#: Extra specs, and what the refusal quotes. Nova refuses the first two, Placement the others.
 NEVER = {
+    "value that Nova doesn't know": (
+        {"hw:cpu_policy": "shared", "hw:mem_page_size": "huge"},
+        "Nova refused: hw:mem_page_size: ",
+    ),
     "key of Nova's that doesn't exist": ({"hw:cpu_polizy": "dedicated"}, "hw:cpu_polizy"),
     "forbidden trait": ({"trait:CUSTOM_TYPO": "forbidden"}, "No such trait(s): CUSTOM_TYPO."),
     "required trait": ({"trait:CUSTOM_TYPO": "required"}, "No such trait(s): CUSTOM_TYPO."),
