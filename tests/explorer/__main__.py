@@ -1,13 +1,15 @@
 """``python -m tests.explorer``: see ``tools/explore``."""
 
 import argparse
+import contextlib
 import itertools
 import logging
 import pathlib
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from tests.explorer.defects import DEFECTS
 from tests.explorer.exploring import Explorer, all_pairs
 from tests.explorer.operations import OPERATIONS
 from tests.explorer.report import Report
@@ -25,6 +27,9 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     what.add_argument("--pairs", action="store_true", help="two operations, without faults")
     what.add_argument("--pairs-with-fault", action="store_true", help="two, with a fault")
     what.add_argument("--walk", metavar="SEED", type=int, help="three and more at random")
+    what.add_argument(
+        "--defects", action="store_true", help="put known defects back, and find each of them"
+    )
     what.add_argument("--replay", metavar="SCHEDULE", help="run a schedule again, step by step")
     parser.add_argument("--database", choices=("sqlite", "mariadb"), default="sqlite")
     parser.add_argument("--minutes", type=float, help="end after this time")
@@ -56,6 +61,29 @@ def _explore(explorer: Explorer, chosen: argparse.Namespace) -> None:
             print("    ".join(map(str, result.answers)))
 
 
+def _find_defects(minutes: float | None) -> int:
+    """Put each defect back until the explorer finds it. Return 1 if it doesn't find one."""
+    missed = 0
+    for defect in DEFECTS.values():
+        report = Report(seconds=60 * (minutes or 10), until_broken=True)
+        with _explorer(report, defect.database) as explorer, defect.put_back():
+            defect.explore(explorer)
+        missed += not report.failures
+        found = "found" if report.failures else "NOT FOUND"
+        print(f"{defect.name}, {defect.what}: {found}; {report.summary()}", flush=True)
+    return 1 if missed else 0
+
+
+@contextlib.contextmanager
+def _explorer(report: Report, database: str, budget: int | None = None) -> Iterator[Explorer]:
+    place = _MEMORY if _MEMORY.is_dir() else None
+    with (
+        tempfile.TemporaryDirectory(dir=place) as directory,
+        World(pathlib.Path(directory), database) as world,
+    ):
+        yield Explorer(Runner(world), report, database, budget)
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Explore, and return 1 if anything is broken."""
     chosen = _arguments(words)
@@ -64,13 +92,11 @@ def main(words: Sequence[str] | None = None) -> int:
     if chosen.replay:
         chosen.database = chosen.replay.partition(":")[0]
     logging.disable(logging.CRITICAL)  # Failures are what this is about.
+    if chosen.defects:
+        return _find_defects(chosen.minutes)
     report = Report(seconds=None if chosen.minutes is None else 60 * chosen.minutes)
-    place = _MEMORY if _MEMORY.is_dir() else None
-    with (
-        tempfile.TemporaryDirectory(dir=place) as directory,
-        World(pathlib.Path(directory), chosen.database) as world,
-    ):
-        _explore(Explorer(Runner(world), report, chosen.database, chosen.budget), chosen)
+    with _explorer(report, chosen.database, chosen.budget) as explorer:
+        _explore(explorer, chosen)
     print(report.summary())
     return 1 if report.failures else 0
 

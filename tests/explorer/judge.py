@@ -20,6 +20,15 @@ _RESERVATIONS = (
     "FROM reservations r LEFT JOIN warre_reservations w ON w.reservation_id = r.id"
 )
 _EVENTS = "SELECT lease_id, event_type, status FROM events"
+#: All spans of the states that are explored are whole hours.
+_HOUR = datetime.timedelta(hours=1)
+_HOURS = """
+SELECT l.project_id, l.start_date, l.end_date, w.instance_count, w.claim_start, w.claim_end
+FROM warre_reservations w
+JOIN reservations r ON r.id = w.reservation_id
+JOIN leases l ON l.id = r.lease_id
+WHERE l.status != 'TERMINATED' AND r.status != 'deleted'
+"""
 _HOSTS = (
     "SELECT a.reservation_id, h.hypervisor_hostname FROM computehost_allocations a "
     "JOIN computehosts h ON h.id = a.compute_host_id"
@@ -65,8 +74,32 @@ def _moment(value: Any) -> datetime.datetime:
 
 
 def oversells(world: World) -> list[str]:
-    """What is oversold at any time."""
-    return [f"oversold: {text}" for text in oversold.find(world.engine)]
+    """What is oversold at any time, and which quotas are exceeded."""
+    sold = [*oversold.find(world.engine), *_exceeded(world)]
+    return [f"oversold: {text}" for text in sold]
+
+
+def _exceeded(world: World) -> list[str]:
+    """The projects that hold more instance-hours than their limit in Keystone."""
+    with world.engine.connect() as connection:
+        rows = connection.execute(sa.text(_HOURS)).mappings().all()
+    held: dict[str, int] = {}
+    for row in rows:
+        spans = [(row["start_date"], row["end_date"])]
+        if row["claim_start"] is not None:
+            spans.append((row["claim_start"], row["claim_end"]))
+        hours = max(_moment(end) - _moment(start) for start, end in spans) // _HOUR
+        held[row["project_id"]] = held.get(row["project_id"], 0) + hours * row["instance_count"]
+    limits = {
+        project: limit
+        for (project, name), limit in world.cloud.keystone.limits.items()
+        if name == "hours"
+    }
+    return [
+        f"{hours} hours of project {project}, whose limit is {limits[project]}"
+        for project, hours in held.items()
+        if hours > limits.get(project, hours)
+    ]
 
 
 def at_rest(sight: Sight) -> list[str]:

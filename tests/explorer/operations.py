@@ -38,6 +38,8 @@ class Scene:
     hosts: list[str]
     lease_id: str
     reservation_id: str
+    #: The database of the Warre that the lease is from, if it is from one.
+    warre_url: str = ""
 
 
 @dataclasses.dataclass
@@ -161,6 +163,10 @@ def _purge(world: World, scene: Scene) -> None:
     history.purge(world.now + _LONG_AGO, 0)
 
 
+def _import(world: World, scene: Scene) -> None:
+    warre_import.take_over(scene.warre_url, world.now, 0)
+
+
 def _undo(world: World, scene: Scene) -> None:
     warre_import.undo()
 
@@ -188,11 +194,12 @@ OPERATIONS = {
         Operation("delete", _delete, removes=True, states=_ALL),
         Operation("start", _execute, is_answered=False, states=("due",)),
         Operation("end", _execute, is_answered=False, states=("ending", "imported")),
-        Operation("heal", _heal, is_answered=False, states=_ALL),
-        Operation("drain", _drain, is_answered=False, states=_ALL),
+        Operation("heal", _heal, is_answered=False, states=(*_ALL, "foreign")),
+        Operation("drain", _drain, is_answered=False, states=(*_ALL, "foreign")),
         Operation("takeover", _take_over, {"end": SHORTER}, states=("pending", "active")),
         Operation("recount", _recount, is_answered=False, states=("pending",)),
-        Operation("undo", _undo, is_answered=False, states=("imported",)),
+        Operation("import", _import, is_answered=False, states=("foreign",)),
+        Operation("undo", _undo, is_answered=False, states=("imported", "foreign")),
         Operation("purge", _purge, is_answered=False, states=("ending",)),
     )
 }
@@ -202,7 +209,11 @@ OPERATIONS = {
 
 
 def pending(world: World) -> Scene:
-    """A lease from 10 to 14 that takes both slots of its flavor. The second host is empty."""
+    """A lease from 10 to 14 that takes both slots of its flavor. The second host is empty.
+
+    The project may hold as many hours as the lease and another booking have together.
+    """
+    world.cloud.keystone.limits[_ALPHA, "hours"] = 12
     hosts = [_host(world, name) for name in ("a", "b")]
     flavor = parts.add_flavor(slots=2, vcpu=2)
     request = parts.request(flavor, SPAN, 2, project_id=_ALPHA, now=world.now, rule=parts.QUOTA)
@@ -236,8 +247,8 @@ def ending(world: World) -> Scene:
     return scene
 
 
-def imported(world: World) -> Scene:
-    """A lease of a Warre that runs, was taken over, and whose end is due. Needs MariaDB."""
+def foreign(world: World) -> Scene:
+    """A lease of a Warre that runs and wasn't taken over yet. Needs MariaDB."""
     hosts = [_host(world, name) for name in ("a", "b")]
     warre_site.add_freepool(world.cloud, "a", "b")
     lease = warre_site.book(world.cloud, warre_site.TWO, _ALPHA, SPAN, 2)
@@ -245,15 +256,21 @@ def imported(world: World) -> Scene:
     world.cloud.nova.boot(lease.reservation_id, _ALPHA)
     moment = SPAN.start + datetime.timedelta(hours=1)
     world.go_to(moment)
-    with world.warre() as warre:
-        warre.add(warre_site.TWO, lease, instance_count=2)
-        warre_import.take_over(warre.url, moment, 0)
+    warre = world.make_warre()
+    warre.add(warre_site.TWO, lease, instance_count=2)
+    return Scene(None, hosts, lease.id, lease.reservation_id, warre.url)
+
+
+def imported(world: World) -> Scene:
+    """A lease of a Warre that runs, was taken over, and whose end is due. Needs MariaDB."""
+    scene = foreign(world)
+    warre_import.take_over(scene.warre_url, world.now, 0)
     world.go_to(SPAN.end)
-    return Scene(None, hosts, lease.id, lease.reservation_id)
+    return scene
 
 
 #: The states that only some kinds of databases have.
-ONLY_ON = {"imported": "mariadb"}
+ONLY_ON = {"imported": "mariadb", "foreign": "mariadb"}
 
 
 def _host(world: World, name: str) -> str:
@@ -266,7 +283,7 @@ def _host(world: World, name: str) -> str:
 
 
 STATES: dict[str, Callable[[World], Scene]] = {
-    state.__name__: state for state in (pending, due, active, ending, imported)
+    state.__name__: state for state in (pending, due, active, ending, foreign, imported)
 }
 
 

@@ -12,11 +12,18 @@ class Report:
 
     :param say: prints a line.
     :param seconds: after which no more cases are run; None: there is no end.
+    :param until_broken: whether no more cases are run after the first one that breaks something.
     """
 
     def __init__(
-        self, say: Callable[[str], None] = print, seconds: float | None = None, most: int = 3
+        self,
+        say: Callable[[str], None] = print,
+        seconds: float | None = None,
+        most: int = 3,
+        *,
+        until_broken: bool = False,
     ) -> None:
+        self._until_broken = until_broken
         self._say, self._seconds, self._most = say, seconds, most
         self._began = time.monotonic()
         self.runs = self.skipped = self.left_out = self.bought = 0
@@ -25,7 +32,9 @@ class Report:
         self.failures: list[Result] = []
 
     def is_over(self) -> bool:
-        """Whether the time is up."""
+        """Whether the time is up, or enough is broken."""
+        if self._until_broken and self.failures:
+            return True
         return self._seconds is not None and time.monotonic() - self._began > self._seconds
 
     def skip(self, runs: int) -> None:

@@ -264,14 +264,13 @@ class World(Site):
                 if values := [dict(zip(keys, r, strict=True)) for r in rows[table.name]]:
                     connection.execute(table.insert(), values)
 
-    @contextlib.contextmanager
-    def warre(self) -> Iterator[warre_site.Warre]:
-        """A Warre with its flavors, for as long as it is read."""
-        with databases.made("mariadb", self._directory) as url:
-            found = warre_site.Warre(sa.create_engine(url, poolclass=sa.NullPool))
-            found.make_tables()
-            found.run(*(s for s in warre_site._statements("example.sql", {}) if _is_of_flavors(s)))
-            yield found
+    def make_warre(self) -> warre_site.Warre:
+        """Make a Warre with its flavors."""
+        url = self._open.enter_context(databases.made("mariadb", self._directory))
+        found = warre_site.Warre(sa.create_engine(url, poolclass=sa.NullPool))
+        found.make_tables()
+        found.run(*(s for s in warre_site._statements("example.sql", {}) if _is_of_flavors(s)))
+        return found
 
     # Who acts.
 
