@@ -68,7 +68,8 @@ class Places:
         :param held: the instances that are booked, sorted by their start.
         :param spans: spans that don't overlap. During each of them, an instance stays where it is.
         :param most: larger numbers don't matter.
-        :returns: never too many. Too few if the search has given up.
+        :returns: never too many. Too few if the search has given up. 0 if what is booked can't stay
+            itself, for example because a device has gone.
         """
 
         def fits(number: int) -> bool:
@@ -96,7 +97,7 @@ class Places:
         except provider_search.Exhausted:
             # The next answer goes on with an allowance of its own.
             return None
-        if len(self._known) >= _MOST_KNOWN:
+        if len(self._known) >= _MOST_ASSIGNMENTS:
             self._known.clear()
         self._known[stays] = found
         return found
@@ -141,13 +142,15 @@ class Places:
         room = self._rooms.get(left)
         if room is None:
             room = self._packer.most(left)
-            if len(self._rooms) >= _MOST_KNOWN:
+            if len(self._rooms) >= _MOST_ROOMS:
                 self._rooms.clear()
             self._rooms[left] = room
         return room
 
 
-_MOST_KNOWN = 10_000
+#: How many answers are remembered for each cluster. An assignment can have hundreds of stays.
+_MOST_ASSIGNMENTS = 1000
+_MOST_ROOMS = 10_000
 
 
 def _add(

@@ -92,10 +92,10 @@ class Budget:
         :returns: False if the search has to give up, however often it is repeated.
         :raises Exhausted: the search may go on with another allowance.
         """
-        if self._used >= self._most:
-            return False
-        if self._used >= self._share:
+        if self._used >= min(self._most, self._share):
             self._allowance.given_up += 1
+            if self._used >= self._most:
+                return False
             raise Exhausted
         self._used += 1
         self._allowance.states -= 1

@@ -9,12 +9,13 @@ from concurrent import futures
 from typing import Any
 
 import futurist
+import sqlalchemy as sa
 from blazar.plugins import base
 from futurist import periodics
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from warre_blazar.db import clock
+from warre_blazar.db import clock, migration
 from warre_blazar.plugins import notifications
 from warre_blazar.plugins.lease_workers import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
@@ -70,7 +71,10 @@ class SlotMonitor(base.BaseMonitorPlugin):
         """The seconds between two polls.
 
         Blazar calls this once, in the process that polls. So this method starts the threads.
+
+        :raises SystemExit: the tables aren't those of this release.
         """
+        _check_tables()
         self._threads = Threads(self._hosts_of)
         self._threads.start()
         return int(cfg.CONF.warre.reconcile_interval)
@@ -91,6 +95,29 @@ class SlotMonitor(base.BaseMonitorPlugin):
 
     def heal(self) -> dict[str, Any]:
         return {}
+
+
+def _check_tables() -> None:
+    """End the process if this package's tables are those of another release.
+
+    A manager of an older release would ignore columns of a newer one. For example, it would book
+    hosts that an operator drains. A manager of a newer release would fail at each booking.
+
+    :raises SystemExit: Blazar only logs other exceptions, and would go on without the threads.
+    """
+    try:
+        found = migration.revision_of(cfg.CONF.database.connection)
+    except sa.exc.SQLAlchemyError as error:
+        LOG.warning("The revision of the tables can't be read: %s", error)
+        return
+    if found not in (None, migration.head()):
+        LOG.critical(
+            "The tables of warre-blazar are at revision %s, and this release needs %s. Stop all "
+            "managers, install the same release everywhere, and run warre-blazar-manage db upgrade",
+            found,
+            migration.head(),
+        )
+        raise SystemExit(1)
 
 
 def patience(reservations: int) -> float:

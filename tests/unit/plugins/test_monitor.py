@@ -1,9 +1,11 @@
-"""How often a manager reads hosts anew."""
+"""How often a manager reads hosts anew, and with which tables it starts."""
 
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from warre_blazar.db import migration
 from warre_blazar.plugins import monitor, notifications
 
 
@@ -57,3 +59,49 @@ def test_hosts_are_not_read_if_the_option_is_0(conf, time, calls):
     conf.config(provider_poll_interval=0, group="warre")
     monitor.Threads(lambda _: []).refresh_hosts()
     assert calls == []
+
+
+class Recorded:
+    """Threads that aren't started."""
+
+    started = False
+
+    def __init__(self, _hosts_of: Any) -> None:
+        pass
+
+    def start(self) -> None:
+        Recorded.started = True
+
+
+@pytest.fixture
+def slot_monitor(conf, monkeypatch: pytest.MonkeyPatch) -> monitor.SlotMonitor:
+    monkeypatch.setattr(monitor, "Threads", Recorded)
+    Recorded.started = False
+    return monitor.SlotMonitor(lambda _: [])
+
+
+@pytest.mark.parametrize("revision", ["0001", "of a newer release"])
+def test_manager_does_not_start_with_the_tables_of_another_release(
+    slot_monitor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, revision: str
+):
+    monkeypatch.setattr(migration, "revision_of", lambda _: revision)
+    with pytest.raises(SystemExit):
+        slot_monitor.get_polling_interval()
+    assert not Recorded.started
+    assert revision in caplog.text
+    assert "db upgrade" in caplog.text
+
+
+def test_manager_starts_with_its_own_tables(slot_monitor, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(migration, "revision_of", lambda _: migration.head())
+    slot_monitor.get_polling_interval()
+    assert Recorded.started
+
+
+def test_manager_starts_while_the_database_is_away(slot_monitor, monkeypatch: pytest.MonkeyPatch):
+    def away(_: str) -> str:
+        raise sa.exc.OperationalError("", None, Exception())
+
+    monkeypatch.setattr(migration, "revision_of", away)
+    slot_monitor.get_polling_interval()
+    assert Recorded.started
