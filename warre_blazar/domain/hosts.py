@@ -335,10 +335,11 @@ class _Choice:
     def limit(self, host: Host) -> None:
         """Find out how many instances can stay on a host's providers.
 
-        :param host: the host with its holdings of all times.
+        :param host: a host of ``unsure``, with its holdings of all times.
         """
         wanted = self._wanted
-        self._limits[host.id] = host.lasting_room(wanted.request, wanted.spans, wanted.count)
+        most = min(wanted.count, self._rooms[host.id])
+        self._limits[host.id] = host.lasting_room(wanted.request, wanted.spans, most)
 
 
 def _rooms_for(

@@ -99,22 +99,23 @@ def all_fit(providers, requests):
 def all_stay(providers, holdings):
     """Whether all instances can be placed so that each of them stays where it is."""
     capacity = {(p.id, c): i.capacity for p in providers for c, i in p.inventories.items()}
-    ways = {h.request: [dict(way) for way in placements(providers, h.request)] for h in holdings}
-
-    def rest_stays(number, used):
-        if number == len(holdings):
-            return True
-        one = holdings[number]
-        for way in ways[one.request]:
-            more = used + collections.Counter(
-                {(cell, m): n for cell, n in way.items() for m in minutes(one.span)}
-            )
-            fits = all(more[cell, m] <= capacity[cell] for cell in way for m in minutes(one.span))
-            if fits and rest_stays(number + 1, more):
-                return True
-        return False
-
-    return rest_stays(0, collections.Counter())
+    ways = {
+        request: {tuple(sorted(way.items())) for way in placements(providers, request)}
+        for request in {h.request for h in holdings}
+    }
+    # What has been used from the present start on, by minute, whatever led there.
+    reached = {frozenset()}
+    for one in sorted(holdings, key=lambda h: h.span.start):
+        first, *_ = span = minutes(one.span)
+        following = set()
+        for before in reached:
+            used = collections.Counter({key: n for key, n in before if key[1] >= first})
+            for way in ways[one.request]:
+                more = used + collections.Counter({(cell, m): n for cell, n in way for m in span})
+                if all(more[cell, m] <= capacity[cell] for cell, _ in way for m in span):
+                    following.add(frozenset(more.items()))
+        reached = following
+    return bool(reached)
 
 
 def room_to_stay(one, asked, window, most):
