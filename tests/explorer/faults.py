@@ -22,11 +22,13 @@ class Kind(enum.StrEnum):
     DISCONNECTED = "disconnected"
     #: The service acts on the request, and its answer is lost.
     UNANSWERED = "unanswered"
+    #: The service answers 503, and doesn't act.
+    UNAVAILABLE = "unavailable"
 
 
 OF_READS = (Kind.KILLED_BEFORE, Kind.DISCONNECTED)
 OF_WRITES = (*OF_READS, Kind.KILLED_AFTER, Kind.UNACKNOWLEDGED, Kind.UNCERTIFIED)
-OF_REQUESTS = (Kind.KILLED_BEFORE, Kind.KILLED_AFTER, Kind.UNANSWERED)
+OF_REQUESTS = (Kind.KILLED_BEFORE, Kind.KILLED_AFTER, Kind.UNANSWERED, Kind.UNAVAILABLE)
 
 
 class Killed(BaseException):
@@ -70,6 +72,10 @@ class Fault:
             kill(task)
         if self._is_of(step) and self.kind is Kind.UNACKNOWLEDGED:
             raise db_exc.DBConnectionError
+
+    def is_outage(self, step: Step) -> bool:
+        """Whether the service doesn't act on the step's request."""
+        return self._is_of(step) and self.kind is Kind.UNAVAILABLE
 
     def loses_answer(self, task: Task, step: Step) -> bool:
         """Whether the answer to the step's request is lost."""

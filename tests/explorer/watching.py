@@ -165,7 +165,8 @@ class Watch:
         step = self._begin(here, f"{name}: {read.line}")
         thing = f"{name}/{_collection(read.path)}"
         (step.reads if read.method == "GET" or "tokens" in thing else step.writes).add(thing)
-        answer = _answered(service, read, request)
+        is_outage = self.fault is not None and self.fault.is_outage(step)
+        answer = _answered(service, read, request, is_outage=is_outage)
         if self.fault and self.fault.loses_answer(here[1], step):
             raise requests.exceptions.ConnectionError("The answer is lost")
         return answer
@@ -187,12 +188,18 @@ def _collection(path: str) -> str:
 
 
 def _answered(
-    service: Service, read: Request, request: requests.PreparedRequest
+    service: Service,
+    read: Request,
+    request: requests.PreparedRequest,
+    *,
+    is_outage: bool = False,
 ) -> requests.Response:
     fault = service.record(read)
     if fault and fault.drop:
         raise requests.exceptions.ConnectionError("The connection was closed")
-    if fault and fault.status:
+    if is_outage:
+        answer = service.refuse(503, "the explorer said so")
+    elif fault and fault.status:
         answer = service.refuse(fault.status, "the fake said so")
     else:
         answer = service.answer(read)

@@ -88,6 +88,20 @@ def test_booking_of_a_killed_manager_is_cleared_away(explorer: Explorer, kind: s
     assert result.violations == []
 
 
+@pytest.mark.parametrize("name", ["book", "count", "extend"])
+def test_connection_that_is_lost_after_the_managers_work_hides_nothing(
+    explorer: Explorer, name: str
+):
+    """Somebody who is told of an error books once more."""
+    plain = explorer.replay(f"sqlite:pending:{name}:0:-:-")
+    assert plain is not None
+    number = plain.trace[-1].number
+    result = explorer.replay(f"sqlite:pending:{name}:0:-:0.{number}=disconnected")
+    assert result is not None
+    assert [str(answer.kind) for answer in result.answers if answer] == ["done"]
+    assert result.violations == []
+
+
 def test_request_whose_answer_is_lost_is_sent_again(explorer: Explorer):
     result = booked_with(explorer, "unanswered")
     assert [step.what for step in result.trace].count(FLAVOR) == 2

@@ -8,9 +8,10 @@ import contextlib
 import dataclasses
 import datetime
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from blazar.db import api as db_api
+from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from oslo_utils import timeutils, uuidutils
 
@@ -29,6 +30,7 @@ from warre_blazar.services.keeping import history
 from warre_blazar.services.running import repair
 
 LOG = logging.getLogger(__name__)
+T = TypeVar("T")
 
 _LEASE_TIME = "%Y-%m-%d %H:%M"
 _BEING_CHANGED = (lease_states.UPDATING, lease_states.DELETING)
@@ -86,12 +88,41 @@ def create(caller: Caller, request: admission.Request) -> tuple[Reservation, Fla
             keystone.check_service_login()
         raise
     if lease is not None:
-        created = waiting.until(lambda: _created(name), _SEEN_WITHIN)
+        created = _seen(lambda: _created(name), _not_known(name))
         return created or _from_answer(lease, request)
     pending = lookup.get_by_lease_name(name)
     if pending is None:
-        raise exceptions.NoAnswer(name, f"a lease named {name} appears")
+        raise _not_known(name)
     return pending
+
+
+def _not_known(lease_name: str) -> exceptions.NoAnswer:
+    return exceptions.NoAnswer(lease_name, f"a lease named {lease_name} appears")
+
+
+def _seen(probe: Callable[[], T | None], not_known: exceptions.NoAnswer) -> T | None:
+    """What the API reads of a manager's writes, as soon as it can read them.
+
+    The manager has done its work, or may have. So an outage of the database doesn't say that
+    nothing was done: reading is tried again.
+
+    :param not_known: the error if the database can't be read.
+    """
+    failure: Exception | None = None
+
+    def read() -> T | None:
+        nonlocal failure
+        try:
+            failure = None
+            return probe()
+        except db_exc.DBError as error:
+            failure = error
+            return None
+
+    found = waiting.until(read, _SEEN_WITHIN)
+    if found is None and failure is not None:
+        raise not_known from failure
+    return found
 
 
 def _booked_despite(
@@ -104,7 +135,7 @@ def _booked_despite(
     """
     if isinstance(error, exceptions.Refused):
         return None
-    booked = waiting.until(lambda: _created(lease_name), _SEEN_WITHIN)
+    booked = _seen(lambda: _created(lease_name), _not_known(lease_name))
     if booked:
         LOG.warning("Lease %s was created in spite of an error: %s", lease_name, error)
     return booked
@@ -219,7 +250,10 @@ def change(
         lookup.label(reservation, new_values.labels)
     if not done:
         return lookup.get(reservation.id, None)[0], False
-    changed = waiting.until(lambda: _changed(reservation, new_values), _SEEN_WITHIN)
+    not_known = exceptions.NoAnswer(
+        reservation.lease_name, f"reservation {reservation.id} has changed"
+    )
+    changed = _seen(lambda: _changed(reservation, new_values), not_known)
     return changed or new_values.of(reservation), True
 
 
