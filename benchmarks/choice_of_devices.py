@@ -12,10 +12,10 @@ import random
 import time
 from collections.abc import Sequence
 
-from warre_blazar.domain import hosts as placing
-from warre_blazar.domain import provider_search
+from warre_blazar.domain import placing, provider_search
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.holdings import Holding
+from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Claim, Span, peak
 
@@ -32,7 +32,7 @@ def shape(vgpu: int, memory: int) -> Shape:
 SHAPES = [shape(*size) for size in SIZES]
 
 
-def host(number: int, bookings: int, dice: random.Random) -> placing.Host:
+def host(number: int, bookings: int, dice: random.Random) -> Host:
     """A host with bookings that are spread over a year, up to three quarters of its memory."""
     name = f"host-{number:04}"
     stocks = {"VCPU": Inventory(256), "MEMORY_MB": Inventory(2**20), "DISK_GB": Inventory(10**4)}
@@ -49,9 +49,7 @@ def host(number: int, bookings: int, dice: random.Random) -> placing.Host:
         ]
         if _memory([*holdings, *more], span) <= 8 * 40 * 3 // 4:
             holdings += more
-    return placing.Host(
-        name, name, "nova", {}, stocks, frozenset(), holdings, providers=(root, *gpus)
-    )
+    return Host(name, name, "nova", {}, stocks, frozenset(), holdings, providers=(root, *gpus))
 
 
 def _memory(holdings: Sequence[Holding], span: Span) -> int:
@@ -62,7 +60,7 @@ def _memory(holdings: Sequence[Holding], span: Span) -> int:
     return peak(claims, span)
 
 
-def site(hosts: int, bookings: int, seed: int = 1) -> Sequence[placing.Host]:
+def site(hosts: int, bookings: int, seed: int = 1) -> Sequence[Host]:
     dice = random.Random(seed)
     return [host(number, bookings, dice) for number in range(hosts)]
 

@@ -15,8 +15,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from warre_blazar.domain import counting, provider_search
-from warre_blazar.domain import hosts as placing
+from warre_blazar.domain import counting, placing, provider_search
 from warre_blazar.domain.fixed_places import Places, Stay, components
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host

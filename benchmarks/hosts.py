@@ -29,9 +29,9 @@ from blazar.plugins.oshosts import host_plugin as _host_plugin  # noqa: F401 - t
 from oslo_config import cfg
 
 from warre_blazar.db import hosts, models, session, tables
-from warre_blazar.domain import hosts as placing
-from warre_blazar.domain import provider_trees
+from warre_blazar.domain import placing, provider_trees
 from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.request_groups import Group
 from warre_blazar.domain.timeline import Span
@@ -254,7 +254,7 @@ def by_us_with_gpus(gpus: int, span: Span) -> int:
     return placing.choose([with_gpus(h, gpus) for h in found], wanted)[1]
 
 
-def with_gpus(host: placing.Host, gpus: int) -> placing.Host:
+def with_gpus(host: Host, gpus: int) -> Host:
     root = Provider(host.id, host.name, None, host.inventories, host.traits)
     traits = frozenset({"COMPUTE_MANAGED_PCI_DEVICE"})
     devices = (

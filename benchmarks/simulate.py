@@ -2,8 +2,8 @@
 """A year of random bookings, extensions and early ends, judged minute by minute; no database.
 
 The rules are those of the booking transaction, over plain values: ``timeline.peak`` of the slots,
-``hosts.choose`` and ``quota.check``. The judge shares no code with them: a byte for every minute of
-the year for each host, the flavor and each project, which says how much is held then. By it a
+``placing.choose`` and ``quota.check``. The judge shares no code with them: a byte for every minute
+of the year for each host, the flavor and each project, which says how much is held then. By it a
 request fits or doesn't; the rules have to say the same every time, and no byte may exceed what
 there is. The same requests, except extensions, also go to the code of Blazar's own
 virtual:instance plugin, over the same kind of rows in memory.
@@ -22,9 +22,9 @@ from blazar.plugins.oshosts import host_plugin as _host_plugin  # noqa: F401 - i
 from oslo_config import cfg
 
 from warre_blazar import exceptions
-from warre_blazar.domain import holdings, quota, timeline
-from warre_blazar.domain import hosts as placing
+from warre_blazar.domain import holdings, placing, quota, timeline
 from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.timeline import Claim, Span
 
@@ -64,8 +64,7 @@ class Rules:
     def __init__(self, hosts: int, slots: int, hours: int) -> None:
         inventories = {c: Inventory(VCPUS) for c in ("VCPU", "MEMORY_MB", "DISK_GB")}
         self._bare = [
-            placing.Host(f"h{n}", f"h{n:04}", None, {}, inventories, frozenset(), ())
-            for n in range(hosts)
+            Host(f"h{n}", f"h{n:04}", None, {}, inventories, frozenset(), ()) for n in range(hosts)
         ]
         self._slots, self._limits = slots, quota.Amount(quota.UNLIMITED, hours)
         self.live: dict[str, Booking] = {}

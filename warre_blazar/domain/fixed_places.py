@@ -114,20 +114,9 @@ class Places:
         changes: dict[datetime.datetime, list[int]] = {}
         for component in components(held):
             span = timeline.Span(component[0].start, max(stay.end for stay in component))
-            if not span.overlaps(window):
-                continue
-            assigned = self.assignment(component)
-            if assigned is None:
-                # Nothing is promised while it isn't known how the bookings fit.
-                _add(changes, span, [-n for n in empty], window)
-                continue
-            for stay, nodes in zip(component, assigned, strict=True):
-                taken = [0] * len(empty)
-                for move, node in zip(self._packer.items[stay.kind], nodes, strict=True):
-                    at = node * len(move.amounts)
-                    for column, amount in enumerate(move.amounts):
-                        taken[at + column] -= amount
-                _add(changes, timeline.Span(stay.start, stay.end), taken, window)
+            if span.overlaps(window):
+                for taken_during, taken in self._taken(component, span, empty):
+                    _add(changes, taken_during, taken, window)
         level = list(empty)
         steps = []
         for moment in sorted({window.start, *changes}):
@@ -136,6 +125,23 @@ class Places:
                 level = [n + m for n, m in zip(level, more, strict=True)]
             steps.append((moment, tuple(level)))
         return timeline.JointLevels(steps, self._in_boxes)
+
+    def _taken(
+        self, component: tuple[Stay, ...], span: timeline.Span, empty: Sequence[int]
+    ) -> Iterator[tuple[timeline.Span, list[int]]]:
+        """Yield what the stays of a component take of each node, as negative numbers, and when."""
+        assigned = self.assignment(component)
+        if assigned is None:
+            # Nothing is promised while it isn't known how the bookings fit.
+            yield span, [-n for n in empty]
+            return
+        for stay, nodes in zip(component, assigned, strict=True):
+            taken = [0] * len(empty)
+            for move, node in zip(self._packer.items[stay.kind], nodes, strict=True):
+                at = node * len(move.amounts)
+                for column, amount in enumerate(move.amounts):
+                    taken[at + column] -= amount
+            yield timeline.Span(stay.start, stay.end), taken
 
     def _in_boxes(self, left: tuple[int, ...]) -> int:
         """How many instances of the first kind fit into what is left of the nodes."""
@@ -197,7 +203,6 @@ class _Search:
 
     def __init__(self, packer: Packer, stays: Sequence[Stay]) -> None:
         self._packer = packer
-        self._stays = stays
         #: Each part of each stay, in order.
         self._parts: list[tuple[Stay, Move, bool]] = [
             (stay, move, first)

@@ -1,6 +1,6 @@
 """A choice of hosts in the terms of the tests."""
 
-from warre_blazar.domain import hosts as placing
+from warre_blazar.domain import placing
 
 PACKED = placing.Packing()
 

@@ -17,7 +17,7 @@ from tests.unit.domain.placement_reference import (
     room_to_stay,
 )
 from warre_blazar.domain.holdings import Holding
-from warre_blazar.domain.hosts import Packing, free_spans
+from warre_blazar.domain.placing import Packing, free_spans
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.request_groups import Group, Request
 from warre_blazar.domain.timeline import Levels

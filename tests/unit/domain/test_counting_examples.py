@@ -9,7 +9,7 @@ from tests.unit.domain.placement_reference import host, provider, room_beside
 from tests.unit.domain.shapes import shape
 from warre_blazar.domain import provider_search
 from warre_blazar.domain.holdings import Holding
-from warre_blazar.domain.hosts import free_spans
+from warre_blazar.domain.placing import free_spans
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.request_groups import Group, Request
 from warre_blazar.domain.timeline import Span

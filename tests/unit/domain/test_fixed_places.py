@@ -11,8 +11,8 @@ from tests.unit.domain.clock import span
 from tests.unit.domain.placement_reference import all_stay, host, provider, room_to_stay
 from warre_blazar.domain import provider_search
 from warre_blazar.domain.holdings import Holding
-from warre_blazar.domain.hosts import Wanted, free_spans
-from warre_blazar.domain.hosts import choose as choose_hosts
+from warre_blazar.domain.placing import Wanted, free_spans
+from warre_blazar.domain.placing import choose as choose_hosts
 from warre_blazar.domain.request_groups import Group, Request
 
 #: The number of examples of the profile: 30 if few, 150 if many.

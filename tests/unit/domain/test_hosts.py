@@ -10,12 +10,8 @@ from tests.unit.domain.choosing import choose
 from tests.unit.domain.clock import level_at, longest, minutes, span, spans
 from tests.unit.domain.shapes import shape
 from warre_blazar.domain.holdings import Holding
-from warre_blazar.domain.hosts import (
-    Host,
-    Packing,
-    free_spans,
-    kept,
-)
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.placing import Packing, free_spans, kept
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.request_groups import Request
 

@@ -20,8 +20,7 @@ from warre_blazar.db import (
     session,
 )
 from warre_blazar.db.reservations import Reservation
-from warre_blazar.domain import booking_rules, lease_states, reservation_states, timeline
-from warre_blazar.domain import hosts as placing
+from warre_blazar.domain import booking_rules, lease_states, placing, reservation_states, timeline
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.quota import Amount
 from warre_blazar.services import new_hosts

@@ -10,9 +10,9 @@ from warre_blazar import exceptions
 from warre_blazar.booking_conditions import BookingConditions
 from warre_blazar.db import flavors, hosts, maintenance_windows
 from warre_blazar.db.reservations import Reservation
-from warre_blazar.domain import booking_rules, timeline
-from warre_blazar.domain import hosts as placing
+from warre_blazar.domain import booking_rules, placing, timeline
 from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.domain.hosts import Host
 from warre_blazar.services import garbage_collection, search_limits
 
 
@@ -47,7 +47,7 @@ class Place:
 
     flavor: Flavor
     #: The chosen hosts, as they were read.
-    hosts: list[placing.Host]
+    hosts: list[Host]
     #: Instances by host id.
     chosen: dict[str, int]
     #: True if any host gets more or fewer instances of the reservation than it has now.

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from warre_blazar import exceptions
 from warre_blazar.clients import nova, placement
 from warre_blazar.db import backings, hosts, session
-from warre_blazar.domain import hosts as placing
+from warre_blazar.domain import placing
 from warre_blazar.services.running import backing
 
 LOG = logging.getLogger(__name__)

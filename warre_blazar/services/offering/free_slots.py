@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import flavors, hosts, maintenance_windows, session
-from warre_blazar.domain import hosts as placing
-from warre_blazar.domain import timeline
+from warre_blazar.domain import placing, timeline
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services import garbage_collection, new_hosts, search_limits
 
@@ -122,8 +122,8 @@ def _fitting(db: Session, flavor: Flavor, question: Question, span: Span) -> lis
 
 
 def _completed(
-    db: Session, flavor: Flavor, found: Sequence[placing.Host], question: Question
-) -> list[placing.Host]:
+    db: Session, flavor: Flavor, found: Sequence[Host], question: Question
+) -> list[Host]:
     """Read everything that is booked on those hosts where instances must stay on their providers.
 
     Whether they must depends on what else is on the hosts. That is what was found on them, and what

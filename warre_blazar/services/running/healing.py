@@ -31,8 +31,8 @@ from warre_blazar.db import (
     session,
 )
 from warre_blazar.db.reservations import Reservation
-from warre_blazar.domain import hosts as placing
-from warre_blazar.domain import lease_states, reservation_states, timeline
+from warre_blazar.domain import lease_states, placing, reservation_states, timeline
+from warre_blazar.domain.hosts import Host
 from warre_blazar.services import new_hosts
 from warre_blazar.services.booking.turns import NO_TURN, Turn
 from warre_blazar.services.running import backing
@@ -231,7 +231,7 @@ class _Place:
     """Other hosts for the instances that must leave their present hosts."""
 
     #: The chosen hosts, as they were read.
-    hosts: list[placing.Host]
+    hosts: list[Host]
     #: Instances by host id. Empty if there is no room, or no need to move.
     chosen: Mapping[str, int]
     #: How many other hosts match the reservation's shape.
