@@ -357,6 +357,16 @@ def test_lease_that_is_being_changed_is_healed_afterwards(pair, flavor, status):
     assert hosts_of(lease) == {b: 1}
 
 
+def test_running_reservation_of_a_lease_in_error_moves(pair, running):
+    """The lease may stay in ERROR, for example because another of its reservations has failed."""
+    a, b = pair
+    world.write_lease(running.id, {"status": "ERROR"})
+    fail(a)
+    heal()
+    assert hosts_of(running) == {b: 2}
+    assert flags(running) == CHANGED
+
+
 def test_ended_and_erroneous_reservations_are_left(pair, flavor):
     a, _ = pair
     broken = book_on(a, flavor, hours(1, 3))

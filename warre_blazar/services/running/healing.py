@@ -31,7 +31,7 @@ from warre_blazar.db import (
     session,
 )
 from warre_blazar.db.reservations import Reservation
-from warre_blazar.domain import lease_states, placing, reservation_states, timeline
+from warre_blazar.domain import lease_states, placing, timeline
 from warre_blazar.domain.hosts import Host
 from warre_blazar.services import new_hosts
 from warre_blazar.services.booking.turns import NO_TURN, Turn
@@ -42,7 +42,7 @@ LOG = logging.getLogger(__name__)
 _FAILURES = (exceptions.WarreError, *session.FAILURES)
 
 #: The statuses of leases that nothing is working on.
-_STABLE = ("PENDING", "ACTIVE")
+_STABLE = (lease_states.PENDING, lease_states.ACTIVE, lease_states.ERROR)
 
 
 class Outcome(enum.Enum):
@@ -211,7 +211,9 @@ class _Case:
 
     @property
     def is_running(self) -> bool:
-        return self.reservation.state == reservation_states.ACTIVE
+        """Whether the reservation itself runs. Its lease may be in ERROR because of another one."""
+        mine = self.reservation.reservation_id
+        return any(r.id == mine and r.status == "active" for r in self.lease.reservations)
 
 
 def _read(db: Session, reservation_id: str, drained: Collection[str]) -> _Case | None:
