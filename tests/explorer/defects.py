@@ -73,7 +73,7 @@ def _pairs(*names: str) -> Callable[[Explorer], None]:
 
 
 def _pair_with_fault(*names: str) -> Callable[[Explorer], None]:
-    return lambda explorer: explorer.pairs_with_fault([(names[0], names[1])], 1, 400)
+    return lambda explorer: explorer.pairs_with_fault([(names[0], names[1])], 1, 4000)
 
 
 DEFECTS = {

@@ -12,9 +12,12 @@ from tests.explorer.operations import ONLY_ON, OPERATIONS, STATES
 from tests.explorer.report import Report
 from tests.explorer.runs import Result, Runner
 from tests.explorer.scheduler import Step
-from tests.explorer.schedules import Case, Plan, Walk
+from tests.explorer.schedules import Case, Plan, Switch, Walk
 
 _PREEMPTIONS = 2
+#: How many steps after a fault the other task comes in, at most. These are the steps that deal with
+#: the fault, which no order without a fault has.
+_SOON = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,6 +98,8 @@ class Explorer:
     def pairs_with_fault(self, names: Sequence[tuple[str, str]], seed: int, share: int) -> None:
         """Run some schedules of each pair, with a fault at some step.
 
+        In half of them the second operation comes in at a step that deals with the fault.
+
         :param share: the number of schedules of a pair and a state.
         """
         for one, two in names:
@@ -106,9 +111,12 @@ class Explorer:
         steps = self._steps(case)
         if steps is None:
             return
+        soon = list(_soon_after_a_fault(case, steps))
+        for mine in chance.sample(soon, min(share // 2, len(soon))):
+            self._run(mine)
         every = schedules.plans([len(mine) for mine in steps], _PREEMPTIONS)
         plans = list(Traces(steps).different(every))
-        for plan in chance.sample(plans, min(share, len(plans))):
+        for plan in chance.sample(plans, min(share - share // 2, len(plans))):
             plain = self._run(dataclasses.replace(case, plan=plan), quietly=True)
             if plain is None:
                 continue
@@ -147,6 +155,21 @@ class Explorer:
         if not quietly:
             self.report.add(result)
         return result
+
+
+def _soon_after_a_fault(case: Case, steps: Sequence[Sequence[Step]]) -> Iterator[Case]:
+    """The schedules in which one task meets a fault, and the other one comes in soon after it.
+
+    :param steps: the steps of each task, each of them if it is the first one.
+    """
+    for step in itertools.chain(*steps):
+        for kind in faults.of(step):
+            fault = Fault(step.task, step.number, kind)
+            # A task that was killed takes no more steps.
+            later = range(1, 2 if kind in faults.KILLS else _SOON + 1)
+            for distance in later:
+                there = Switch(step.task, step.number + distance, 1 - step.task)
+                yield dataclasses.replace(case, plan=Plan(step.task, (there,)), fault=fault)
 
 
 def all_pairs(names: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -205,6 +205,8 @@ def answers(
         found.append(f"the lease was answered as deleted, and is {lease['status']}")
     if lease is not None:
         found += _values(sight, scene, lease, given)
+    if lease is not None and not _may(removed):
+        found += _ended_too_early(sight, lease, given)
     made = [i for i in sight.leases if i not in known]
     told = [a for o, a in given if o.books and a is not None]
     found += _bookings(sight, made, told, sum(o.books for o, _ in given))
@@ -246,6 +248,20 @@ def _values(
             told = ", ".join(str(a) for _, a in writers) or "nobody changed it"
             found.append(f"the lease's {field} is {value} ({told})")
     return found
+
+
+def _ended_too_early(
+    sight: Sight, lease: Row, given: Sequence[tuple[Operation, Answer | None]]
+) -> list[str]:
+    """Whether the lease has ended, although a later end was answered as done."""
+    writers = [(o.writes["end"], a) for o, a in given if "end" in o.writes]
+    is_told = any(answer is not None and answer.kind == "done" for _, answer in writers)
+    if lease["status"] != "TERMINATED" or not is_told:
+        return []
+    first = min(end for end, answer in writers if _may([answer]))
+    if first <= sight.now:
+        return []
+    return [f"the lease has ended, although its end was answered to be {first}"]
 
 
 def _is_slots(reservation: Row) -> bool:
