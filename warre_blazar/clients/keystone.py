@@ -7,9 +7,11 @@ requests themselves.
 import contextlib
 import functools
 import socket
+import threading
 from collections.abc import Iterator
 from typing import Any, cast
 
+from keystoneauth1 import access
 from keystoneauth1 import exceptions as ks_exc
 from keystoneauth1 import session as ks_session
 from keystoneauth1.identity import v3
@@ -27,13 +29,28 @@ cfg.CONF.import_opt("os_region_name", "blazar.utils.openstack.keystone")
 class _Login(v3.Password):
     """A password login with a token that many threads share."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._token_lock = threading.RLock()
+
+    def get_access(self, session: ks_session.Session, **options: Any) -> access.AccessInfo:
+        """Return the token with its facts, after a login if there is no token.
+
+        keystoneauth has a lock of its own, but reads the token once more after it has released that
+        lock. If another thread dropped the token at this moment, an assertion of keystoneauth would
+        fail.
+        """
+        with self._token_lock:
+            return super().get_access(session, **options)
+
     def invalidate(self) -> bool:
         """Drop the token.
 
         :returns: always True. So keystoneauth retries the refused request even if another thread
             has already dropped the token.
         """
-        super().invalidate()
+        with self._token_lock:
+            super().invalidate()
         return True
 
 
@@ -102,8 +119,8 @@ def service_catalog() -> list[dict[str, Any]]:
     """
     session = service_session()
     with speaking_of("Keystone"):
-        access = cast(v3.Password, session.auth).get_access(session)
-    return list(access.service_catalog.catalog) if access.has_service_catalog() else []
+        token = cast(v3.Password, session.auth).get_access(session)
+    return list(token.service_catalog.catalog) if token.has_service_catalog() else []
 
 
 @contextlib.contextmanager
