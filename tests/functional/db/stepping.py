@@ -40,9 +40,10 @@ class Stepper:
         """
         self._stop_before = transaction
         self._at_rest.clear()
+        # The thread may stop as soon as it is started. So it must be allowed to go on before that.
+        self._go.set()
         if self._thread.ident is None:
             self._thread.start()
-        self._go.set()
         assert self._at_rest.wait(_PATIENCE), "the thread hangs"
         if self.is_done:
             self._thread.join()
