@@ -36,7 +36,6 @@ STATUSES: dict[str, Statuses] = {
     "window_conflict": Statuses(409),
     "access_exists": Statuses(409),
     "lease_shared": Statuses(409),
-    "owner_gone": Statuses(409),
     "no_host_matches": Statuses(409, v1_creation=409),
     "fixed_value": Statuses(409, v1_change=409),
     "conflict": Statuses(409),

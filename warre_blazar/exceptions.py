@@ -225,6 +225,22 @@ class ReservationNotFound(WarreError):
         super().__init__(f"Reservation {ref} doesn't exist", reservation=ref)
 
 
+class MixedLease(WarreError):
+    """A new lease would have flavor:slot reservations and reservations of other types.
+
+    :param others: the other resource types.
+    """
+
+    code = "mixed_lease"
+
+    def __init__(self, others: Sequence[str]) -> None:
+        super().__init__(
+            "A lease with flavor:slot reservations can't have reservations of other types "
+            f"({', '.join(others)}); make two leases",
+            types=list(others),
+        )
+
+
 class LeaseShared(WarreError):
     """The reservation's lease holds other reservations, which would be changed or deleted too.
 
@@ -377,19 +393,6 @@ class InMaintenance(WarreError):
 
     def __init__(self) -> None:
         super().__init__("Reservation conflicts with a maintenance window")
-
-
-class OwnerGone(WarreError):
-    """The user who booked is gone, and Keystone doesn't let the caller make a new trust."""
-
-    code = "owner_gone"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The user who booked this is disabled, deleted or no longer in the project, and you "
-            "can't take that user's place, because you have no role in the project: delete it, or "
-            "ask a member of the project to change it"
-        )
 
 
 class QuotaExceeded(WarreError):

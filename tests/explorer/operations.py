@@ -124,19 +124,6 @@ def _book(world: World, scene: Scene) -> Any:
     return made.state != reservation_states.PENDING_CREATE and made.lease_name
 
 
-def _take_over(world: World, scene: Scene) -> Any:
-    """A colleague changes the reservation of somebody who is gone."""
-    world.cloud.keystone.lose("alpha", "disabled")
-    try:
-        reservation, _ = lookup.get(scene.reservation_id, _ALPHA)
-        new = through_manager.Change(end=SHORTER)
-        conditions = parts.conditions(rule=parts.QUOTA)
-        caller = world.caller("colleague")
-        return through_manager.change(caller, reservation, new, conditions)[1]
-    finally:
-        world.cloud.keystone.gone.clear()
-
-
 # The operations of managers and operators.
 
 
@@ -196,7 +183,6 @@ OPERATIONS = {
         Operation("end", _execute, is_answered=False, states=("ending", "imported")),
         Operation("heal", _heal, is_answered=False, states=(*_ALL, "foreign")),
         Operation("drain", _drain, is_answered=False, states=(*_ALL, "foreign")),
-        Operation("takeover", _take_over, {"end": SHORTER}, states=("pending", "active")),
         Operation("recount", _recount, is_answered=False, states=("pending",)),
         Operation("import", _import, is_answered=False, states=("foreign",)),
         Operation("undo", _undo, is_answered=False, states=("imported", "foreign")),

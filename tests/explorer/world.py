@@ -284,7 +284,7 @@ class World(Site):
             auth_token=identity.token(person),
             roles=list(roles),
         )
-        return Caller(identity.token(person), identity.user_id(person), roles, ctx.to_dict())
+        return Caller(identity.user_id(person), ctx.to_dict())
 
     @staticmethod
     def new_executor() -> Executor:

@@ -16,16 +16,11 @@ _FILE = pathlib.Path(__file__).parents[2] / "doc/source/_ext/state_tables.py"
 
 CONDITIONS: dict[str, Any] = {
     "leases": [lease_states.CREATING],
-    "starts": [lease_states.DONE],
     "reservations": [Reservations.PARTLY],
     "claims": [Claim.LIVE],
-    "mixed": False,
     "torn": False,
     "settled": False,
     "ages": [Age.QUIET],
-    "ends": ["ERROR"],
-    "phases": [lease_states.Phase.AFTER],
-    "target": lease_states.Statuses("ERROR", "DONE", "UNDONE"),
 }
 
 
@@ -51,7 +46,7 @@ def test_condition_is_shown(tables: types.ModuleType, field: str) -> None:
 
 
 def test_flags_differ(tables: types.ModuleType) -> None:
-    for field in ("mixed", "torn", "settled"):
+    for field in ("torn", "settled"):
         shown = {
             tables.state_cells(Row("Something.", Action.LEAVE, **{field: flag}))
             for flag in (True, False)

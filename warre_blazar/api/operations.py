@@ -215,7 +215,6 @@ OPERATIONS = (
         (
             "invalid_state",
             "lease_shared",
-            "owner_gone",
             "reservation_not_found",
             *_BOOKABLE,
             *_MANAGER,

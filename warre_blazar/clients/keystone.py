@@ -92,25 +92,6 @@ def _own_project() -> dict[str, Any]:
     }
 
 
-def log_in(**scope: Any) -> None:
-    """Log in as Blazar's service user, without keeping the token.
-
-    :param scope: the scope of the token, as arguments of keystoneauth such as ``trust_id``.
-    :raises keystoneauth1.exceptions.ClientException: the login failed.
-    """
-    v3.Password(**_credentials(), **scope).get_access(service_session())
-
-
-def check_service_login() -> None:
-    """Check that Blazar's service user can log in for its own project.
-
-    :raises ServiceUnavailable: Keystone can't be reached.
-    :raises ServiceRefused: Keystone refuses the login.
-    """
-    with speaking_of("Keystone", "the login of Blazar's own service user: "):
-        log_in(**_own_project())
-
-
 def service_catalog() -> list[dict[str, Any]]:
     """The service catalog that Keystone returns to Blazar's service user.
 

@@ -8,7 +8,6 @@ Every function may raise these errors:
 
 - ``Refused``: the manager refuses the request.
 - ``ServiceRefused``: the manager failed.
-- ``KeystoneRefused``: the manager failed, probably because Keystone refused a login.
 - ``ServiceUnavailable``: the manager, Keystone or the database can't be reached.
 - ``Overtaken``: another request changed the same lease at the same moment.
 - ``NoAnswer``: the manager didn't answer in time.
@@ -40,9 +39,6 @@ _MODULES = [
     "warre_blazar.blazar_errors",
 ]
 _SERVICE = "The reservation manager"
-# The exceptions that a login with a trust raises if the trust's user or project is disabled or
-# deleted. They can have other causes too.
-_KEYSTONES_REFUSALS = {"NotFound", "Forbidden", "Unauthorized"}
 # The exception that the database raises if another transaction has removed a row that a new row
 # refers to, or has added a row that refers to a removed row. The database itself is available.
 _OVERTAKEN = "DBReferenceError"
@@ -52,16 +48,6 @@ _CODES = {403: "forbidden", 404: "not_found", 409: "conflict"}
 
 class NoAnswer(Exception):
     """The manager didn't answer within [DEFAULT] rpc_response_timeout. It may still be working."""
-
-
-class KeystoneRefused(exceptions.ServiceRefused):
-    """The manager failed, probably because Keystone refused a login of the manager's.
-
-    ``clients.trusts.is_dead`` finds out whether the login with the lease's trust was refused.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(_SERVICE, _FAILED)
 
 
 class Overtaken(exceptions.WarreError):
@@ -88,8 +74,6 @@ def _refusals() -> Iterator[None]:
     except messaging.RemoteError as error:
         LOG.error("The manager failed: %s %s", error.exc_type, error.value)
         name = error.exc_type or ""
-        if name in _KEYSTONES_REFUSALS:
-            raise KeystoneRefused from error
         if hasattr(ks_exc, name):
             raise exceptions.ServiceUnavailable("Keystone", name) from error
         if name == _OVERTAKEN:

@@ -10,6 +10,7 @@ from oslo_db import options as db_options
 from oslo_upgradecheck import common_checks, upgradecheck
 
 from warre_blazar import compat, device_rules, enforcement, exceptions
+from warre_blazar.booking_conditions import STRICT_FILTER
 from warre_blazar.clients import limits, nova
 from warre_blazar.cmd import setup_errors
 from warre_blazar.db import migration
@@ -100,14 +101,19 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_failing_safely
     def _plugin(self) -> Result:
-        """Whether the plugin and the filters are enabled. A missing filter is only a warning."""
+        """Whether the plugin and the filters are enabled.
+
+        The plugin doesn't load without ``StrictLeaseFilter``. Any other missing filter is only a
+        warning.
+        """
         missing = [f for f in enforcement.FILTERS if f not in cfg.CONF.enforcement.enabled_filters]
         if _PLUGIN not in cfg.CONF.manager.plugins:
             unused = set(enforcement.FILTERS) - set(missing)
             also = f", but [enforcement] enabled_filters names {', '.join(sorted(unused))}"
             return Result(_FAILURE, f"[manager] plugins lacks {_PLUGIN}{also if unused else ''}.")
         if missing:
-            return Result(_WARNING, f"[enforcement] enabled_filters lacks {', '.join(missing)}.")
+            kind = _FAILURE if STRICT_FILTER in missing else _WARNING
+            return Result(kind, f"[enforcement] enabled_filters lacks {', '.join(missing)}.")
         return Result(_SUCCESS)
 
     @_failing_safely

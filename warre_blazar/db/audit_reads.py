@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import lease_queries, models
+from warre_blazar.db import import_rows, lease_queries, models
 from warre_blazar.db import leases as lease_rows
 from warre_blazar.db.backings import awaits_late
 from warre_blazar.db.leases import Lease
@@ -33,7 +33,6 @@ from warre_blazar.domain.audit.facts import (
     Offered,
     Place,
     Taking,
-    TrustUse,
 )
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.lease_states import TERMINATED
@@ -293,18 +292,13 @@ def _of_source_flavor(text: str | None) -> dict[str, int] | None:
         return None
 
 
-def trust_uses(db: Session) -> list[TrustUse]:
-    """Every trust that a lease or a host has.
+def trusts_in_use(db: Session, *, adopted: bool) -> set[str]:
+    """The ids of the trusts that hosts use, and leases without flavor:slot reservations.
 
-    A result has the lease's id only if the lease hasn't ended and has a flavor:slot reservation.
+    :param adopted: whether the trusts of leases that were adopted from Warre are in use too.
     """
-    alive = sa.and_(leases.c.status != TERMINATED, lease_rows.ours())
-    of_leases = sa.select(leases.c.trust_id, leases.c.id, alive).where(
-        leases.c.trust_id.is_not(None)
-    )
-    of_hosts = sa.select(compute_hosts.c.trust_id)
-    uses = [
-        TrustUse(trust_id, lease_id if is_alive else None)
-        for trust_id, lease_id, is_alive in db.execute(of_leases)
-    ]
-    return uses + [TrustUse(trust_id, None) for trust_id in db.scalars(of_hosts)]
+    others: sa.ColumnElement[bool] = sa.not_(lease_rows.ours())
+    if adopted:
+        others = sa.or_(others, leases.c.id.in_(import_rows.adopted_leases()))
+    of_leases = sa.select(leases.c.trust_id).where(leases.c.trust_id.is_not(None), others)
+    return {*db.scalars(of_leases), *db.scalars(sa.select(compute_hosts.c.trust_id))}

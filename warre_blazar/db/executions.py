@@ -35,8 +35,6 @@ class Execution:
     attempts: int
     #: Whether the manager's last heartbeat is at most ``DEAD_AFTER`` seconds old.
     alive: bool
-    #: The user who requested a deletion. None: no user requested this execution.
-    requested_by: str | None = None
 
     def is_requested(self, action: str) -> bool:
         """Whether this is a request for an action, as in ``requested``."""
@@ -89,14 +87,13 @@ def of_leases(db: Session, lease_ids: Collection[str]) -> dict[str, Execution]:
             executions.c.manager_id,
             executions.c.attempts,
             alive,
-            executions.c.requested_by,
         )
         .select_from(executions.outerjoin(managers, managers.c.id == executions.c.manager_id))
         .where(executions.c.lease_id.in_(lease_ids))
     )
     return {
-        lease_id: Execution(lease_id, action, manager_id, attempts, bool(is_alive), requested_by)
-        for lease_id, action, manager_id, attempts, is_alive, requested_by in db.execute(query)
+        lease_id: Execution(lease_id, action, manager_id, attempts, bool(is_alive))
+        for lease_id, action, manager_id, attempts, is_alive in db.execute(query)
     }
 
 
@@ -105,20 +102,19 @@ def is_claimed(db: Session, lease_id: str) -> bool:
     return state_of(of_leases(db, [lease_id]).get(lease_id)) is Claim.LIVE
 
 
-def request(db: Session, lease_id: str, action: str, user_id: str | None = None) -> None:
+def request(db: Session, lease_id: str, action: str) -> None:
     """Request an action on a lease. The first manager that claims the action executes it.
 
     This replaces an earlier request that no manager has claimed.
 
     :param action: ``execution_timing.START``, ``END`` or ``DELETE``.
-    :param user_id: the user who requests a deletion; None if no user does.
     """
     db.execute(
         executions.delete().where(
             executions.c.lease_id == lease_id, executions.c.manager_id.is_(None)
         )
     )
-    values = {"action": action, "attempts": 0, "requested_by": user_id}
+    values = {"action": action, "attempts": 0}
     db.execute(executions.insert().values(lease_id=lease_id, **values))
 
 

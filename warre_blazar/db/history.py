@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db.leases import mixed, ours
+from warre_blazar.db.leases import ours
 from warre_blazar.db.reservation_filters import SORT_KEYS, Filter
 from warre_blazar.db.reservations import Reservation, by_id, keys
 from warre_blazar.db.tables import (
@@ -262,13 +262,15 @@ def old_leases(db: Session, before: datetime.datetime, limit: int) -> list[str]:
     of_lease = reservations.c.lease_id == leases.c.id
     held = sa.exists().where(of_lease, allocations.c.reservation_id == reservations.c.id)
     backed = sa.exists().where(of_lease, backings.c.reservation_id == reservations.c.id)
+    # Older releases let a lease have reservations of other types beside ours.
+    others = sa.exists().where(of_lease, reservations.c.resource_type != RESOURCE_TYPE)
     query = (
         sa.select(leases.c.id)
         .where(
             leases.c.end_date < before,
             leases.c.status == lease_states.TERMINATED,
             ours(),
-            sa.not_(mixed()),
+            sa.not_(others),
             sa.not_(held),
             sa.not_(backed),
         )

@@ -291,13 +291,17 @@ def lock_leases(db: Session) -> None:
     What the transaction reads afterwards is as it was when the leases were locked, provided that
     this is the transaction's first statement.
     """
+    db.execute(adopted_leases().with_for_update(of=leases, key_share=True)).all()
+
+
+def adopted_leases() -> sa.Select[tuple[str]]:
+    """A query of the ids of the leases of adopted reservations."""
     adopted = (
         imported.join(bookings, bookings.c.id == imported.c.id)
         .join(reservations, reservations.c.id == bookings.c.reservation_id)
         .join(leases, leases.c.id == reservations.c.lease_id)
     )
-    query = sa.select(leases.c.id).select_from(adopted).where(imported.c.kind == "reservation")
-    db.execute(query.with_for_update(of=leases, key_share=True)).all()
+    return sa.select(leases.c.id).select_from(adopted).where(imported.c.kind == "reservation")
 
 
 def executed(db: Session) -> list[str]:

@@ -17,7 +17,6 @@ from warre_blazar.db.leases import (
     START_EVENT,
     Event,
     ours,
-    ours_alone,
 )
 from warre_blazar.db.tables import (
     allocations,
@@ -143,8 +142,8 @@ def due(db: Session, action: str, now: datetime.datetime) -> list[str]:
 
     The start or the end of these leases is due, or will be due within the time ``LEAD``.
 
-    Only leases whose reservations are all flavor:slot are included. A lease is left out while a
-    manager or Blazar works on it.
+    Only leases with flavor:slot reservations are included. A lease is left out while a manager or
+    Blazar works on it.
 
     :param action: ``execution_timing.START`` or ``END``.
     """
@@ -159,7 +158,7 @@ def due(db: Session, action: str, now: datetime.datetime) -> list[str]:
             events.c.event_type == EVENTS[action],
             leases.c.status.in_(BEFORE[action]),
             when <= now + LEAD[action],
-            ours_alone(),
+            ours(),
         )
         .order_by(when)
     )
@@ -171,7 +170,7 @@ def due(db: Session, action: str, now: datetime.datetime) -> list[str]:
 def due_reminders(db: Session, now: datetime.datetime) -> list[tuple[str, Event]]:
     """The ``before_end_lease`` events that are due, with the ids of their leases.
 
-    Only running leases whose reservations are all flavor:slot are included.
+    Only running leases with flavor:slot reservations are included.
     """
     query = (
         sa.select(leases.c.id, *EVENT_COLUMNS)
@@ -181,7 +180,7 @@ def due_reminders(db: Session, now: datetime.datetime) -> list[tuple[str, Event]
             events.c.time <= now,
             events.c.event_type == BEFORE_END_EVENT,
             leases.c.status == lease_states.ACTIVE,
-            ours_alone(),
+            ours(),
         )
     )
     return [(lease_id, Event(*values)) for lease_id, *values in db.execute(query)]

@@ -7,7 +7,7 @@ the lease's own row, because Galera detects conflicts only in rows that are writ
 
 import datetime
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import sqlalchemy as sa
 from oslo_utils import timeutils
@@ -73,17 +73,10 @@ def compare_and_set_all(db: Session, unchanged: Sequence[Lease], status: str) ->
     session.require(written, len(unchanged))
 
 
-def replace_trust(db: Session, lease_id: str, dead: str, trust_id: str) -> bool:
-    """Write ``trust_id`` to a lease, provided that the lease still has the trust ``dead``.
-
-    :returns: whether it was written. If not, the lease has another trust by now, or is gone.
-    """
-    written = db.execute(
-        leases.update()
-        .where(leases.c.id == lease_id, leases.c.trust_id == dead)
-        .values(trust_id=trust_id, updated_at=timeutils.utcnow())
-    )
-    return written.rowcount == 1  # type: ignore[attr-defined]
+def forget_trusts(db: Session, trust_ids: Collection[str]) -> None:
+    """Remove trusts from the leases that have them."""
+    has_one = leases.c.trust_id.in_(trust_ids)
+    db.execute(leases.update().where(has_one).values(trust_id=None))
 
 
 def set_event(db: Session, event: Event, status: str, time: datetime.datetime | None) -> None:

@@ -13,7 +13,7 @@ from warre_blazar.db.tables import allocations, backings, events, leases, reserv
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import DURING, END, START
 from warre_blazar.domain.flavor import RESOURCE_TYPE
-from warre_blazar.domain.lease_states import Phase, State, Statuses
+from warre_blazar.domain.lease_states import State, Statuses
 from warre_blazar.domain.timeline import Span
 
 START_EVENT, END_EVENT, BEFORE_END_EVENT = "start_lease", "end_lease", "before_end_lease"
@@ -65,10 +65,6 @@ class Lease:
     #: Whether a manager began a client's request on the lease, and nobody works on it any more.
     is_abandoned: bool = False
 
-    def is_mixed(self) -> bool:
-        """Whether the lease has reservations of other resource types than flavor:slot."""
-        return any(not r.is_ours for r in self.reservations)
-
     def is_ours(self) -> bool:
         """Whether the lease has a flavor:slot reservation."""
         return any(r.is_ours for r in self.reservations)
@@ -86,11 +82,9 @@ class Lease:
         return State(
             statuses=Statuses(self.status, self._status(START_EVENT), self._status(END_EVENT)),
             reservations=lease_states.summary(r.status for r in self.reservations),
-            phase=_phase(self.span, now),
             events_exact=self._events_are_exact(now),
             holds=all(r.held == (r.status != "deleted") for r in ours),
             backed=all(r.backed for r in ours if r.status != "deleted"),
-            mixed=self.is_mixed(),
             claim=executions.state_of(self.claim),
             age=age,
         )
@@ -124,12 +118,6 @@ def _is_on_time(event: Event, due: datetime.datetime, now: datetime.datetime) ->
     if event.time == due or event.status == lease_states.DONE:
         return True
     return event.time is not None and due <= event.time <= now + LONGEST_PAUSE
-
-
-def _phase(span: Span, now: datetime.datetime) -> Phase:
-    if now < span.start:
-        return Phase.BEFORE
-    return Phase.DURING if now < span.end else Phase.AFTER
 
 
 def read(db: Session, lease_ids: Collection[str]) -> list[Lease]:
@@ -192,18 +180,6 @@ def ours() -> sa.ColumnElement[bool]:
     return sa.exists().where(
         reservations.c.lease_id == leases.c.id, reservations.c.resource_type == RESOURCE_TYPE
     )
-
-
-def mixed() -> sa.ColumnElement[bool]:
-    """The SQL condition that a lease has reservations of other resource types than flavor:slot."""
-    return sa.exists().where(
-        reservations.c.lease_id == leases.c.id, reservations.c.resource_type != RESOURCE_TYPE
-    )
-
-
-def ours_alone() -> sa.ColumnElement[bool]:
-    """The SQL condition that a lease has reservations, and that all of them are flavor:slot."""
-    return sa.and_(ours(), sa.not_(mixed()))
 
 
 def is_executed(db: Session, lease_id: str) -> bool:

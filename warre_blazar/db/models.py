@@ -235,8 +235,6 @@ executions = sa.Table(
     sa.Column("manager_id", sa.String(36)),
     # The number of attempts that have failed.
     sa.Column("attempts", sa.Integer, nullable=False),
-    # The user who requested a deletion; NULL if no user did.
-    sa.Column("requested_by", sa.String(255)),
 )
 
 # The managers that create, update or delete leases by Blazar's own code. The row is deleted when

@@ -4,10 +4,24 @@ Warre's clients show the error texts to users, so the texts are the same as in W
 """
 
 import datetime
+from collections.abc import Iterable
 
 from warre_blazar import exceptions
 from warre_blazar.domain import timeline
-from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
+
+
+def check_types(types: Iterable[str]) -> None:
+    """Check the resource types of a new lease's reservations.
+
+    Blazar starts and ends a lease as a whole, and stock resource types can't be started or ended
+    twice. So a lease has flavor:slot reservations only, or none.
+
+    :raises MixedLease:
+    """
+    distinct = set(types)
+    if RESOURCE_TYPE in distinct and len(distinct) > 1:
+        raise exceptions.MixedLease(sorted(distinct - {RESOURCE_TYPE}))
 
 
 def check_period(span: timeline.Span) -> None:

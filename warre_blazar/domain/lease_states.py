@@ -53,14 +53,6 @@ class Age(enum.IntEnum):
     STUCK = 2
 
 
-class Phase(enum.StrEnum):
-    """Whether the present time is before a lease's start, before its end, or after its end."""
-
-    BEFORE = "before"
-    DURING = "during"
-    AFTER = "after"
-
-
 class Claim(enum.StrEnum):
     """Whether a manager has the lease claim, and whether that manager is alive."""
 
@@ -98,7 +90,6 @@ class State:
 
     statuses: Statuses
     reservations: Reservations
-    phase: Phase
     #: Whether the lease has exactly one start event and one end event, and no event of a type that
     #: is unknown to Blazar. The two events must be at the lease's start and end. An event may be
     #: later if an attempt has failed.
@@ -107,8 +98,6 @@ class State:
     holds: bool = True
     #: Whether every reservation that isn't deleted has a note of its backing.
     backed: bool = True
-    #: Whether the lease also has reservations of resource types other than ``flavor:slot``.
-    mixed: bool = False
     claim: Claim = Claim.NONE
     age: Age = Age.STUCK
 
@@ -136,8 +125,6 @@ _WAITING = Statuses(PENDING, UNDONE, UNDONE)
 _RUNNING = Statuses(ACTIVE, DONE, UNDONE)
 _OVER = Statuses(TERMINATED, DONE, DONE)
 _FAILED = Statuses(ERROR, ERROR, UNDONE)
-#: If a lease has these statuses, neither Blazar nor this package tries to start it again.
-_ABANDONED = Statuses(ERROR, DONE, UNDONE)
 
 #: The statuses that a lease should have, by the summary of its reservations. If only some
 #: reservations of a lease have started, the lease is started again. This changes nothing for the
@@ -161,33 +148,22 @@ class Row:
     meaning: str
     action: Action
     leases: Sequence[str] | None = None
-    starts: Sequence[str] | None = None
-    ends: Sequence[str] | None = None
-    phases: Sequence[Phase] | None = None
     reservations: Sequence[Reservations] | None = None
     claims: Sequence[Claim] | None = None
-    mixed: bool | None = None
     #: Whether the hosts that reservations hold, or the notes of their backings, contradict the
     #: reservations' statuses.
     torn: bool | None = None
     #: Whether the lease's statuses and events are those that follow from the reservations.
     settled: bool | None = None
     ages: Sequence[Age] | None = None
-    #: For SETTLE: the statuses to write. None: those that ``TARGETS`` has for the reservations.
-    target: Statuses | None = None
 
     def matches(self, state: State) -> bool:
         """Whether a state meets all conditions of the row."""
-        statuses = state.statuses
         return (
-            _allows(self.leases, statuses.lease)
-            and _allows(self.starts, statuses.start)
-            and _allows(self.ends, statuses.end)
-            and _allows(self.phases, state.phase)
+            _allows(self.leases, state.statuses.lease)
             and _allows(self.reservations, state.reservations)
             and _allows(self.claims, state.claim)
             and _allows(self.ages, state.age)
-            and self.mixed in (None, state.mixed)
             and self.torn in (None, not (state.holds and state.backed))
             and self.settled in (None, is_settled(state))
         )
@@ -226,99 +202,12 @@ TABLE = (
         "lease exists, or somebody has asked for its deletion.",
         Action.REMOVE,
         leases=[CREATING, DELETING],
-        mixed=False,
     ),
     Row(
         "The lease has no reservations, so it is not a lease of this package.",
         Action.LEAVE,
         reservations=[Reservations.NONE],
     ),
-    # The following rows are for leases that also have reservations of other resource types.
-    # Blazar's own executor starts and ends these leases, and stock plugins can't start or end a
-    # reservation twice. If nothing would be done twice, the lease goes back to a state from which
-    # Blazar continues. If something would be done twice, the lease goes to a state in which it can
-    # be deleted.
-    Row(
-        "Statuses, events and reservations agree. Blazar itself executes leases that have "
-        "reservations of other types.",
-        Action.LEAVE,
-        mixed=True,
-        settled=True,
-    ),
-    Row(
-        "Blazar may still be working on the lease, which has reservations of other types. That "
-        "can take as long as the work on all of its reservations.",
-        Action.LEAVE,
-        mixed=True,
-        ages=_NOT_STUCK,
-    ),
-    Row(
-        "None of the lease's reservations has started. The lease waits for its start again.",
-        Action.SETTLE,
-        mixed=True,
-        leases=[PENDING, UPDATING, ERROR],
-        starts=[UNDONE, IN_PROGRESS, ERROR],
-        reservations=[Reservations.PENDING],
-    ),
-    Row(
-        "All reservations of the lease are running. An update or a deletion of the lease failed.",
-        Action.SETTLE,
-        mixed=True,
-        leases=[PENDING, ACTIVE, UPDATING, ERROR],
-        reservations=[Reservations.ACTIVE],
-    ),
-    Row(
-        "All reservations of the lease have ended.",
-        Action.SETTLE,
-        mixed=True,
-        reservations=[Reservations.DELETED],
-    ),
-    Row(
-        "The creation of the lease was abandoned, and Blazar could not end the lease. Somebody "
-        "has to delete it.",
-        Action.SETTLE,
-        mixed=True,
-        leases=[ERROR],
-        starts=[DONE],
-        ends=[ERROR],
-        reservations=[Reservations.PENDING],
-        phases=[Phase.AFTER],
-        target=Statuses(ERROR, DONE, ERROR),
-    ),
-    Row(
-        "Some reservations of the lease never started or had already ended, and Blazar could not "
-        "end the lease. Somebody has to delete it.",
-        Action.SETTLE,
-        mixed=True,
-        leases=[ERROR],
-        ends=[ERROR],
-        phases=[Phase.AFTER],
-        target=Statuses(ERROR, ERROR, ERROR),
-    ),
-    Row(
-        "A manager died while it created the lease. The lease goes to ERROR and can be deleted.",
-        Action.SETTLE,
-        mixed=True,
-        leases=[CREATING],
-        target=_ABANDONED,
-    ),
-    Row(
-        "The creation of the lease was abandoned.",
-        Action.SETTLE,
-        mixed=True,
-        leases=[ERROR],
-        starts=[DONE],
-        reservations=[Reservations.PENDING],
-        target=_ABANDONED,
-    ),
-    Row(
-        "Blazar was interrupted while it worked on the lease. The lease goes to ERROR and can be "
-        "deleted. If all of its reservations have started, Blazar still ends it.",
-        Action.SETTLE,
-        mixed=True,
-        target=_FAILED,
-    ),
-    # The remaining rows are for leases whose reservations are all of the type ``flavor:slot``.
     Row(
         "Hosts, notes, statuses, events and reservations agree. A manager claims the lease when "
         "its start or end is due.",
@@ -370,7 +259,7 @@ def decide(state: State) -> Decision:
         state = dataclasses.replace(state, claim=Claim.NONE, age=Age.STUCK)
     row = next(row for row in TABLE if row.matches(state))
     if row.action is Action.SETTLE:
-        target = row.target or TARGETS[state.reservations]
+        target = TARGETS[state.reservations]
         done = state.events_exact and state.statuses == target
         return Decision(Action.LEAVE if done else Action.SETTLE, row.meaning, target)
     if row.action is Action.CLOSE:

@@ -15,6 +15,7 @@ from typing import Any
 from blazar.enforcement.filters import base_filter
 
 from warre_blazar import blazar_errors, booking_conditions, exceptions
+from warre_blazar.domain import booking_rules
 
 #: The fields that a client may send.
 _CLIENT_FIELDS = {"name", "start_date", "end_date", "before_end_date", "reservations"}
@@ -26,7 +27,10 @@ _LONGEST_NAME = 80
 
 
 class StrictLeaseFilter(base_filter.BaseFilter):
-    """Allows only the fields of a lease that a client may send, each with the right type."""
+    """Allows only the fields of a lease that a client may send, each with the right type.
+
+    It also refuses new leases that would have reservations of this package beside others.
+    """
 
     enforcement_opts: list[Any] = []  # noqa: RUF012
 
@@ -34,6 +38,8 @@ class StrictLeaseFilter(base_filter.BaseFilter):
         with blazar_errors.translated():
             _check(lease_values, _CLIENT_FIELDS | _BLAZARS_OWN)
             _check_user(lease_values.get("user_id"))
+            reservations = lease_values["reservations"]
+            booking_rules.check_types(str(r.get("resource_type")) for r in reservations)
 
     def check_update(
         self,

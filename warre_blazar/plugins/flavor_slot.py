@@ -16,23 +16,24 @@ from oslo_config import cfg
 from oslo_utils import strutils
 
 from warre_blazar import blazar_errors, booking_conditions, conf, enforcement, exceptions
-from warre_blazar.booking_conditions import BookingConditions
+from warre_blazar.booking_conditions import STRICT_FILTER, BookingConditions
 from warre_blazar.db import clock, hosts, leases, session
 from warre_blazar.domain import labels, lease_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
-from warre_blazar.plugins import deletion_records, lease_guard, monitor
+from warre_blazar.plugins import deletion_records, lease_contexts, lease_guard, monitor
 from warre_blazar.plugins.host_failures import HostFailures
 from warre_blazar.services.booking import admission, changing, lookup
 from warre_blazar.services.running import blazar_start_end
 
 # After Blazar has loaded its plugins, it looks up filters by name, and its v1 API looks up
 # exceptions by name. Blazar calls no function of a plugin before these lookups. So the import of
-# this module registers the options, the filters, what listens to Blazar's writes, and the
-# exceptions.
+# this module registers the options, the filters, what listens to Blazar's writes, the contexts
+# without trusts, and the exceptions.
 conf.register(cfg.CONF)
 enforcement.register()
 deletion_records.register()
+lease_contexts.register()
 lease_guard.register()
 blazar_errors.expose_to_v1()
 
@@ -55,6 +56,14 @@ class FlavorSlotPlugin(base.BasePlugin):
     query_options = {"allocation": ["lease_id", "reservation_id"]}  # noqa: RUF012
 
     def __init__(self) -> None:
+        """
+        :raises Misconfigured: ``StrictLeaseFilter`` isn't enabled. Blazar then works without this
+            plugin.
+        """
+        if STRICT_FILTER not in cfg.CONF.enforcement.enabled_filters:
+            raise exceptions.Misconfigured(
+                "[enforcement] enabled_filters", f"it lacks {STRICT_FILTER}"
+            )
         #: A lock by which the bookings and changes of this process wait for each other. All threads
         #: of the process share this plugin and its lock.
         self._turn = threading.Lock()

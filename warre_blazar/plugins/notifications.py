@@ -1,22 +1,20 @@
 """Calls Blazar's enforcement filters and sends Blazar's notifications, for our own threads.
 
-Blazar's own executor calls the filters and sends notifications in the context of the lease's trust.
-Our executor needs no trust: it gives the filters a context of the lease's project, with the service
-catalog of Blazar's service user.
+They get a context of the lease's project, with the service catalog of Blazar's service user.
 """
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from blazar import context, enforcement
+from blazar import enforcement
 from blazar.notification import api as notifications
 from blazar.notification import notifier
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from warre_blazar.clients import keystone
 from warre_blazar.domain.audit.overselling import Overbooked
+from warre_blazar.plugins import lease_contexts
 from warre_blazar.services.keeping.host_refresh import Refreshed
 
 LOG = logging.getLogger(__name__)
@@ -53,7 +51,7 @@ class BlazarsOutside:
                 # last reservation. Blazar's executor has the same defect.
                 hosts = self._hosts_of(reservation["id"])
                 allocations[reservation["resource_type"]] = hosts
-            with _context(lease) as ctx:
+            with lease_contexts.of(lease) as ctx:
                 self._enforcement.on_end(ctx, lease, allocations)
         except Exception:
             LOG.exception("Not all enforcement filters were told that lease %s ends", lease["id"])
@@ -61,19 +59,11 @@ class BlazarsOutside:
     def tell(self, lease: Mapping[str, Any], event: str) -> None:
         """Send Blazar's notification ``lease.EVENT`` with the lease as its payload."""
         try:
-            with _context(lease) as ctx:
+            with lease_contexts.of(lease) as ctx:
                 payload = notifications.format_lease_payload(lease)
                 notifications.send_lease_notification(ctx, payload, f"lease.{event}")
         except Exception:
             LOG.exception("The notification %s of lease %s wasn't sent", event, lease["id"])
-
-
-def _context(lease: Mapping[str, Any]) -> context.BlazarContext:
-    return context.BlazarContext(
-        user_id=lease["user_id"],
-        project_id=lease["project_id"],
-        service_catalog=keystone.service_catalog(),
-    )
 
 
 def tell_overbooked(host: Refreshed) -> None:

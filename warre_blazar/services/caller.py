@@ -9,8 +9,6 @@ from typing import Any
 class Caller:
     """The user who sends a request, as Keystone's middleware has identified them."""
 
-    token: str
     user_id: str
-    roles: list[str]
     #: The request context to send to the manager with each RPC call.
     context: Mapping[str, Any]

@@ -13,7 +13,7 @@ from pecan import hooks
 
 from warre_blazar import exceptions
 from warre_blazar.api import parsing
-from warre_blazar.wsgi import error_answers, lease_bodies, lease_changes, orphaned_leases
+from warre_blazar.wsgi import error_answers, lease_bodies, lease_changes
 
 _NO_PROJECT = (
     "The token is for no project, so nothing can be seen or done with it here; ask Keystone for a "
@@ -84,19 +84,10 @@ def _v2_names() -> set[str]:
 def install(v1: flask.Flask) -> None:
     """Add checks to Blazar's v1 application.
 
-    The checks run before Blazar handles a request. If Blazar fails to change or delete a lease
-    because the lease's creator is gone, this package changes or deletes the lease afterwards.
+    The checks run before Blazar handles a request.
     """
     v1.register_error_handler(exceptions.WarreError, _error_answer)
     v1.before_request(_check)
-    v1.after_request(_retry_without_creator)
-
-
-def _retry_without_creator(answer: flask.Response) -> flask.Response:
-    try:
-        return orphaned_leases.final_answer(answer)
-    except exceptions.WarreError as error:
-        return _error_answer(error)
 
 
 def _error_answer(error: exceptions.WarreError) -> flask.Response:

@@ -8,7 +8,7 @@ from oslo_config import cfg
 from oslo_middleware import debug
 
 from warre_blazar import conf, device_rules
-from warre_blazar.wsgi import after_authentication, blazar_answers
+from warre_blazar.wsgi import after_authentication, blazar_answers, lease_trusts
 from warre_blazar.wsgi.guard import Guard
 
 #: The configuration of Blazar's own v2 application.
@@ -42,5 +42,6 @@ def build(stock: Any) -> Guard:
     if not isinstance(stock, stock_app.VersionSelectorApplication):
         return Guard(blazar_answers.Translated(v2))
     after_authentication.install(stock.v1)
+    lease_trusts.register()
     stock.v2 = v2
     return Guard(blazar_answers.Translated(stock))

@@ -12,6 +12,7 @@ from warre_blazar import exceptions
 from warre_blazar.api import parsing
 from warre_blazar.api.parsing import EXPECTED
 from warre_blazar.api.schemas import Schema
+from warre_blazar.domain import booking_rules
 
 #: The key of the checked body in a request's WSGI environment. ``after_authentication``
 #: gets the body by this key, to compare it with the lease.
@@ -169,6 +170,7 @@ def checked(method: str, body: bytes, most_reservations: int) -> dict[str, Any]:
     :param most_reservations: the largest number of reservations that the body may have.
     :returns: the checked body, which Blazar reads in place of the original one.
     :raises InvalidField: a field isn't valid.
+    :raises MixedLease: a new lease would have reservations of ours and others.
     :raises Refused: the body is empty, isn't JSON, or has too many reservations.
     """
     document = parsing.json_object(body)
@@ -181,6 +183,8 @@ def checked(method: str, body: bytes, most_reservations: int) -> dict[str, Any]:
             _convert_numbers(reservation)
     parsing.check(document, CREATE if method == "POST" else UPDATE)
     _check_unique_ids(document.get("reservations", []))
+    if method == "POST":
+        booking_rules.check_types(r["resource_type"] for r in document["reservations"])
     for name in _DATES:
         _check_day(name, document.get(name))
     return document

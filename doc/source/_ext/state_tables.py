@@ -9,14 +9,13 @@ from docutils.statemachine import StringList
 
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.audit.differences import RULES
-from warre_blazar.domain.lease_states import Action, Row, Statuses
+from warre_blazar.domain.lease_states import Row
 
 ANY = "any"
 STATE_HEADER = ("Lease", "Reservations", "Further conditions", "What it means", "What is done")
 DIFFERENCE_HEADER = ("Name", "What it means", "What is done", "Needs")
 TARGET_HEADER = ("Reservations", "Lease", "Start event", "End event")
 
-_MIXED = {True: "with other types too", False: "``flavor:slot`` only"}
 _TORN = {
     True: "hosts or notes contradict the reservations",
     False: "hosts and notes agree with the reservations",
@@ -34,7 +33,7 @@ def state_cells(row: Row) -> tuple[str, ...]:
         _one_of(row.reservations),
         "; ".join(_conditions(row)) or ANY,
         row.meaning,
-        _done(row),
+        str(row.action),
     )
 
 
@@ -62,28 +61,12 @@ def _one_of(values: Sequence[str] | None) -> str:
 
 def _conditions(row: Row) -> list[str]:
     found = []
-    if row.starts is not None:
-        found.append(f"start event {_one_of(row.starts)}")
-    if row.ends is not None:
-        found.append(f"end event {_one_of(row.ends)}")
-    if row.phases is not None:
-        found.append(f"{_one_of(row.phases)} the lease's time")
     if row.claims is not None:
         found.append(f"claim {_one_of(row.claims)}")
     if row.ages is not None:
         found.append(f"age {_one_of([age.name for age in row.ages])}")
-    flags = ((row.mixed, _MIXED), (row.torn, _TORN), (row.settled, _SETTLED))
+    flags = ((row.torn, _TORN), (row.settled, _SETTLED))
     return found + [texts[flag] for flag, texts in flags if flag is not None]
-
-
-def _done(row: Row) -> str:
-    if row.action is Action.SETTLE and row.target is not None:
-        return f"{row.action}, as {_shown(row.target)}"
-    return str(row.action)
-
-
-def _shown(target: Statuses) -> str:
-    return f"lease {target.lease}, start event {target.start}, end event {target.end}"
 
 
 def _list_table(header: Sequence[str], rows: Iterable[Sequence[str]], widths: str) -> list[str]:

@@ -12,20 +12,32 @@ _TIMEOUT = 200
 class Person:
     """A user of the cloud."""
 
-    def __init__(self, name: str, project: str | None = None) -> None:
+    def __init__(
+        self, name: str, project: str | None = None, credential: Any | None = None
+    ) -> None:
         """
         :param project: the name of the user's project, if it isn't the user's own name.
+        :param credential: an application credential with which the user logs in.
         """
         self.name = name
-        self.cloud = openstack.connect(
-            auth={
-                "auth_url": os.environ["OS_AUTH_URL"],
+        if credential is not None:
+            kind = "v3applicationcredential"
+            login = {
+                "application_credential_id": credential.id,
+                "application_credential_secret": credential.secret,
+            }
+        else:
+            kind = "password"
+            login = {
                 "username": name,
                 "password": os.environ["OS_PASSWORD"],
                 "project_name": project or name,
                 "user_domain_id": "default",
                 "project_domain_id": "default",
-            },
+            }
+        self.cloud = openstack.connect(
+            auth_type=kind,
+            auth={"auth_url": os.environ["OS_AUTH_URL"], **login},
             region_name=os.environ["OS_REGION_NAME"],
             load_envvars=False,
             load_yaml_config=False,

@@ -9,8 +9,10 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 from oslo_config import cfg
+from oslo_config import fixture as config_fixture
 
 from tests.functional.db import databases, nodes
+from warre_blazar import booking_conditions
 
 nodes.use()
 
@@ -39,6 +41,12 @@ def database(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa
     finally:
         for name in options:
             cfg.CONF.clear_override(name, group="database")
+
+
+@pytest.fixture(autouse=True)
+def filters(conf: config_fixture.Config) -> None:
+    """Enable the filter without which the plugin doesn't load."""
+    conf.config(enabled_filters=[booking_conditions.STRICT_FILTER], group="enforcement")
 
 
 @pytest.fixture(autouse=True)

@@ -361,10 +361,6 @@ def host_has_failed(scene: Scene) -> None:
         db_api.host_update(host["id"], {"reservable": False})
 
 
-def trust_is_gone(scene: Scene) -> None:
-    world.write_lease(scene.waiting.id, {"trust_id": "gone"})
-
-
 PERSONAL = {
     overdue: {Kind.LEASE_OVERDUE},
     missing_booking: {Kind.BOOKING_MISSING},
@@ -374,7 +370,6 @@ PERSONAL = {
     host_is_overbooked: {Kind.HOST_SHRANK, Kind.HOST_OVERSOLD},
     provider_is_gone: {Kind.HOST_GONE},
     host_has_failed: {Kind.HOST_NOT_RESERVABLE},
-    trust_is_gone: {Kind.TRUST_GONE},
 }
 
 
@@ -509,13 +504,13 @@ class TestBesideManagers:
         assert backing.nova_flavor(scene.running.reservation_id) not in scene.cloud.nova.flavors
 
     def test_unused_trust_that_a_lease_uses_after_the_pause_is_kept(self, scene: Scene):
-        """The trust was made for a booking that had just begun."""
+        """The trust was made for a lease of a stock type that was just being created."""
         unused_trust(scene)
-        use = {"trust_id": "unused"}
 
         def meanwhile() -> None:
             if 60.0 in scene.slept:
-                world.write_lease(scene.waiting.id, use)
+                stock = world.add_lease(world.hours(5, 6), resource_type="physical:host")
+                world.write_lease(stock.id, {"trust_id": "unused"})
 
         scene.meanwhile = meanwhile
         scene.audit().run(YES)
@@ -523,9 +518,14 @@ class TestBesideManagers:
         assert 60.0 in scene.slept
 
 
-def test_trust_missing_from_keystones_list_is_looked_up(scene: Scene):
-    scene.cloud.keystone.unlisted.add("trust")
+def test_trust_of_a_lease_of_an_older_release_is_deleted(scene: Scene):
+    unused_trust(scene)
+    world.write_lease(scene.waiting.id, {"trust_id": "unused"})
+    assert scene.found() == {Kind.TRUSTS_UNUSED}
+    scene.audit().run(YES)
     assert scene.found() == set()
+    assert "unused" not in scene.cloud.keystone.trusts
+    assert db_api.lease_get(scene.waiting.id)["trust_id"] is None
 
 
 def test_reservation_of_stock_plugin_is_no_difference(scene: Scene):

@@ -100,14 +100,6 @@ def start_event(lease: world.Lease):
     return db_api.event_get_first_sorted_by_filters("lease_id", "asc", filters)
 
 
-def test_lease_with_other_resource_types_is_left_to_blazar(manager: Manager, lease: world.Lease):
-    db_api.reservation_create(
-        {"lease_id": lease.id, "resource_type": "physical:host", "status": "pending"}
-    )
-    manager.run(SPAN.start)
-    assert db_api.lease_get(lease.id)["status"] == "PENDING"
-
-
 def test_start_waits_for_an_earlier_end_on_the_same_host(cloud: Cloud):
     """The start waits until the earlier lease's servers are gone, but not forever."""
     world.add_host(cloud, "a")

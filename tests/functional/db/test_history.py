@@ -118,14 +118,14 @@ def test_lease_deleted_by_blazar_leaves_a_record(cloud: Cloud, over: world.Lease
     assert record["deleted_by"] is None
 
 
-def test_deletion_by_an_executor_records_the_user_who_requested_it(cloud: Cloud, over: world.Lease):
+def test_deletion_by_an_executor_leaves_a_record_without_a_user(cloud: Cloud, over: world.Lease):
     with session.writer() as db:
-        executions.request(db, over.id, "delete", "user-1")
+        executions.request(db, over.id, "delete")
     Manager().run(SPAN.end + DAY)
     assert db_api.lease_get(over.id) is None
     with session.reader() as db:
         (record,) = db.execute(sa.select(tables.history)).mappings()
-    assert (record["deleted_by"], record["deleted_at"]) == ("user-1", SPAN.end + DAY)
+    assert (record["deleted_by"], record["deleted_at"]) == (None, SPAN.end + DAY)
 
 
 @pytest.mark.parametrize("sort", ["start", "end", "created_at", "project_id", "user_id"])

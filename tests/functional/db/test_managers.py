@@ -112,7 +112,7 @@ def test_each_start_and_end_is_executed_although_managers_are_killed(
         **cloud.options(),
         "transport_url": "fake://",
         "database.connection": database.url.render_as_string(hide_password=False),
-        "enforcement.enabled_filters": "ExternalServiceFilter",
+        "enforcement.enabled_filters": "StrictLeaseFilter,ExternalServiceFilter",
         "enforcement.external_service_base_endpoint": accounting.url + "/",
         "enforcement.external_service_on_end_endpoint": accounting.url + "/on-end",
         "warre.request_timeout": "5",

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from tests.functional.db import databases
 from warre_blazar.cmd.manage import main as manage_main
 from warre_blazar.db import migration, models
+from warre_blazar.db.tables import leases, reservations
 
 OURS = {name for name in models.metadata.tables if name.startswith("warre_")}
 
@@ -176,6 +177,38 @@ def test_names_that_several_flavors_have_are_in_the_way_back(url, tmp_path, mana
             models.flavors.update().where(models.flavors.c.id == "f2"), {"name": "b"}
         )
     assert manage("downgrade", "0009").status == 0
+
+
+def test_leases_that_mix_resource_types_are_in_the_way(url, tmp_path, manage):
+    databases.blazar_upgrade(url, tmp_path)
+    migration.upgrade(url, "0016")
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        _add_lease(connection, "over", "TERMINATED", "flavor:slot", "physical:host")
+        _add_lease(connection, "ours", "ACTIVE", "flavor:slot", "flavor:slot")
+        _add_lease(connection, "stock", "ACTIVE", "virtual:instance", "physical:host")
+        _add_lease(connection, "mixed", "ACTIVE", "flavor:slot", "physical:host")
+    refused = manage("upgrade")
+    assert refused.status == 1
+    assert "other types, which this release doesn't support: mixed. Wait" in refused.err
+    assert migration.revision_of(url) == "0016"
+    with engine.begin() as connection:
+        over = leases.c.id == "mixed"
+        connection.execute(leases.update().where(over), {"status": "TERMINATED"})
+    assert manage("upgrade").status == 0
+
+
+def _add_lease(connection: sa.Connection, lease_id: str, status: str, *types: str) -> None:
+    when = datetime.datetime(2026, 1, 1)
+    values = {"user_id": "u", "project_id": "p", "start_date": when, "end_date": when}
+    connection.execute(
+        leases.insert(), {"id": lease_id, "name": lease_id, "status": status, **values}
+    )
+    rows = [
+        {"id": f"{lease_id}{n}", "lease_id": lease_id, "resource_type": t, "status": "active"}
+        for n, t in enumerate(types)
+    ]
+    connection.execute(reservations.insert(), rows)
 
 
 def _flavor(flavor_id: str) -> dict[str, object]:

@@ -76,8 +76,8 @@ def running(lease: world.Lease) -> world.Lease:
     return lease
 
 
-def add_stock_reservation(lease: world.Lease) -> None:
-    values = {"lease_id": lease.id, "resource_type": "physical:host", "status": "pending"}
+def add_reservation(lease: world.Lease) -> None:
+    values = {"lease_id": lease.id, "resource_type": "flavor:slot", "status": "pending"}
     db_api.reservation_create(values)
 
 
@@ -112,13 +112,12 @@ def test_age_of_a_lease_is_independent_of_other_clocks(keeper: Keeper, lease: wo
 
 def test_patience_grows_with_the_number_of_reservations(keeper: Keeper, lease: world.Lease):
     """A lease with many reservations takes long to create."""
-    add_stock_reservation(lease)
+    add_reservation(lease)
     world.set_status(lease, "DELETING")
     keeper.look(BEFORE, STUCK * 1.5)
     assert db_api.lease_get(lease.id)["status"] == "DELETING"
     keeper.look(BEFORE, STUCK)
-    # A lease with other resource types isn't removed, but a user can delete it again.
-    assert db_api.lease_get(lease.id)["status"] == "ERROR"
+    assert db_api.lease_get(lease.id) is None
 
 
 @pytest.mark.parametrize("before", ["PENDING", "ACTIVE"])
@@ -145,7 +144,7 @@ def event_times(lease: world.Lease) -> list[datetime.datetime]:
 def test_lease_whose_deletion_failed_at_keystone_runs_until_its_end(
     keeper: Keeper, cloud: Cloud, lease: world.Lease
 ):
-    """Blazar takes the end event before it logs in with the trust, and leaves it in progress."""
+    """Blazar takes the end event before it makes a context, and leaves it in progress."""
     running(lease)
     cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
     world.set_event(lease, "end_lease", "IN_PROGRESS")
@@ -226,24 +225,6 @@ def test_interrupted_deletion_is_finished(keeper: Keeper, cloud: Cloud, lease: w
     keeper.look(DURING, QUIET)
     assert state(lease) == OVER
     assert cloud.is_clean()
-
-
-def test_interrupted_update_of_mixed_lease_is_settled(keeper: Keeper, lease: world.Lease):
-    add_stock_reservation(lease)
-    world.write_lease(lease.id, {"status": "UPDATING"})
-    keeper.look(BEFORE, 2 * STUCK)
-    assert db_api.lease_get(lease.id)["status"] == "PENDING"
-
-
-def test_mixed_lease_whose_start_was_interrupted_can_be_deleted(keeper: Keeper, lease: world.Lease):
-    """Stock plugins can't repeat a start."""
-    add_stock_reservation(lease)
-    world.set_event(lease, "start_lease", "IN_PROGRESS")
-    world.write_lease(lease.id, {"status": "STARTING"})
-    keeper.look(DURING, 2 * STUCK)
-    row = db_api.lease_get(lease.id)
-    assert row["status"] == "ERROR"
-    assert "IN_PROGRESS" not in {event["status"] for event in row["events"]}
 
 
 class TestEvents:
@@ -343,7 +324,7 @@ def test_work_without_its_last_write_is_repaired_without_patience(
 ):
     """The last write failed certification, and the manager has answered with an error."""
     with context.BlazarContext():
-        with context.BlazarContext():  # Blazar logs in with the lease's trust.
+        with context.BlazarContext():  # Blazar works in the context of the lease.
             begin(lease, status)
         works.release()
         keeper.look(BEFORE, after=QUIET + 1)

@@ -26,7 +26,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.warre_import.verdicts import Fate
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.keeping import warre_import
-from warre_blazar.services.keeping.audit import Audit
+from warre_blazar.services.keeping.audit import Audit, looking
 from warre_blazar.services.keeping.warre_import import Report
 from warre_blazar.services.offering import flavor_access
 from warre_blazar.services.running.executor_transactions import Claimed, claim
@@ -354,6 +354,21 @@ def test_undo_after_a_change_is_refused(scene: Scene, case: str):
         warre_import.undo()
     assert named in str(raised.value)
     assert scene.dump() == then
+
+
+def test_trusts_are_kept_as_long_as_the_import_can_be_undone(scene: Scene):
+    """After an undo, Warre would change its leases with their trusts."""
+
+    def used() -> set[str]:
+        with session.reader() as db:
+            return looking.trusts_in_use(db)
+
+    trusts = {db_api.lease_get(lease.id)["trust_id"] for lease in scene.leases.values()}
+    assert trusts <= used()
+    scene.take_over()
+    assert trusts <= used()
+    Manager().run(day(24))
+    assert not trusts & used()
 
 
 # Invalid rows, and rows that differ from Blazar's.

@@ -185,7 +185,7 @@ def add_lease(
             "name": f"lease-{next(_numbers)}",
             "user_id": "user",
             "project_id": project_id,
-            "trust_id": "trust",
+            "trust_id": None if resource_type == "flavor:slot" else "trust",
             "start_date": span.start,
             "end_date": span.end,
             "status": status,

@@ -26,8 +26,8 @@ _PLUMBING = {"_route", "_refuse"}
 #: failures, of changes of leases over v1, and of the base class of errors.
 _UNDOCUMENTED = {
     *("method_not_allowed", "not_acceptable", "internal", "fixed_value", "error"),
-    # This one is for leases over Blazar's v1.
-    "too_many_reservations",
+    # These are for leases over Blazar's v1.
+    *("too_many_reservations", "mixed_lease"),
 }
 
 

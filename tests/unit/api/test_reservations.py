@@ -120,11 +120,9 @@ def test_only_an_admin_may_book_inside_a_window(admin: Person, alpha: Person, fl
     assert refusal(refused) == (400, "maintenance")
 
 
-def test_booking_that_keystone_or_nova_refuse_leaves_nothing(site: Site, alpha: Person, flavor):
+def test_booking_that_nova_refuses_leaves_nothing(site: Site, alpha: Person, flavor):
     before = site.rows()
     faults = {
-        "trusts": (site.cloud.keystone, "trusts", 403, (502, "service_refused")),
-        "keystone": (site.cloud.keystone, "trusts", 503, (503, "service_unavailable")),
         "nova": (site.cloud.nova, "flavors", 503, (503, "service_unavailable")),
         "nova says no": (site.cloud.nova, "flavors", 403, (502, "service_refused")),
     }
@@ -134,7 +132,6 @@ def test_booking_that_keystone_or_nova_refuse_leaves_nothing(site: Site, alpha: 
         assert refusal(answer) == expected
         assert "Retry-After" not in answer.headers
         site.cloud.mend()
-        assert site.cloud.keystone.trusts == {}
     assert site.cloud.is_clean()
     # Only the generations of the flavor, the hosts and the project have changed.
     moved = {"warre_flavors", "warre_hosts", "warre_projects", "computehosts"}

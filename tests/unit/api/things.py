@@ -72,6 +72,6 @@ def add_window(admin: Person, *flavors: dict[str, Any], **changes: Any) -> dict[
 
 
 def add_to_lease(lease_id: str) -> None:
-    """Add a second reservation, of another resource type, to a lease."""
-    values = {"lease_id": lease_id, "resource_type": "physical:host", "status": "pending"}
+    """Add a second reservation to a lease."""
+    values = {"lease_id": lease_id, "resource_type": "flavor:slot", "status": "pending"}
     db_api.reservation_create(values)

@@ -29,9 +29,8 @@ from warre_blazar.domain.audit.facts import (
     SeenLease,
     Standing,
     Taking,
-    TrustUse,
 )
-from warre_blazar.domain.lease_states import Age, Claim, Phase, Reservations, State, Statuses
+from warre_blazar.domain.lease_states import Age, Claim, Reservations, State, Statuses
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.timeline import Span
 
@@ -313,7 +312,7 @@ def lease(
     is_requested: bool = False,
     **changes: Any,
 ) -> SeenLease:
-    state = State(Statuses(*statuses), reservations, Phase.DURING, **changes)
+    state = State(Statuses(*statuses), reservations, **changes)
     return SeenLease("lease", state, due, is_requested)
 
 
@@ -340,7 +339,6 @@ BROKEN = (("ACTIVE", "ERROR", "UNDONE"), Reservations.ACTIVE)
         pytest.param(lease(*RUNNING, holds=False), [Kind.LEASE_STATE_LOST], id="hosts are gone"),
         pytest.param(lease(*RUNNING, due=START - HOUR), [Kind.LEASE_OVERDUE], id="overdue"),
         pytest.param(lease(*RUNNING, due=START - HOUR / 60), [], id="due a minute ago"),
-        pytest.param(lease(*RUNNING, due=START - HOUR, mixed=True), [], id="Blazar's to end"),
     ],
 )
 def test_state_of_a_lease_gives_these_differences(seen: SeenLease, expected: list[Kind]):
@@ -348,19 +346,15 @@ def test_state_of_a_lease_gives_these_differences(seen: SeenLease, expected: lis
 
 
 @pytest.mark.parametrize(
-    ("uses", "trusts", "expected"),
+    ("used", "trusts", "expected"),
     [
-        ([TrustUse("t", "lease")], {"t"}, []),
-        ([TrustUse("t", "lease")], set(), [Kind.TRUST_GONE]),
-        ([TrustUse("t", None)], set(), []),
-        ([TrustUse("t", None)], {"t"}, []),
-        ([TrustUse("t", None)], {"t", "u", "v"}, [Kind.TRUSTS_UNUSED]),
+        ({"t"}, {"t"}, []),
+        ({"t"}, set(), []),
+        ({"t"}, {"t", "u", "v"}, [Kind.TRUSTS_UNUSED]),
     ],
 )
-def test_missing_and_unused_trusts_are_differences(
-    uses: list[TrustUse], trusts: set[str], expected: list[Kind]
-):
-    assert kinds(trust_side.compare_trusts(uses, trusts)) == expected
+def test_unused_trusts_are_a_difference(used: set[str], trusts: set[str], expected: list[Kind]):
+    assert kinds(trust_side.compare_trusts(used, trusts)) == expected
 
 
 HOST = KnownHost("h", "host", "host.example", {"VCPU": 4})

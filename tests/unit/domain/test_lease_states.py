@@ -5,6 +5,7 @@ an executor, Blazar's or this package's, does what is due. Both executors are mo
 """
 
 import dataclasses
+import enum
 import functools
 import itertools
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,6 @@ from warre_blazar.domain.lease_states import (
     Action,
     Age,
     Claim,
-    Phase,
     Reservations,
     State,
     Statuses,
@@ -30,40 +30,41 @@ LOOKS = 5
 FLAGS = (True, False)
 
 
+class Phase(enum.StrEnum):
+    """Whether the present time is before a lease's start, before its end, or after its end."""
+
+    BEFORE = "before"
+    DURING = "during"
+    AFTER = "after"
+
+
 @functools.cache  # nearly every test looks at all states
-def all_states(lease: str, mixed: bool) -> Sequence[State]:
-    return list(_all_states(lease, mixed))
+def all_states(lease: str) -> Sequence[State]:
+    return list(_all_states(lease))
 
 
-def _all_states(lease: str, mixed: bool) -> Iterator[State]:
-    for start, end, reservations, phase, exact, holds, backed, age in itertools.product(
-        EVENTS, EVENTS, Reservations, Phase, FLAGS, FLAGS, FLAGS, Age
+def _all_states(lease: str) -> Iterator[State]:
+    for start, end, reservations, exact, holds, backed, age in itertools.product(
+        EVENTS, EVENTS, Reservations, FLAGS, FLAGS, FLAGS, Age
     ):
         statuses = Statuses(lease, start, end)
         # Events aren't exact if one is missing.
         is_exact = exact and MISSING not in (start, end)
-        yield State(statuses, reservations, phase, is_exact, holds, backed, mixed, age=age)
+        yield State(statuses, reservations, is_exact, holds, backed, age=age)
 
 
-def executed(state: State) -> State:
+def executed(state: State, phase: Phase) -> State:
     """The state of a lease after an executor, Blazar's or this package's, has done what is due."""
     statuses = state.statuses
-    if (statuses.lease, statuses.start, state.phase) == ("PENDING", "UNDONE", Phase.DURING):
+    if (statuses.lease, statuses.start, phase) == ("PENDING", "UNDONE", Phase.DURING):
         return dataclasses.replace(
             state,
             statuses=Statuses("ACTIVE", "DONE", "UNDONE"),
             reservations=Reservations.ACTIVE,
         )
-    if state.mixed and (statuses.lease, statuses.start) == ("PENDING", "UNDONE"):
-        # Blazar starts a lease that is late, and then ends it.
-        return over(state) if state.phase is Phase.AFTER else state
     ends = statuses.lease in ("PENDING", "ACTIVE", "ERROR") and statuses.end == "UNDONE"
-    if not ends or state.phase is not Phase.AFTER:
+    if not ends or phase is not Phase.AFTER:
         return state
-    if state.mixed and state.reservations in (Reservations.PENDING, Reservations.PARTLY):
-        # Blazar doesn't end a lease of which a reservation never started.
-        tried = dataclasses.replace(statuses, end="ERROR")
-        return dataclasses.replace(state, statuses=tried)
     return over(state)
 
 
@@ -80,7 +81,7 @@ def over(state: State) -> State:
 
 
 @functools.cache  # many states become the same one after a look
-def looked_at(state: State) -> State | None:
+def looked_at(state: State, phase: Phase) -> State | None:
     """The state of a lease after a look of the repairer, None if the lease was deleted."""
     decision = lease_states.decide(state)
     if decision.action is Action.REMOVE:
@@ -92,13 +93,13 @@ def looked_at(state: State) -> State | None:
         state = dataclasses.replace(
             state, statuses=decision.target, events_exact=True, claim=Claim.NONE
         )
-    return executed(state)
+    return executed(state, phase)
 
 
-def at_rest(state: State) -> State | None:
+def at_rest(state: State, phase: Phase) -> State | None:
     """The state of a lease after looks until nothing changes, None if the lease was deleted."""
     for _ in range(LOOKS):
-        after = looked_at(state)
+        after = looked_at(state, phase)
         if after is None:
             return None
         if after == state and state.age is Age.STUCK:
@@ -107,16 +108,14 @@ def at_rest(state: State) -> State | None:
     pytest.fail(f"still not at rest after {LOOKS} looks: {state}")
 
 
-def contradicts(state: State) -> bool:
+def contradicts(state: State, phase: Phase) -> bool:
     """Whether a lease at rest contradicts itself, or waits for a time that is past."""
     statuses = state.statuses
     if not state.events_exact or statuses.lease not in STABLE:
         return True
-    if not state.mixed and not (state.holds and state.backed):
+    if not (state.holds and state.backed):
         return True
-    if state.mixed and state.phase is Phase.AFTER and statuses.lease == "ERROR":
-        return statuses.end != "ERROR"  # such a lease can be deleted
-    if state.phase is Phase.AFTER:
+    if phase is Phase.AFTER:
         return statuses != Statuses("TERMINATED", "DONE", "DONE")
     agreed = {
         Reservations.PENDING: Statuses("PENDING", "UNDONE", "UNDONE"),
@@ -126,43 +125,39 @@ def contradicts(state: State) -> bool:
     }
     if agreed.get(state.reservations) == statuses:
         # An executor would have started a lease whose start is due.
-        return statuses.lease == "PENDING" and state.phase is not Phase.BEFORE
+        return statuses.lease == "PENDING" and phase is not Phase.BEFORE
     # Some reservations run, and the others are started at the lease's time.
     partly = (Reservations.PARTLY, Phase.BEFORE, "PENDING")
-    if not state.mixed or statuses.lease == "PENDING":
-        return (state.reservations, state.phase, statuses.lease) != partly
-    # A lease with other types may be in ERROR: it can be deleted, and Blazar ends it.
-    return not (statuses.lease == "ERROR" and statuses.end == "UNDONE")
+    return (state.reservations, phase, statuses.lease) != partly
 
 
-@pytest.mark.parametrize("mixed", FLAGS, ids=["mixed", "ours"])
+@pytest.mark.parametrize("phase", Phase)
 @pytest.mark.parametrize("lease", [*TRANSITIONAL, *STABLE])
-def test_every_state_comes_to_rest(lease: str, mixed: bool):
+def test_every_state_comes_to_rest(lease: str, phase: Phase):
     seen = 0
-    for state in all_states(lease, mixed):
-        rest = at_rest(state)
+    for state in all_states(lease):
+        rest = at_rest(state, phase)
         seen += 1
         if rest is not None and rest.reservations is not Reservations.NONE:
-            assert not contradicts(rest), (state, rest)
-    assert seen == 5 * 5 * len(Reservations) * 3 * 8 * 3
+            assert not contradicts(rest, phase), (state, rest)
+    assert seen == 5 * 5 * len(Reservations) * 8 * 3
 
 
 @pytest.mark.parametrize("lease", [*TRANSITIONAL, *STABLE])
 def test_only_leases_that_are_half_made_or_half_deleted_are_removed(lease: str):
-    for state in all_states(lease, mixed=False):
+    for state in all_states(lease):
         if lease_states.decide(state).action is Action.REMOVE:
             assert lease in ("CREATING", "DELETING")
 
 
-@pytest.mark.parametrize("phase", [Phase.BEFORE, Phase.DURING])
 @pytest.mark.parametrize("reservations", [Reservations.PENDING, Reservations.ACTIVE])
-def test_whole_reservation_is_never_ended_before_its_time(phase: Phase, reservations: Reservations):
+def test_whole_reservation_is_never_ended_before_its_time(reservations: Reservations):
     """A reservation is whole if it holds hosts, has its backing, and isn't being deleted."""
     seen = 0
     for lease in set(TRANSITIONAL + STABLE) - {"CREATING", "DELETING"}:
-        for state in all_states(lease, mixed=False):
+        for state in all_states(lease):
             whole = state.holds and state.backed
-            if whole and (state.phase, state.reservations) == (phase, reservations):
+            if whole and state.reservations is reservations:
                 assert lease_states.decide(state).action in (Action.LEAVE, Action.SETTLE)
                 seen += 1
     assert seen == 7 * 5 * 5 * 2 * 3
@@ -170,15 +165,14 @@ def test_whole_reservation_is_never_ended_before_its_time(phase: Phase, reservat
 
 def test_lease_that_a_living_manager_executes_is_left():
     for lease in (*TRANSITIONAL, *STABLE):
-        for mixed in FLAGS:
-            for state in all_states(lease, mixed):
-                claimed = dataclasses.replace(state, claim=Claim.LIVE)
-                assert lease_states.decide(claimed).action is Action.LEAVE
+        for state in all_states(lease):
+            claimed = dataclasses.replace(state, claim=Claim.LIVE)
+            assert lease_states.decide(claimed).action is Action.LEAVE
 
 
 def test_claim_of_a_dead_manager_counts_as_none():
     for lease in (*TRANSITIONAL, *STABLE):
-        for state in all_states(lease, mixed=False):
+        for state in all_states(lease):
             if state.age is Age.STUCK:
                 dead = dataclasses.replace(state, claim=Claim.DEAD, age=Age.FRESH)
                 assert lease_states.decide(dead) == lease_states.decide(state)
@@ -204,9 +198,8 @@ def test_every_row_of_the_table_is_needed():
     """Every row is the first match of some state. Otherwise the row could be deleted."""
     used = set()
     for lease in (*TRANSITIONAL, *STABLE):
-        for mixed in FLAGS:
-            for state in all_states(lease, mixed):
-                rows = enumerate(lease_states.TABLE)
-                used.add(next(n for n, row in rows if row.matches(state)))
+        for state in all_states(lease):
+            rows = enumerate(lease_states.TABLE)
+            used.add(next(n for n, row in rows if row.matches(state)))
     # The first row is about living claims, which ``all_states`` leaves out.
     assert used == set(range(1, len(lease_states.TABLE)))

@@ -78,6 +78,20 @@ def test_creation_with_another_field_is_refused(strict: StrictLeaseFilter, field
     assert refused.value.kwargs["warre"]["detail"]["field"] == field
 
 
+def test_lease_of_several_reservations_of_ours_passes(strict: StrictLeaseFilter):
+    strict.check_create({}, created(reservations=[{"resource_type": "flavor:slot"}] * 2))
+
+
+def test_lease_that_mixes_resource_types_is_refused(strict: StrictLeaseFilter):
+    types = ("physical:host", "flavor:slot", "virtual:instance")
+    with pytest.raises(blazar_exc.InvalidInput, match="make two leases") as refused:
+        strict.check_create({}, created(reservations=[{"resource_type": t} for t in types]))
+    assert refused.value.kwargs["warre"] == {
+        "code": "mixed_lease",
+        "detail": {"types": ["physical:host", "virtual:instance"]},
+    }
+
+
 @pytest.mark.parametrize("reservations", [None, {}, [1], "all"])
 def test_reservations_that_are_no_list_of_objects_are_refused(
     strict: StrictLeaseFilter, reservations: Any

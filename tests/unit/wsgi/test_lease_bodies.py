@@ -438,6 +438,13 @@ def test_change_of_the_resource_type_is_refused(site, started, asked_type):
         assert status(site, lease) == "ACTIVE"
 
 
+def test_lease_that_mixes_resource_types_is_refused():
+    body = sending.lease(GOOD, INSTANCE)
+    with pytest.raises(exceptions.MixedLease) as refused:
+        lease_bodies.checked("POST", json.dumps(body).encode(), 9)
+    assert refused.value.detail == {"types": ["virtual:instance"]}
+
+
 def test_two_changes_of_one_reservation_are_refused():
     """Blazar would keep only the second one."""
     once = {"id": ID, "amount": 1}

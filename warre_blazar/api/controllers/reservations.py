@@ -193,9 +193,4 @@ def _find(rule: str, reservation_id: str) -> tuple[Reservation, Flavor]:
 
 def _caller() -> Caller:
     context = base.context()
-    return Caller(
-        token=context.auth_token,
-        user_id=context.user_id,
-        roles=list(context.roles),
-        context=context.to_dict(),
-    )
+    return Caller(context.user_id, context.to_dict())

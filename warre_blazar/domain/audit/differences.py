@@ -58,7 +58,6 @@ class Kind(enum.Enum):
     ACCESS_TOO_MANY = "access-too-many"
     SERVER_OUTSIDE = "server-outside"
     LEFTOVER = "leftover"
-    TRUST_GONE = "trust-gone"
     TRUSTS_UNUSED = "trusts-unused"
 
 
@@ -209,16 +208,11 @@ RULES = {
         _REMOVE,
         Needs.YES,
     ),
-    Kind.TRUST_GONE: Rule(
-        "Keystone doesn't have a lease's trust. The lease still starts and ends, unless it has "
-        "reservations of other resource types.",
-        "Nothing has to be done for a lease that has only flavor:slot reservations: the next user "
-        "who changes it through v2 gives it a new trust. Delete other leases and book them again.",
-        Needs.PERSON,
-    ),
     Kind.TRUSTS_UNUSED: Rule(
-        "Blazar's service user has trusts that no lease and no host uses.",
-        "The trusts are deleted after a wait, so that a booking that has begun can still use its "
+        "Blazar's service user has trusts that no lease and no host uses. Leases of flavor:slot "
+        "reservations use none, except that Warre would need those of imported leases after an "
+        "undo of the import.",
+        "The trusts are deleted after a wait, so that a lease that is being made can still use its "
         "trust.",
         Needs.YES,
     ),

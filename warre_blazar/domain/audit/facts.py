@@ -242,13 +242,3 @@ class Promised:
     span: Span
     #: The promise as it was read, for the remedy.
     read: Any = dataclasses.field(default=None, compare=False, repr=False)
-
-
-@dataclasses.dataclass(frozen=True)
-class TrustUse:
-    """A use of a trust by a lease or a host."""
-
-    trust_id: str
-    #: The id of the lease that uses the trust. None if a host uses the trust, or if the lease has
-    #: ended or has no flavor:slot reservation.
-    lease_id: str | None

@@ -17,7 +17,7 @@ OVERDUE = datetime.timedelta(minutes=3)
 def compare_leases(leases: Iterable[SeenLease], now: datetime.datetime) -> Iterator[Difference]:
     """Find leases that are overdue, and leases whose state must be repaired."""
     for lease in leases:
-        if lease.due is not None and not lease.state.mixed and lease.due + OVERDUE < now:
+        if lease.due is not None and lease.due + OVERDUE < now:
             text = (
                 f"Lease {lease.id} is {lease.state.statuses.lease}, but its next start or end was "
                 f"due at {lease.due}"

@@ -17,14 +17,14 @@ from oslo_utils import timeutils, uuidutils
 
 from warre_blazar import exceptions, waiting
 from warre_blazar.booking_conditions import BookingConditions
-from warre_blazar.clients import keystone, manager, trusts
+from warre_blazar.clients import manager
 from warre_blazar.db import lease_workers, leases, session
 from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import booking_rules, lease_states, reservation_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
 from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.booking import admission, changing, lookup, orphaned_leases
+from warre_blazar.services.booking import admission, changing, lookup
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.keeping import history
 from warre_blazar.services.running import repair
@@ -52,12 +52,11 @@ def create(caller: Caller, request: admission.Request) -> tuple[Reservation, Fla
     :raises NoAnswer: it isn't known whether the request will be booked.
     :raises WarreError: another error. In that case nothing is booked.
     """
-    # The manager checks the request again. Because of the check here, no trust is made for a
-    # request that the manager would refuse.
+    # The manager checks the request again. Because of the check here, most refusals need no call of
+    # the manager.
     lookup.check_labels(request.labels)
     admission.check(request)
     name = f"reservation-{uuidutils.generate_uuid()}"
-    trust_id = trusts.create(caller.token, caller.user_id, request.project_id, caller.roles)
     reservation = {
         "resource_type": RESOURCE_TYPE,
         "flavor_id": request.flavor,
@@ -72,7 +71,7 @@ def create(caller: Caller, request: admission.Request) -> tuple[Reservation, Fla
         "start_date": request.span.start.strftime(_LEASE_TIME),
         "end_date": request.span.end.strftime(_LEASE_TIME),
         "user_id": caller.user_id,
-        "trust_id": trust_id,
+        "trust_id": None,
         "events": [],
         "reservations": [reservation],
     }
@@ -83,9 +82,6 @@ def create(caller: Caller, request: admission.Request) -> tuple[Reservation, Fla
     except exceptions.WarreError as error:
         if booked := _booked_despite(error, name):
             return booked
-        trusts.discard(caller.token, trust_id)
-        if isinstance(error, manager.KeystoneRefused):
-            keystone.check_service_login()
         raise
     if lease is not None:
         created = _seen(lambda: _created(name), _not_known(name))
@@ -226,15 +222,12 @@ def change(
 ) -> tuple[Reservation, bool]:
     """Change a reservation's time, number of instances, name or note.
 
-    If the reservation's creator is gone, the caller takes over the lease.
-
     :returns: the reservation and a boolean. True: the change is done. False: the change is still
         under way.
     :raises NoAnswer: it isn't known whether the change will be made.
     :raises InvalidState: the reservation is still being created, or has been starting or ending for
         too long. This is also raised if the start would change although the reservation has begun.
     :raises LeaseShared: the lease holds other reservations, whose times would change too.
-    :raises OwnerGone: the creator is gone, and the caller can't take over the lease.
     :raises WarreError: after any other error nothing has changed.
     """
     if new_values.labels:
@@ -274,12 +267,7 @@ def _change_lease(
     # sets the lease to ERROR. So the quota is checked here first. If Keystone is unavailable or the
     # quota would be exceeded, the change is refused before the manager is called.
     changing.check_growth(reservation, wanted.span, conditions, wanted.instance_count)
-    try:
-        return _update(caller, reservation, new_values)
-    except manager.KeystoneRefused:
-        if not orphaned_leases.take_over(caller, reservation.lease_id):
-            raise
-        return _update(caller, reservation, new_values)
+    return _update(caller, reservation, new_values)
 
 
 def _check_period(reservation: Reservation, wanted: Reservation) -> None:
@@ -307,8 +295,7 @@ def _update(caller: Caller, reservation: Reservation, new_values: Change) -> boo
         )
     except exceptions.WarreError as error:
         _settle(reservation, error)
-        # Although there was an error, the change may already have been written. Blazar logs in to
-        # Keystone once more after it has written the new dates, and that login may have failed.
+        # Although there was an error, the change may already have been written.
         if not new_values.is_in(reservation) and _changed(reservation, new_values):
             return True
         raise
@@ -321,7 +308,7 @@ def _changed(reservation: Reservation, new_values: Change) -> Reservation | None
 
 
 def delete(caller: Caller, reservation: Reservation) -> bool:
-    """Delete a reservation with its lease and its servers, even if its creator is gone.
+    """Delete a reservation with its lease and its servers.
 
     :returns: True: the deletion is done. False: the deletion is still under way.
     :raises NoAnswer: it isn't known whether the reservation will be deleted.
@@ -342,11 +329,7 @@ def delete(caller: Caller, reservation: Reservation) -> bool:
         _settle(reservation, error)
         if db_api.lease_get(reservation.lease_id) is None:
             return True  # The error occurred after the lease had been deleted.
-        if not isinstance(error, manager.KeystoneRefused):
-            raise
-        if not orphaned_leases.is_orphan(reservation.lease_id):
-            raise
-        return orphaned_leases.delete(reservation.lease_id, caller.user_id)
+        raise
 
 
 def _answered(

@@ -106,11 +106,11 @@ def _is_requested(lease: Lease, action: str) -> bool:
 def _is_due(lease: Lease, action: str, now: datetime.datetime) -> bool:
     """Whether an action is due, both by its event and by the lease's start or end.
 
-    An action is never due for a lease that has reservations of other resource types. The same is
-    true of a lease that doesn't have exactly one event for the action.
+    An action is never due for a lease that an undo of an import has given back to Blazar's instance
+    plugin. The same is true of a lease that doesn't have exactly one event for the action.
     """
     events = lease.of_type(EVENTS[action])
-    if lease.is_mixed() or len(events) != 1 or events[0].status != lease_states.UNDONE:
+    if not lease.is_ours() or len(events) != 1 or events[0].status != lease_states.UNDONE:
         return False
     event_time, own_time = events[0].time, _own_time(lease, action)
     if event_time is None or max(event_time, own_time) > now + LEAD[action]:
@@ -157,15 +157,13 @@ def finish_end(claimed: Claimed, manager_id: str) -> None:
 
 @session.retried
 def finish_deletion(claimed: Claimed, manager_id: str) -> None:
-    """Delete a lease with all its rows. The history names the user who requested the deletion.
+    """Delete a lease with all its rows.
 
     :raises ClaimLost: this manager has lost the claim, or the lease is gone.
     """
     with session.writer() as db:
-        claim = executions.of_leases(db, [claimed.lease.id]).get(claimed.lease.id)
         executions.finish(db, claimed.lease.id, manager_id)
-        user_id = claim.requested_by if claim else None
-        history.record_deletion(db.connection(), claimed.lease.id, user_id)
+        history.record_deletion(db.connection(), claimed.lease.id, None)
         db_api.lease_destroy(claimed.lease.id)
 
 

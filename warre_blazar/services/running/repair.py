@@ -197,26 +197,6 @@ def settle(lease_id: str, now: datetime.datetime) -> str | None:
         return next((lease.status for lease in leases.read(db, [lease_id])), None)
 
 
-@session.retried
-def request_deletion(lease_id: str, user_id: str | None) -> None:
-    """Request that an executor delete a lease. An executor doesn't need the lease's trust for this.
-
-    All reservations of the lease must be of the resource type ``flavor:slot``. While Blazar or
-    another manager is working on the lease, this function does nothing.
-
-    :param user_id: the user who deletes the lease.
-    """
-    with session.writer() as db:
-        for lease in leases.read(db, [lease_id]):
-            is_claimed = executions.state_of(lease.claim) is lease_states.Claim.LIVE
-            if lease.status in lease_states.TRANSITIONAL or is_claimed:
-                return
-            lease_writes.compare_and_set(db, lease, lease_states.DELETING)
-            if lease.claim is not None:
-                executions.forget(db, lease.claim)
-            executions.request(db, lease_id, DELETE, user_id)
-
-
 def _without_heartbeat(lease: Lease) -> Lease:
     """The lease without the heartbeat of its claim's manager, for comparisons."""
     if lease.claim is None:

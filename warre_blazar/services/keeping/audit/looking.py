@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent import futures
 from typing import TypeVar
 
@@ -25,8 +25,8 @@ from warre_blazar.domain.audit.facts import (
     SeenLease,
     Standing,
     Taking,
-    TrustUse,
 )
+from warre_blazar.services.keeping import warre_import
 
 T = TypeVar("T")
 _Patience = Callable[[int], float]
@@ -56,7 +56,7 @@ class Tables:
     flavors: Sequence[Offered]
     promises: Sequence[Promised]
     orphan_events: int
-    trust_uses: Sequence[TrustUse]
+    trusts_in_use: Collection[str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,27 +95,7 @@ def look(now: datetime.datetime, patience: _Patience) -> Look:
     present = cloud_side.present(nova_facts, placement_facts)
     with session.reader() as db:
         tables = _tables(db, now, patience, present, known_hosts)
-    if trust_ids is not None:
-        trust_ids = _with_unlisted(trust_ids, tables.trust_uses, away)
     return Look(now, tables, nova_facts, placement_facts, trust_ids, away, present)
-
-
-def _with_unlisted(
-    listed: frozenset[str], uses: Sequence[TrustUse], away: dict[str, str]
-) -> frozenset[str] | None:
-    """The ids of all trusts that exist, even of trusts that aren't in Keystone's list.
-
-    Keystone's ``[DEFAULT] list_limit`` may cut its list short. So if a lease uses a trust that
-    isn't in the list, this function asks Keystone for that trust.
-
-    :returns: None if Keystone is unavailable; ``away`` says why.
-    """
-    unlisted = {use.trust_id for use in uses if use.lease_id is not None} - listed
-    try:
-        return listed | {trust_id for trust_id in unlisted if trusts.exists(trust_id)}
-    except exceptions.WarreError as error:
-        away["Keystone"] = error.message
-        return None
 
 
 def _result(answer: "futures.Future[T]", away: dict[str, str]) -> T | None:
@@ -179,8 +159,16 @@ def _tables(
         flavors=audit_reads.offered(db),
         promises=_stale_promises(db),
         orphan_events=audit_reads.orphan_event_count(db),
-        trust_uses=audit_reads.trust_uses(db),
+        trusts_in_use=trusts_in_use(db),
     )
+
+
+def trusts_in_use(db: Session) -> set[str]:
+    """The ids of the trusts that somebody needs.
+
+    After an undo of an import, Warre needs the trusts of the leases that were adopted from it.
+    """
+    return audit_reads.trusts_in_use(db, adopted=warre_import.can_be_undone(db))
 
 
 def _stale_promises(db: Session) -> list[Promised]:
@@ -268,5 +256,5 @@ def differences(seen: Look) -> list[Difference]:
         differences += overselling.shrunk_hosts(tables.hosts, seen.placement)
     differences += cloud_side.strays(tables.bookings, tables.standing, seen.present)
     if seen.trusts is not None:
-        differences += trust_side.compare_trusts(tables.trust_uses, seen.trusts)
+        differences += trust_side.compare_trusts(tables.trusts_in_use, seen.trusts)
     return differences

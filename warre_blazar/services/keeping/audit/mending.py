@@ -23,6 +23,7 @@ from warre_blazar.db import (
 from warre_blazar.domain import backing_names
 from warre_blazar.domain.audit.differences import Difference, Kind
 from warre_blazar.domain.lease_states import Action
+from warre_blazar.services.keeping.audit import looking
 from warre_blazar.services.running import backing, repair
 
 LOG = logging.getLogger(__name__)
@@ -228,9 +229,10 @@ class Mender:
 
     def _unused_trusts(self, difference: Difference) -> None:
         self._sleep(self._trust_grace)
-        with session.reader() as db:
-            used = {use.trust_id for use in audit_reads.trust_uses(db)}
-        for trust_id in sorted(difference.details - used):
+        with session.writer() as db:
+            unused = difference.details - looking.trusts_in_use(db)
+            lease_writes.forget_trusts(db, unused)
+        for trust_id in sorted(unused):
             trusts.delete(trust_id)
 
     _remedies = {  # noqa: RUF012

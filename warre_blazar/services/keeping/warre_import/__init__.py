@@ -9,7 +9,16 @@
 
 from warre_blazar.services.keeping.warre_import.reading import Source, Unreadable
 from warre_blazar.services.keeping.warre_import.report import Report
-from warre_blazar.services.keeping.warre_import.undoing import Changed, undo
+from warre_blazar.services.keeping.warre_import.undoing import Changed, can_be_undone, undo
 from warre_blazar.services.keeping.warre_import.walking import plan, take_over
 
-__all__ = ["Changed", "Report", "Source", "Unreadable", "plan", "take_over", "undo"]
+__all__ = [
+    "Changed",
+    "Report",
+    "Source",
+    "Unreadable",
+    "can_be_undone",
+    "plan",
+    "take_over",
+    "undo",
+]

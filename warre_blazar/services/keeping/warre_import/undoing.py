@@ -47,18 +47,27 @@ def undo() -> dict[str, int]:
         import_rows.lock_leases(db)
         if executed := import_rows.executed(db):
             raise BeingExecuted([(_WORDS["reservation"], i) for i in executed])
-        changed = [
-            (_WORDS[kind], thing_id)
-            for kind in import_seals.SEALED
-            for thing_id in import_seals.broken_seals(db, kind)
-        ]
-        changed += [("reservation", record_id) for record_id in import_rows.deleted_records(db)]
-        if changed:
+        if changed := _changed(db):
             raise Changed(changed)
         counts = import_rows.counts(db)
         _release(db)
         import_rows.remove(db)
         return {_WORDS[kind]: count for kind, count in counts.items()}
+
+
+def can_be_undone(db: Session) -> bool:
+    """Whether there are imports, and nothing of them has changed since."""
+    return bool(import_rows.counts(db)) and not _changed(db)
+
+
+def _changed(db: Session) -> list[tuple[str, str]]:
+    """The imported things that have changed since the import: words for their kinds, and ids."""
+    changed = [
+        (_WORDS[kind], thing_id)
+        for kind in import_seals.SEALED
+        for thing_id in import_seals.broken_seals(db, kind)
+    ]
+    return changed + [("reservation", record_id) for record_id in import_rows.deleted_records(db)]
 
 
 #: The words that operators read for the kinds in the table ``warre_imported``.
