@@ -50,11 +50,11 @@ def differences() -> list[Difference]:
         sleep=lambda seconds: None,
     )
     manager.run(world.NOW)
-    # A promise that isn't old enough for the first audit may be so for the second one.
-    Repairer(lambda reservations: float("inf")).look(world.NOW, thorough=True)
     mended = audit.run(frozenset({Needs.FIX, Needs.YES})).mended
     print(f"mended: {collections.Counter(difference.kind for difference in mended)}")
     manager.run(world.NOW)
+    # Promises of updates that the audit has ended, and those that were too young for it.
+    Repairer(lambda reservations: float("inf")).look(world.NOW, thorough=True)
     result = audit.run()
     assert result.away == {}
     return result.left
