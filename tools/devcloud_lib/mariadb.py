@@ -18,7 +18,7 @@ def missing_packages() -> list[str]:
 
 def create(directory: Path, databases: list[str], log: Path) -> None:
     """Make the data directory unless it exists, and the SQL that the server runs at each start."""
-    directory.mkdir(parents=True, exist_ok=True)
+    _temporary(directory).mkdir(parents=True, exist_ok=True)
     _init_file(directory).write_text("".join(f"{line}\n" for line in _statements(databases)))
     if (directory / "data" / "mysql").exists():
         return
@@ -43,6 +43,9 @@ def command(directory: Path, port: int) -> tuple[str, ...]:
         # Relative to the data directory, because a socket's path can't exceed 107 characters.
         "--socket=mariadb.sock",
         f"--pid-file={directory / 'mariadb.pid'}",
+        # Not the usual /tmp: a server that starts deletes the temporary tables that it finds there,
+        # and another server that uses one of them crashes.
+        f"--tmpdir={_temporary(directory)}",
         f"--init-file={_init_file(directory)}",
         f"--port={port}",
         "--bind-address=127.0.0.1",
@@ -58,6 +61,10 @@ def command(directory: Path, port: int) -> tuple[str, ...]:
 def url(port: int, database: str, charset: str = "utf8mb4") -> str:
     """Return SQLAlchemy's URL of a database."""
     return f"mysql+pymysql://{USER}:{PASSWORD}@127.0.0.1:{port}/{database}?charset={charset}"
+
+
+def _temporary(directory: Path) -> Path:
+    return directory / "tmp"
 
 
 def _init_file(directory: Path) -> Path:
