@@ -88,8 +88,11 @@ def exposed():
 
 def spared():
     """The exception types for which update_lease doesn't set a lease to ERROR."""
-    decorated = inspect.getclosurevars(service.ManagerService.update_lease)
-    return decorated.nonlocals["non_fatal_exceptions"]
+    method = service.ManagerService.update_lease
+    # Our own wrapper may be around Blazar's, whose variable this is.
+    while "non_fatal_exceptions" not in (found := inspect.getclosurevars(method).nonlocals):
+        method = method.__wrapped__
+    return found["non_fatal_exceptions"]
 
 
 def sent(error):

@@ -17,6 +17,7 @@ from tests.functional.db.managers import OVER, state
 from tests.functional.db.outage import book_on, booked_on, fail, heal, hosts_of, recover
 from tests.functional.db.test_managers import Managers, written
 from tests.functional.db.test_races import take_away
+from warre_blazar import booking_conditions
 from warre_blazar.services.booking import changing
 from warre_blazar.services.booking.turns import NO_TURN
 from warre_blazar.services.running import backing
@@ -115,6 +116,7 @@ def test_leases_start_and_end_while_hosts_fail_and_managers_are_killed(
     options = {
         **cloud.options(),
         "transport_url": "fake://",
+        "enforcement.enabled_filters": booking_conditions.STRICT_FILTER,
         "database.connection": database.url.render_as_string(hide_password=False),
         "warre.request_timeout": "5",
         "warre.server_deletion_timeout": "2",
