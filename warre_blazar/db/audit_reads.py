@@ -3,10 +3,11 @@
 The number of SQL statements doesn't depend on the number of rows.
 """
 
+import dataclasses
 import datetime
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -34,6 +35,7 @@ from warre_blazar.domain.audit.facts import (
     Place,
     Taking,
 )
+from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.lease_states import TERMINATED
 from warre_blazar.domain.timeline import Span, union
@@ -107,7 +109,7 @@ def live_bookings(db: Session) -> list[Booking]:
                 shape=Shape.from_json(shape) if shape else None,
                 count=count or 0,
                 places=tuple(places[reservation_id]),
-                note=Note(*note) if note[0] else None,
+                note=_note(note) if note[0] else None,
                 row=InstanceRow(*row) if row_id else None,
             )
         )
@@ -119,10 +121,17 @@ _NOTE = (
     backings.c.reservation_id,
     backings.c.project_id,
     backings.c.aggregate_id,
-    backings.c.opened,
-    backings.c.open_done,
+    backings.c.phase,
     backings.c.nova_flavor,
 )
+
+
+def _note(values: Sequence[Any]) -> Note:
+    """A note from the values of ``_NOTE``."""
+    note = Note(*values)
+    return dataclasses.replace(note, phase=Phase(note.phase))
+
+
 #: The columns of ``facts.InstanceRow``, in the order of its fields.
 _ROW = (
     instance_reservations.c.amount,
@@ -179,7 +188,7 @@ def leftovers(
         )
         .where(sa.or_(reservations.c.id.is_(None), reservations.c.status == _DELETED))
     )
-    return {note[0]: (Note(*note), bool(is_fresh)) for *note, is_fresh in db.execute(query)}
+    return {note[0]: (_note(note), bool(is_fresh)) for *note, is_fresh in db.execute(query)}
 
 
 def statuses(db: Session, reservation_ids: Collection[str]) -> dict[str, tuple[bool, str]]:

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db.tables import backings, bookings, history, leases, reservations
 from warre_blazar.domain import backing_names
+from warre_blazar.domain.backing_phases import Phase
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,9 +19,8 @@ class Backing:
     reservation_id: str
     project_id: str
     aggregate_id: int | None
-    opened: bool
-    open_done: bool
-    created_at: datetime.datetime
+    phase: Phase
+    late_until: datetime.datetime | None
     #: The id of an imported reservation's Nova flavor. None: the Nova flavor's id is derived from
     #: the reservation's id.
     nova_flavor: str | None = None
@@ -32,11 +32,12 @@ class Backing:
 
     def awaits_late(self, now: datetime.datetime) -> bool:
         """Whether a service may still carry out a request that timed out (see ``await_late``)."""
-        return self.open_done and not self.opened and self.created_at > now
+        return self.late_until is not None and self.late_until > now
 
 
 def _backing(row: sa.RowMapping) -> Backing:
-    return Backing(**{f.name: row[f.name] for f in dataclasses.fields(Backing)})
+    values = {f.name: row[f.name] for f in dataclasses.fields(Backing)}
+    return Backing(**{**values, "phase": Phase(row["phase"])})
 
 
 def insert(
@@ -55,8 +56,7 @@ def insert(
         backings.insert().values(
             reservation_id=reservation_id,
             project_id=project_id,
-            opened=False,
-            open_done=False,
+            phase=Phase.MADE,
             created_at=now,
             nova_flavor=nova_flavor,
         )
@@ -73,7 +73,7 @@ def get(db: Session, reservation_id: str) -> Backing | None:
     return _backing(row) if row else None
 
 
-def update(db: Session, reservation_id: str, **values: int | bool) -> None:
+def update(db: Session, reservation_id: str, **values: int | Phase) -> None:
     """Change columns of a note."""
     db.execute(
         backings.update().where(backings.c.reservation_id == reservation_id).values(**values)
@@ -92,17 +92,16 @@ def await_late(db: Session, reservation_id: str, until: datetime.datetime) -> No
 
     :param until: the time until which the note stays.
     """
-    # ``open_done`` is true and ``opened`` is false only in a note that waits for a late request.
     db.execute(
         backings.update()
         .where(backings.c.reservation_id == reservation_id)
-        .values(opened=False, open_done=True, created_at=until)
+        .values(phase=Phase.MADE, late_until=until)
     )
 
 
 def awaits_late(now: datetime.datetime) -> sa.ColumnElement[bool]:
     """``Backing.awaits_late`` as an SQL condition."""
-    return sa.and_(sa.not_(backings.c.opened), backings.c.open_done, backings.c.created_at > now)
+    return sa.func.coalesce(backings.c.late_until > now, sa.false())
 
 
 def ended(db: Session) -> list[Backing]:
@@ -145,7 +144,7 @@ def half_open(db: Session) -> list[Backing]:
         )
         .where(
             reservations.c.status == "active",
-            sa.not_(backings.c.open_done),
+            backings.c.phase != Phase.OPEN,
             leases.c.status != "UPDATING",
         )
     )
@@ -153,12 +152,8 @@ def half_open(db: Session) -> list[Backing]:
 
 
 def reopen(db: Session, reservation_id: str) -> None:
-    """Mark an opened reservation as not completely open, because its hosts have changed."""
-    db.execute(
-        backings.update()
-        .where(backings.c.reservation_id == reservation_id, backings.c.opened)
-        .values(open_done=False)
-    )
+    """Mark an open reservation as not completely open, because its hosts have changed."""
+    half_close(db, reservation_id)
 
 
 def half_close(db: Session, reservation_id: str) -> bool:
@@ -171,7 +166,7 @@ def half_close(db: Session, reservation_id: str) -> bool:
     """
     marked = db.execute(
         backings.update()
-        .where(backings.c.reservation_id == reservation_id, backings.c.open_done)
-        .values(open_done=False)
+        .where(backings.c.reservation_id == reservation_id, backings.c.phase == Phase.OPEN)
+        .values(phase=Phase.OPENING)
     )
     return marked.rowcount == 1  # type: ignore[attr-defined]

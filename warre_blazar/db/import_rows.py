@@ -35,6 +35,7 @@ from warre_blazar.db.tables import (
     reservations,
     window_flavors,
 )
+from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.lease_states import ACTIVE
 from warre_blazar.domain.warre_import.reservations import (
@@ -236,8 +237,7 @@ def adopt(
                 "reservation_id": adoption.reservation.id,
                 "project_id": adoption.lease.project_id,
                 "aggregate_id": adoption.row.aggregate_id,
-                "opened": adoption.lease.status == ACTIVE,
-                "open_done": adoption.lease.status == ACTIVE,
+                "phase": Phase.OPEN if adoption.lease.status == ACTIVE else Phase.MADE,
                 "created_at": now,
                 "nova_flavor": adoption.row.flavor_id,
             }

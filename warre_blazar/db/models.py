@@ -196,12 +196,11 @@ backings = sa.Table(
     sa.Column("reservation_id", sa.String(36), primary_key=True),
     sa.Column("project_id", _string(255), nullable=False),
     sa.Column("aggregate_id", sa.Integer),
-    # Whether opening the reservation has begun, so that the project may have access and servers.
-    sa.Column("opened", sa.Boolean, nullable=False),
-    # Whether every step of opening has succeeded. If ``open_done`` is true and ``opened`` is false,
-    # nothing is left of the backing. But a service may still carry out a request that has timed
-    # out, so the note stays until the time in ``created_at``.
-    sa.Column("open_done", sa.Boolean, nullable=False),
+    # domain.backing_phases.Phase.
+    sa.Column("phase", sa.String(8), nullable=False),
+    # Until this time, a service may still carry out a request that has timed out. So the note stays
+    # until then, even if nothing is left of the backing. NULL: there is no such request.
+    sa.Column("late_until", sa.DateTime),
     sa.Column("created_at", sa.DateTime, nullable=False),
     # The id of the Nova flavor, if another service has made it. NULL: the id is derived from the
     # reservation's id (``domain.backing_names.nova_flavor``).

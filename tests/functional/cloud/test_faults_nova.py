@@ -138,7 +138,7 @@ def test_what_started_is_usable_once_nova_is_back(
     starting = outage.starting
     until(
         "it to be opened",
-        lambda: records.rows(NOTES, reservation_id=starting["id"])[0]["open_done"],
+        lambda: records.rows(NOTES, reservation_id=starting["id"])[0]["phase"] == "open",
     )
     assert _boot(alpha, starting)
     assert world.show(alpha, starting)["status"] == "ACTIVE"

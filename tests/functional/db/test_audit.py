@@ -162,7 +162,7 @@ def other_specs(scene: Scene) -> None:
 
 
 def half_open(scene: Scene) -> None:
-    at(scene.running, tables.backings, open_done=False)
+    at(scene.running, tables.backings, phase="opening")
 
 
 def missing_host(scene: Scene) -> None:

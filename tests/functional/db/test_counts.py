@@ -248,7 +248,7 @@ def test_running_reservation_shrinks_to_its_servers(
         admission.check(world.request(flavor, hours(2, 3), 4 - count))
     with session.reader() as db:
         note = backings.get(db, running.reservation_id)
-    assert note is not None and note.open_done
+    assert note is not None and note.phase == "open"
     assert oversold.find(database) == []
     cloud.placement.used.clear()
     world.finish(running)

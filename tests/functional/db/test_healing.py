@@ -192,7 +192,7 @@ def test_running_reservation_is_opened_on_other_hosts(cloud: Cloud, pair, runnin
     # The server on the failed host keeps what it uses, and nothing more can be booted there.
     assert offered(cloud, running) == {"blazar_a": 1, "blazar_b": 2}
     with session.reader() as db:
-        assert backings.get(db, running.reservation_id).open_done
+        assert backings.get(db, running.reservation_id).phase == "open"
 
 
 def test_end_removes_what_was_left_on_the_failed_host(cloud: Cloud, pair, running):

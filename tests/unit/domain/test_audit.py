@@ -30,6 +30,7 @@ from warre_blazar.domain.audit.facts import (
     Standing,
     Taking,
 )
+from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.lease_states import Age, Claim, Reservations, State, Statuses
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.timeline import Span
@@ -56,7 +57,7 @@ def booking(status: str = "active", **changes: Any) -> Booking:
         shape=SHAPE,
         count=3,
         places=(Place("1", "a", "a.example", 2), Place("2", "b", "b.example", 1)),
-        note=Note(ID, PROJECT, 7, opened=is_active, open_done=is_active),
+        note=Note(ID, PROJECT, 7, Phase.OPEN if is_active else Phase.MADE),
         row=InstanceRow(3, 8, 16384, 60, 7, backing_names.nova_flavor(ID)),
     )
     return dataclasses.replace(usual, **changes)
@@ -183,7 +184,7 @@ def test_backing_in_nova_gives_these_differences(
 
 
 def test_running_reservation_that_is_half_open_is_a_difference():
-    half = booking(note=dataclasses.replace(NOTE, open_done=False))
+    half = booking(note=dataclasses.replace(NOTE, phase=Phase.OPENING))
     facts = nova([flavor(projects=frozenset())], [aggregate(hosts=frozenset())])
     assert kinds(cloud_side.compare_nova([half], facts)) == [Kind.NOT_OPENED]
 

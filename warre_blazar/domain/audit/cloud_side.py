@@ -13,6 +13,7 @@ from warre_blazar.domain.audit.facts import (
     PlacementFacts,
     Standing,
 )
+from warre_blazar.domain.backing_phases import Phase
 
 ACTIVE = "active"
 
@@ -30,7 +31,7 @@ def compare_nova(bookings: Sequence[Booking], nova: NovaFacts) -> Iterator[Diffe
         yield from _flavor(booking, flavors.get(booking.note.flavor_id))
         yield from _aggregate(booking, aggregates.get(booking.reservation_id))
         if booking.status == ACTIVE:
-            if not booking.note.open_done:
+            if booking.note.phase is not Phase.OPEN:
                 what = "runs, but isn't completely opened to its project"
                 yield _about(booking, Kind.NOT_OPENED, what)
             continue
@@ -81,7 +82,7 @@ def _flavor(booking: Booking, flavor: NovaFlavor | None) -> Iterator[Difference]
     if wrong_specs:
         what = f"has a Nova flavor whose extra specs aren't as booked: {', '.join(wrong_specs)}"
         yield _about(booking, Kind.FLAVOR_SPECS, what)
-    opened = booking.status == ACTIVE and note.open_done
+    opened = booking.status == ACTIVE and note.phase is Phase.OPEN
     if opened and note.project_id not in flavor.projects:
         what = "runs, but its project can't use its Nova flavor"
         yield _about(booking, Kind.ACCESS_MISSING, what)
@@ -109,10 +110,10 @@ def _aggregate(booking: Booking, aggregate: NovaAggregate | None) -> Iterator[Di
         what = f"has the aggregate {aggregate.id} in Nova, but the tables have another id or none"
         yield _about(booking, Kind.NOTE_WRONG, what)
     hosts = {place.service_name for place in booking.places}
-    if booking.status == ACTIVE and note.open_done and hosts - aggregate.hosts:
+    if booking.status == ACTIVE and note.phase is Phase.OPEN and hosts - aggregate.hosts:
         missing = ", ".join(sorted(hosts - aggregate.hosts))
         yield _about(booking, Kind.HOSTS_MISSING, f"runs, but its aggregate lacks {missing}")
-    for host in sorted(aggregate.hosts - (hosts if note.opened else set())):
+    for host in sorted(aggregate.hosts - (hosts if note.phase.is_opened else set())):
         what = f"has {host} in its aggregate, but isn't on that host or hasn't started there"
         yield _about(booking, Kind.HOST_TOO_MANY, what, host)
 
@@ -133,12 +134,12 @@ def compare_placement(
             backing_names.PROVIDER_PREFIX + place.hypervisor: place.instances
             for place in booking.places
         }
-        if booking.status == ACTIVE and booking.note.open_done:
+        if booking.status == ACTIVE and booking.note.phase is Phase.OPEN:
             for name, instances in sorted(wanted.items()):
                 if actual.get(name) != backing_names.inventory(instances):
                     what = f"runs, but provider {name} doesn't offer its {instances} instances"
                     yield _about(booking, Kind.INVENTORY_MISSING, what, name)
-        for name in sorted(set(actual) - set(wanted if booking.note.opened else ())):
+        for name in sorted(set(actual) - set(wanted if booking.note.phase.is_opened else ())):
             what = (
                 f"has a resource class that provider {name} offers, although the reservation has "
                 "no instances on that host, or hasn't started there yet"

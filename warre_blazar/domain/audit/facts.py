@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from warre_blazar.domain import backing_names, lease_states, provider_trees
+from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.provider_trees import Tree
@@ -19,10 +20,7 @@ class Note:
     reservation_id: str
     project_id: str
     aggregate_id: int | None
-    #: Whether opening the reservation has begun. From then on, the project may have access.
-    opened: bool
-    #: Whether every step of opening the reservation has succeeded.
-    open_done: bool
+    phase: Phase
     #: The id of the Nova flavor, as the note has it. If Blazar's own plugin has made the Nova
     #: flavor, the note always has the id. None: the note has no id, and ``flavor_id`` derives the
     #: id from the reservation's id.

@@ -268,4 +268,4 @@ def _has_begun(db: Session, reservation: Reservation, now: datetime.datetime) ->
 def _is_opened(db: Session, reservation: Reservation) -> bool:
     """Whether the reservation's hosts may have inventories of its resource class."""
     backing = backings.get(db, reservation.reservation_id)
-    return backing is not None and backing.opened
+    return backing is not None and backing.phase.is_opened

@@ -21,6 +21,7 @@ from warre_blazar.db import backings, hosts, reservations, session
 from warre_blazar.db.backings import Backing
 from warre_blazar.domain import backing_names
 from warre_blazar.domain.backing_names import nova_flavor, resource_class
+from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.flavor import Shape
 
 LOG = logging.getLogger(__name__)
@@ -107,12 +108,12 @@ def prepare(reservation_id: str) -> Places:
     :raises ServiceUnavailable, ServiceRefused:
     """
     backing, places = session.change(_begin_opening, reservation_id)
-    if backing.open_done:
+    if backing.phase is Phase.OPEN:
         return places
     cls = resource_class(reservation_id)
     offers = [functools.partial(placement.offer, host, cls, count) for _, host, count in places]
     _side_by_side([functools.partial(_fill_aggregate, backing, places), *offers])
-    if backing.opened:
+    if backing.phase.is_opened:
         _withdraw_elsewhere(backing, places)
     return places
 
@@ -124,9 +125,9 @@ def _begin_opening(db: Session, reservation_id: str) -> tuple[Backing, Places]:
         open, the list of hosts is empty.
     """
     backing = _get(db, reservation_id)
-    if backing.open_done:
+    if backing.phase is Phase.OPEN:
         return backing, []
-    backings.update(db, reservation_id, opened=True)
+    backings.update(db, reservation_id, phase=Phase.OPENING)
     return backing, hosts.nova_names(db, reservation_id)
 
 
@@ -140,7 +141,7 @@ def grant(reservation_id: str, prepared: Places) -> None:
     """
     with session.reader() as db:
         backing = _get(db, reservation_id)
-    if backing.open_done:
+    if backing.phase is Phase.OPEN:
         return
     nova.grant(backing.flavor_id, backing.project_id)
     if not session.change(_finish_opening, reservation_id, prepared):
@@ -157,12 +158,12 @@ def _finish_opening(db: Session, reservation_id: str, prepared: Places) -> bool:
     # A move to other hosts writes the hosts and the note in one transaction. If the move comes
     # first, the query below reads the new hosts. If the move comes later, it marks the reservation
     # as not completely open.
-    backings.update(db, reservation_id, open_done=True)
+    backings.update(db, reservation_id, phase=Phase.OPEN)
     is_same = sorted(hosts.nova_names(db, reservation_id)) == sorted(prepared)
     if is_same:
         reservations.set_reason(db, reservation_id, None)
     else:
-        backings.update(db, reservation_id, open_done=False)
+        backings.update(db, reservation_id, phase=Phase.OPENING)
     return is_same
 
 
@@ -244,7 +245,7 @@ def evict(reservation_id: str, patience: float) -> None:
 
 
 def _evict(backing: Backing, patience: float) -> None:
-    if backing.opened:
+    if backing.phase.is_opened:
         nova.revoke(backing.flavor_id, backing.project_id)
         _remove_servers(backing, patience)
 

@@ -22,6 +22,7 @@ from warre_blazar.db import (
 )
 from warre_blazar.domain import backing_names
 from warre_blazar.domain.audit.differences import Difference, Kind
+from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.lease_states import Action
 from warre_blazar.services.keeping.audit import looking
 from warre_blazar.services.running import backing, repair
@@ -132,7 +133,7 @@ class Mender:
                 raise Changed
             # Because of this write, the reconciler opens the reservation if the remedy is
             # interrupted.
-            backings.update(db, reservation_id, open_done=False)
+            backings.half_close(db, reservation_id)
         aggregate_id = backing.make(
             reservation_id, note.project_id, reservation.shape, note.flavor_id
         )
@@ -163,7 +164,7 @@ class Mender:
         with session.reader() as db:
             note = backings.get(db, reservation_id)
             service_names = {service for service, _, _ in hosts.nova_names(db, reservation_id)}
-        if note is None or (note.opened and host in service_names):
+        if note is None or (note.phase.is_opened and host in service_names):
             raise Changed
         aggregate_id = nova.find_aggregate(reservation_id)
         if aggregate_id is not None:
@@ -175,7 +176,7 @@ class Mender:
             note = backings.get(db, reservation_id)
             hypervisors = {name for _, name, _ in hosts.nova_names(db, reservation_id)}
         hypervisor = provider_name.removeprefix(backing_names.PROVIDER_PREFIX)
-        if note is None or (note.opened and hypervisor in hypervisors):
+        if note is None or (note.phase.is_opened and hypervisor in hypervisors):
             raise Changed
         cls = backing_names.resource_class(reservation_id)
         placement.remove_inventory(provider_name, cls)
@@ -225,7 +226,7 @@ class Mender:
             if backings.get(db, reservation_id) is None:
                 known = instance_reservations.nova_flavor(db, reservation_id)
                 backings.insert(db, reservation_id, _NOBODY, self._now(), known)
-            backings.update(db, reservation_id, opened=True)
+            backings.update(db, reservation_id, phase=Phase.OPENING)
 
     def _unused_trusts(self, difference: Difference) -> None:
         self._sleep(self._trust_grace)
