@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any, cast
 
+import requests
 from keystoneauth1 import access
 from keystoneauth1 import exceptions as ks_exc
 from keystoneauth1 import session as ks_session
@@ -68,10 +69,20 @@ def service_session() -> ks_session.Session:
     conf = cfg.CONF
     return ks_session.Session(
         auth=_Login(**_credentials(), **_own_project()),
+        session=_http(conf.warre.service_connections),
         verify=conf.cafile or True,
         timeout=conf.warre.request_timeout,
         app_name="warre-blazar",
     )
+
+
+def _http(connections: int) -> requests.Session:
+    """A session of HTTP with at most so many connections to each service. Further requests wait."""
+    adapter = ks_session.TCPKeepAliveAdapter(pool_maxsize=connections, pool_block=True)
+    session = requests.Session()
+    for scheme in list(session.adapters):
+        session.mount(scheme, adapter)
+    return session
 
 
 def _credentials() -> dict[str, Any]:

@@ -10,8 +10,18 @@ OPTS: list[cfg.Opt] = [
         default=60,
         min=1,
         help="Seconds that one request to Keystone, Nova or Placement may take. A service that "
-        "takes longer counts as unavailable. Then a booking is refused, and the start or the end "
-        "of a reservation is tried again later.",
+        "takes longer counts as unavailable. Then the start or the end of a reservation is tried "
+        "again later. A booking is refused if Keystone can't say what the project's quota is.",
+    ),
+    cfg.IntOpt(
+        "service_connections",
+        default=8,
+        min=1,
+        help="Number of requests that each manager sends to one service (Keystone, Nova or "
+        "Placement) at the same time. Further requests wait. If all managers together send more "
+        "requests than the service can serve at the same time, other users of the service wait "
+        "longer when many reservations start or end at the same time. With a smaller number, "
+        "these reservations start and end later.",
     ),
     cfg.IntOpt(
         "server_deletion_timeout",
@@ -101,7 +111,7 @@ OPTS: list[cfg.Opt] = [
         "Blazar's v1 API. The option has an effect if warre_blazar.wsgi.api or warre-blazar-api "
         "serves the API. A request with more reservations is answered with 413. The manager sends "
         "several requests to Nova and Placement for each reservation, so a lease with many "
-        "reservations takes long to create.",
+        "reservations takes long to start and to end.",
     ),
     cfg.MultiStrOpt(
         "pci_alias",
