@@ -130,7 +130,7 @@ class Explorer:
     def walk(self, seed: int) -> None:
         """Run some operations in a random order, some of them with a fault."""
         chance = random.Random(seed)
-        state = chance.choice(["pending", "active", "due", "ending"])
+        state = chance.choice(["pending", "soon", "active", "due", "ending"])
         names = sorted(name for name, o in OPERATIONS.items() if state in o.states)
         chosen = tuple(chance.choice(names) for _ in range(chance.choice([2, 3, 3])))
         case = Case(self.database, state, chosen)

@@ -20,6 +20,8 @@ _RESERVATIONS = (
     "FROM reservations r LEFT JOIN warre_reservations w ON w.reservation_id = r.id"
 )
 _EVENTS = "SELECT lease_id, event_type, status FROM events"
+#: Managers make the backings of reservations this long before their start.
+_AHEAD = datetime.timedelta(minutes=10)
 #: All spans of the states that are explored are whole hours.
 _HOUR = datetime.timedelta(hours=1)
 _HOURS = """
@@ -151,9 +153,14 @@ def _backings(sight: Sight) -> list[str]:
         "aggregate": {str(a["name"]) for a in nova.aggregates.values()} - {"freepool"},
         "resource class": {_dashed(c.rpartition("_")[0] and _id_of(c)) for c in placement.classes},
     }
+    soon = {
+        r
+        for r, row in live.items()
+        if _moment(sight.leases[row["lease_id"]]["start_date"]) <= sight.now + _AHEAD
+    }
     found = []
     for what, ids in there.items():
-        found += [f"reservation {r} has no {what}" for r in sorted(set(live) - ids)]
+        found += [f"reservation {r} has no {what}" for r in sorted(soon - ids)]
         found += [f"a {what} is left of {r}" for r in sorted(ids - set(live))]
     active = {r for r, row in live.items() if row["status"] == "active"}
     for server in nova.servers.values():

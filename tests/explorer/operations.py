@@ -133,6 +133,10 @@ def _execute(world: World, scene: Scene) -> None:
         world.run(executor, world.now)
 
 
+def _make(world: World, scene: Scene) -> None:
+    backing.make_ahead(world.now)
+
+
 def _heal(world: World, scene: Scene) -> None:
     db_api.host_update(scene.hosts[0], {"reservable": False})
     healing.heal(parts.hours(0, 1000), parts.conditions(), world.now)
@@ -162,7 +166,7 @@ SHORTER = SPAN.start + datetime.timedelta(hours=2)
 LONGER = SPAN.end + datetime.timedelta(hours=1)
 MOVED = parts.hours(12, 15)
 
-_ALL = ("pending", "active", "due", "ending")
+_ALL = ("pending", "soon", "active", "due", "ending")
 OPERATIONS = {
     operation.name: operation
     for operation in (
@@ -175,10 +179,11 @@ OPERATIONS = {
             "move",
             _change(start=MOVED.start, end=MOVED.end),
             {"start": MOVED.start, "end": MOVED.end},
-            states=("pending", "due"),
+            states=("pending", "soon", "due"),
         ),
         Operation("rename", _change(labels=Labels("new", None)), {"name": "new"}, states=_ALL),
         Operation("delete", _delete, removes=True, states=_ALL),
+        Operation("make", _make, is_answered=False, states=("soon",)),
         Operation("start", _execute, is_answered=False, states=("due",)),
         Operation("end", _execute, is_answered=False, states=("ending", "imported")),
         Operation("heal", _heal, is_answered=False, states=(*_ALL, "foreign")),
@@ -205,6 +210,13 @@ def pending(world: World) -> Scene:
     request = parts.request(flavor, SPAN, 2, project_id=_ALPHA, now=world.now, rule=parts.QUOTA)
     made, _ = through_manager.create(world.caller(), request)
     return Scene(flavor, hosts, made.lease_id, made.reservation_id)
+
+
+def soon(world: World) -> Scene:
+    """The lease begins in five minutes. Its backing is still planned."""
+    scene = pending(world)
+    world.go_to(SPAN.start - datetime.timedelta(minutes=5))
+    return scene
 
 
 def due(world: World) -> Scene:
@@ -269,7 +281,7 @@ def _host(world: World, name: str) -> str:
 
 
 STATES: dict[str, Callable[[World], Scene]] = {
-    state.__name__: state for state in (pending, due, active, ending, foreign, imported)
+    state.__name__: state for state in (pending, soon, due, active, ending, foreign, imported)
 }
 
 

@@ -133,6 +133,7 @@ class Runner:
             repairer.look(world.now, thorough=True)
             world.run(executor, world.now)
             outage.heal()
+            backing.make_ahead(world.now)
             backing.reconcile()
             seen.append(self._state())
             # A lease that is stuck stays unchanged for as long as the repairer waits.

@@ -176,7 +176,7 @@ def leftovers(
     two cases:
 
     - The reservation's lease was written at or after ``since``.
-    - A service may still carry out a request that has timed out (``backings.await_late``).
+    - A service may still carry out a request to make the backing.
     """
     fresh = sa.func.coalesce(leases.c.updated_at >= since, sa.false())
     query = (

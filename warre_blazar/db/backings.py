@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db.tables import backings, bookings, history, leases, reservations
-from warre_blazar.domain import backing_names
-from warre_blazar.domain.backing_phases import Phase
+from warre_blazar.domain import backing_names, lease_states
+from warre_blazar.domain.backing_phases import UNMADE, Phase
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Backing:
         return self.nova_flavor or backing_names.nova_flavor(self.reservation_id)
 
     def awaits_late(self, now: datetime.datetime) -> bool:
-        """Whether a service may still carry out a request that timed out (see ``await_late``)."""
+        """Whether a service may still carry out a request to make the backing."""
         return self.late_until is not None and self.late_until > now
 
 
@@ -47,7 +47,7 @@ def insert(
     now: datetime.datetime,
     nova_flavor: str | None = None,
 ) -> None:
-    """Add the note of a backing that is about to be made.
+    """Add the note of a backing that is planned.
 
     :param nova_flavor: the id of the Nova flavor of an imported reservation. None: this package
         makes the Nova flavor.
@@ -56,7 +56,7 @@ def insert(
         backings.insert().values(
             reservation_id=reservation_id,
             project_id=project_id,
-            phase=Phase.MADE,
+            phase=Phase.PLANNED,
             created_at=now,
             nova_flavor=nova_flavor,
         )
@@ -85,18 +85,73 @@ def delete(db: Session, reservation_id: str) -> None:
     db.execute(backings.delete().where(backings.c.reservation_id == reservation_id))
 
 
-def await_late(db: Session, reservation_id: str, until: datetime.datetime) -> None:
-    """Keep a note, even if nothing is left of the backing.
-
-    The caller knows that a request has timed out, and that a service may still carry it out.
-
-    :param until: the time until which the note stays.
-    """
-    db.execute(
-        backings.update()
-        .where(backings.c.reservation_id == reservation_id)
-        .values(phase=Phase.MADE, late_until=until)
+def delete_planned(db: Session, reservation_id: str) -> bool:
+    """Delete a note if its backing is only planned. Return whether the note was deleted."""
+    deleted = db.execute(
+        backings.delete().where(
+            backings.c.reservation_id == reservation_id, backings.c.phase == Phase.PLANNED
+        )
     )
+    return deleted.rowcount == 1  # type: ignore[attr-defined]
+
+
+def begin_making(
+    db: Session, reservation_id: str, until: datetime.datetime, now: datetime.datetime | None
+) -> bool:
+    """Write that requests to make a backing may be sent from now on.
+
+    :param until: the time until which a service may carry out these requests.
+    :param now: the present time, if this is to be left to whoever else makes the backing at this
+        moment. None: begin all the same.
+    :returns: whether there is anything to make, and nobody else makes it.
+    """
+    conditions = [backings.c.reservation_id == reservation_id, backings.c.phase.in_(UNMADE)]
+    if now is not None:
+        conditions.append(sa.not_(awaits_late(now)))
+    begun = db.execute(
+        backings.update().where(*conditions).values(phase=Phase.MAKING, late_until=until)
+    )
+    return begun.rowcount == 1  # type: ignore[attr-defined]
+
+
+def finish_making(db: Session, reservation_id: str, aggregate_id: int) -> None:
+    """Write that a backing is made. Nothing is written if somebody else has written it before."""
+    making = (backings.c.reservation_id == reservation_id, backings.c.phase == Phase.MAKING)
+    values = {"phase": Phase.MADE, "late_until": None, "aggregate_id": aggregate_id}
+    db.execute(backings.update().where(*making).values(**values))
+
+
+def set_late(db: Session, reservation_id: str, until: datetime.datetime | None) -> None:
+    """Write until when a service may still carry out a request to make a backing.
+
+    :param until: None: no service does.
+    """
+    making = (backings.c.reservation_id == reservation_id, backings.c.phase == Phase.MAKING)
+    db.execute(backings.update().where(*making).values(late_until=until))
+
+
+def to_make(db: Session, before: datetime.datetime, now: datetime.datetime) -> list[str]:
+    """The ids of reservations that begin before a time, and whose backing isn't made yet.
+
+    Those whose backing somebody is making at this moment are left out.
+    """
+    query = (
+        sa.select(backings.c.reservation_id)
+        .select_from(
+            backings.join(reservations, reservations.c.id == backings.c.reservation_id).join(
+                leases, leases.c.id == reservations.c.lease_id
+            )
+        )
+        .where(
+            backings.c.phase.in_(UNMADE),
+            sa.not_(awaits_late(now)),
+            reservations.c.status == "pending",
+            leases.c.status == lease_states.PENDING,
+            leases.c.start_date <= before,
+        )
+        .order_by(leases.c.start_date)
+    )
+    return list(db.scalars(query))
 
 
 def awaits_late(now: datetime.datetime) -> sa.ColumnElement[bool]:

@@ -4,9 +4,13 @@ import enum
 
 
 class Phase(enum.StrEnum):
-    """How far a backing is. Each phase may be the last one, because a reservation can be deleted."""
+    """How far a backing is. The reservation can be deleted in each phase."""
 
-    #: Requests to make the backing may have been sent, or all of it exists.
+    #: No request to make the backing has been sent.
+    PLANNED = "planned"
+    #: Requests to make the backing may have been sent.
+    MAKING = "making"
+    #: The class, the aggregate and the Nova flavor exist. They aren't on any host.
     MADE = "made"
     #: Opening the reservation has begun. From then on, the project may have access and servers.
     OPENING = "opening"
@@ -17,3 +21,12 @@ class Phase(enum.StrEnum):
     def is_opened(self) -> bool:
         """Whether the reservation's hosts may be in Nova's aggregate and offer instances."""
         return self in (Phase.OPENING, Phase.OPEN)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the class, the aggregate and the Nova flavor exist."""
+        return self not in UNMADE
+
+
+#: The phases in which the backing, or a part of it, hasn't been made yet.
+UNMADE = (Phase.PLANNED, Phase.MAKING)

@@ -33,8 +33,8 @@ _THOROUGH_PAUSE = datetime.timedelta(minutes=1)
 #: The seconds between two readings of hosts that are new or have changed a short time ago.
 _SETTLING_PAUSE = 30
 
-#: The largest number of requests to Nova, Placement and Keystone that are needed to make or remove
-#: the backing of one reservation.
+#: The number of requests to Nova, Placement and Keystone, one after the other, that are needed to
+#: make or remove the backing of one reservation with a few hosts.
 _REQUESTS = 10
 
 _HostsOf = Callable[[str], Sequence[Mapping[str, Any]]]
@@ -121,7 +121,10 @@ def _check_tables() -> None:
 
 
 def patience(reservations: int) -> float:
-    """The longest time in seconds that work on a lease can take, by the configured timeouts.
+    """The seconds that work on a lease usually takes at most, by the configured timeouts.
+
+    If Nova is slow, and a reservation has many hosts, the work can take longer. Then two managers
+    may work on the lease, which does no harm, because every step can be repeated.
 
     :param reservations: how many reservations the lease has.
     """
@@ -159,7 +162,7 @@ class Threads:
         """
         worker = periodics.PeriodicWorker.create(
             [self],
-            executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=7),
+            executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=8),
             on_failure=_log_failure,
         )
         threading.Thread(target=worker.start, name="warre-periodic", daemon=True).start()
@@ -197,6 +200,11 @@ class Threads:
         if thorough:
             self._thorough_at = now
         self._repairer.look(now, thorough)
+
+    @periodics.periodic(5, run_immediately=True)
+    def make_ahead(self) -> None:
+        """Make the backings of reservations that begin soon."""
+        backing.make_ahead(clock.utcnow())
 
     @periodics.periodic(60)
     def delete_late_servers(self) -> None:

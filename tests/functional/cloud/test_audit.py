@@ -36,15 +36,18 @@ def found(*words: str) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def reservations(alpha: Person, shared_offer: Offer) -> dict[str, dict[str, Any]]:
+def reservations(alpha: Person, shared_offer: Offer, records: Records) -> dict[str, dict[str, Any]]:
     """A running reservation with a server, and a waiting one. Each test leaves both intact."""
     flavor = shared_offer(slots=3)
     running = world.booked_now(alpha, flavor, 2)
-    waiting = world.booked(alpha, flavor, world.far())
+    # Near enough for its backing to be made, and far enough not to start during the tests.
+    waiting = world.booked(alpha, flavor, world.from_now().moved(start=0.15))
     running = world.becomes(alpha, running, "ACTIVE")
     server = alpha.boots(running["compute_flavor"], "functional-audit")
     settled = until("a server", lambda: alpha.server_settles(server))
     assert settled.status == "ACTIVE", settled.fault
+    waits = {"reservation_id": waiting["id"], "phase": "made"}
+    until("the waiting one to be made", lambda: records.rows("warre_backings", **waits))
     until("the managers to have tidied up", lambda: not found())
     return {"running": running, "waiting": waiting, "server": {"id": server.id}}
 

@@ -20,12 +20,12 @@ def test_booked_used_and_returned(admin: Person, alpha: Person, beta: Person, of
         extra_specs={"functional:spec": "kept"},
     )
     mine = world.booked_now(alpha, flavor, 2)
+    world.becomes(alpha, mine, "ACTIVE")
     nova_flavor = admin.cloud.compute.get_flavor(mine["compute_flavor"], get_extra_specs=True)
     assert (nova_flavor.vcpus, nova_flavor.ram, nova_flavor.disk) == (1, 128, 1)
     assert nova_flavor.ephemeral == 1
     assert nova_flavor.extra_specs["functional:spec"] == "kept"
 
-    world.becomes(alpha, mine, "ACTIVE")
     servers = [alpha.boots(mine["compute_flavor"], f"functional-{n}") for n in range(2)]
     settled = [until("a server", lambda s=s: alpha.server_settles(s)) for s in servers]
     assert [s.status for s in settled] == ["ACTIVE", "ACTIVE"], [s.fault for s in settled]

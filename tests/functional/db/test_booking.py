@@ -191,6 +191,7 @@ def test_lease_with_several_reservations_has_a_backing_for_each(flavor, cloud: C
     )
     for reservation_id, count in ((one.reservation_id, 1), (second["id"], 2)):
         admission.book(reservation_id, world.request(flavor, SPAN, count))
+        backing.make_planned(reservation_id)
     ids = (one.reservation_id, second["id"])
     assert set(cloud.nova.flavors) == {backing.nova_flavor(i) for i in ids}
     with pytest.raises(exceptions.LeaseShared):

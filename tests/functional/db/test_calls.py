@@ -4,6 +4,7 @@ import pytest
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
+from warre_blazar.services.running import backing
 
 pytestmark = [
     pytest.mark.usefixtures("database"),
@@ -20,15 +21,12 @@ def calls(cloud: Cloud, what) -> int:
 
 
 def life(cloud: Cloud, flavor, count: int) -> tuple[int, int, int]:
-    """The numbers of requests to book, start and end a reservation that takes ``count`` hosts."""
-    made = []
-    booking = calls(
-        cloud,
-        lambda: made.append(world.book(world.request(flavor, world.hours(1, 3), count))),
-    )
-    start = calls(cloud, lambda: world.begin(made[0]))
+    """The numbers of requests to make, start and end a reservation that takes ``count`` hosts."""
+    lease = world.plan(world.request(flavor, world.hours(1, 3), count))
+    making = calls(cloud, lambda: backing.make_planned(lease.reservation_id))
+    start = calls(cloud, lambda: world.begin(lease))
     assert len(cloud.placement.offered()) == count
-    return booking, start, calls(cloud, lambda: world.finish(made[0]))
+    return making, start, calls(cloud, lambda: world.finish(lease))
 
 
 def test_number_of_requests_grows_by_a_constant_per_host(cloud: Cloud):
@@ -38,7 +36,7 @@ def test_number_of_requests_grows_by_a_constant_per_host(cloud: Cloud):
     # The first life makes Blazar's providers below the hosts' own providers.
     life(cloud, flavor, HOSTS)
     one, many = life(cloud, flavor, 1), life(cloud, flavor, HOSTS)
-    assert one[0] == many[0] <= 6  # The requests of a booking don't depend on the hosts.
+    assert one[0] == many[0] <= 6  # The requests don't depend on the hosts.
     # One request gives access. For each host: host into aggregate, provider, inventory.
     assert one[1] == 1 + 3
     assert many[1] == 1 + 3 * HOSTS

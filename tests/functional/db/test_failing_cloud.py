@@ -13,7 +13,6 @@ from tests.functional.db import databases, world
 from warre_blazar import exceptions
 from warre_blazar.clients import keystone
 from warre_blazar.db import backings, session
-from warre_blazar.services.booking import admission
 from warre_blazar.services.running import backing, blazar_start_end
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -26,7 +25,7 @@ GONE = {
     "computehost_allocations",
     "leases",
 }
-# The fault, and the code with which a booking is refused then.
+# The fault, and the code of the error with which an attempt fails then.
 FAILURES = {
     "away": ({"status": 503}, {"service_unavailable"}),
     "bad request": ({"status": 400}, {"service_refused"}),
@@ -89,42 +88,62 @@ def cases(failures) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("fault", "expected"), failures.values(), ids=ids)
 
 
-def check_booking(
+def make(lease: world.Lease) -> None:
+    """Make a planned backing, as a manager does shortly before the start."""
+    backing.make_planned(lease.reservation_id)
+
+
+def phase(lease: world.Lease) -> str:
+    with session.reader() as db:
+        note = backings.get(db, lease.reservation_id)
+    assert note is not None
+    return note.phase.value
+
+
+def check_making(
     database: sa.Engine, cloud: Cloud, flavor, fault, expected, ends: datetime.datetime = world.NOW
 ) -> None:
-    """Repeat a booking, and let another one of its requests fail each time.
+    """Repeat the making of a backing, and let another one of its requests fail each time.
+
+    The next attempt makes it. If the lease is deleted before that, nothing is left.
 
     :param ends: when nothing is left any more.
     """
     request = world.request(flavor, SPAN, 3)
-    steps = requests_of(cloud, lambda: world.book(request))
+    first = world.plan(request)
+    steps = requests_of(cloud, lambda: make(first))
     databases.delete_leases()
     assert_all_gone(database, cloud)
     assert len(steps) >= 5
     for service, n in steps:
-        cloud.mend()
-        getattr(cloud, service).fail(first=n, **fault)
-        said = outcome(lambda: world.book(request))
-        assert said in expected, (service, n)
-        if said:
-            # A note is left exactly if the services hold something.
-            assert GONE & set(databases.dump(database)) <= {"warre_backings"}, (service, n)
-        cloud.mend()
-        databases.delete_leases()
-        timeutils.set_time_override(ends)
-        assert_all_gone(database, cloud)
-        timeutils.clear_time_override()
+        for is_tried_again in (False, True):
+            lease = world.plan(request)
+            cloud.mend()
+            getattr(cloud, service).fail(first=n, **fault)
+            said = outcome(lambda lease=lease: make(lease))
+            assert said in expected, (service, n)
+            assert phase(lease) == ("making" if said else "made")
+            cloud.mend()
+            if is_tried_again:
+                make(lease)
+                assert phase(lease) == "made"
+                assert set(cloud.nova.flavors) == {backing.nova_flavor(lease.reservation_id)}
+                assert len(cloud.nova.aggregates) == len(cloud.placement.classes) == 1
+            databases.delete_leases()
+            timeutils.set_time_override(ends)
+            assert_all_gone(database, cloud)
+            timeutils.clear_time_override()
 
 
 @cases(FAILURES)
-def test_booking_with_a_failing_request(database: sa.Engine, cloud: Cloud, flavor, fault, expected):
-    check_booking(database, cloud, flavor, fault, expected)
+def test_making_with_a_failing_request(database: sa.Engine, cloud: Cloud, flavor, fault, expected):
+    check_making(database, cloud, flavor, fault, expected)
 
 
 @ONE_DATABASE
 @cases(LOST)
-def test_booking_with_lost_connections(database, cloud: Cloud, flavor, fault, expected):
-    check_booking(database, cloud, flavor, fault, expected, world.NOW + backing.LATE)
+def test_making_with_lost_connections(database, cloud: Cloud, flavor, fault, expected):
+    check_making(database, cloud, flavor, fault, expected, world.NOW + backing.LATE)
 
 
 def begun(flavor) -> world.Lease:
@@ -190,12 +209,12 @@ def test_start_with_lost_connections(database, cloud: Cloud, flavor, fault, expe
 
 
 @pytest.mark.parametrize("service", ["keystone", "nova", "placement"])
-def test_booking_with_refused_connections_is_refused(
-    database: sa.Engine, cloud: Cloud, flavor, service
-):
+def test_booking_needs_no_service(database: sa.Engine, cloud: Cloud, flavor, service):
     getattr(cloud, service).stop()
-    assert outcome(lambda: world.book(world.request(flavor, SPAN))) == "service_unavailable"
+    lease = world.plan(world.request(flavor, SPAN))
+    assert outcome(lambda: make(lease)) == "service_unavailable"
     cloud.mend()
+    databases.delete_leases()
     assert_all_gone(database, cloud)
 
 
@@ -221,18 +240,21 @@ def test_provider_made_at_the_same_moment_is_used(cloud: Cloud, flavor):
     [{"hang": True}, {"drop": True}, {"status": 504}, {"status": 502}],
     ids=["no answer in time", "connection lost", "proxy's 504", "proxy's 502"],
 )
-def test_booking_without_an_answer_of_novas_own_is_removed_later(
+def test_what_nova_makes_without_an_answer_of_its_own_is_removed_later(
     database: sa.Engine, cloud: Cloud, flavor, conf, fault
 ):
     conf.config(group="warre", request_timeout=1)
     keystone.service_session.cache_clear()
+    lease = world.plan(world.request(flavor, SPAN))
     cloud.nova.fail(**fault)
-    assert outcome(lambda: world.book(world.request(flavor, SPAN))) == "service_unavailable"
+    assert outcome(lambda: make(lease)) == "service_unavailable"
     cloud.mend()
+    databases.delete_leases()
     # Nova may still carry out the request.
     backing.reconcile()
     assert cloud.leftovers() == {}
-    cloud.nova.aggregates[1] = {"id": 1, "name": noted(), "hosts": [], "metadata": {}}
+    name = lease.reservation_id
+    cloud.nova.aggregates[1] = {"id": 1, "name": name, "hosts": [], "metadata": {}}
     backing.reconcile()
     assert cloud.leftovers() == {}
     timeutils.set_time_override(world.NOW + backing.LATE)
@@ -240,40 +262,41 @@ def test_booking_without_an_answer_of_novas_own_is_removed_later(
     timeutils.clear_time_override()
 
 
-def noted() -> str:
-    """The id of the reservation that has the only note."""
-    with session.reader() as db:
-        (found,) = backings.ended(db)
-    return found.reservation_id
-
-
 @pytest.mark.parametrize(
     ("fault", "code"),
     [({"status": 503}, "service_unavailable"), ({"status": 401}, "service_refused")],
     ids=["away", "unauthorized"],
 )
-def test_booking_without_login_is_refused(database: sa.Engine, cloud: Cloud, flavor, fault, code):
+def test_making_without_login_leaves_nothing(
+    database: sa.Engine, cloud: Cloud, flavor, fault, code
+):
+    lease = world.plan(world.request(flavor, SPAN))
     cloud.keystone.fail(**fault)
-    assert outcome(lambda: world.book(world.request(flavor, SPAN))) == code
+    assert outcome(lambda: make(lease)) == code
     cloud.mend()
+    databases.delete_leases()
     assert_all_gone(database, cloud)
 
 
-def test_lease_deleted_during_booking_leaves_nothing_behind(
+def test_lease_deleted_during_the_making_leaves_nothing_behind(
     database: sa.Engine, cloud: Cloud, flavor
 ):
-    """Another manager deletes the lease and reconciles, at each step of the booking."""
+    """Another manager deletes the lease and reconciles, at each step of the making."""
     request = world.request(flavor, SPAN)
-    steps = requests_of(cloud, lambda: world.book(request))
+    first = world.plan(request)
+    steps = requests_of(cloud, lambda: make(first))
     databases.delete_leases()
-    backing.reconcile()
+    assert_all_gone(database, cloud)
     for service, n in steps:
+        lease = world.plan(request)
         cloud.mend()
-        lease = world.add_lease(SPAN)
         getattr(cloud, service).fail(first=n, times=1, then=lambda _: delete_all(cloud))
-        assert outcome(lambda lease=lease: admission.book(lease.reservation_id, request))
+        outcome(lambda lease=lease: make(lease))
         cloud.mend()
+        # What was made after the deletion goes as soon as no request of the making can come late.
+        timeutils.set_time_override(world.NOW + backing.LATE)
         assert_all_gone(database, cloud)
+        timeutils.clear_time_override()
 
 
 def delete_all(cloud: Cloud) -> None:

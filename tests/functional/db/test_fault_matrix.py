@@ -87,6 +87,7 @@ class Site:
         self.seconds += STEP.total_seconds()
         self.repairer.look(self.now, thorough=True)
         self.run(self.now)
+        backing.make_ahead(self.now)
         backing.reconcile()
 
     def differences(self) -> list[str]:
@@ -96,7 +97,7 @@ class Site:
         return [difference.text for difference in looking.differences(seen)]
 
     def book(self) -> world.Lease:
-        return world.book(world.request(self.flavor, SPAN, rule=world.QUOTA))
+        return world.plan(world.request(self.flavor, SPAN, rule=world.QUOTA))
 
     def started(self) -> world.Lease:
         lease = self.book()
@@ -132,11 +133,18 @@ class Step:
     undone: frozenset[State]
     #: Whether a user waits for an answer.
     has_answer: bool = True
+    #: The lease's state when a request that hangs can't act any more, if that is another one.
+    later: State = None
 
 
 def move(site: Site, lease: world.Lease | None) -> object:
     assert lease is not None
     return world.move(lease, MOVED, rule=world.QUOTA)
+
+
+def make(site: Site, lease: world.Lease | None) -> None:
+    site.go_to(SPAN.start - backing.AHEAD)
+    backing.make_ahead(site.now)
 
 
 def start(site: Site, lease: world.Lease | None) -> None:
@@ -204,6 +212,7 @@ def heal(site: Site, lease: world.Lease | None) -> None:
 STEPS = (
     Step("book", lambda site: None, lambda site, _: site.book(), WAITING, frozenset({None})),
     Step("move", lambda site: site.book(), move, WAITING, frozenset({WAITING})),
+    Step("make", lambda site: site.book(), make, WAITING, frozenset(), False, RUNNING),
     Step("start", lambda site: site.book(), start, RUNNING, frozenset(), has_answer=False),
     Step("end", lambda site: site.started(), end, OVER, frozenset(), has_answer=False),
     Step("delete", lambda site: site.started(), delete, None, frozenset({None})),
@@ -336,6 +345,7 @@ def run_cell(step: Step, site: Site, call: Call, fault: Fault, engine: sa.Engine
     if fault is Fault.HANGS:
         site.go_to(site.now + backing.LATE)
         site.poll()
+        step = dataclasses.replace(step, done=step.later or step.done)
     check(step, site, lease, answer, where)
     assert oversold.find(engine) == [], where
     return Cell(step.name, str(call), str(fault), answer, at_once, state_of(lease))

@@ -11,7 +11,7 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar import blazar_errors
+from warre_blazar import blazar_errors, booking_conditions
 from warre_blazar.plugins import flavor_slot
 from warre_blazar.services.running import backing
 
@@ -76,6 +76,8 @@ def test_reserving_books_by_flavor_id_or_name(plugin, flavor, cloud: Cloud, by):
     lease = reserve(plugin, flavor, flavor_id=getattr(flavor, by), amount="2")
     row = db_api.instance_reservation_get(resource_id(lease))
     assert (row["reservation_id"], row["amount"]) == (lease.reservation_id, 2)
+    assert cloud.nova.requests == []
+    backing.make_planned(lease.reservation_id)
     assert list(cloud.nova.flavors) == [backing.nova_flavor(lease.reservation_id)]
 
 
@@ -93,6 +95,7 @@ def test_affinity_is_taken_in_each_form(plugin, flavor, given):
 def test_reservation_belongs_to_the_project_of_the_lease(plugin, flavor, cloud: Cloud):
     lease = world.add_lease(SPAN, project_id="project-beta")
     plugin.reserve_resource(lease.reservation_id, values(flavor, lease_id=lease.id))
+    backing.make_planned(lease.reservation_id)
     (aggregate,) = cloud.nova.aggregates.values()
     assert aggregate["metadata"]["filter_tenant_id"] == "project-beta"
 
@@ -124,14 +127,16 @@ def test_bad_value_is_refused_and_named(plugin, flavor, case):
     assert refused.value.kwargs["warre"]["detail"]["field"] == field
 
 
-def test_refusals_are_blazars_exceptions(plugin, flavor, cloud: Cloud):
+def test_refusals_are_blazars_exceptions(plugin, flavor, cloud: Cloud, conf):
     reserve(plugin, flavor)
     with pytest.raises(blazar_exc.InvalidInput) as full:
         plugin.allocation_candidates(values(flavor))
     assert full.value.kwargs["warre"]["code"] == "slots_exhausted"
     with pytest.raises(blazar_exc.NotFound):
         plugin.allocation_candidates(values(flavor, flavor_id="nonesuch"))
-    cloud.nova.fail(status=503)
+    cloud.keystone.fail(status=503)
+    quotas = [booking_conditions.STRICT_FILTER, booking_conditions.QUOTA_FILTER]
+    conf.config(enabled_filters=quotas, group="enforcement")
     with pytest.raises(blazar_errors.WarreServiceUnavailable):
         reserve(plugin, flavor, amount=1)
 

@@ -24,7 +24,7 @@ from warre_blazar.domain.quota import Rule
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.booking import admission, changing
 from warre_blazar.services.offering import bootable, flavors
-from warre_blazar.services.running import blazar_start_end
+from warre_blazar.services.running import backing, blazar_start_end
 
 #: The present of these tests.
 NOW = datetime.datetime(2100, 1, 1)
@@ -246,6 +246,13 @@ def request(
 
 
 def book(wanted: admission.Request, lease: Lease | None = None) -> Lease:
+    """Book, and make the backing, as a manager does shortly before the start."""
+    booked = plan(wanted, lease)
+    backing.make_planned(booked.reservation_id)
+    return booked
+
+
+def plan(wanted: admission.Request, lease: Lease | None = None) -> Lease:
     """Book as Blazar's manager does, with its rollback after a failure.
 
     :param lease: a lease that ``add_lease`` has added; None: add one.

@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from blazar import exceptions as blazar_exc
+from blazar.db import api as db_api
 from blazar.utils import trusts
 
 from tests.unit.api import bus, things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
+from warre_blazar.services.running import backing
 
 
 @pytest.fixture
@@ -47,26 +50,47 @@ def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     event.set()
 
 
-def test_booking_that_takes_long_is_answered_as_pending(site: Site, alpha: Person, flavor):
-    site.cloud.nova.fail(hang=True, match="POST.*aggregates")
+@pytest.fixture
+def go_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """The manager doesn't finish a booking that it has written until this is set."""
+    event, create = threading.Event(), db_api.event_create
+
+    def wait(values: dict[str, Any]) -> Any:
+        if not event.is_set():
+            bus.give_up()
+            event.wait(30)
+        return create(values)
+
+    monkeypatch.setattr(db_api, "event_create", wait)
+    yield event
+    event.set()
+
+
+def test_booking_that_takes_long_is_answered_as_pending(site: Site, alpha: Person, flavor, go_on):
     booked = things.book(alpha, flavor)
     path = f"reservations/{booked['id']}"
     assert (booked["status"], booked["compute_flavor"]) == ("PENDING_CREATE", None)
     assert alpha.get(path).json == booked
     assert alpha.get("limits").json["absolute"]["totalReservationsUsed"] == 1
-    site.cloud.mend()
+    go_on.set()
     site.settle()
     made = alpha.get(path).json
     assert made["status"] == "ALLOCATED"
     assert made == {**booked, "status": made["status"], "compute_flavor": made["compute_flavor"]}
-    assert made["compute_flavor"] in site.cloud.nova.flavors
+    assert made["compute_flavor"] == backing.nova_flavor(made["id"])
 
 
-def test_pending_booking_that_fails_is_not_found(site: Site, alpha: Person, flavor):
-    site.cloud.nova.fail(hang=True, status=503, match="POST.*aggregates")
+def test_pending_booking_that_fails_is_not_found(
+    site: Site, alpha: Person, flavor, go_on, monkeypatch: pytest.MonkeyPatch
+):
     booked = things.book(alpha, flavor)
     assert booked["status"] == "PENDING_CREATE"
-    site.cloud.mend()
+
+    def fail(*_: object) -> None:
+        raise blazar_exc.BlazarException
+
+    monkeypatch.setattr(db_api.IMPL, "event_create", fail)
+    go_on.set()
     site.settle()
     refused = alpha.get(f"reservations/{booked['id']}")
     assert refusal(refused) == (404, "reservation_not_found")
@@ -107,6 +131,7 @@ def test_change_and_deletion_without_manager_are_no_answer(site: Site, alpha: Pe
 
 def test_deletion_that_takes_long_is_accepted(site: Site, alpha: Person, flavor):
     booked = things.book(alpha, flavor)
+    backing.make_planned(booked["id"])
     path = f"reservations/{booked['id']}"
     site.cloud.nova.fail(hang=True, match="DELETE")
     assert alpha.delete(path).status_int == 202

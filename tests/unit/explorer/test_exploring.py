@@ -70,19 +70,19 @@ def test_schedule_is_run_again_as_it_was(explorer: Explorer):
     assert first == second
 
 
-def booked_with(explorer: Explorer, kind: str) -> Result:
-    """A booking whose request for a Nova flavor meets a fault."""
-    plain = explorer.replay("sqlite:pending:book:0:-:-")
+def fault_at(explorer: Explorer, case: str, what: str, kind: str) -> Result:
+    """Run an operation that meets a fault at the first step that begins with ``what``."""
+    plain = explorer.replay(f"sqlite:{case}:0:-:-")
     assert plain is not None
-    number = next(s.number for s in plain.trace if s.what == FLAVOR)
-    result = explorer.replay(f"sqlite:pending:book:0:-:0.{number}={kind}")
+    number = next(s.number for s in plain.trace if s.what.startswith(what))
+    result = explorer.replay(f"sqlite:{case}:0:-:0.{number}={kind}")
     assert result is not None
     return result
 
 
 @pytest.mark.parametrize("kind", ["killed-before", "killed-after"])
 def test_booking_of_a_killed_manager_is_cleared_away(explorer: Explorer, kind: str):
-    result = booked_with(explorer, kind)
+    result = fault_at(explorer, "pending:book", "INSERT INTO reservations", kind)
     assert result.answers[0] is not None
     assert result.answers[0].kind == "unknown"
     assert result.violations == []
@@ -103,6 +103,6 @@ def test_connection_that_is_lost_after_the_managers_work_hides_nothing(
 
 
 def test_request_whose_answer_is_lost_is_sent_again(explorer: Explorer):
-    result = booked_with(explorer, "unanswered")
+    result = fault_at(explorer, "soon:make", FLAVOR, "unanswered")
     assert [step.what for step in result.trace].count(FLAVOR) == 2
     assert result.violations == []

@@ -395,6 +395,17 @@ def test_live_reservation_has_exactly_what_it_needs(scene: Scene, changes: dict)
     assert judging.at_the_end(*judged) != []
 
 
+@pytest.mark.parametrize(("start", "is_needed"), [(9, True), (11, False)])
+def test_reservation_needs_a_backing_shortly_before_its_start(
+    scene: Scene, start: int, is_needed: bool
+):
+    scene.lease(start=start, end=start + 60)
+    reservation = dataclasses.replace(scene.reservations.pop("r-lease"), id=_ID)
+    scene.reservations[_ID] = reservation
+    judged = (scene.snapshot(), _held(), {PROJECT}, set())
+    assert len(judging.at_the_end(*judged)) == (3 if is_needed else 0)
+
+
 def test_server_left_at_the_end(scene: Scene):
     scene.lease(start=-60, end=-1, **OVER)
     scene.servers = [ServerRow("server", "rlease", "active", at(-50), "cmp1")]

@@ -131,7 +131,8 @@ def early_start(layered: Layered, flavor: dict[str, Any]) -> bool:
             db_api.event_destroy(event["id"])
     layered.run(EARLY)
     flavor_id = backing.nova_flavor(lease["reservations"][0]["id"])
-    return bool(layered.site.cloud.nova.flavors[flavor_id]["access"])
+    made = layered.site.cloud.nova.flavors.get(flavor_id)
+    return made is not None and bool(made["access"])
 
 
 def given_away(layered: Layered, flavor: dict[str, Any]) -> bool:

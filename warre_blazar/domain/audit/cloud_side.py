@@ -28,6 +28,10 @@ def compare_nova(bookings: Sequence[Booking], nova: NovaFacts) -> Iterator[Diffe
     for booking in bookings:
         if booking.note is None or booking.shape is None:
             continue  # ``table_side`` reports the missing row or note
+        if not booking.note.phase.is_made:
+            if booking.status == ACTIVE:
+                yield _about(booking, Kind.NOT_OPENED, "runs, but has nothing in Nova yet")
+            continue
         yield from _flavor(booking, flavors.get(booking.note.flavor_id))
         yield from _aggregate(booking, aggregates.get(booking.reservation_id))
         if booking.status == ACTIVE:
@@ -124,7 +128,7 @@ def compare_placement(
     """Find missing, wrong and superfluous things in Placement, as ``compare_nova`` does in Nova."""
     offered = _offered(placement)
     for booking in bookings:
-        if booking.note is None or booking.shape is None:
+        if booking.note is None or booking.shape is None or not booking.note.phase.is_made:
             continue
         cls = backing_names.resource_class(booking.reservation_id)
         if cls not in placement.classes:

@@ -15,15 +15,14 @@ from warre_blazar.db import (
     reservations,
     session,
 )
-from warre_blazar.domain import booking_rules, timeline
-from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.domain import backing_names, booking_rules, timeline
+from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.quota import Amount
 from warre_blazar.services import new_hosts
 from warre_blazar.services.booking import finding_room, quotas
 from warre_blazar.services.booking.quotas import Quota
 from warre_blazar.services.booking.turns import NO_TURN, Turn
-from warre_blazar.services.running import backing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,34 +75,21 @@ def book(
 ) -> str:
     """Book what a request asks for, under the id of a reservation that Blazar has just created.
 
-    Then make the reservation's backing.
+    Nothing is made in Nova and Placement. The reservation's backing is only planned.
 
     :param turn: bookings and changes that share a turn wait for each other.
     :returns: the id of the reservation's row in Blazar's ``instance_reservations``.
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, InvalidPeriod, FlavorNotBookable,
         InMaintenance, NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded,
-        LimitsNotRegistered, TryAgain: nothing was claimed.
-    :raises ServiceUnavailable, ServiceRefused: the backing couldn't be made. The caller must delete
-        Blazar's reservation, which also removes the claims. This function has tried to remove the
-        parts of the backing that were made. The reconciler removes what is left of them.
+        LimitsNotRegistered, ServiceUnavailable, TryAgain: nothing was claimed.
     """
 
     new_hosts.read()
 
-    def decide(quota: Quota | None) -> tuple[str, Shape]:
+    def decide(quota: Quota | None) -> str:
         return _claim(reservation_id, request, quota, turn)
 
-    resource_id, shape = quotas.decided(request.conditions.quotas, request.project_id, decide)
-    try:
-        aggregate_id = backing.make(reservation_id, request.project_id, shape)
-        _confirm(reservation_id, aggregate_id)
-    except Exception as error:
-        backing.note_again(reservation_id, request.project_id, request.now)
-        backing.remove_or_leave(reservation_id)
-        if isinstance(error, exceptions.ServiceTimedOut):
-            backing.await_late(reservation_id, request.project_id, request.now)
-        raise
-    return resource_id
+    return quotas.decided(request.conditions.quotas, request.project_id, decide)
 
 
 @session.retried
@@ -112,7 +98,7 @@ def _claim(
     request: Request,
     quota: Quota | None,
     turn: Turn = NO_TURN,
-) -> tuple[str, Shape]:
+) -> str:
     """Check the request and write its claims in one transaction.
 
     The transaction is tried again if the generation of the flavor, of a host or of the project has
@@ -122,7 +108,6 @@ def _claim(
         place = _place(db, request)
         if quota:
             quota.claim(db, request.amount)
-        shape = place.flavor.shape
         flavors.update(db, place.flavor, {})
         hosts.claim(db, place.hosts)
         reservations.insert(
@@ -135,7 +120,7 @@ def _claim(
                 "created_at": request.now,
                 **dataclasses.asdict(request.labels),
             },
-            shape,
+            place.flavor.shape,
         )
         resource_id = instance_reservations.insert(
             db,
@@ -143,11 +128,11 @@ def _claim(
             place.flavor,
             place.chosen,
             affinity=request.affinity,
-            nova_flavor=backing.nova_flavor(reservation_id),
+            nova_flavor=backing_names.nova_flavor(reservation_id),
         )
         hosts.allocate(db, reservation_id, place.chosen)
         backings.insert(db, reservation_id, request.project_id, request.now)
-    return resource_id, shape
+    return resource_id
 
 
 def _place(db: Session, request: Request) -> finding_room.Place:
@@ -174,12 +159,3 @@ def _flavor(db: Session, ref: str, project_id: str) -> Flavor:
     if not accessible:
         raise exceptions.FlavorNotFound(ref)
     return flavors.only(ref, accessible)
-
-
-def _confirm(reservation_id: str, aggregate_id: int) -> None:
-    """Write the aggregate's id to ``instance_reservations``, as Blazar's instance plugin does.
-
-    :raises InvalidState: Blazar no longer has the reservation.
-    """
-    if not session.change(instance_reservations.set_aggregate, reservation_id, aggregate_id):
-        raise exceptions.InvalidState("The reservation was deleted while it was being created")

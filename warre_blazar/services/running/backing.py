@@ -1,9 +1,10 @@
 """Backings: what Nova and Placement hold for reservations.
 
-When a reservation is booked, its backing is made. When the reservation starts, it is opened to its
-project. When the reservation ends, the backing is removed. The backing's note, a row in
-``warre_backings``, is written before anything is made, and deleted when everything is gone. So
-``reconcile`` finds every backing on which work was interrupted. Every step can be repeated.
+When a reservation is booked, its backing is only planned. Shortly before the start, the backing is
+made. When the reservation starts, it is opened to its project. When the reservation ends, the
+backing is removed. The backing's note, a row in ``warre_backings``, is written by the booking, and
+deleted when everything is gone. So ``reconcile`` finds every backing on which work was interrupted.
+Every step can be repeated.
 """
 
 import datetime
@@ -17,8 +18,9 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import exceptions, waiting
 from warre_blazar.clients import nova, placement
-from warre_blazar.db import backings, hosts, reservations, session
+from warre_blazar.db import backings, hosts, instance_reservations, reservations, session
 from warre_blazar.db.backings import Backing
+from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import backing_names
 from warre_blazar.domain.backing_names import nova_flavor, resource_class
 from warre_blazar.domain.backing_phases import Phase
@@ -35,8 +37,11 @@ _LONGEST_POLL = 2.0
 #: number of instances that the reservation has there.
 Places = list[tuple[str, str, int]]
 
-#: For this long after a request to a service has timed out, the service may still carry out the
-#: request.
+#: Backings are made this long before the start.
+AHEAD = datetime.timedelta(minutes=10)
+
+#: For this long after a request to a service was sent, the service may still carry it out, although
+#: nobody waits for the answer any more.
 LATE = datetime.timedelta(minutes=10)
 
 #: The number of simultaneous requests for one reservation. More requests would only wait for Nova's
@@ -71,26 +76,69 @@ def make(reservation_id: str, project_id: str, shape: Shape, flavor_id: str | No
     return aggregate_id
 
 
+def make_ahead(now: datetime.datetime) -> None:
+    """Make the backings of reservations that begin soon.
+
+    If this fails for one reservation, the others are still handled. What isn't made ahead of time
+    is made at the start.
+    """
+    with session.reader() as db:
+        soon = backings.to_make(db, now + AHEAD, now)
+    for reservation_id in soon:
+        try:
+            make_planned(reservation_id, now)
+        except exceptions.WarreError as error:
+            LOG.warning("The backing of reservation %s isn't made yet: %s", reservation_id, error)
+
+
+def make_planned(reservation_id: str, now: datetime.datetime | None = None) -> None:
+    """Make a reservation's backing, unless it is made or the reservation is over.
+
+    :param now: the present time, if this is to be left to whoever else makes the backing at this
+        moment. None: make it all the same.
+    :raises ServiceUnavailable, ServiceRefused: part of the backing may have been made.
+    """
+    reservation = session.change(_begin_making, reservation_id, now)
+    if reservation is None:
+        return
+    try:
+        aggregate_id = make(reservation_id, reservation.project_id, reservation.shape)
+    except exceptions.ServiceTimedOut:
+        session.change(backings.set_late, reservation_id, timeutils.utcnow() + LATE)
+        raise
+    except exceptions.WarreError:
+        session.change(backings.set_late, reservation_id, None)
+        raise
+    session.change(_finish_making, reservation_id, aggregate_id)
+
+
+def _begin_making(
+    db: Session, reservation_id: str, now: datetime.datetime | None
+) -> Reservation | None:
+    """Write that the backing is being made, and return the reservation. None: leave it alone."""
+    reservation = reservations.find(db, reservation_id)
+    until = timeutils.utcnow() + LATE
+    if reservation is None or not backings.begin_making(db, reservation_id, until, now):
+        return None
+    return reservation
+
+
+def _finish_making(db: Session, reservation_id: str, aggregate_id: int) -> None:
+    backings.finish_making(db, reservation_id, aggregate_id)
+    # Blazar's instance plugin writes this column too.
+    instance_reservations.set_aggregate(db, reservation_id, aggregate_id)
+
+
 @session.retried
 def note_again(reservation_id: str, project_id: str, now: datetime.datetime) -> None:
     """Write the note of a reservation's backing again if the note is gone.
 
-    The note can be gone if the reservation was deleted while its backing was being made. In that
-    case, another manager's reconciler may have removed the backing and deleted the note before
-    ``make`` had finished.
+    The note can be gone if the reservation was deleted while its backing was being made again.
     """
     with session.writer() as db:
         if backings.get(db, reservation_id) is None:
             backings.insert(db, reservation_id, project_id, now)
-
-
-def await_late(reservation_id: str, project_id: str, now: datetime.datetime) -> None:
-    """Make sure that the reconciler removes what a service may still make for a failed booking.
-
-    A service may carry out a request after the request has timed out (``LATE``).
-    """
-    note_again(reservation_id, project_id, now)
-    session.change(backings.await_late, reservation_id, now + LATE)
+            backings.update(db, reservation_id, phase=Phase.MADE)
 
 
 def open_to_project(reservation_id: str) -> None:
@@ -104,9 +152,12 @@ def open_to_project(reservation_id: str) -> None:
 def prepare(reservation_id: str) -> Places:
     """Do every step of opening except the last one, which gives the project access.
 
+    If the backing wasn't made ahead of time, this makes it.
+
     :returns: the reservation's hosts, for ``grant``.
     :raises ServiceUnavailable, ServiceRefused:
     """
+    make_planned(reservation_id)
     backing, places = session.change(_begin_opening, reservation_id)
     if backing.phase is Phase.OPEN:
         return places
@@ -216,13 +267,16 @@ def _side_by_side(steps: Sequence[Callable[[], None]]) -> None:
 def remove(reservation_id: str, patience: float) -> None:
     """Remove a reservation's servers, then the rest of its backing, and then the note.
 
-    The note stays while a service may still carry out a request that has timed out.
+    If the backing is only planned, no request is sent. The note stays while a service may still
+    carry out a request to make the backing.
 
     :param patience: seconds to wait until the servers are deleted.
     :raises InvalidState: some servers still exist after ``patience`` seconds.
     :raises ServiceUnavailable, ServiceRefused: ``reconcile`` removes the rest later.
     """
-    with session.reader() as db:
+    with session.writer() as db:
+        if backings.delete_planned(db, reservation_id):
+            return
         backing = backings.get(db, reservation_id)
     if backing is not None:
         _remove(backing, patience)
