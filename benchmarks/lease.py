@@ -4,20 +4,30 @@
 Run on the dev cloud (``eval "$(tools/devcloud env)"`` first), with hosts registered in Blazar. One
 request after the other; prints the median of each and the ratios. Warre's times are those recorded
 of Warre 5.2.2 on Blazar on the reference machine.
+
+Then the same once more while Nova and Placement are slow, and while they are away (see
+``slow_services``).
 """
 
 import argparse
 import concurrent.futures
 import datetime
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import figures
 import openstack
+import slow_services
 
 WARRE_CREATE, WARRE_DELETE = 5.1, 5.6
+#: How much slower each answer of Nova and Placement is in the second measurement, in seconds.
+SLOW = 0.5
+WHO = ("ours", "stock")
+
+Times = dict[str, list[float | None]]
 
 
 def seconds(action: Callable[[], Any]) -> tuple[float, Any]:
@@ -52,31 +62,39 @@ class Cloud:
         return self.call("POST", f"{self.v2}/flavors/", body)["id"]
 
     def book(self, flavor: str, start: str, end: str) -> str:
-        body = {"flavor_id": flavor, "start": start, "end": end, "instance_count": 1}
-        made = self.call("POST", f"{self.v2}/reservations/", body)
+        made = self.call("POST", f"{self.v2}/reservations/", booking_body(flavor, start, end))
         if made["status"] != "ALLOCATED":
             raise SystemExit(f"booked, but {made['status']}")
         return f"{self.v2}/reservations/{made['id']}/"
 
     def lease(self, start: str, end: str) -> str:
-        reservation = {
-            "resource_type": "virtual:instance",
-            "vcpus": 1,
-            "memory_mb": 128,
-            "disk_gb": 1,
-            "amount": 1,
-            "affinity": None,
-            "resource_properties": "",
-        }
-        body = {
-            "name": f"bench-{time.time_ns()}",
-            "start_date": start,
-            "end_date": end,
-            "reservations": [reservation],
-            "events": [],
-        }
-        made = self.call("POST", f"{self.v1}/leases", body)["lease"]
+        made = self.call("POST", f"{self.v1}/leases", lease_body(start, end))["lease"]
         return f"{self.v1}/leases/{made['id']}"
+
+
+def booking_body(flavor: str, start: str, end: str) -> dict[str, Any]:
+    """The body of a booking of ours."""
+    return {"flavor_id": flavor, "start": start, "end": end, "instance_count": 1}
+
+
+def lease_body(start: str, end: str) -> dict[str, Any]:
+    """The body of a lease with one stock reservation."""
+    reservation = {
+        "resource_type": "virtual:instance",
+        "vcpus": 1,
+        "memory_mb": 128,
+        "disk_gb": 1,
+        "amount": 1,
+        "affinity": None,
+        "resource_properties": "",
+    }
+    return {
+        "name": f"bench-{time.time_ns()}",
+        "start_date": start,
+        "end_date": end,
+        "reservations": [reservation],
+        "events": [],
+    }
 
 
 def times_ahead(hours: int = 0) -> tuple[list[str], list[str]]:
@@ -107,26 +125,53 @@ def at_once(cloud: Cloud, count: int) -> dict[str, float]:
     return rates
 
 
-def measure(cloud: Cloud, runs: int) -> dict[str, list[float]]:
+def measure(cloud: Cloud, flavor: str, runs: int) -> Times:
+    """How long bookings and deletions of both kinds take.
+
+    :returns: the seconds of each run by what was measured. None: it failed, so that there is no
+        time.
+    """
     ours, stocks = times_ahead()
-    flavor = cloud.flavor()
-    times: dict[str, list[float]] = {}
+    times: Times = {}
     for run in range(runs + 1):
         for who, make in (
             ("ours", lambda: cloud.book(flavor, *ours)),
             ("stock", lambda: cloud.lease(*stocks)),
         ):
-            create, url = seconds(make)
-            delete, _ = seconds(lambda url=url: cloud.call("DELETE", url))
+            create, url = attempt(make)
+            delete = None
+            if url is not None:
+                delete, _ = attempt(lambda url=url: cloud.call("DELETE", url) or url)
             if run:  # the first warms the services up
                 times.setdefault(f"{who} create", []).append(create)
                 times.setdefault(f"{who} delete", []).append(delete)
-    cloud.call("DELETE", f"{cloud.v2}/flavors/{flavor}/")
     return times
 
 
+def attempt(action: Callable[[], Any]) -> tuple[float | None, Any]:
+    """The seconds that an action takes and its result. (None, None): the action failed."""
+    try:
+        return seconds(action)
+    except SystemExit as refused:
+        print(str(refused)[:200], file=sys.stderr)
+        return None, None
+
+
+def medians(times: Times) -> dict[str, float | None]:
+    """The median of each list of times. None: not every run was a success."""
+    return {
+        what: statistics.median(found) if None not in values else None
+        for what, values in times.items()
+        for found in [[value for value in values if value is not None]]
+    }
+
+
+def shown(value: float | None) -> str:
+    return "fails" if value is None else figures.seconds(value)
+
+
 def named(
-    medians: dict[str, float], rates: dict[str, float], runs: int, count: int
+    usual: dict[str, float | None], rates: dict[str, float], runs: int, count: int
 ) -> dict[str, str]:
     """What was measured, under the names that the documentation uses."""
     named = {
@@ -137,12 +182,27 @@ def named(
         "at_once.stock_ratio": f"{rates['ours'] / rates['stock']:.1f}",
     }
     for what, warre in (("create", WARRE_CREATE), ("delete", WARRE_DELETE)):
-        ours, stock = medians[f"ours {what}"], medians[f"stock {what}"]
+        ours, stock = usual[f"ours {what}"], usual[f"stock {what}"]
+        assert ours is not None and stock is not None
         named[f"{what}.ours"] = figures.seconds(ours)
         named[f"{what}.stock"] = figures.seconds(stock)
         named[f"{what}.stock_ratio"] = f"{stock / ours:.1f}"
         named[f"{what}.warre_ratio"] = f"{warre / ours:.1f}"
     return named
+
+
+def table(found: dict[str, Times]) -> list[list[str]]:
+    """A row for each state of the services, with medians."""
+    rows = [["Nova and Placement", "book", "book, stock", "delete", "delete, stock"]]
+    for state, times in found.items():
+        median = medians(times)
+        rows.append(
+            [
+                state,
+                *(shown(median[f"{who} {what}"]) for what in ("create", "delete") for who in WHO),
+            ]
+        )
+    return rows
 
 
 def main() -> None:
@@ -151,12 +211,15 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=20, help="bookings at the same time")
     args = parser.parse_args()
     cloud = Cloud()
-    times = measure(cloud, args.runs)
-    medians = {what: statistics.median(values) for what, values in times.items()}
-    for what, values in times.items():
-        print(f"{what:13} {medians[what]:6.2f} s   of {' '.join(f'{v:.2f}' for v in values)}")
+    flavor = cloud.flavor()
+    found = {"as they are": measure(cloud, flavor, args.runs)}
+    usual = medians(found["as they are"])
+    for what, values in found["as they are"].items():
+        print(f"{what:13} {shown(usual[what])}   of {' '.join(map(shown, values))}")
     for what, warre in (("create", WARRE_CREATE), ("delete", WARRE_DELETE)):
-        mine, stock = medians[f"ours {what}"], medians[f"stock {what}"]
+        mine, stock = usual[f"ours {what}"], usual[f"stock {what}"]
+        if mine is None or stock is None:
+            raise SystemExit(f"{what} failed")
         print(
             f"{what}: stock / ours = {stock / mine:.1f}; "
             f"Warre's recorded {warre} s / ours = {warre / mine:.1f}"
@@ -164,7 +227,15 @@ def main() -> None:
     rates = at_once(cloud, args.at_once)
     for who, rate in rates.items():
         print(f"{who:6} {args.at_once} at once: {rate:.2f} bookings per second")
-    figures.record("lease", named(medians, rates, args.runs, args.at_once))
+    with slow_services.slow(SLOW):
+        found[f"{SLOW * 1000:.0f} ms slower"] = measure(cloud, flavor, args.runs)
+    with slow_services.away():
+        found["away"] = measure(cloud, flavor, 1)
+    cloud.call("DELETE", f"{cloud.v2}/flavors/{flavor}/")
+    rows = table(found)
+    for row in rows:
+        print("".join(f"{cell:20}" for cell in row))
+    figures.record("lease", named(usual, rates, args.runs, args.at_once), rows)
 
 
 if __name__ == "__main__":
