@@ -221,8 +221,11 @@ function _warre_blazar_serve {
     if [[ "$1" == warre_blazar.* ]]; then
         # Without it, Apache may answer 503 to a request that is refused while its body is sent.
         iniset "$BLAZAR_UWSGI_CONF" uwsgi post-buffering 65535
+        # While requests wait for a manager, other threads answer the others.
+        iniset "$BLAZAR_UWSGI_CONF" uwsgi threads 16
     else
         inidelete "$BLAZAR_UWSGI_CONF" uwsgi post-buffering
+        inidelete "$BLAZAR_UWSGI_CONF" uwsgi threads
     fi
 }
 

@@ -1,11 +1,20 @@
 """Makes services that serve a WSGI application with uWSGI."""
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
 from devcloud_lib import readiness
 from devcloud_lib.layout import Layout
 from devcloud_lib.service import Service
+
+
+@dataclasses.dataclass(frozen=True)
+class Workers:
+    """The processes of a service, and the threads of each process."""
+
+    processes: int
+    threads: int = 1
 
 
 def service(
@@ -15,19 +24,21 @@ def service(
     environment: Mapping[str, str],
     config: tuple[Path, ...],
     version: str = "",
-    threads: int = 0,
+    workers: Workers | None = None,
 ) -> Service:
     """Return a service. One called nova-api or nova answers on the port `nova` of `Ports`.
 
-    If `threads` is given, the service is a single process with so many threads.
+    Without `workers`, there are as many processes as the cloud's settings say.
     """
     port = name.removesuffix("-api")
+    workers = workers or Workers(layout.settings.api_workers)
     words = (
         str(layout.program("uwsgi")),
         f"--http-socket=127.0.0.1:{getattr(layout.ports, port)}",
         f"--module={module}",
         f"--virtualenv={layout.venv}",
-        *([f"--threads={threads}"] if threads else [f"--processes={layout.settings.api_workers}"]),
+        f"--processes={workers.processes}",
+        f"--threads={workers.threads}",
         "--master",
         "--enable-threads",
         # Each worker loads the application: threads and connections don't survive a fork.

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pecan
+from blazar import policy
 from blazar.api import app as stock_app
 from oslo_config import cfg
 from oslo_middleware import debug
@@ -34,6 +35,7 @@ def build(stock: Any) -> Guard:
     """
     conf.register(cfg.CONF)
     device_rules.configured()
+    _load_policies()
     blazar_answers.correct_statuses()
     # Pecan accepts hooks only when an application is made. So v2 is made once more, with the hook.
     v2 = pecan.load_app(_V2, extra_hooks=[after_authentication.ProjectHook()])
@@ -45,3 +47,13 @@ def build(stock: Any) -> Guard:
     lease_trusts.register()
     stock.v2 = v2
     return Guard(blazar_answers.Translated(stock))
+
+
+def _load_policies() -> None:
+    """Load Blazar's policies, which Blazar does at the first request.
+
+    While one thread loads them there, the requests of others are refused, because the policies are
+    known by name before they have their rules.
+    """
+    policy.init()
+    policy._ENFORCER.load_rules()

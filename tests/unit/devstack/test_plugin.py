@@ -136,6 +136,7 @@ def test_unstacking_before_blazars_plugin_restores_its_application(
         "module": "warre_blazar.wsgi.api:application",
         "processes": "2",
         "post-buffering": "65535",
+        "threads": "16",
     }
     assert uwsgi(stack) == served
     # Up to the end of our own part: Blazar's plugin removes the file after it.

@@ -56,6 +56,6 @@ def services(layout: Layout) -> list[Service]:
             "keystone.wsgi.api:application",
             {"OS_KEYSTONE_CONFIG_DIR": str(layout.etc("keystone"))},
             (layout.etc("keystone", "keystone.conf"),),
-            threads=8,
+            workers=wsgi.Workers(1, threads=8),
         )
     ]

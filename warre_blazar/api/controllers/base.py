@@ -13,11 +13,15 @@ from pecan import hooks, rest
 from warre_blazar import blazar_errors, exceptions, policy
 from warre_blazar.api import parsing, pecan_requests
 from warre_blazar.api.error_hook import ErrorHook, is_warres
+from warre_blazar.api.turn_hook import TurnHook
 
 # Blazar's v1 API runs in the same process, and looks up a manager's exception by its class name.
 blazar_errors.expose_to_v1()
 
 MAX_ID = 64
+
+#: All controllers share the turns.
+_TURNS = TurnHook()
 
 #: The query parameters that select a page of a listing.
 PAGING = {"limit": parsing.positive, "page": parsing.positive, "next": parsing.next_page}
@@ -29,7 +33,7 @@ class Controller(rest.RestController, hooks.HookController):
     Blazar reads ``name`` and ``extra_routes``.
     """
 
-    __hooks__ = [ErrorHook()]  # noqa: RUF012
+    __hooks__ = [_TURNS, ErrorHook()]  # noqa: RUF012
     name = ""
     extra_routes: dict[str, str] = {}  # noqa: RUF012
 
