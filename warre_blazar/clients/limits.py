@@ -13,6 +13,7 @@ from oslo_limit import exception as limit_exc
 from oslo_limit import limit
 
 from warre_blazar import exceptions
+from warre_blazar.clients.turns import Turns
 from warre_blazar.domain.quota import HOURS, RESERVATIONS, Amount
 
 _SERVICE = "Keystone's limits"
@@ -49,6 +50,8 @@ class _Remembered:
 
 
 _remembered = _Remembered()
+#: Of the threads that need the limits of the same project, one asks Keystone for all of them.
+_turns = Turns()
 
 
 @functools.cache
@@ -75,15 +78,23 @@ def of_project(project_id: str, max_age: float = 0) -> Amount:
     :raises LimitsNotRegistered: the operator hasn't registered limits in Keystone.
     :raises ServiceUnavailable: Keystone can't be reached, or the options in [oslo_limit] are wrong.
     """
-    now = time.monotonic()
-    remembered = _remembered.get(project_id, now - max_age)
+    since = time.monotonic() - max_age
+    remembered = _remembered.get(project_id, since)
     if remembered is not None:
         return remembered
+    with _turns.turn(project_id):
+        # Another thread may have asked Keystone while this one waited for its turn.
+        return _remembered.get(project_id, since) or _read(project_id)
+
+
+def _read(project_id: str) -> Amount:
+    """The limits of a project, as Keystone has them now. They are put into the cache."""
+    begun = time.monotonic()
     with _speaking():
         registered = _registered()
         own = dict(_enforcer().get_project_limits(project_id, None))  # type: ignore[arg-type]
     limits = _amount(registered | own)
-    _remembered.put(project_id, now, limits)
+    _remembered.put(project_id, begun, limits)
     return limits
 
 
