@@ -13,9 +13,22 @@ import figures
 import sqlalchemy as sa
 
 from warre_blazar.db import tables
+from warre_blazar.domain.backing_phases import Phase
 
 LEASES = tables.leases
 EVENTS = tables.events
+
+_STATES = sa.select(LEASES.c.id, LEASES.c.status)
+#: The leases of ours that aren't open to their project.
+_CLOSED = (
+    sa.select(LEASES.c.id)
+    .select_from(
+        LEASES.join(tables.reservations, tables.reservations.c.lease_id == LEASES.c.id).join(
+            tables.backings, tables.backings.c.reservation_id == tables.reservations.c.id
+        )
+    )
+    .where(tables.backings.c.phase != Phase.OPEN)
+)
 
 _POLL = 0.1
 _PATIENCE = 1200
@@ -53,16 +66,18 @@ def lags(
 ) -> dict[str, float]:
     """By lease, the seconds from the moment it was due until it is ACTIVE; endless for ERROR.
 
+    A lease of ours counts as ACTIVE when its reservations are open to their project.
+
     :param look: called with the leases that are ACTIVE, each time that these were read.
     """
     found: dict[str, float] = {}
     deadline = time.monotonic() + _PATIENCE
-    query = sa.select(LEASES.c.id, LEASES.c.status).where(LEASES.c.id.in_(leases))
     while len(found) < len(leases):
         with engine.begin() as db:
-            states = dict(db.execute(query).all())
+            states = dict(db.execute(_STATES.where(LEASES.c.id.in_(leases))).all())
+            closed = set(db.scalars(_CLOSED.where(LEASES.c.id.in_(leases))))
         now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
-        active = {lease for lease, status in states.items() if status == "ACTIVE"}
+        active = {lease for lease, status in states.items() if status == "ACTIVE"} - closed
         for lease in active - set(found):
             found[lease] = (now - due).total_seconds()
         failed = {lease for lease, status in states.items() if status == "ERROR"}

@@ -12,12 +12,14 @@ Then the same once more while Nova and Placement are slow, and while they are aw
 import argparse
 import concurrent.futures
 import datetime
+import functools
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+import costs
 import figures
 import openstack
 import slow_services
@@ -26,6 +28,8 @@ WARRE_CREATE, WARRE_DELETE = 5.1, 5.6
 #: How much slower each answer of Nova and Placement is in the second measurement, in seconds.
 SLOW = 0.5
 WHO = ("ours", "stock")
+#: Bookings before the measurement. Each process of the API logs in when it serves its first one.
+_WARM = 16
 
 Times = dict[str, list[float | None]]
 
@@ -133,6 +137,9 @@ def measure(cloud: Cloud, flavor: str, runs: int) -> Times:
     """
     ours, stocks = times_ahead()
     times: Times = {}
+    for _ in range(_WARM):
+        _, url = attempt(lambda: cloud.book(flavor, *ours))
+        attempt(lambda url=url: url and cloud.call("DELETE", url))
     for run in range(runs + 1):
         for who, make in (
             ("ours", lambda: cloud.book(flavor, *ours)),
@@ -142,7 +149,7 @@ def measure(cloud: Cloud, flavor: str, runs: int) -> Times:
             delete = None
             if url is not None:
                 delete, _ = attempt(lambda url=url: cloud.call("DELETE", url) or url)
-            if run:  # the first warms the services up
+            if run:  # the first warms the services up that only stock leases need
                 times.setdefault(f"{who} create", []).append(create)
                 times.setdefault(f"{who} delete", []).append(delete)
     return times
@@ -191,6 +198,21 @@ def named(
     return named
 
 
+def costs_of(cloud: Cloud, flavor: str, count: int) -> dict[str, dict[str, float]]:
+    """What a booking and a deletion of each kind cost, by what they are."""
+    meter = costs.Meter()
+    ours, stocks = times_ahead()
+    found = {}
+    for who, make in (
+        ("ours", lambda: cloud.book(flavor, *ours)),
+        ("stock", lambda: cloud.lease(*stocks)),
+    ):
+        found[f"{who} create"], made = meter.of(make, count)
+        remove = functools.partial(lambda urls: cloud.call("DELETE", urls.pop()), made)
+        found[f"{who} delete"], _ = meter.of(remove, count)
+    return found
+
+
 def table(found: dict[str, Times]) -> list[list[str]]:
     """A row for each state of the services, with medians."""
     rows = [["Nova and Placement", "book", "book, stock", "delete", "delete, stock"]]
@@ -224,6 +246,8 @@ def main() -> None:
             f"{what}: stock / ours = {stock / mine:.1f}; "
             f"Warre's recorded {warre} s / ours = {warre / mine:.1f}"
         )
+    for what, cost in costs_of(cloud, flavor, args.runs).items():
+        print(f"{what:13}", ", ".join(f"{value:.1f} {kind}" for kind, value in cost.items()))
     rates = at_once(cloud, args.at_once)
     for who, rate in rates.items():
         print(f"{who:6} {args.at_once} at once: {rate:.2f} bookings per second")
