@@ -115,8 +115,10 @@ def check_making(
     databases.delete_leases()
     assert_all_gone(database, cloud)
     assert len(steps) >= 5
+    # What the next attempt asks of the services doesn't depend on the kind of database.
+    ways = (False, True) if database.dialect.name == "sqlite" else (False,)
     for service, n in steps:
-        for is_tried_again in (False, True):
+        for is_tried_again in ways:
             lease = world.plan(request)
             cloud.mend()
             getattr(cloud, service).fail(first=n, **fault)
