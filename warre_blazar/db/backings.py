@@ -96,18 +96,18 @@ def delete_planned(db: Session, reservation_id: str) -> bool:
 
 
 def begin_making(
-    db: Session, reservation_id: str, until: datetime.datetime, now: datetime.datetime | None
+    db: Session, reservation_id: str, until: datetime.datetime, given_up: datetime.datetime | None
 ) -> bool:
     """Write that requests to make a backing may be sent from now on.
 
     :param until: the time until which a service may carry out these requests.
-    :param now: the present time, if this is to be left to whoever else makes the backing at this
-        moment. None: begin all the same.
+    :param given_up: leave the backing to somebody else who makes it, unless that one's ``until`` is
+        this time or earlier. None: begin all the same.
     :returns: whether there is anything to make, and nobody else makes it.
     """
     conditions = [backings.c.reservation_id == reservation_id, backings.c.phase.in_(UNMADE)]
-    if now is not None:
-        conditions.append(sa.not_(awaits_late(now)))
+    if given_up is not None:
+        conditions.append(sa.not_(awaits_late(given_up)))
     begun = db.execute(
         backings.update().where(*conditions).values(phase=Phase.MAKING, late_until=until)
     )
@@ -130,10 +130,12 @@ def set_late(db: Session, reservation_id: str, until: datetime.datetime | None) 
     db.execute(backings.update().where(*making).values(late_until=until))
 
 
-def to_make(db: Session, before: datetime.datetime, now: datetime.datetime) -> list[str]:
+def to_make(db: Session, before: datetime.datetime, given_up: datetime.datetime) -> list[str]:
     """The ids of reservations that begin before a time, and whose backing isn't made yet.
 
-    Those whose backing somebody is making at this moment are left out.
+    Those whose backing somebody is making are left out.
+
+    :param given_up: as in ``begin_making``.
     """
     query = (
         sa.select(backings.c.reservation_id)
@@ -144,7 +146,7 @@ def to_make(db: Session, before: datetime.datetime, now: datetime.datetime) -> l
         )
         .where(
             backings.c.phase.in_(UNMADE),
-            sa.not_(awaits_late(now)),
+            sa.not_(awaits_late(given_up)),
             reservations.c.status == "pending",
             leases.c.status == lease_states.PENDING,
             leases.c.start_date <= before,

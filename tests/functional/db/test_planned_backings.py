@@ -121,9 +121,9 @@ def test_making_is_left_to_who_is_making(cloud: Cloud, lease: world.Lease):
     with session.writer() as db:
         until = AHEAD + backing.LATE
         assert backings.begin_making(db, lease.reservation_id, until, AHEAD)
-    make_at(AHEAD + SECOND)
+    make_at(AHEAD + 59 * SECOND)
     assert (phase(lease), cloud.leftovers()) == ("making", {})
-    make_at(AHEAD + backing.LATE)
+    make_at(AHEAD + 60 * SECOND)
     assert phase(lease) == "made"
 
 

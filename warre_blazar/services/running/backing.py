@@ -44,6 +44,10 @@ AHEAD = datetime.timedelta(minutes=10)
 #: nobody waits for the answer any more.
 LATE = datetime.timedelta(minutes=10)
 
+#: A backing that somebody makes is left to that one for so long. After this time that one may have
+#: been killed. If not, two make the same backing, which does no harm.
+_LEFT = datetime.timedelta(minutes=1)
+
 #: The number of simultaneous requests for one reservation. More requests would only wait for Nova's
 #: and Placement's workers.
 _AT_ONCE = 4
@@ -82,23 +86,24 @@ def make_ahead(now: datetime.datetime) -> None:
     If this fails for one reservation, the others are still handled. What isn't made ahead of time
     is made at the start.
     """
+    given_up = now + LATE - _LEFT
     with session.reader() as db:
-        soon = backings.to_make(db, now + AHEAD, now)
+        soon = backings.to_make(db, now + AHEAD, given_up)
     for reservation_id in soon:
         try:
-            make_planned(reservation_id, now)
+            make_planned(reservation_id, given_up)
         except exceptions.WarreError as error:
             LOG.warning("The backing of reservation %s isn't made yet: %s", reservation_id, error)
 
 
-def make_planned(reservation_id: str, now: datetime.datetime | None = None) -> None:
+def make_planned(reservation_id: str, given_up: datetime.datetime | None = None) -> None:
     """Make a reservation's backing, unless it is made or the reservation is over.
 
-    :param now: the present time, if this is to be left to whoever else makes the backing at this
-        moment. None: make it all the same.
+    :param given_up: leave the backing to somebody else who makes it, as in
+        ``backings.begin_making``. None: make it all the same.
     :raises ServiceUnavailable, ServiceRefused: part of the backing may have been made.
     """
-    reservation = session.change(_begin_making, reservation_id, now)
+    reservation = session.change(_begin_making, reservation_id, given_up)
     if reservation is None:
         return
     try:
@@ -113,12 +118,12 @@ def make_planned(reservation_id: str, now: datetime.datetime | None = None) -> N
 
 
 def _begin_making(
-    db: Session, reservation_id: str, now: datetime.datetime | None
+    db: Session, reservation_id: str, given_up: datetime.datetime | None
 ) -> Reservation | None:
     """Write that the backing is being made, and return the reservation. None: leave it alone."""
     reservation = reservations.find(db, reservation_id)
     until = timeutils.utcnow() + LATE
-    if reservation is None or not backings.begin_making(db, reservation_id, until, now):
+    if reservation is None or not backings.begin_making(db, reservation_id, until, given_up):
         return None
     return reservation
 
