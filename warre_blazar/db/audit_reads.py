@@ -3,11 +3,10 @@
 The number of SQL statements doesn't depend on the number of rows.
 """
 
-import dataclasses
 import datetime
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -35,7 +34,6 @@ from warre_blazar.domain.audit.facts import (
     Place,
     Taking,
 )
-from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.lease_states import TERMINATED
 from warre_blazar.domain.timeline import Span, union
@@ -109,7 +107,7 @@ def live_bookings(db: Session) -> list[Booking]:
                 shape=Shape.from_json(shape) if shape else None,
                 count=count or 0,
                 places=tuple(places[reservation_id]),
-                note=_note(note) if note[0] else None,
+                note=Note(*note) if note[0] else None,
                 row=InstanceRow(*row) if row_id else None,
             )
         )
@@ -124,13 +122,6 @@ _NOTE = (
     backings.c.phase,
     backings.c.nova_flavor,
 )
-
-
-def _note(values: Sequence[Any]) -> Note:
-    """A note from the values of ``_NOTE``."""
-    note = Note(*values)
-    return dataclasses.replace(note, phase=Phase(note.phase))
-
 
 #: The columns of ``facts.InstanceRow``, in the order of its fields.
 _ROW = (
@@ -188,7 +179,7 @@ def leftovers(
         )
         .where(sa.or_(reservations.c.id.is_(None), reservations.c.status == _DELETED))
     )
-    return {note[0]: (_note(note), bool(is_fresh)) for *note, is_fresh in db.execute(query)}
+    return {note[0]: (Note(*note), bool(is_fresh)) for *note, is_fresh in db.execute(query)}
 
 
 def statuses(db: Session, reservation_ids: Collection[str]) -> dict[str, tuple[bool, str]]:

@@ -36,8 +36,7 @@ class Backing:
 
 
 def _backing(row: sa.RowMapping) -> Backing:
-    values = {f.name: row[f.name] for f in dataclasses.fields(Backing)}
-    return Backing(**{**values, "phase": Phase(row["phase"])})
+    return Backing(**{f.name: row[f.name] for f in dataclasses.fields(Backing)})
 
 
 def insert(
@@ -46,8 +45,9 @@ def insert(
     project_id: str,
     now: datetime.datetime,
     nova_flavor: str | None = None,
+    phase: Phase = Phase.PLANNED,
 ) -> None:
-    """Add the note of a backing that is planned.
+    """Add the note of a backing.
 
     :param nova_flavor: the id of the Nova flavor of an imported reservation. None: this package
         makes the Nova flavor.
@@ -56,7 +56,7 @@ def insert(
         backings.insert().values(
             reservation_id=reservation_id,
             project_id=project_id,
-            phase=Phase.PLANNED,
+            phase=phase,
             created_at=now,
             nova_flavor=nova_flavor,
         )
@@ -101,9 +101,9 @@ def begin_making(
     """Write that requests to make a backing may be sent from now on.
 
     :param until: the time until which a service may carry out these requests.
-    :param given_up: leave the backing to somebody else who makes it, unless that one's ``until`` is
-        this time or earlier. None: begin all the same.
-    :returns: whether there is anything to make, and nobody else makes it.
+    :param given_up: if another manager is making the backing, and its ``until`` is later than this
+        time, the backing is left to it. None: the backing isn't left to anybody.
+    :returns: whether it was written. If not, the backing is made, or is left to another manager.
     """
     conditions = [backings.c.reservation_id == reservation_id, backings.c.phase.in_(UNMADE)]
     if given_up is not None:
@@ -133,7 +133,7 @@ def set_late(db: Session, reservation_id: str, until: datetime.datetime | None) 
 def to_make(db: Session, before: datetime.datetime, given_up: datetime.datetime) -> list[str]:
     """The ids of reservations that begin before a time, and whose backing isn't made yet.
 
-    Those whose backing somebody is making are left out.
+    Those whose backing is left to another manager aren't among them.
 
     :param given_up: as in ``begin_making``.
     """
@@ -206,11 +206,6 @@ def half_open(db: Session) -> list[Backing]:
         )
     )
     return [_backing(row) for row in db.execute(query).mappings()]
-
-
-def reopen(db: Session, reservation_id: str) -> None:
-    """Mark an open reservation as not completely open, because its hosts have changed."""
-    half_close(db, reservation_id)
 
 
 def half_close(db: Session, reservation_id: str) -> bool:

@@ -10,6 +10,8 @@ import sqlalchemy as sa
 from blazar.db.sqlalchemy import models as _blazar  # puts Blazar's tables into the metadata
 from sqlalchemy.dialects import mysql
 
+from warre_blazar.domain.backing_phases import Phase
+
 metadata = _blazar.Lease.metadata
 
 
@@ -188,6 +190,9 @@ sa.Index(
     "ix_warre_allocations_reservation", _allocations.reservation_id, _allocations.compute_host_id
 )
 
+#: A column of this type holds the values of ``Phase`` as texts, and is read as a ``Phase``.
+_PHASE = sa.Enum(Phase, values_callable=list, native_enum=False, length=8)
+
 backings = sa.Table(
     "warre_backings",
     metadata,
@@ -196,8 +201,7 @@ backings = sa.Table(
     sa.Column("reservation_id", sa.String(36), primary_key=True),
     sa.Column("project_id", _string(255), nullable=False),
     sa.Column("aggregate_id", sa.Integer),
-    # domain.backing_phases.Phase.
-    sa.Column("phase", sa.String(8), nullable=False),
+    sa.Column("phase", _PHASE, nullable=False),
     # Until this time, a service may still carry out a request that has timed out. So the note stays
     # until then, even if nothing is left of the backing. NULL: there is no such request.
     sa.Column("late_until", sa.DateTime),

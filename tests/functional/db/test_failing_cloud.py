@@ -12,7 +12,6 @@ from tests.fakes.service import Request
 from tests.functional.db import databases, world
 from warre_blazar import exceptions
 from warre_blazar.clients import keystone
-from warre_blazar.db import backings, session
 from warre_blazar.services.running import backing, blazar_start_end
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -93,13 +92,6 @@ def make(lease: world.Lease) -> None:
     backing.make_planned(lease.reservation_id)
 
 
-def phase(lease: world.Lease) -> str:
-    with session.reader() as db:
-        note = backings.get(db, lease.reservation_id)
-    assert note is not None
-    return note.phase.value
-
-
 def check_making(
     database: sa.Engine, cloud: Cloud, flavor, fault, expected, ends: datetime.datetime = world.NOW
 ) -> None:
@@ -124,11 +116,11 @@ def check_making(
             getattr(cloud, service).fail(first=n, **fault)
             said = outcome(lambda lease=lease: make(lease))
             assert said in expected, (service, n)
-            assert phase(lease) == ("making" if said else "made")
+            assert world.phase(lease) == ("making" if said else "made")
             cloud.mend()
             if is_tried_again:
                 make(lease)
-                assert phase(lease) == "made"
+                assert world.phase(lease) == "made"
                 assert set(cloud.nova.flavors) == {backing.nova_flavor(lease.reservation_id)}
                 assert len(cloud.nova.aggregates) == len(cloud.placement.classes) == 1
             databases.delete_leases()

@@ -43,12 +43,6 @@ def away(cloud: Cloud) -> Cloud:
     return cloud
 
 
-def phase(lease: world.Lease) -> str | None:
-    with session.reader() as db:
-        note = backings.get(db, lease.reservation_id)
-    return note.phase.value if note else None
-
-
 def make_at(moment: datetime.datetime) -> None:
     timeutils.set_time_override(moment)
     try:
@@ -63,7 +57,7 @@ def test_booking_change_and_deletion_send_no_request(
     for service in (cloud.nova, cloud.placement):
         service.requests.clear()
     world.move(lease, hours(11, 13))
-    assert phase(lease) == "planned"
+    assert world.phase(lease) == "planned"
     db_api.lease_destroy(lease.id)
     backing.reconcile()
     assert cloud.nova.requests == cloud.placement.requests == []
@@ -72,9 +66,9 @@ def test_booking_change_and_deletion_send_no_request(
 
 def test_backing_is_made_shortly_before_the_start(cloud: Cloud, lease: world.Lease):
     make_at(AHEAD - SECOND)
-    assert (phase(lease), cloud.leftovers()) == ("planned", {})
+    assert (world.phase(lease), cloud.leftovers()) == ("planned", {})
     make_at(AHEAD)
-    assert phase(lease) == "made"
+    assert world.phase(lease) == "made"
     assert set(cloud.nova.flavors) == {backing.nova_flavor(lease.reservation_id)}
     assert cloud.placement.offered() == {}
     row = db_api.instance_reservation_get(
@@ -94,7 +88,7 @@ def test_backing_that_is_made_is_not_made_again(cloud: Cloud, lease: world.Lease
 def test_start_makes_what_was_not_made_ahead(cloud: Cloud, lease: world.Lease):
     Manager().run(SPAN.start)
     assert state(lease) == RUNNING
-    assert phase(lease) == "open"
+    assert world.phase(lease) == "open"
     assert cloud.placement.offered()
 
 
@@ -105,15 +99,15 @@ def test_start_while_nova_is_away_is_opened_later(away: Cloud, lease: world.Leas
     assert state(lease) == RUNNING
     away.mend()
     backing.reconcile()
-    assert phase(lease) == "open"
+    assert world.phase(lease) == "open"
 
 
 def test_refused_making_is_tried_again(cloud: Cloud, lease: world.Lease):
     cloud.nova.fail(match="POST .*flavors", status=403, times=1)
     make_at(AHEAD)
-    assert phase(lease) == "making"
+    assert world.phase(lease) == "making"
     make_at(AHEAD + 5 * SECOND)
-    assert phase(lease) == "made"
+    assert world.phase(lease) == "made"
 
 
 def test_making_is_left_to_who_is_making(cloud: Cloud, lease: world.Lease):
@@ -122,9 +116,9 @@ def test_making_is_left_to_who_is_making(cloud: Cloud, lease: world.Lease):
         until = AHEAD + backing.LATE
         assert backings.begin_making(db, lease.reservation_id, until, AHEAD)
     make_at(AHEAD + 59 * SECOND)
-    assert (phase(lease), cloud.leftovers()) == ("making", {})
+    assert (world.phase(lease), cloud.leftovers()) == ("making", {})
     make_at(AHEAD + 60 * SECOND)
-    assert phase(lease) == "made"
+    assert world.phase(lease) == "made"
 
 
 def test_deletion_while_the_backing_is_made_leaves_nothing(
@@ -141,7 +135,7 @@ def test_deletion_while_the_backing_is_made_leaves_nothing(
     make_at(AHEAD)
     assert set(cloud.nova.flavors) == {backing.nova_flavor(lease.reservation_id)}
     backing.reconcile()
-    assert (phase(lease), cloud.leftovers()) == (None, {})
+    assert (world.phase(lease), cloud.leftovers()) == (None, {})
 
 
 @pytest.mark.parametrize("minutes", [9, 11])
@@ -155,7 +149,7 @@ def test_note_of_a_killed_maker_stays_as_long_as_its_requests_may_act(
     timeutils.set_time_override(now + datetime.timedelta(minutes=minutes))
     backing.reconcile()
     timeutils.clear_time_override()
-    assert phase(lease) == ("making" if minutes < 10 else None)
+    assert world.phase(lease) == ("making" if minutes < 10 else None)
 
 
 def test_opening_without_a_reservation_is_refused(lease: world.Lease):

@@ -15,7 +15,7 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from warre_blazar import exceptions
 from warre_blazar.booking_conditions import BookingConditions
-from warre_blazar.db import session, sql_functions, tables
+from warre_blazar.db import backings, session, sql_functions, tables
 from warre_blazar.domain import provider_trees
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor
@@ -265,6 +265,13 @@ def plan(wanted: admission.Request, lease: Lease | None = None) -> Lease:
         raise
     settle(lease, resource_id)
     return lease
+
+
+def phase(lease: Lease) -> str | None:
+    """The phase of the lease's backing, or None if there is no note of a backing."""
+    with session.reader() as db:
+        note = backings.get(db, lease.reservation_id)
+    return note.phase.value if note else None
 
 
 def set_event(lease: Lease, event_type: str, to: str) -> None:

@@ -34,36 +34,31 @@ def flavor(site: Site, admin: Person, alpha: Person) -> Iterator[dict]:
     site.settle()
 
 
-@pytest.fixture
-def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """The manager does nothing with a lease until this is set, and the API gives up waiting."""
-    event, make = threading.Event(), trusts.create_ctx_from_trust
+def held(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> Iterator[threading.Event]:
+    """Until the event is set, a function waits when it is called, and the API gives up waiting."""
+    event, function = threading.Event(), getattr(module, name)
 
-    def wait(trust_id: str | None) -> Any:
+    def wait(argument: Any) -> Any:
         if not event.is_set():
             bus.give_up()
             event.wait(30)
-        return make(trust_id)
+        return function(argument)
 
-    monkeypatch.setattr(trusts, "create_ctx_from_trust", wait)
+    monkeypatch.setattr(module, name, wait)
     yield event
     event.set()
+
+
+@pytest.fixture
+def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """The manager does nothing with a lease until this is set, and the API gives up waiting."""
+    yield from held(monkeypatch, trusts, "create_ctx_from_trust")
 
 
 @pytest.fixture
 def go_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """The manager doesn't finish a booking that it has written until this is set."""
-    event, create = threading.Event(), db_api.event_create
-
-    def wait(values: dict[str, Any]) -> Any:
-        if not event.is_set():
-            bus.give_up()
-            event.wait(30)
-        return create(values)
-
-    monkeypatch.setattr(db_api, "event_create", wait)
-    yield event
-    event.set()
+    yield from held(monkeypatch, db_api, "event_create")
 
 
 def test_booking_that_takes_long_is_answered_as_pending(site: Site, alpha: Person, flavor, go_on):

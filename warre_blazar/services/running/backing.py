@@ -44,9 +44,9 @@ AHEAD = datetime.timedelta(minutes=10)
 #: nobody waits for the answer any more.
 LATE = datetime.timedelta(minutes=10)
 
-#: A backing that somebody makes is left to that one for so long. After this time that one may have
-#: been killed. If not, two make the same backing, which does no harm.
-_LEFT = datetime.timedelta(minutes=1)
+#: A manager leaves a backing for so long to another manager that is making it. After this time the
+#: other manager may have been killed. If it hasn't been, both make the backing, which does no harm.
+_LEFT_FOR = datetime.timedelta(minutes=1)
 
 #: The number of simultaneous requests for one reservation. More requests would only wait for Nova's
 #: and Placement's workers.
@@ -86,7 +86,7 @@ def make_ahead(now: datetime.datetime) -> None:
     If this fails for one reservation, the others are still handled. What isn't made ahead of time
     is made at the start.
     """
-    given_up = now + LATE - _LEFT
+    given_up = now + LATE - _LEFT_FOR
     with session.reader() as db:
         soon = backings.to_make(db, now + AHEAD, given_up)
     for reservation_id in soon:
@@ -99,8 +99,7 @@ def make_ahead(now: datetime.datetime) -> None:
 def make_planned(reservation_id: str, given_up: datetime.datetime | None = None) -> None:
     """Make a reservation's backing, unless it is made or the reservation is over.
 
-    :param given_up: leave the backing to somebody else who makes it, as in
-        ``backings.begin_making``. None: make it all the same.
+    :param given_up: as in ``backings.begin_making``.
     :raises ServiceUnavailable, ServiceRefused: part of the backing may have been made.
     """
     reservation = session.change(_begin_making, reservation_id, given_up)
@@ -142,8 +141,7 @@ def note_again(reservation_id: str, project_id: str, now: datetime.datetime) -> 
     """
     with session.writer() as db:
         if backings.get(db, reservation_id) is None:
-            backings.insert(db, reservation_id, project_id, now)
-            backings.update(db, reservation_id, phase=Phase.MADE)
+            backings.insert(db, reservation_id, project_id, now, phase=Phase.MADE)
 
 
 def open_to_project(reservation_id: str) -> None:

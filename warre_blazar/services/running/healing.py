@@ -343,7 +343,7 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     hosts.claim(db, place.hosts)
     hosts.allocate(db, reservation_id, chosen)
     instance_reservations.set_amounts(db, reservation_id, case.reservation.shape, chosen)
-    backings.reopen(db, reservation_id)
+    backings.half_close(db, reservation_id)
     if not case.is_running:
         return
     # On these hosts, the reservation has fewer instances now, but all its servers may still be

@@ -39,8 +39,8 @@ class Result:
 class Audit:
     """An audit with its settings and clock."""
 
-    #: A function of the number of a lease's reservations. It returns the longest time, in seconds,
-    #: that work on the lease can take.
+    #: A function of the number of a lease's reservations. It returns the time, in seconds, that
+    #: work on the lease usually takes at most.
     patience: Callable[[int], float]
     #: Seconds to wait until servers are deleted.
     server_patience: float
