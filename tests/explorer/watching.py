@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import requests
 import sqlalchemy as sa
 from requests import adapters
+from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.orm import Session
 
 from tests.explorer import scheduler
@@ -50,7 +51,6 @@ class Watch:
         hooks: list[tuple[Any, str, Callable[..., Any]]] = [
             (Session, "after_begin", self._began),
             (Session, "before_commit", self._commits),
-            (Session, "after_commit", self._committed),
             (Session, "after_transaction_end", self._ended),
             (sa.Engine, "before_cursor_execute", self._executes),
             (sa.Engine, "after_cursor_execute", self._executed),
@@ -58,16 +58,22 @@ class Watch:
         ]
         for target, name, hook in hooks:
             sa.event.listen(target, name, hook)
-        send, watch = adapters.HTTPAdapter.send, self
+        send, commit, watch = adapters.HTTPAdapter.send, DefaultDialect.do_commit, self
 
         def sent(adapter: Any, request: Any, **_options: Any) -> requests.Response:
             return watch._request(request)
 
+        def commits(dialect: DefaultDialect, connection: Any) -> None:
+            commit(dialect, connection)
+            watch._committed()
+
         adapters.HTTPAdapter.send = sent  # type: ignore[method-assign]
+        DefaultDialect.do_commit = commits  # type: ignore[assignment,method-assign]
         try:
             yield
         finally:
             adapters.HTTPAdapter.send = send  # type: ignore[method-assign]
+            DefaultDialect.do_commit = commit  # type: ignore[method-assign]
             for target, name, hook in hooks:
                 sa.event.remove(target, name, hook)
 
@@ -135,9 +141,9 @@ class Watch:
         if self.fault:
             self.fault.at_commit(here[1].steps[-1])
 
-    def _committed(self, session: Session) -> None:
+    def _committed(self) -> None:
         here = scheduler.current()
-        if here is not None and here[1].session is session and self.fault:
+        if here is not None and here[1].session is not None and self.fault:
             self.fault.after_commit(here[1], here[1].steps[-1])
 
     @staticmethod

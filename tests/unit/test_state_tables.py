@@ -19,6 +19,7 @@ CONDITIONS: dict[str, Any] = {
     "reservations": [Reservations.PARTLY],
     "claims": [Claim.LIVE],
     "torn": False,
+    "is_over": False,
     "settled": False,
     "ages": [Age.QUIET],
 }
@@ -46,7 +47,7 @@ def test_condition_is_shown(tables: types.ModuleType, field: str) -> None:
 
 
 def test_flags_differ(tables: types.ModuleType) -> None:
-    for field in ("torn", "settled"):
+    for field in ("torn", "is_over", "settled"):
         shown = {
             tables.state_cells(Row("Something.", Action.LEAVE, **{field: flag}))
             for flag in (True, False)

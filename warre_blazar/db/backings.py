@@ -85,14 +85,18 @@ def delete(db: Session, reservation_id: str) -> None:
     db.execute(backings.delete().where(backings.c.reservation_id == reservation_id))
 
 
-def delete_planned(db: Session, reservation_id: str) -> bool:
-    """Delete a note if its backing is only planned. Return whether the note was deleted."""
-    deleted = db.execute(
-        backings.delete().where(
-            backings.c.reservation_id == reservation_id, backings.c.phase == Phase.PLANNED
-        )
-    )
-    return deleted.rowcount == 1  # type: ignore[attr-defined]
+def begin_removing(db: Session, reservation_id: str) -> Backing | None:
+    """Write that a backing is being removed. A note of a planned backing is deleted instead.
+
+    :returns: the note as it was. None: nothing has to be removed.
+    """
+    planned = (backings.c.reservation_id == reservation_id, backings.c.phase == Phase.PLANNED)
+    if db.execute(backings.delete().where(*planned)).rowcount:  # type: ignore[attr-defined]
+        return None
+    backing = get(db, reservation_id)
+    if backing is not None:
+        update(db, reservation_id, phase=Phase.CLOSING)
+    return backing
 
 
 def begin_making(
@@ -115,10 +119,13 @@ def begin_making(
 
 
 def finish_making(db: Session, reservation_id: str, aggregate_id: int) -> None:
-    """Write that a backing is made. Nothing is written if somebody else has written it before."""
-    making = (backings.c.reservation_id == reservation_id, backings.c.phase == Phase.MAKING)
-    values = {"phase": Phase.MADE, "late_until": None, "aggregate_id": aggregate_id}
-    db.execute(backings.update().where(*making).values(**values))
+    """Write that a backing is made. Nothing is written if somebody else has written it before.
+
+    The phase stays ``CLOSING`` if the backing has been given up meanwhile.
+    """
+    phase = sa.case((backings.c.phase == Phase.MAKING, Phase.MADE), else_=backings.c.phase)
+    values = {"phase": phase, "late_until": None, "aggregate_id": aggregate_id}
+    db.execute(backings.update().where(*_being_made(reservation_id)).values(**values))
 
 
 def set_late(db: Session, reservation_id: str, until: datetime.datetime | None) -> None:
@@ -126,8 +133,15 @@ def set_late(db: Session, reservation_id: str, until: datetime.datetime | None) 
 
     :param until: None: no service does.
     """
-    making = (backings.c.reservation_id == reservation_id, backings.c.phase == Phase.MAKING)
-    db.execute(backings.update().where(*making).values(late_until=until))
+    db.execute(backings.update().where(*_being_made(reservation_id)).values(late_until=until))
+
+
+def _being_made(reservation_id: str) -> tuple[sa.ColumnElement[bool], ...]:
+    """The SQL conditions of a note whose backing is being made, even if it is removed meanwhile."""
+    return (
+        backings.c.reservation_id == reservation_id,
+        backings.c.phase.in_((Phase.MAKING, Phase.CLOSING)),
+    )
 
 
 def to_make(db: Session, before: datetime.datetime, given_up: datetime.datetime) -> list[str]:
@@ -161,6 +175,13 @@ def awaits_late(now: datetime.datetime) -> sa.ColumnElement[bool]:
     return sa.func.coalesce(backings.c.late_until > now, sa.false())
 
 
+def is_whole(reservation_id: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """The SQL condition that a reservation has a note, and its backing isn't being removed."""
+    return sa.exists().where(
+        backings.c.reservation_id == reservation_id, backings.c.phase != Phase.CLOSING
+    )
+
+
 def ended(db: Session) -> list[Backing]:
     """The notes of backings whose reservation has ended or is deleted."""
     query = (
@@ -189,8 +210,8 @@ def over(db: Session, reservation_ids: Collection[str]) -> set[str]:
 def half_open(db: Session) -> list[Backing]:
     """The notes of running reservations that aren't completely opened to their project.
 
-    A reservation is left out while its lease is UPDATING, because the update itself may have marked
-    the reservation with ``half_close``.
+    A reservation is left out while its lease is being changed, ended or deleted, because that work
+    may have marked the reservation with ``half_close``.
     """
     query = (
         sa.select(backings)
@@ -201,11 +222,40 @@ def half_open(db: Session) -> list[Backing]:
         )
         .where(
             reservations.c.status == "active",
-            backings.c.phase != Phase.OPEN,
-            leases.c.status != "UPDATING",
+            backings.c.phase.not_in((Phase.OPEN, Phase.CLOSING)),
+            leases.c.status == lease_states.ACTIVE,
         )
     )
     return [_backing(row) for row in db.execute(query).mappings()]
+
+
+def begin_opening(db: Session, reservation_id: str) -> bool:
+    """Write that a reservation is being opened. Return whether it was written.
+
+    It isn't written if the backing is being removed.
+    """
+    begun = db.execute(
+        backings.update()
+        .where(backings.c.reservation_id == reservation_id, backings.c.phase != Phase.CLOSING)
+        .values(phase=Phase.OPENING)
+    )
+    return begun.rowcount == 1  # type: ignore[attr-defined]
+
+
+def finish_opening(db: Session, reservation_id: str) -> bool:
+    """Write that a reservation is completely open. Return whether it was written.
+
+    It isn't written if the backing is being removed.
+    """
+    opened = db.execute(
+        backings.update()
+        .where(
+            backings.c.reservation_id == reservation_id,
+            backings.c.phase.in_((Phase.OPENING, Phase.OPEN)),
+        )
+        .values(phase=Phase.OPEN)
+    )
+    return opened.rowcount == 1  # type: ignore[attr-defined]
 
 
 def half_close(db: Session, reservation_id: str) -> bool:

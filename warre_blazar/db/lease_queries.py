@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar.db import backings
 from warre_blazar.db.leases import (
     BEFORE_END_EVENT,
     END_EVENT,
@@ -20,7 +21,6 @@ from warre_blazar.db.leases import (
 )
 from warre_blazar.db.tables import (
     allocations,
-    backings,
     events,
     executions,
     leases,
@@ -77,7 +77,7 @@ def contradictory(db: Session, since: datetime.datetime) -> list[str]:
     )
     of_lease = reservations.c.lease_id == leases.c.id
     held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
-    backed = sa.exists().where(backings.c.reservation_id == reservations.c.id)
+    backed = backings.is_whole(reservations.c.id)
     alive = reservations.c.status != "deleted"
     torn = sa.exists().where(
         of_lease,

@@ -8,8 +8,8 @@ from collections.abc import Collection
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import executions, lease_workers
-from warre_blazar.db.tables import allocations, backings, events, leases, reservations
+from warre_blazar.db import backings, executions, lease_workers
+from warre_blazar.db.tables import allocations, events, leases, reservations
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import DURING, END, START
 from warre_blazar.domain.flavor import RESOURCE_TYPE
@@ -45,7 +45,8 @@ class LeaseReservation:
     status: str
     #: Whether the reservation has host allocations in Blazar's table.
     held: bool
-    #: Whether the table ``warre_backings`` has a note for the reservation.
+    #: Whether the table ``warre_backings`` has a note for the reservation, and the backing isn't
+    #: being removed.
     backed: bool
 
 
@@ -85,6 +86,7 @@ class Lease:
             events_exact=self._events_are_exact(now),
             holds=all(r.held == (r.status != "deleted") for r in ours),
             backed=all(r.backed for r in ours if r.status != "deleted"),
+            is_over=self.span.end <= now,
             claim=executions.state_of(self.claim),
             age=age,
         )
@@ -135,7 +137,7 @@ def read(db: Session, lease_ids: Collection[str]) -> list[Lease]:
         events_of[lease_id].append(Event(*values))
     reservations_of: dict[str, list[LeaseReservation]] = defaultdict(list)
     held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
-    backed = sa.exists().where(backings.c.reservation_id == reservations.c.id)
+    backed = backings.is_whole(reservations.c.id)
     for lease_id, *facts in db.execute(
         sa.select(
             reservations.c.lease_id,

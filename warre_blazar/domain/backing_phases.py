@@ -16,16 +16,18 @@ class Phase(enum.StrEnum):
     OPENING = "opening"
     #: Every step of opening has succeeded.
     OPEN = "open"
+    #: Removing the backing has begun, so it may be incomplete. It is never opened again.
+    CLOSING = "closing"
 
     @property
     def is_opened(self) -> bool:
         """Whether the reservation's hosts may be in Nova's aggregate and offer instances."""
-        return self in (Phase.OPENING, Phase.OPEN)
+        return self in (Phase.OPENING, Phase.OPEN, Phase.CLOSING)
 
     @property
     def is_made(self) -> bool:
-        """Whether the class, the aggregate and the Nova flavor exist."""
-        return self not in UNMADE
+        """Whether the class, the aggregate and the Nova flavor should all exist."""
+        return self in (Phase.MADE, Phase.OPENING, Phase.OPEN)
 
 
 #: The phases in which the backing, or a part of it, hasn't been made yet.

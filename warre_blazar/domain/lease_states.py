@@ -96,8 +96,11 @@ class State:
     events_exact: bool = True
     #: Whether every reservation that isn't deleted holds hosts, and no deleted reservation does.
     holds: bool = True
-    #: Whether every reservation that isn't deleted has a note of its backing.
+    #: Whether every reservation that isn't deleted has a note of its backing, and the backing isn't
+    #: being removed.
     backed: bool = True
+    #: Whether the lease's end is past.
+    is_over: bool = False
     claim: Claim = Claim.NONE
     age: Age = Age.STUCK
 
@@ -151,8 +154,9 @@ class Row:
     reservations: Sequence[Reservations] | None = None
     claims: Sequence[Claim] | None = None
     #: Whether the hosts that reservations hold, or the notes of their backings, contradict the
-    #: reservations' statuses.
+    #: reservations' statuses. If so, an end or a deletion has begun to give up what they have.
     torn: bool | None = None
+    is_over: bool | None = None
     #: Whether the lease's statuses and events are those that follow from the reservations.
     settled: bool | None = None
     ages: Sequence[Age] | None = None
@@ -165,6 +169,7 @@ class Row:
             and _allows(self.claims, state.claim)
             and _allows(self.ages, state.age)
             and self.torn in (None, not (state.holds and state.backed))
+            and self.is_over in (None, state.is_over)
             and self.settled in (None, is_settled(state))
         )
 
@@ -221,7 +226,15 @@ TABLE = (
         ages=[Age.FRESH],
     ),
     Row(
-        "An end or a deletion stopped halfway, after hosts or backings had been given up.",
+        "A deletion stopped halfway, after hosts had been given up or removing backings had begun. "
+        "An end doesn't do this before the lease's end.",
+        Action.REMOVE,
+        torn=True,
+        is_over=False,
+    ),
+    Row(
+        "An end or a deletion stopped halfway, after hosts had been given up or removing backings "
+        "had begun.",
         Action.CLOSE,
         torn=True,
     ),

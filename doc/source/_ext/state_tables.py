@@ -20,6 +20,7 @@ _TORN = {
     True: "hosts or notes contradict the reservations",
     False: "hosts and notes agree with the reservations",
 }
+_OVER = {True: "after the lease's end", False: "before the lease's end"}
 _SETTLED = {
     True: "statuses and events agree with the reservations",
     False: "statuses or events contradict the reservations",
@@ -65,7 +66,7 @@ def _conditions(row: Row) -> list[str]:
         found.append(f"claim {_one_of(row.claims)}")
     if row.ages is not None:
         found.append(f"age {_one_of([age.name for age in row.ages])}")
-    flags = ((row.torn, _TORN), (row.settled, _SETTLED))
+    flags = ((row.torn, _TORN), (row.is_over, _OVER), (row.settled, _SETTLED))
     return found + [texts[flag] for flag, texts in flags if flag is not None]
 
 

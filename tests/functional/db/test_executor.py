@@ -230,7 +230,7 @@ def test_end_that_failed_is_tried_again_after_pauses(
 
 
 def test_extension_between_two_attempts_at_the_end_wins(
-    manager: Manager, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
+    manager: Manager, cloud: Cloud, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
 ):
     manager.run(SPAN.start)
     with Unwritable(monkeypatch) as end:
@@ -243,6 +243,9 @@ def test_extension_between_two_attempts_at_the_end_wins(
     extended = world.move(lease, world.hours(1, 4))
     manager.run(SPAN.end + 10 * SECOND)
     assert state(extended) == RUNNING
+    # The attempts have taken the access away.
+    backing.reconcile()
+    assert access(cloud, lease) == {world.PROJECT}
     manager.run(world.hours(1, 4).end)
     assert state(extended) == OVER
 

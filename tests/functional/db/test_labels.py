@@ -1,9 +1,11 @@
 """Names and notes of reservations on each database, with any text that its connection carries."""
 
+import contextlib
 import dataclasses
 
 import pytest
 import sqlalchemy as sa
+from oslo_db import exception as db_exc
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
@@ -12,7 +14,8 @@ from warre_blazar.db import session
 from warre_blazar.db.reservation_filters import Filter
 from warre_blazar.domain import labels
 from warre_blazar.domain.labels import Labels
-from warre_blazar.services.booking import lookup
+from warre_blazar.services.booking import lookup, through_manager
+from warre_blazar.services.caller import Caller
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -40,6 +43,29 @@ def test_labels_are_stored_and_found_by_name(cloud: Cloud):
     found, _ = lookup.get(lease.reservation_id, None)
     lookup.label(found, Labels(None, "x" * labels.LONGEST_NOTE))
     assert names("\u00dcbung 7") == []
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+def test_rename_whose_connection_is_lost(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, is_written: bool
+):
+    """The connection may be lost before the database writes the name, or after it has."""
+    lease = book(cloud, Labels("old"))
+    write = lookup.label
+
+    def lose(*args) -> None:
+        if is_written:
+            write(*args)
+        raise db_exc.DBConnectionError
+
+    monkeypatch.setattr(lookup, "label", lose)
+    monkeypatch.setattr(through_manager, "_SEEN_WITHIN", 0)
+    change = through_manager.Change(labels=Labels("new"))
+    caller = Caller("user", {})
+    found, _ = lookup.get(lease.reservation_id, None)
+    with contextlib.nullcontext() if is_written else pytest.raises(db_exc.DBConnectionError):
+        through_manager.change(caller, found, change, world.conditions())
+    assert names("new") == (["new"] if is_written else [])
 
 
 @pytest.mark.parametrize("given", [Labels("\U0001f600"), Labels(note="\U0001f600")])

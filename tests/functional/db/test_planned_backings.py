@@ -149,7 +149,7 @@ def test_note_of_a_killed_maker_stays_as_long_as_its_requests_may_act(
     timeutils.set_time_override(now + datetime.timedelta(minutes=minutes))
     backing.reconcile()
     timeutils.clear_time_override()
-    assert world.phase(lease) == ("making" if minutes < 10 else None)
+    assert world.phase(lease) == ("closing" if minutes < 10 else None)
 
 
 def test_opening_without_a_reservation_is_refused(lease: world.Lease):

@@ -17,12 +17,12 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, world
 from tests.functional.db.managers import OVER, RUNNING, WAITING, Manager, state
-from warre_blazar.db import executions, hosts, leases, session, tables
+from warre_blazar.db import backings, executions, hosts, leases, session, tables
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.lease_states import Age
 from warre_blazar.plugins import lease_guard
 from warre_blazar.plugins.lease_workers import LeaseWorks
-from warre_blazar.services.running import backing, repair
+from warre_blazar.services.running import backing, blazar_start_end, repair
 from warre_blazar.services.running.repair import QUIET, Repairer
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -216,14 +216,43 @@ def test_lease_that_never_started_ends(keeper: Keeper, cloud: Cloud, lease: worl
     assert cloud.is_clean()
 
 
-def test_interrupted_deletion_is_finished(keeper: Keeper, cloud: Cloud, lease: world.Lease):
+@pytest.mark.parametrize(("now", "left"), [(DURING, None), (AFTER, OVER)])
+def test_interrupted_deletion_is_finished(
+    keeper: Keeper, cloud: Cloud, lease: world.Lease, now: datetime.datetime, left
+):
     """The database became unavailable after the hosts were released."""
     running(lease)
     with session.writer() as db:
         hosts.release(db, lease.reservation_id)
     world.write_lease(lease.id, {"status": "ERROR"})
-    keeper.look(DURING, QUIET)
-    assert state(lease) == OVER
+    keeper.look(now, QUIET)
+    assert state(lease) == left
+    assert cloud.is_clean()
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_deletion_that_has_begun_to_remove_the_backing_is_finished(
+    keeper: Keeper,
+    cloud: Cloud,
+    lease: world.Lease,
+    monkeypatch: pytest.MonkeyPatch,
+    is_running: bool,
+):
+    """Nothing is left of the backing, but its note couldn't be deleted."""
+    if is_running:
+        running(lease)
+        cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+
+    def fail(*args) -> None:
+        raise db_exc.DBConnectionError
+
+    with monkeypatch.context() as patched, pytest.raises(db_exc.DBConnectionError):
+        patched.setattr(backings, "delete", fail)
+        blazar_start_end.end(lease.reservation_id, 30)
+    assert cloud.leftovers() == {}
+    world.write_lease(lease.id, {"status": "ERROR"})
+    keeper.look(DURING if is_running else BEFORE, QUIET)
+    assert state(lease) is None
     assert cloud.is_clean()
 
 

@@ -240,7 +240,7 @@ def change(
     # The labels are written last, so that they stay as they were if the change of the lease is
     # refused.
     if new_values.labels and new_values.labels != reservation.labels:
-        lookup.label(reservation, new_values.labels)
+        _label(reservation, new_values.labels)
     if not done:
         return lookup.get(reservation.id, None)[0], False
     not_known = exceptions.NoAnswer(
@@ -248,6 +248,26 @@ def change(
     )
     changed = _seen(lambda: _changed(reservation, new_values), not_known)
     return changed or new_values.of(reservation), True
+
+
+def _label(reservation: Reservation, labels: Labels) -> None:
+    """Write a reservation's name and note.
+
+    :raises NoAnswer: it isn't known whether they have been written.
+    """
+    try:
+        lookup.label(reservation, labels)
+    except db_exc.DBError:
+        # The database may have committed the write before the connection was lost.
+        not_known = exceptions.NoAnswer(
+            reservation.lease_name, f"reservation {reservation.id} has its new name and note"
+        )
+        if not _seen(lambda: _has_labels(reservation, labels), not_known):
+            raise
+
+
+def _has_labels(reservation: Reservation, labels: Labels) -> bool | None:
+    return lookup.get(reservation.id, None)[0].labels == labels or None
 
 
 def _change_lease(
@@ -326,9 +346,11 @@ def delete(caller: Caller, reservation: Reservation) -> bool:
     except exceptions.ReservationNotFound:
         return True  # Somebody else has deleted the reservation.
     except exceptions.WarreError as error:
-        _settle(reservation, error)
-        if db_api.lease_get(reservation.lease_id) is None:
+        status = _settle(reservation, error)
+        if status is None:
             return True  # The error occurred after the lease had been deleted.
+        if status == lease_states.DELETING:
+            return False  # A manager completes the deletion.
         raise
 
 
@@ -389,13 +411,16 @@ def _is_free(lease_id: str) -> bool:
         return not leases.is_executed(db, lease_id)
 
 
-def _settle(reservation: Reservation, error: exceptions.WarreError) -> None:
-    """Repair the reservation's lease at once if Blazar has left it after a failure."""
+def _settle(reservation: Reservation, error: exceptions.WarreError) -> str | None:
+    """Repair the reservation's lease at once if Blazar has left it after a failure.
+
+    :returns: the lease's status afterwards, or None if the lease is gone.
+    """
     if not isinstance(error, exceptions.Refused):
         # Blazar wrote ERROR before it answered, but the database node of this process may not show
         # ERROR yet.
         waiting.until(lambda: _has_come_to_rest(reservation.lease_id), _SEEN_WITHIN)
-    repair.settle(reservation.lease_id, timeutils.utcnow())
+    return repair.settle(reservation.lease_id, timeutils.utcnow())
 
 
 def _has_come_to_rest(lease_id: str) -> bool:

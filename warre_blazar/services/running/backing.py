@@ -177,16 +177,20 @@ def _begin_opening(db: Session, reservation_id: str) -> tuple[Backing, Places]:
 
     :returns: the note as it was, and the reservation's hosts. If the reservation is completely
         open, the list of hosts is empty.
+    :raises InvalidState: the backing is being removed.
     """
     backing = _get(db, reservation_id)
     if backing.phase is Phase.OPEN:
         return backing, []
-    backings.update(db, reservation_id, phase=Phase.OPENING)
+    if not backings.begin_opening(db, reservation_id):
+        raise exceptions.InvalidState(f"Reservation {reservation_id} is being removed")
     return backing, hosts.nova_names(db, reservation_id)
 
 
 def grant(reservation_id: str, prepared: Places) -> None:
     """Give the project access to the Nova flavor of a prepared reservation.
+
+    Nothing is done if the backing is being removed.
 
     :param prepared: the hosts that ``prepare`` has returned. If the reservation was moved to other
         hosts since, it stays marked as not completely open, and ``reconcile`` opens it on the new
@@ -195,11 +199,11 @@ def grant(reservation_id: str, prepared: Places) -> None:
     """
     with session.reader() as db:
         backing = _get(db, reservation_id)
-    if backing.phase is Phase.OPEN:
+    if backing.phase in (Phase.OPEN, Phase.CLOSING):
         return
     nova.grant(backing.flavor_id, backing.project_id)
     if not session.change(_finish_opening, reservation_id, prepared):
-        LOG.info("Reservation %s has moved, and will be opened on its hosts", reservation_id)
+        LOG.info("Reservation %s has moved or is being removed", reservation_id)
 
 
 def _finish_opening(db: Session, reservation_id: str, prepared: Places) -> bool:
@@ -207,17 +211,19 @@ def _finish_opening(db: Session, reservation_id: str, prepared: Places) -> bool:
 
     The reason why the reservation couldn't be opened before is removed.
 
-    :returns: whether its hosts are still those that were prepared.
+    :returns: whether its hosts are still those that were prepared, and its backing isn't being
+        removed.
     """
     # A move to other hosts writes the hosts and the note in one transaction. If the move comes
     # first, the query below reads the new hosts. If the move comes later, it marks the reservation
     # as not completely open.
-    backings.update(db, reservation_id, phase=Phase.OPEN)
+    if not backings.finish_opening(db, reservation_id):
+        return False
     is_same = sorted(hosts.nova_names(db, reservation_id)) == sorted(prepared)
     if is_same:
         reservations.set_reason(db, reservation_id, None)
     else:
-        backings.update(db, reservation_id, phase=Phase.OPENING)
+        backings.half_close(db, reservation_id)
     return is_same
 
 
@@ -277,10 +283,7 @@ def remove(reservation_id: str, patience: float) -> None:
     :raises InvalidState: some servers still exist after ``patience`` seconds.
     :raises ServiceUnavailable, ServiceRefused: ``reconcile`` removes the rest later.
     """
-    with session.writer() as db:
-        if backings.delete_planned(db, reservation_id):
-            return
-        backing = backings.get(db, reservation_id)
+    backing = session.change(backings.begin_removing, reservation_id)
     if backing is not None:
         _remove(backing, patience)
 
@@ -288,17 +291,23 @@ def remove(reservation_id: str, patience: float) -> None:
 def evict(reservation_id: str, patience: float) -> None:
     """Revoke the project's access to the Nova flavor and delete the reservation's servers.
 
-    Errors are only logged, because ``remove_or_leave`` or ``reconcile`` removes the rest later.
+    The reservation is marked as not completely open before. So if the end of its lease fails, and
+    the lease is extended, ``reconcile`` opens the reservation again. Errors are only logged,
+    because ``remove_or_leave`` or ``reconcile`` removes the rest later.
 
     :param patience: seconds to wait until the servers are deleted.
     """
-    with session.reader() as db:
-        backing = backings.get(db, reservation_id)
     try:
+        backing = session.change(_half_close, reservation_id)
         if backing is not None:
             _evict(backing, patience)
     except exceptions.WarreError as error:
         LOG.warning("Servers of reservation %s will be deleted later: %s", reservation_id, error)
+
+
+def _half_close(db: Session, reservation_id: str) -> Backing | None:
+    backings.half_close(db, reservation_id)
+    return backings.get(db, reservation_id)
 
 
 def _evict(backing: Backing, patience: float) -> None:
