@@ -468,7 +468,7 @@ class TestBesideManagers:
         lost_hosts(scene)
         scene.audit().run(YES)
         assert scene.found() == set()
-        assert state(scene.waiting) == WAITING
+        assert state(scene.waiting) == ("DELETING", *WAITING[1:])
 
     def test_backing_removed_after_an_end_is_no_difference(self, scene: Scene):
         timeutils.set_time_override(NOW)

@@ -226,7 +226,7 @@ class Mender:
             if backings.get(db, reservation_id) is None:
                 known = instance_reservations.nova_flavor(db, reservation_id)
                 backings.insert(db, reservation_id, _NOBODY, self._now(), known)
-            backings.update(db, reservation_id, phase=Phase.OPENING)
+            backings.update(db, reservation_id, phase=Phase.CLOSING)
 
     def _unused_trusts(self, difference: Difference) -> None:
         self._sleep(self._trust_grace)
