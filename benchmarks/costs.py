@@ -23,6 +23,7 @@ _LOGIN = b"/v3/auth/tokens"
 _IDLE = 10.0
 
 KINDS = ("SQL statements", *(f"requests to {name}" for name in _SERVICES), "logins")
+Cost = dict[str, float]
 
 
 class Meter:
@@ -35,7 +36,7 @@ class Meter:
         self._idle = self._counted(lambda: time.sleep(_IDLE))
         self._idle_seconds = time.monotonic() - begun
 
-    def of(self, action: Callable[[], Any], times: int) -> tuple[dict[str, float], list[Any]]:
+    def of(self, action: Callable[[], Any], times: int) -> tuple[Cost, list[Any]]:
         """Carry out an action some times. Return its mean cost by kind, and what it returned."""
         results: list[Any] = []
         begun = time.monotonic()

@@ -178,7 +178,11 @@ def shown(value: float | None) -> str:
 
 
 def named(
-    usual: dict[str, float | None], rates: dict[str, float], runs: int, count: int
+    usual: dict[str, float | None],
+    rates: dict[str, float],
+    paid: dict[str, costs.Cost],
+    runs: int,
+    count: int,
 ) -> dict[str, str]:
     """What was measured, under the names that the documentation uses."""
     named = {
@@ -195,10 +199,12 @@ def named(
         named[f"{what}.stock"] = figures.seconds(stock)
         named[f"{what}.stock_ratio"] = f"{stock / ours:.1f}"
         named[f"{what}.warre_ratio"] = f"{warre / ours:.1f}"
+    for action, cost in paid.items():
+        named |= {f"cost.{action}.{kind}": f"{value:.0f}" for kind, value in cost.items()}
     return named
 
 
-def costs_of(cloud: Cloud, flavor: str, count: int) -> dict[str, dict[str, float]]:
+def costs_of(cloud: Cloud, flavor: str, count: int) -> dict[str, costs.Cost]:
     """What a booking and a deletion of each kind cost, by what they are."""
     meter = costs.Meter()
     ours, stocks = times_ahead()
@@ -246,7 +252,8 @@ def main() -> None:
             f"{what}: stock / ours = {stock / mine:.1f}; "
             f"Warre's recorded {warre} s / ours = {warre / mine:.1f}"
         )
-    for what, cost in costs_of(cloud, flavor, args.runs).items():
+    paid = costs_of(cloud, flavor, args.runs)
+    for what, cost in paid.items():
         print(f"{what:13}", ", ".join(f"{value:.1f} {kind}" for kind, value in cost.items()))
     rates = at_once(cloud, args.at_once)
     for who, rate in rates.items():
@@ -259,7 +266,7 @@ def main() -> None:
     rows = table(found)
     for row in rows:
         print("".join(f"{cell:20}" for cell in row))
-    figures.record("lease", named(usual, rates, args.runs, args.at_once), rows)
+    figures.record("lease", named(usual, rates, paid, args.runs, args.at_once), rows)
 
 
 if __name__ == "__main__":

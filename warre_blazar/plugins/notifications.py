@@ -13,6 +13,7 @@ from blazar.notification import notifier
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from warre_blazar import exceptions
 from warre_blazar.domain.audit.overselling import Overbooked
 from warre_blazar.plugins import lease_contexts
 from warre_blazar.services.keeping.host_refresh import Refreshed
@@ -53,6 +54,8 @@ class BlazarsOutside:
                 allocations[reservation["resource_type"]] = hosts
             with lease_contexts.of(lease) as ctx:
                 self._enforcement.on_end(ctx, lease, allocations)
+        except exceptions.WarreError as error:
+            LOG.warning("No filter was told that lease %s ends: %s", lease["id"], error)
         except Exception:
             LOG.exception("Not all enforcement filters were told that lease %s ends", lease["id"])
 
@@ -62,6 +65,8 @@ class BlazarsOutside:
             with lease_contexts.of(lease) as ctx:
                 payload = notifications.format_lease_payload(lease)
                 notifications.send_lease_notification(ctx, payload, f"lease.{event}")
+        except exceptions.WarreError as error:
+            LOG.warning("Notification %s of lease %s wasn't sent: %s", event, lease["id"], error)
         except Exception:
             LOG.exception("The notification %s of lease %s wasn't sent", event, lease["id"])
 

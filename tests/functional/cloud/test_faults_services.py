@@ -1,6 +1,8 @@
 """Outages of Placement, Keystone, the message bus and the database: errors, and recovery."""
 
 import datetime
+import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -94,3 +96,32 @@ def test_outage_during_bookings_loses_and_oversells_nothing(
     # Every reservation that was reported as booked exists.
     told = {a.json()["id"] for a in answers if a.status_code == 200}
     assert told <= {r["id"] for r in held}
+
+
+def test_starts_while_keystone_refuses_the_service_user_are_opened_later(
+    admin: Person, alpha: Person, offer: Offer, records: Records
+) -> None:
+    """For how long Keystone refuses it is in WARRE_REFUSED_SECONDS."""
+    flavor = offer(slots=5)
+    starting = [world.booked(alpha, flavor, world.far()) for _ in range(5)]
+    identity = admin.cloud.identity
+    user = identity.find_user("blazar", ignore_missing=False)
+    identity.update_user(user, is_enabled=False)
+    try:
+        # Services go on with the tokens that they know. A new manager has to log in.
+        with devcloud.away(devcloud.MANAGERS):
+            pass
+        records.start_now([r["lease_id"] for r in starting], ahead=8)
+        time.sleep(float(os.environ.get("WARRE_REFUSED_SECONDS", "20")))
+        assert [_phase(records, r) for r in starting] == ["making"] * 5
+    finally:
+        identity.update_user(user, is_enabled=True)
+    for reservation in starting:
+        until("an open reservation", lambda r=reservation: _phase(records, r) == "open", 2 * LONG)
+        shown = world.show(alpha, reservation)
+        assert (shown["status"], shown["status_reason"]) == ("ACTIVE", None)
+
+
+def _phase(records: Records, reservation: dict[str, Any]) -> str:
+    (note,) = records.rows(NOTES, reservation_id=reservation["id"])
+    return note["phase"]
