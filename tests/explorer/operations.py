@@ -109,6 +109,11 @@ def _remind(world: World, scene: Scene) -> None:
         manager.update_lease(world.caller().context, scene.lease_id, values)
     except manager.NoAnswer as error:
         raise exceptions.NoAnswer("", "") from error
+    except exceptions.ServiceRefused:
+        # As ``wsgi.blazar_answers`` does.
+        if db_api.lease_get(scene.lease_id) is None:
+            raise exceptions.ReservationNotFound(scene.reservation_id) from None
+        raise
 
 
 def _delete(world: World, scene: Scene) -> bool:

@@ -6,11 +6,13 @@ Errors of Blazar's manager come with a traceback.
 
 import http
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import webob
 from blazar import exceptions as blazar_exc
+from blazar.db import api as db_api
 from blazar.db import exceptions as db_exc
 from blazar.manager import exceptions as manager_exc
 
@@ -27,6 +29,7 @@ _STATUSES: dict[type[blazar_exc.BlazarException], int] = {
     blazar_exc.InvalidStatus: 409,
     db_exc.BlazarDBInvalidResourceProperty: 404,
 }
+_LEASE = re.compile(r"/v[12]/leases/([0-9a-zA-Z-]{1,36})/?")
 _TRACEBACK = "Traceback (most recent call last)"
 #: The middleware for tokens has a form of its own, which clients of all services know.
 _FROM_KEYSTONE = 401
@@ -54,6 +57,9 @@ class Translated:
         except exceptions.WarreError as error:
             # Here and not in the guard, so that the answer to a HEAD loses its body too.
             answer = error_answers.refusal(error)
+        if answer.status_int == 500 and _is_gone(environ):
+            text = "The lease doesn't exist any more: another request has deleted it"
+            answer = error_answers.refusal(exceptions.Refused("not_found", text))
         if answer.status_int >= 400 and answer.status_int != _FROM_KEYSTONE:
             _translate(answer)
         elif answer.status_int >= 300 and answer.content_type == "text/html":
@@ -61,6 +67,16 @@ class Translated:
             answer.body = b""
         start_response(answer.status, answer.headerlist)
         return [answer.body]
+
+
+def _is_gone(environ: dict[str, Any]) -> bool:
+    """Whether a request is about a lease that doesn't exist.
+
+    Blazar looks for the lease before it calls its manager. Then the manager fails with a TypeError
+    if another request has deleted the lease meanwhile.
+    """
+    lease = _LEASE.fullmatch(environ.get("PATH_INFO", ""))
+    return lease is not None and db_api.lease_get(lease[1]) is None
 
 
 def _translate(answer: webob.Response) -> None:

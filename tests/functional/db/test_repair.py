@@ -413,6 +413,13 @@ def test_lease_in_error_is_settled_at_once(lease: world.Lease):
     assert repair.settle("nonesuch", BEFORE) is None
 
 
+def test_half_deleted_lease_is_removed_at_once(lease: world.Lease):
+    """Another request has overwritten the ERROR that a failed deletion had left."""
+    with session.writer() as db:
+        hosts.release(db, lease.reservation_id)
+    assert repair.settle(lease.id, BEFORE) == "DELETING"
+
+
 @pytest.mark.parametrize("status", [*lease_states.TRANSITIONAL, "ACTIVE"])
 def test_lease_in_other_status_is_not_settled_at_once(lease: world.Lease, status):
     world.write_lease(lease.id, {"status": status})

@@ -1,9 +1,11 @@
 """Requests on which Blazar's own code fails or answers in another form are answered in ours."""
 
 import pytest
+import webob
 from blazar.db import api as db_api
 
 from tests.unit.wsgi import hostile, sending
+from warre_blazar.wsgi import blazar_answers
 
 OWN_PATHS = ["/", "/versions", "/v1/os-hosts", "/v2/os-hosts", "/v2/os-hosts/1", "/v2/nothing"]
 
@@ -139,3 +141,26 @@ def test_change_of_a_lease_that_is_being_changed_is_no_failure(site):
     answer = sending.send(site.app, "PUT", f"/v1/leases/{made['id']}", change)
     assert answer.status_int == 409
     assert answer.json["error_message"] == "Invalid lease status."
+
+
+@pytest.mark.parametrize(
+    ("path", "exists", "status"),
+    [
+        ("/v1/leases/abc", False, 404),
+        ("/v2/leases/abc/", False, 404),
+        ("/v1/leases/abc", True, 500),
+        ("/v1/os-hosts/1", False, 500),
+    ],
+)
+def test_failure_about_a_lease_that_is_gone_is_404(
+    monkeypatch: pytest.MonkeyPatch, path: str, exists: bool, status: int
+) -> None:
+    """Blazar's manager fails with a TypeError if the lease is deleted after Blazar has read it."""
+
+    def fail(environ, start_response):
+        start_response("500 Internal Server Error", [("Content-Type", "application/json")])
+        return [b'{"error_code": 500, "error_message": "Internal Server Error"}']
+
+    monkeypatch.setattr(db_api, "lease_get", lambda lease_id: {"id": lease_id} if exists else None)
+    answer = webob.Request.blank(path, method="PUT").get_response(blazar_answers.Translated(fail))
+    assert (answer.status_int, answer.json["error_code"]) == (status, status)

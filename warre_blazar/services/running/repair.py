@@ -182,7 +182,7 @@ def act(db: Session, lease: Lease, decision: Decision) -> None:
 
 @session.retried
 def settle(lease_id: str, now: datetime.datetime) -> str | None:
-    """Repair, without waiting, a lease that Blazar has left in ERROR or has abandoned.
+    """Repair, without waiting, a lease that is in ERROR, abandoned or half deleted.
 
     The repairer would wait before it repairs the lease. But nothing is working on such a lease any
     more, so the lease can be repaired at once. Any other lease is left as it is.
@@ -191,9 +191,13 @@ def settle(lease_id: str, now: datetime.datetime) -> str | None:
     """
     with session.writer() as db:
         for lease in leases.read(db, [lease_id]):
-            if lease.status != lease_states.ERROR and not lease.is_abandoned:
+            if lease.status in lease_states.TRANSITIONAL and not lease.is_abandoned:
                 return lease.status
-            act(db, lease, lease_states.decide(lease.state(now, Age.STUCK)))
+            decision = lease_states.decide(lease.state(now, Age.STUCK))
+            # Blazar may be between two writes to a lease in another status.
+            is_left = lease.status == lease_states.ERROR or lease.is_abandoned
+            if is_left or decision.action is Action.REMOVE:
+                act(db, lease, decision)
         return next((lease.status for lease in leases.read(db, [lease_id])), None)
 
 
