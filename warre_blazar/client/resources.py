@@ -147,7 +147,7 @@ class Flavors(_Collection):
         """Return the reason why no free slot is at least ``length`` long.
 
         The other parameters are those of ``free_slots``. The result is None if a free slot of this
-        length exists, or if the server is too old to give reasons.
+        length exists, or if the server gives no reasons.
         """
         hours = None if length is None else length.total_seconds() / 3600
         search: dict[str, Any] = {"start": start, "end": end, "count": count, "affinity": affinity}

@@ -16,6 +16,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from warre_blazar import exceptions
+from warre_blazar.db import migration
 from warre_blazar.wsgi import checked_application
 
 LOG = logging.getLogger(__name__)
@@ -28,8 +29,8 @@ _THREADS = 10
 def main(argv: list[str] | None = None) -> int:
     """Serve until SIGTERM or SIGINT. Requests that have begun by then are still completed.
 
-    :returns: the exit status: 1 if an option is malformed, or if the server can't listen on
-        [DEFAULT] host and port.
+    :returns: the exit status: 1 if an option is malformed, if the tables are those of another
+        release, or if the server can't listen on [DEFAULT] host and port.
     """
     logging.register_options(cfg.CONF)
     # This option is imported only here, because in older versions of Blazar the import of
@@ -39,8 +40,8 @@ def main(argv: list[str] | None = None) -> int:
     service.prepare_service()
     try:
         server = _server(checked_application.build(_stock()))
-    except exceptions.Misconfigured as error:
-        print(f"warre-blazar-api: {error.message}", file=sys.stderr)
+    except (exceptions.Misconfigured, migration.MigrationError) as error:
+        print(f"warre-blazar-api: {error}", file=sys.stderr)
         return 1
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))

@@ -8,6 +8,9 @@ import alembic.config
 import alembic.script
 import sqlalchemy as sa
 from alembic import util as alembic_util
+from oslo_log import log as logging
+
+LOG = logging.getLogger(__name__)
 
 #: The table that stores this package's revision. Blazar's revision is in the table that alembic
 #: uses by default.
@@ -79,3 +82,25 @@ def revision_of(url: str) -> str | None:
             ).scalar()
     finally:
         engine.dispose()
+
+
+def check(url: str) -> None:
+    """Check that the tables, if there are any, are those of this release.
+
+    A process of an older release would ignore columns of a newer one. For example, it would book
+    hosts that an operator drains. A process of a newer release would fail at each booking. If the
+    revision can't be read, this is only logged.
+
+    :raises MigrationError: the tables are those of another release.
+    """
+    try:
+        found = revision_of(url)
+    except sa.exc.SQLAlchemyError as error:
+        LOG.warning("The revision of the tables can't be read: %s", error)
+        return
+    if found not in (None, head()):
+        raise MigrationError(
+            f"The tables of warre-blazar are at revision {found}, and this release needs {head()}. "
+            "Stop Blazar, install the same release everywhere, and run warre-blazar-manage db "
+            "upgrade"
+        )

@@ -42,7 +42,7 @@ flavors = sa.Table(
     sa.Column("ephemeral_gb", sa.Integer, nullable=False),
     sa.Column("extra_specs", sa.JSON, nullable=False),
     # The result of resolving the devices in the extra specs: domain.devices.Resolved as JSON. NULL
-    # if the extra specs name no devices, or if the flavor is older than this column.
+    # if the extra specs name no devices, or if the devices were never resolved.
     sa.Column("device_groups", sa.JSON(none_as_null=True)),
     sa.Column("properties", _text()),
     sa.Column("availability_zone", _string(255)),

@@ -9,7 +9,6 @@ from concurrent import futures
 from typing import Any
 
 import futurist
-import sqlalchemy as sa
 from blazar.plugins import base
 from futurist import periodics
 from oslo_config import cfg
@@ -100,24 +99,13 @@ class SlotMonitor(base.BaseMonitorPlugin):
 def _check_tables() -> None:
     """End the process if this package's tables are those of another release.
 
-    A manager of an older release would ignore columns of a newer one. For example, it would book
-    hosts that an operator drains. A manager of a newer release would fail at each booking.
-
     :raises SystemExit: Blazar only logs other exceptions, and would go on without the threads.
     """
     try:
-        found = migration.revision_of(cfg.CONF.database.connection)
-    except sa.exc.SQLAlchemyError as error:
-        LOG.warning("The revision of the tables can't be read: %s", error)
-        return
-    if found not in (None, migration.head()):
-        LOG.critical(
-            "The tables of warre-blazar are at revision %s, and this release needs %s. Stop all "
-            "managers, install the same release everywhere, and run warre-blazar-manage db upgrade",
-            found,
-            migration.head(),
-        )
-        raise SystemExit(1)
+        migration.check(cfg.CONF.database.connection)
+    except migration.MigrationError as error:
+        LOG.critical("%s", error)
+        raise SystemExit(1) from error
 
 
 def patience(reservations: int) -> float:

@@ -9,6 +9,7 @@ from oslo_config import cfg
 from oslo_middleware import debug
 
 from warre_blazar import conf, device_rules
+from warre_blazar.db import migration
 from warre_blazar.wsgi import after_authentication, blazar_answers, lease_trusts
 from warre_blazar.wsgi.guard import Guard
 
@@ -32,8 +33,11 @@ def build(stock: Any) -> Guard:
     :param stock: Blazar's application, made after the configuration was read. It serves v1 and v2,
         or only v2 if ``enable_v1_api`` is off.
     :raises Misconfigured: an option that flavors depend on is malformed.
+    :raises MigrationError: the tables are those of another release.
     """
     conf.register(cfg.CONF)
+    if cfg.CONF.database.connection:
+        migration.check(cfg.CONF.database.connection)
     device_rules.configured()
     _load_policies()
     blazar_answers.correct_statuses()

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
+import alembic.autogenerate
+import alembic.migration
 import sqlalchemy as sa
 from blazar.db import api as db_api
 from blazar.db.sqlalchemy import facade_wrapper
@@ -18,6 +20,7 @@ from sqlalchemy import pool
 
 from warre_blazar.db import migration, models, session
 
+OURS = {name for name in models.metadata.tables if name.startswith("warre_")}
 KINDS = ("sqlite", "mariadb", "postgresql")
 
 _SERVER = {"mariadb": "WARRE_TEST_MARIADB_URL", "postgresql": "WARRE_TEST_POSTGRESQL_URL"}
@@ -132,3 +135,17 @@ def dump(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
             for table in models.metadata.sorted_tables
         }
     return {name: found for name, found in rows.items() if found}
+
+
+def differences(url: str) -> list[object]:
+    """The differences between the tables and the models."""
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        context = alembic.migration.MigrationContext.configure(
+            connection, opts={"include_object": _is_ours, "compare_type": True}
+        )
+        return list(alembic.autogenerate.compare_metadata(context, models.metadata))
+
+
+def _is_ours(thing: object, name: str | None, kind: str, *rest: object) -> bool:
+    return kind != "table" or name in OURS

@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -140,3 +141,15 @@ def test_malformed_option_stops_the_server_with_a_message(tmp_path: pathlib.Path
     *_, last = (tmp_path / "log").read_text().splitlines()
     assert last.startswith("warre-blazar-api: [warre] pci_alias is set to a value that can't be")
     assert "vendor" in last
+
+
+def test_tables_of_another_release_stop_the_server_with_a_message(tmp_path: pathlib.Path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "blazar.sqlite")) as db:
+        db.execute("CREATE TABLE warre_alembic_version (version_num VARCHAR(32))")
+        db.execute("INSERT INTO warre_alembic_version VALUES ('0018')")
+        db.commit()
+    process = start(tmp_path, free_port())
+    assert process.wait(timeout=60) == 1
+    said = (tmp_path / "log").read_text()
+    assert "at revision 0018, and this release needs" in said
+    assert "Traceback" not in said

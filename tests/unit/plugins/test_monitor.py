@@ -80,7 +80,7 @@ def slot_monitor(conf, monkeypatch: pytest.MonkeyPatch) -> monitor.SlotMonitor:
     return monitor.SlotMonitor(lambda _: [])
 
 
-@pytest.mark.parametrize("revision", ["0001", "of a newer release"])
+@pytest.mark.parametrize("revision", ["0000", "of a newer release"])
 def test_manager_does_not_start_with_the_tables_of_another_release(
     slot_monitor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, revision: str
 ):

@@ -62,8 +62,6 @@ def create(caller: Caller, request: admission.Request) -> tuple[Reservation, Fla
         "flavor_id": request.flavor,
         "amount": request.count,
         "affinity": request.affinity,
-        # Labels that aren't set are left out, because a manager of an older release doesn't know
-        # labels.
         **{k: v for k, v in dataclasses.asdict(request.labels).items() if v is not None},
     }
     values = {
