@@ -41,7 +41,12 @@ def killed(admin: Person, alpha: Person, shared_offer: Offer, records: Records) 
     """
     flavor, period = shared_offer(slots=SLOTS), world.far()
     other = shared_offer(slots=SLOTS)
-    deleted = [world.booked(alpha, other, world.far()) for _ in range(2)]
+    # A manager waits until the servers are deleted, so it can be killed meanwhile.
+    deleted = [world.booked_now(alpha, other) for _ in range(2)]
+    for reservation in deleted:
+        world.becomes(alpha, reservation, "ACTIVE")
+        server = alpha.boots(reservation["compute_flavor"], "functional-killed")
+        until("a server", lambda s=server: alpha.server_settles(s))
     orphans = nova_side.orphans(admin, records)
     # The API has four processes. The two deletions leave two of them free for bookings.
     delete = [lambda r=r: alpha.ask("DELETE", _path(r)) for r in deleted]

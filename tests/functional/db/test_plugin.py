@@ -13,6 +13,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar import blazar_errors, booking_conditions
 from warre_blazar.plugins import flavor_slot
+from warre_blazar.services.booking import lookup
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -241,12 +242,17 @@ def test_start_opens_the_reservation_and_end_removes_it(plugin, flavor, cloud: C
         plugin.on_start("nonesuch")
 
 
-def test_refused_start_raises_and_keeps_its_reason(plugin, flavor, cloud: Cloud):
+def test_refused_start_keeps_its_reason_and_is_opened_later(plugin, flavor, cloud: Cloud):
+    """Blazar's own executor may start the lease before this package's."""
     lease = reserve(plugin, flavor)
     timeutils.set_time_override(SPAN.start)
     cloud.nova.fail(match="action", status=403)
-    with pytest.raises(blazar_errors.WarreServiceRefused):
-        plugin.on_start(resource_id(lease))
+    plugin.on_start(resource_id(lease))
+    assert "Nova refused" in lookup.get(lease.reservation_id, None)[0].status_reason
+    cloud.mend()
+    world.set_status(lease, "ACTIVE")
+    backing.reconcile()
+    assert lookup.get(lease.reservation_id, None)[0].status_reason is None
 
 
 MINUTE = datetime.timedelta(minutes=1)

@@ -12,17 +12,20 @@ LOG = logging.getLogger(__name__)
 def start(reservation_id: str) -> None:
     """Open a reservation to its project.
 
-    If a service or the database is unavailable, ``backing.reconcile`` opens the reservation later.
+    If that fails, ``backing.reconcile`` opens the reservation later. Blazar would set the lease to
+    ERROR.
 
-    :raises ServiceRefused, InvalidState: the error's text is stored as the reservation's reason.
+    :raises InvalidState: the reservation is being removed, or has nothing in Nova.
     """
     try:
         backing.open_to_project(reservation_id)
-    except (exceptions.ServiceUnavailable, exceptions.TryAgain, *session.FAILURES) as error:
+    except exceptions.InvalidState:
+        raise
+    except (exceptions.TryAgain, *session.FAILURES) as error:
         LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
     except exceptions.WarreError as error:
+        LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
         session.change(reservations.set_reason, reservation_id, error.message)
-        raise
 
 
 def end(reservation_id: str, patience: float) -> None:
