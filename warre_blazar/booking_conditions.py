@@ -36,7 +36,7 @@ class BookingConditions:
 
     #: Blazar's ``cleaning_time``: how long slots and hosts stay empty after a reservation.
     cleaning: datetime.timedelta
-    #: Which reservations count against quotas, and for which projects quotas are enforced.
+    #: Which reservations count against quotas, and whether quotas are enforced.
     quotas: Rule
     #: Projects that may book any flavor for longer than its max_length_hours.
     any_length: frozenset[str] = frozenset()
@@ -54,12 +54,11 @@ def cleaning() -> datetime.timedelta:
 
 
 def quota_rule() -> Rule:
-    """Which reservations count against quotas, and for which projects quotas are enforced."""
+    """Which reservations count against quotas, and whether quotas are enforced."""
     options = cfg.CONF.enforcement
     return Rule(
         types=frozenset(options.project_quota_resource_types),
         enforced=QUOTA_FILTER in options.enabled_filters,
-        exempt=exemptions.projects_without_quota(),
         cache_time=options.project_quota_cache_time,
     )
 

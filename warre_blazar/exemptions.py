@@ -2,8 +2,8 @@
 
 This is the only module that decides about exemptions.
 
-The configuration exempts projects from ``max_length_hours`` and from quotas. A policy allows some
-callers to book inside a maintenance window. Services get these decisions in ``BookingConditions``.
+The configuration exempts projects from ``max_length_hours``. A policy allows some callers to book
+inside a maintenance window. Services get these decisions in ``BookingConditions``.
 """
 
 from typing import Any
@@ -19,11 +19,6 @@ conf.register(cfg.CONF)
 def projects_of_any_length() -> frozenset[str]:
     """The projects that may book any flavor for longer than its ``max_length_hours``."""
     return frozenset(cfg.CONF.enforcement.flavor_max_length_exempt_project_ids)
-
-
-def projects_without_quota() -> frozenset[str]:
-    """The projects for which quotas aren't enforced."""
-    return frozenset(cfg.CONF.enforcement.project_quota_exempt_project_ids)
 
 
 def may_book_in_windows(caller: Any) -> bool:

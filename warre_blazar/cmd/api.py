@@ -17,7 +17,7 @@ from oslo_log import log as logging
 
 from warre_blazar import exceptions
 from warre_blazar.db import migration
-from warre_blazar.wsgi import checked_application
+from warre_blazar.wsgi import checked_application, request_bodies
 
 LOG = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ def _server(application: Any) -> _Server:
     server = _Server(address, application, numthreads=_THREADS, server_name="warre-blazar-api")
     # The application itself refuses bodies that are too large. But the server reads a whole chunk
     # of a body before the application gets any of it. This higher limit stops endless chunks.
-    server.max_request_body_size = 4 * cfg.CONF.warre.max_request_body
+    server.max_request_body_size = 4 * request_bodies.LONGEST
     return server
 
 

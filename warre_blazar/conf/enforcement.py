@@ -34,11 +34,6 @@ QUOTA: list[cfg.Opt] = [
         "the quota is exact, even if several reservations are made at the same moment. With the "
         "other types, reservations that are made at the same moment can together exceed the quota.",
     ),
-    cfg.ListOpt(
-        "project_quota_exempt_project_ids",
-        default=[],
-        help="Ids of the projects whose reservations ProjectQuotaFilter never refuses.",
-    ),
     cfg.IntOpt(
         "project_quota_cache_time",
         default=30,

@@ -21,7 +21,8 @@ OPTS: list[cfg.Opt] = [
         "Placement) at the same time. Further requests wait. If all managers together send more "
         "requests than the service can serve at the same time, other users of the service wait "
         "longer when many reservations start or end at the same time. With a smaller number, "
-        "these reservations start and end later.",
+        "these reservations start and end later. A manager starts or ends twice as many leases at "
+        "the same time.",
     ),
     cfg.IntOpt(
         "server_deletion_timeout",
@@ -33,16 +34,6 @@ OPTS: list[cfg.Opt] = [
         "below [DEFAULT] rpc_response_timeout. Otherwise a user who deletes a "
         "reservation may get the answer 202 (the deletion is still going on) instead of 204 (the "
         "reservation is deleted).",
-    ),
-    cfg.IntOpt(
-        "reconcile_interval",
-        default=20,
-        min=1,
-        help="Seconds between two runs of the reconciler. Each run removes from Nova and Placement "
-        "everything that belongs to ended or deleted reservations. It also opens those running "
-        "reservations that couldn't be opened to their projects at their start. With a longer "
-        "interval, leftovers stay longer. Projects also wait longer for reservations that "
-        "couldn't be opened at their start, for instance because Nova was unavailable.",
     ),
     cfg.IntOpt(
         "history_days",
@@ -67,14 +58,6 @@ OPTS: list[cfg.Opt] = [
         "refresh. One reading takes two requests for each host, and more for hosts that have "
         "changed.",
     ),
-    cfg.IntOpt(
-        "event_threads",
-        default=16,
-        min=1,
-        help="Number of leases that one manager starts or ends at the same time. With more "
-        "threads, more leases start and end on time if many are due in the same minute. But Nova, "
-        "Placement and the database then get more requests at the same time.",
-    ),
     cfg.StrOpt(
         "host_choice",
         default="pack",
@@ -93,25 +76,6 @@ OPTS: list[cfg.Opt] = [
         ],
         help="How the hosts of a booking are chosen among the hosts that have room. A change of "
         "this option doesn't move instances that are already booked.",
-    ),
-    cfg.IntOpt(
-        "max_request_body",
-        default=128 * 1024,
-        min=1024,
-        help="Maximum size of a request's body in bytes. The option has an effect if "
-        "warre_blazar.wsgi.api or warre-blazar-api serves the API. A request with a larger body is "
-        "answered with 413 before Blazar reads the body. The v2 API of this package accepts at "
-        "most 131072 bytes, even if this option is larger.",
-    ),
-    cfg.IntOpt(
-        "max_lease_reservations",
-        default=32,
-        min=1,
-        help="Maximum number of reservations in one request that creates or changes a lease over "
-        "Blazar's v1 API. The option has an effect if warre_blazar.wsgi.api or warre-blazar-api "
-        "serves the API. A request with more reservations is answered with 413. The manager sends "
-        "several requests to Nova and Placement for each reservation, so a lease with many "
-        "reservations takes long to start and to end.",
     ),
     cfg.MultiStrOpt(
         "pci_alias",

@@ -30,20 +30,14 @@ class Amount:
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """Which reservations are counted against quotas, and for which projects quotas are enforced."""
+    """Which reservations are counted against quotas, and whether quotas are enforced."""
 
     #: The resource types whose reservations are counted.
     types: frozenset[str]
     #: Whether quotas are enforced at all.
     enforced: bool = True
-    #: The ids of projects to which no quota applies.
-    exempt: frozenset[str] = frozenset()
     #: The number of seconds for which limits from Keystone are cached.
     cache_time: float = 0
-
-    def holds_for(self, project_id: str) -> bool:
-        """Whether quotas are enforced for a project."""
-        return self.enforced and project_id not in self.exempt
 
 
 def check(limits: Amount, used: Amount, asked: Amount) -> None:

@@ -29,6 +29,9 @@ LOG = logging.getLogger(__name__)
 #: searches, the repairer looks only at leases with unusual statuses.
 _THOROUGH_PAUSE = datetime.timedelta(minutes=1)
 
+#: The seconds between two runs of the reconciler.
+_RECONCILE_INTERVAL = 20
+
 #: The seconds between two readings of hosts that are new or have changed a short time ago.
 _SETTLING_PAUSE = 30
 
@@ -76,7 +79,7 @@ class SlotMonitor(base.BaseMonitorPlugin):
         _check_tables()
         self._threads = Threads(self._hosts_of)
         self._threads.start()
-        return int(cfg.CONF.warre.reconcile_interval)
+        return _RECONCILE_INTERVAL
 
     def poll(self) -> dict[str, Any]:
         """Move reservations off failed hosts, and reconcile the notes with the reservations.
@@ -126,12 +129,14 @@ class Threads:
 
     def __init__(self, hosts_of: _HostsOf) -> None:
         options = cfg.CONF.warre
+        # Half of the starts and ends usually wait for the database or for servers to be deleted.
+        threads = 2 * options.service_connections
         self._executor = Executor(
             host=cfg.CONF.host or socket.gethostname(),
             outside=BlazarsOutside(hosts_of),
             patience=lambda: float(options.server_deletion_timeout),
             pools=Pools(
-                events=futures.ThreadPoolExecutor(options.event_threads, "warre-event"),
+                events=futures.ThreadPoolExecutor(threads, "warre-event"),
                 tidying=futures.ThreadPoolExecutor(2, "warre-tidy"),
                 telling=futures.ThreadPoolExecutor(4, "warre-tell"),
             ),

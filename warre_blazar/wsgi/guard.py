@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import webob
-from oslo_config import cfg
 from oslo_context.context import RequestContext
 from oslo_log import log as logging
 
@@ -76,7 +75,7 @@ def _prepare(environ: dict[str, Any]) -> None:
     """
     _add_missing_headers(environ)
     # The body is read before anything is refused (see ``request_bodies``).
-    body = request_bodies.read(environ, cfg.CONF.warre.max_request_body)
+    body = request_bodies.read(environ, request_bodies.LONGEST)
     # The path is empty if the application is mounted at a path, and the request is for that path.
     environ["PATH_INFO"] = environ["PATH_INFO"] or "/"
     _check_path(environ["PATH_INFO"])
@@ -93,7 +92,7 @@ def _prepare(environ: dict[str, Any]) -> None:
     match _segments(environ["PATH_INFO"]):
         case ["v1", "leases" | "leases.json", *_] if method not in {*_READING, "DELETE"}:
             _check_type(environ.get("CONTENT_TYPE") or "")
-            document = lease_bodies.checked(method, body, cfg.CONF.warre.max_lease_reservations)
+            document = lease_bodies.checked(method, body)
             # Blazar gets the document that was checked. It might read other values from the
             # original body, for instance if a key occurs twice.
             request_bodies.put(environ, json.dumps(document).encode())

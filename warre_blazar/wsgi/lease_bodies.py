@@ -47,6 +47,10 @@ _DATE = _text(
     pattern=r"^(now|(19[7-9]|[2-8][0-9]{2})[0-9]-[0-9]{1,2}-[0-9]{1,2} [0-9]{1,2}:[0-9]{1,2})$",
 )
 _ID = _text(36, "expected the id of a reservation", pattern=r"^[0-9a-zA-Z-]+$")
+#: The largest number of reservations in one lease. Each of them takes several requests to Nova and
+#: Placement, so a lease with many would take long to start and to end.
+MOST_RESERVATIONS = 32
+
 _EXPRESSION: Schema = {
     "type": ["string", "null"],
     "maxLength": _LONGEST_EXPRESSION,
@@ -160,14 +164,13 @@ UPDATE: Schema = {
 }
 
 
-def checked(method: str, body: bytes, most_reservations: int) -> dict[str, Any]:
+def checked(method: str, body: bytes) -> dict[str, Any]:
     """Check the body of a request that creates or changes a lease, and parse it for Blazar.
 
     Whole numbers that were sent as strings are converted, because Blazar compares some of them with
     numbers.
 
     :param method: POST for a creation, any other method for a change.
-    :param most_reservations: the largest number of reservations that the body may have.
     :returns: the checked body, which Blazar reads in place of the original one.
     :raises InvalidField: a field isn't valid.
     :raises MixedLease: a new lease would have reservations of ours and others.
@@ -176,7 +179,7 @@ def checked(method: str, body: bytes, most_reservations: int) -> dict[str, Any]:
     document = parsing.json_object(body)
     reservations = document.get("reservations")
     if isinstance(reservations, list):
-        _check_count(len(reservations), most_reservations)
+        _check_count(len(reservations))
     check_values("body", document, MAX_DEPTH)
     if isinstance(reservations, list):
         for reservation in reservations:
@@ -205,13 +208,13 @@ def _check_unique_ids(reservations: list[dict[str, Any]]) -> None:
             ids.add(reservation_id)
 
 
-def _check_count(count: int, limit: int) -> None:
-    if count > limit:
+def _check_count(count: int) -> None:
+    if count > MOST_RESERVATIONS:
         raise exceptions.Refused(
             "too_many_reservations",
-            f"reservations: expected at most {limit} in one lease, not {count}",
+            f"reservations: expected at most {MOST_RESERVATIONS} in one lease, not {count}",
             asked=count,
-            limit=limit,
+            limit=MOST_RESERVATIONS,
         )
 
 

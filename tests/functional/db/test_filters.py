@@ -63,10 +63,13 @@ def test_reservations_of_a_lease_are_counted_together(counting: ProjectQuotaFilt
         counting.check_create({}, lease(SPAN, *(asked(t, 2) for t in ALL)))
 
 
-def test_uncounted_types_and_exempt_projects_pass(conf, counting: ProjectQuotaFilter):
+def test_uncounted_types_and_projects_without_limit_pass(
+    conf, cloud: Cloud, counting: ProjectQuotaFilter
+):
     conf.config(group="enforcement", project_quota_resource_types=["flavor:slot"])
     counting.check_create({}, lease(SPAN, asked("physical:host", 100)))
-    conf.config(group="enforcement", project_quota_exempt_project_ids=[world.PROJECT])
+    for name in ("reservation", "hours"):
+        cloud.keystone.limits[world.PROJECT, name] = -1
     counting.check_create({}, lease(SPAN, asked("flavor:slot", 100)))
 
 

@@ -14,7 +14,7 @@ from warre_blazar import exceptions
 from warre_blazar.db import quotas as stored
 from warre_blazar.db import session
 from warre_blazar.domain import reservation_states
-from warre_blazar.domain.quota import Amount, Rule
+from warre_blazar.domain.quota import Amount
 from warre_blazar.services.booking import admission, changing, quotas
 from warre_blazar.services.booking.turns import NO_TURN
 from warre_blazar.services.running import repair
@@ -105,15 +105,8 @@ def test_promise_counts_until_it_is_dropped(cloud: Cloud, flavor):
     assert held() == Amount(1, 2)
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        dataclasses.replace(world.QUOTA, enforced=False),
-        dataclasses.replace(world.QUOTA, exempt=frozenset({PROJECT})),
-    ],
-    ids=["not enforced", "exempt"],
-)
-def test_keystone_is_not_asked_without_a_quota(cloud: Cloud, flavor, rule: Rule):
+def test_keystone_is_not_asked_without_a_quota(cloud: Cloud, flavor):
+    rule = dataclasses.replace(world.QUOTA, enforced=False)
     limit(cloud, reservation=0, hours=0)
     cloud.keystone.fail(match="limits", status=503)
     request = world.request(flavor, world.hours(1, 3), rule=rule)

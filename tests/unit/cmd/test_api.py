@@ -16,9 +16,11 @@ from typing import Any
 
 import pytest
 
+from warre_blazar.wsgi import request_bodies
+
 pytestmark = pytest.mark.slow
 
-LIMIT = 4096
+LIMIT = request_bodies.LONGEST
 
 
 def free_port() -> int:
@@ -58,7 +60,6 @@ connection = sqlite:///{tmp_path}/blazar.sqlite
 [api]
 api_v2_controllers = flavors,reservations
 [warre]
-max_request_body = {LIMIT}
 {more}
 [keystone_authtoken]
 auth_type = password
@@ -106,7 +107,7 @@ def test_bad_lease_is_refused(server: Server, chunks: bool):
 
 @pytest.mark.parametrize("chunks", [False, True])
 def test_body_over_the_limit_is_refused(server: Server, chunks: bool):
-    sent = iter([b"x" * 1000] * 5) if chunks else b"x" * 5000
+    sent = iter([b"x" * 1000] * 132) if chunks else b"x" * (LIMIT + 1)
     status, document = server.ask("POST", "/v2/reservations", sent)
     assert (status, document["code"]) == (413, "body_too_large")
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from blazar import context
 from blazar.db import api as db_api
-from oslo_config import cfg
 
 from tests.unit.api import things
 from tests.unit.api.people import Person
@@ -25,6 +24,7 @@ from warre_blazar.domain import lease_states
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.running import backing
 from warre_blazar.services.running.repair import Repairer
+from warre_blazar.wsgi import lease_bodies
 
 PLUGIN, FILTER, APPLICATION = "plugin and repairs", "filter", "application"
 LAYERS = (PLUGIN, FILTER, APPLICATION)
@@ -167,12 +167,9 @@ def many(layered: Layered, flavor: dict[str, Any]) -> bool:
     manager = layered.site._manager
     create = manager.create_lease
     manager.create_lease = lambda lease_values: asked.append(lease_values) or create(lease_values)
-    # The limit is low, because a layer that doesn't know it lets the manager write all of them.
-    cfg.CONF.set_override("max_lease_reservations", 3, "warre")
     try:
-        layered.make(*[sending.slot(flavor)] * 4)
+        layered.make(*[sending.slot(flavor)] * (lease_bodies.MOST_RESERVATIONS + 1))
     finally:
-        cfg.CONF.clear_override("max_lease_reservations", "warre")
         del manager.create_lease
     return bool(asked)
 

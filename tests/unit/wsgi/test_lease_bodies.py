@@ -61,7 +61,7 @@ ID = "3ae8b5b5-6a5d-4c5b-8b3f-4a0bb1d0d1f0"
 
 def checked(method: str, document: Any) -> dict[str, Any]:
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
-    return lease_bodies.checked(method, body, 32)
+    return lease_bodies.checked(method, body)
 
 
 @pytest.mark.parametrize("kind", RESERVATIONS)
@@ -441,7 +441,7 @@ def test_change_of_the_resource_type_is_refused(site, started, asked_type):
 def test_lease_that_mixes_resource_types_is_refused():
     body = sending.lease(GOOD, INSTANCE)
     with pytest.raises(exceptions.MixedLease) as refused:
-        lease_bodies.checked("POST", json.dumps(body).encode(), 9)
+        lease_bodies.checked("POST", json.dumps(body).encode())
     assert refused.value.detail == {"types": ["virtual:instance"]}
 
 

@@ -50,7 +50,7 @@ def main() -> None:
             "warre-blazar-status", "--config-file", str(conf), "upgrade", "check", status=2
         )
         assert "Check: Tables" in checked
-    assert "reconcile_interval" in output("oslo-config-generator", "--namespace", "warre_blazar")
+    assert "service_connections" in output("oslo-config-generator", "--namespace", "warre_blazar")
     assert "warre:flavor:create" in output(
         "oslopolicy-sample-generator", "--namespace", "warre_blazar"
     )

@@ -78,7 +78,7 @@ def decided(rule: Rule, project_id: str, decide: Callable[[Quota | None], T]) ->
     :param decide: gets None instead of a quota if quotas aren't enforced for the project.
     :raises LimitsNotRegistered, ServiceUnavailable:
     """
-    if not rule.holds_for(project_id):
+    if not rule.enforced:
         return decide(None)
     cached = limits.of_project(project_id, rule.cache_time)
     try:
