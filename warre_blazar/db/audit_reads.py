@@ -12,10 +12,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import import_rows, lease_queries, models
+from warre_blazar.db import import_rows, models
 from warre_blazar.db import leases as lease_rows
 from warre_blazar.db.backings import awaits_late
-from warre_blazar.db.leases import Lease
 from warre_blazar.db.tables import (
     allocations,
     backings,
@@ -35,42 +34,10 @@ from warre_blazar.domain.audit.facts import (
     Taking,
 )
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
-from warre_blazar.domain.lease_states import TERMINATED
 from warre_blazar.domain.timeline import Span, union
 
 _OURS = reservations.c.resource_type == RESOURCE_TYPE
 _DELETED = "deleted"
-
-
-def live_leases(db: Session, since: datetime.datetime) -> list[Lease]:
-    """The leases that an audit compares with the table in ``domain.lease_states``.
-
-    These are:
-
-    - Leases with a flavor:slot reservation, if the lease or the reservation hasn't ended.
-    - Leases with a flavor:slot reservation, if the lease ended recently (``since``).
-    - Leases that may need a repair (``lease_queries.in_question``).
-
-    :param since: an ended lease is included if it was written at or after this time. It is also
-        included if it ended at or after this time and still holds hosts.
-    """
-    held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
-    query = (
-        sa.select(leases.c.id)
-        .distinct()
-        .select_from(leases.join(reservations, reservations.c.lease_id == leases.c.id))
-        .where(
-            _OURS,
-            sa.or_(
-                leases.c.status != TERMINATED,
-                reservations.c.status != _DELETED,
-                sa.and_(leases.c.end_date >= since, held),
-                leases.c.updated_at >= since,
-            ),
-        )
-    )
-    ids = {*db.scalars(query), *lease_queries.in_question(db)}
-    return lease_rows.read(db, ids)
 
 
 def live_bookings(db: Session) -> list[Booking]:

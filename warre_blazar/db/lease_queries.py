@@ -1,16 +1,13 @@
 """Finds leases and reminders (before-end events) that managers must act on.
 
-A lease is found if its start or end is due, if it may need a repair, or if its statuses contradict
-each other.
+A lease is found if its start or end is due, or if it may need a repair.
 """
 
 import datetime
-from collections.abc import Mapping
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import backings
 from warre_blazar.db.leases import (
     BEFORE_END_EVENT,
     END_EVENT,
@@ -58,83 +55,36 @@ def in_question(db: Session) -> list[str]:
     return list(db.scalars(sa.union(by_status, by_event, by_claim)))
 
 
-def contradictory(db: Session, since: datetime.datetime) -> list[str]:
-    """The ids of leases whose events, reservations or hosts contradict the lease's status.
+def live(db: Session, since: datetime.datetime) -> set[str]:
+    """The ids of all leases that may contradict themselves.
 
-    Only leases with flavor:slot reservations are included. The query reads all such leases that
-    haven't ended, so it should run rarely.
+    These are:
 
-    :param since: a lease that ended before this time is included only if it was written at or after
-        this time.
+    * Leases with a flavor:slot reservation, if the lease or the reservation hasn't ended.
+    * Leases with a flavor:slot reservation, if the lease ended recently (``since``).
+    * Leases that may need a repair (``in_question``).
+
+    The query reads all these leases, so it should run rarely.
+
+    :param since: an ended lease is included if it was written at or after this time. It is also
+        included if it ended at or after this time and still holds hosts.
     """
-    recent = sa.or_(leases.c.end_date >= since, leases.c.updated_at >= since)
-    judged = sa.and_(
-        sa.or_(
-            leases.c.status.in_((lease_states.PENDING, lease_states.ACTIVE)),
-            sa.and_(leases.c.status == lease_states.TERMINATED, recent),
-        ),
-        ours(),
-    )
-    of_lease = reservations.c.lease_id == leases.c.id
     held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
-    backed = backings.is_whole(reservations.c.id)
-    alive = reservations.c.status != "deleted"
-    torn = sa.exists().where(
-        of_lease,
-        reservations.c.resource_type == RESOURCE_TYPE,
-        sa.or_(sa.and_(alive, sa.or_(~held, ~backed)), sa.and_(~alive, held)),
-    )
-    other = sa.exists().where(of_lease, reservations.c.status != _expected(_OF_RESERVATIONS))
-    by_reservations = sa.select(leases.c.id).where(judged, sa.or_(torn, other))
-    return list(db.scalars(sa.union(_with_odd_events(judged), by_reservations)))
-
-
-#: The status that reservations should have, by the status of their lease.
-_OF_RESERVATIONS = {"PENDING": "pending", "ACTIVE": "active", "TERMINATED": "deleted"}
-
-
-#: The status that a start event should have, by the status of its lease.
-_OF_STARTS = {"PENDING": "UNDONE", "ACTIVE": "DONE", "TERMINATED": "DONE"}
-
-
-#: The status that an end event should have, by the status of its lease.
-_OF_ENDS = {"PENDING": "UNDONE", "ACTIVE": "UNDONE", "TERMINATED": "DONE"}
-
-
-def _expected(by_status: Mapping[str, str]) -> sa.Case[str]:
-    return sa.case(dict(by_status), value=leases.c.status)
-
-
-def _with_odd_events(judged: sa.ColumnElement[bool]) -> sa.Select[tuple[str]]:
-    """A query of leases whose events aren't as they should be.
-
-    A lease should have exactly one start event and one end event. Each of them should have the time
-    and the status that follow from the lease's dates and status. The only other events should be
-    reminders.
-    """
-
-    def count(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
-        return sa.func.sum(sa.case((condition, 1), else_=0))
-
-    start, end = (events.c.event_type == kind for kind in (START_EVENT, END_EVENT))
-    fine = sa.or_(
-        sa.and_(
-            start,
-            events.c.time == leases.c.start_date,
-            events.c.status == _expected(_OF_STARTS),
-        ),
-        sa.and_(end, events.c.time == leases.c.end_date, events.c.status == _expected(_OF_ENDS)),
-        events.c.event_type == BEFORE_END_EVENT,
-    )
-    return (
+    query = (
         sa.select(leases.c.id)
-        .select_from(leases.outerjoin(events, events.c.lease_id == leases.c.id))
-        .where(judged)
-        .group_by(leases.c.id)
-        .having(
-            sa.or_(count(start) != 1, count(end) != 1, count(fine) != sa.func.count(events.c.id))
+        .distinct()
+        .select_from(leases.join(reservations, reservations.c.lease_id == leases.c.id))
+        .where(
+            reservations.c.resource_type == RESOURCE_TYPE,
+            sa.or_(
+                leases.c.status != lease_states.TERMINATED,
+                reservations.c.status != "deleted",
+                sa.and_(leases.c.end_date >= since, held),
+                leases.c.updated_at >= since,
+            ),
         )
     )
+    return {*db.scalars(query), *in_question(db)}
 
 
 def due(db: Session, action: str, now: datetime.datetime) -> list[str]:

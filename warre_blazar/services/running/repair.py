@@ -69,14 +69,13 @@ class Repairer:
         """Read the leases that may need a repair, and do what the table of states says.
 
         :param thorough: if false, look only at the leases that the database can find by indexes. If
-            true, look also for leases whose status contradicts their events, reservations or hosts.
-            This search reads all leases of ours that haven't ended or have ended recently.
+            true, look at all leases of ours that haven't ended or have ended recently.
         """
         self._remove_orphan_events()
         with session.reader() as db:
             ids = {*lease_queries.in_question(db), *self._seen}
             if thorough:
-                ids.update(lease_queries.contradictory(db, now - _RECENT))
+                ids.update(lease_queries.live(db, now - _RECENT))
             read_leases = leases.read(db, ids)
         self._seen = {lease.id: self._sight(lease) for lease in read_leases}
         for lease in read_leases:

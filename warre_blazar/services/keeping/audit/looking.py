@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 
 from warre_blazar import exceptions
 from warre_blazar.clients import nova, placement, trusts
-from warre_blazar.db import audit_reads, promises, reservable_hosts, session
+from warre_blazar.db import audit_reads, lease_queries, promises, reservable_hosts, session
+from warre_blazar.db import leases as lease_rows
 from warre_blazar.db.leases import END_EVENT, START_EVENT, Lease
 from warre_blazar.domain import lease_states, provider_trees
 from warre_blazar.domain.audit import cloud_side, overselling, table_side, trust_side
@@ -138,7 +139,7 @@ def _tables(
     present: Mapping[str, Sequence[str]],
     known_hosts: Sequence[KnownHost],
 ) -> Tables:
-    read_leases = audit_reads.live_leases(db, now - _RECENT)
+    read_leases = lease_rows.read(db, lease_queries.live(db, now - _RECENT))
     leases = [_seen(lease, now, patience) for lease in read_leases]
     bookings = audit_reads.live_bookings(db)
     worked_on = {lease.id for lease in leases if lease.is_worked_on}
