@@ -1,6 +1,5 @@
 """A fake Nova: flavors, aggregates, servers and server groups of its API 2.1."""
 
-import itertools
 import re
 import uuid
 from typing import Any
@@ -55,7 +54,11 @@ class Nova(Guarded):
         self.servers_stay = False
         #: Whether deletions fail in a way that leaves their servers in the state "deleting".
         self.deletions_fail = False
-        self._ids = itertools.count(1)
+        self.last_id = 0
+
+    def _next_id(self) -> int:
+        self.last_id += 1
+        return self.last_id
 
     def boot(self, flavor_id: str, project_id: str) -> str:
         """Boot a server as a user of the project would, and return its id."""
@@ -106,7 +109,7 @@ class Nova(Guarded):
             raise Refusal(409, f"Flavor with ID {flavor_id} already exists.")
         # Nova finds a flavor's servers by a number that it gives the flavor. If the flavor is
         # deleted and made again with the same id, its number is a different one.
-        number = next(self._ids)
+        number = self._next_id()
         self.flavors[flavor_id] = {**flavor, "extra_specs": {}, "access": set(), "number": number}
         return self._shown(flavor_id)
 
@@ -187,7 +190,7 @@ class Nova(Guarded):
         name = request.body["aggregate"]["name"]
         if name in (a["name"] for a in self.aggregates.values()):
             raise Refusal(409, f"Aggregate {name} already exists.")
-        aggregate_id = next(self._ids)
+        aggregate_id = self._next_id()
         made = {"id": aggregate_id, "name": name, "hosts": [], "metadata": {}}
         self.aggregates[aggregate_id] = made
         return Answer(200, {"aggregate": made})

@@ -11,7 +11,7 @@ from blazar.db import api as db_api
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
-from tests.functional.db import world
+from tests.functional.db import scenes, world
 from tests.functional.db.managers import RUNNING, WAITING, Manager, state
 from tests.functional.db.test_statements import counted
 from warre_blazar.db import backings, hosts, session, tables
@@ -79,7 +79,12 @@ class Scene:
 
 
 @pytest.fixture
-def scene(cloud: Cloud) -> Scene:
+def scene(database: sa.Engine, cloud: Cloud) -> Scene:
+    flavor, waiting, running = scenes.put_back(database, cloud, lambda: furnish(cloud))
+    return Scene(cloud, flavor, waiting, running, Manager())
+
+
+def furnish(cloud: Cloud) -> tuple[Any, world.Lease, world.Lease]:
     for name in ("a", "b"):
         world.add_host(cloud, name, vcpus=4)
         provider = cloud.placement.named(name)
@@ -89,10 +94,9 @@ def scene(cloud: Cloud) -> Scene:
     flavor = world.add_flavor(slots=5, extra_specs={"hw:cpu_sockets": "1"})
     waiting = world.book(world.request(flavor, world.hours(2, 4)))
     running = world.book(world.request(flavor, SPAN, 3))
-    manager = Manager()
-    manager.run(SPAN.start)
+    Manager().run(SPAN.start)
     assert (state(waiting), state(running)) == (WAITING, RUNNING)
-    return Scene(cloud, flavor, waiting, running, manager)
+    return flavor, waiting, running
 
 
 def test_consistent_records_have_no_differences(scene: Scene):
