@@ -25,6 +25,7 @@ def up(home: Path, options: argparse.Namespace) -> int:
             port_offset=options.port_offset,
             gpus=options.gpus,
             password_rounds=options.password_rounds,
+            limits_kept=options.limits_kept,
         )
         layout = Layout(home, chosen)
         say(f"cloud in {home}: {chosen.computes} computes, {chosen.managers} managers")

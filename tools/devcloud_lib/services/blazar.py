@@ -45,8 +45,7 @@ def configure(layout: Layout, endpoint_id: str) -> None:
             "api": {"api_v2_controllers": ",".join(offered["controllers"] or _STOCK_CONTROLLERS)},
             "enforcement": {
                 "enabled_filters": ",".join(offered["filters"]),
-                # Short, so that a changed limit takes effect at once.
-                "project_quota_cache_time": 2,
+                "project_quota_cache_time": layout.settings.limits_kept,
             },
             "warre": {
                 # These two determine when a half-finished lease is repaired: after three minutes,
