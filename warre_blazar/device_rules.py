@@ -22,7 +22,6 @@ def configured() -> Rules:
     options = cfg.CONF.warre
     return _rules(
         tuple(options.pci_alias),
-        tuple(options.device_profile),
         in_placement=options.pci_in_placement,
         allow_uncounted=options.allow_uncounted_devices,
     )
@@ -51,16 +50,12 @@ def _log(message: str) -> None:
 @functools.lru_cache(maxsize=4)
 def _rules(
     aliases: tuple[str, ...],
-    profiles: tuple[str, ...],
     *,
     in_placement: bool,
     allow_uncounted: bool,
 ) -> Rules:
-    option = "[warre] pci_alias"
     try:
-        parsed_aliases = device_options.aliases(aliases, in_placement=in_placement)
-        option = "[warre] device_profile"
-        parsed_profiles = device_options.profiles(profiles)
+        parsed = device_options.aliases(aliases, in_placement=in_placement)
     except ValueError as error:
-        raise exceptions.Misconfigured(option, str(error)) from None
-    return Rules(parsed_aliases, in_placement, parsed_profiles, allow_uncounted)
+        raise exceptions.Misconfigured("[warre] pci_alias", str(error)) from None
+    return Rules(parsed, in_placement, allow_uncounted)

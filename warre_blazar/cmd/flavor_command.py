@@ -27,8 +27,8 @@ def add_parser(subparsers: Any) -> None:
     recount = actions.add_parser(
         "recount",
         help="Count the devices of flavors and of their reservations again. Run this after an "
-        "upgrade, and when one of these has changed: [warre] pci_alias, pci_in_placement or "
-        "device_profile; a device profile in Cyborg; the capabilities pci_alias_NAME of hosts.",
+        "upgrade, and when one of these has changed: [warre] pci_alias or pci_in_placement; a "
+        "device profile in Cyborg; the capabilities pci_alias_NAME of hosts.",
     )
     _add_flavor(recount)
     recount.add_argument(

@@ -99,22 +99,12 @@ OPTS: list[cfg.Opt] = [
         "pci_alias_NAME says how many devices of the alias NAME the host has. After a "
         "change, run warre-blazar-manage flavor recount.",
     ),
-    cfg.MultiStrOpt(
-        "device_profile",
-        default=[],
-        sample_default=[
-            '{"name": "fpga", "groups": [{"resources:FPGA": "1", "trait:CUSTOM_X": "required"}]}'
-        ],
-        help="A device profile, in the form of Cyborg's API. Flavors name it in their extra spec "
-        "accel:device_profile. This option can be repeated. It is used only if Keystone's catalog "
-        "has no service of the type accelerator. Otherwise Cyborg is asked for the profile.",
-    ),
     cfg.BoolOpt(
         "allow_uncounted_devices",
         default=False,
-        help="Whether a flavor may name devices that can't be counted, because the alias or the "
-        "device profile isn't configured. If true, such a flavor is made, and shown with a "
-        "warning. More of its instances can then be booked than there are devices. If that "
-        "happens, servers fail to boot.",
+        help="Whether a flavor may name devices that can't be counted, because the alias isn't "
+        "configured or Cyborg has no such device profile. If true, such a flavor is made, and "
+        "shown with a warning. More of its instances can then be booked than there are devices. If "
+        "that happens, servers fail to boot.",
     ),
 ]

@@ -1,13 +1,11 @@
-"""Parses the options that define device profiles and aliases of PCI devices.
+"""Parses the option that defines aliases of PCI devices.
 
-An alias is written as in Nova's option ``[pci] alias``, and a profile as in Cyborg's API. So
-operators can copy both.
+An alias is written as in Nova's option ``[pci] alias``, so that operators can copy it.
 """
 
-import functools
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jsonschema
@@ -15,7 +13,6 @@ import os_resource_classes
 import os_traits
 from oslo_utils import strutils
 
-from warre_blazar.domain import devices
 from warre_blazar.domain.request_groups import Group
 
 _ID = {"type": "string", "pattern": r"^[0-9a-fA-F]{4}\Z"}
@@ -39,12 +36,6 @@ _ALIAS = {
         "live_migratable": {"type": "string"},
     },
 }
-#: A device profile as Cyborg's API has it. Other keys, such as its uuid, may be there too.
-_PROFILE = {
-    "type": "object",
-    "required": ["name", "groups"],
-    "properties": {"name": {"type": "string", "minLength": 1, "maxLength": 255}},
-}
 
 
 def aliases(lines: Sequence[str], *, in_placement: bool) -> dict[str, Group]:
@@ -56,47 +47,23 @@ def aliases(lines: Sequence[str], *, in_placement: bool) -> dict[str, Group]:
     """
     specs: dict[str, list[dict[str, Any]]] = {}
     for line in lines:
-        spec = _document(line, _ALIAS)
+        spec = _document(line)
         specs.setdefault(spec["name"].strip(), []).append(spec)
     for name, alternatives in specs.items():
         _check_alternatives(name, alternatives, in_placement=in_placement)
     return {name: _group(name, specs[name][0]) for name in specs} if in_placement else {}
 
 
-def profiles(lines: Sequence[str]) -> dict[str, tuple[Group, ...]]:
-    """The request groups of device profiles, by the profile's name.
-
-    :param lines: the values of the option, each a profile in the form of Cyborg's API.
-    :raises ValueError: a line is malformed, or two lines have the same name.
-    """
-    groups: dict[str, tuple[Group, ...]] = {}
-    for line in lines:
-        profile = _document(line, _PROFILE)
-        if profile["name"] in groups:
-            raise ValueError(f"{profile['name']}: expected one line for each name")
-        groups[profile["name"]] = _naming(
-            profile["name"], functools.partial(devices.profile_groups, profile["groups"])
-        )
-    return groups
-
-
-def _document(line: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _document(line: str) -> dict[str, Any]:
     try:
         document = json.loads(line)
     except (ValueError, RecursionError):
         raise ValueError(f"{line[:64]!r}: expected JSON") from None
-    error = next(jsonschema.Draft202012Validator(schema).iter_errors(document), None)
+    error = next(jsonschema.Draft202012Validator(_ALIAS).iter_errors(document), None)
     if error is not None:
         where = "".join(f"{part}: " for part in error.absolute_path)
         raise ValueError(f"{line[:64]!r}: {where}{error.message[:200]}")
     return dict(document)
-
-
-def _naming(name: str, parse: Callable[[], Any]) -> Any:
-    try:
-        return parse()
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
 
 
 def _check_alternatives(
@@ -131,9 +98,10 @@ def _group(name: str, spec: dict[str, Any]) -> Group:
     if "live_migratable" in spec:
         # Nova doesn't ask Placement for the trait HW_PCI_LIVE_MIGRATABLE. But of the devices that
         # Placement offers, Nova takes only those that match ``live_migratable``.
-        migratable = _naming(
-            name, lambda: strutils.bool_from_string(spec["live_migratable"], strict=True)
-        )
+        try:
+            migratable = strutils.bool_from_string(spec["live_migratable"], strict=True)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
         (required if migratable else forbidden).append(os_traits.HW_PCI_LIVE_MIGRATABLE)
     for each in (cls, *required):
         if not _LEGAL.fullmatch(each):

@@ -40,8 +40,6 @@ class Rules:
     aliases: Mapping[str, Group] = dataclasses.field(default_factory=dict)
     #: Whether Nova uses the PCI devices in Placement when it chooses a host for a server.
     in_placement: bool = False
-    #: For sites without Cyborg: the request groups of each device profile, by the profile's name.
-    profiles: Mapping[str, tuple[Group, ...]] = dataclasses.field(default_factory=dict)
     #: Whether a flavor may name devices that can't be counted.
     allow_uncounted: bool = False
 
@@ -132,7 +130,7 @@ def alias_requests(text: str) -> list[tuple[str, int]]:
 
 
 def known_groups(extra_specs: Mapping[str, str], rules: Rules) -> tuple[Group, ...]:
-    """The request groups of a Nova flavor's devices, as far as they follow from ``rules``.
+    """The request groups of a Nova flavor's PCI devices, as far as they follow from ``rules``.
 
     This function is for Nova flavors that this package hasn't made. Such a Nova flavor can't be
     refused, so its unknown devices are ignored.
@@ -143,7 +141,7 @@ def known_groups(extra_specs: Mapping[str, str], rules: Rules) -> tuple[Group, .
             groups += [group_of_capability(name)] * number
         elif name in rules.aliases:
             groups += [rules.aliases[name]] * number
-    return (*groups, *rules.profiles.get(extra_specs.get(PROFILE_KEY, ""), ()))
+    return tuple(groups)
 
 
 def _known_requests(extra_specs: Mapping[str, str]) -> list[tuple[str, int]]:

@@ -171,17 +171,14 @@ def test_profile_has_a_group_for_each_group():
         },
         {"resources:FPGA": "1"},
     ]
-    line = json.dumps({"uuid": "u", "name": "fpga", "groups": groups})
-    assert device_options.profiles([line]) == {
-        "fpga": (
-            Group.of(
-                {"CUSTOM_ACCELERATOR_FPGA": 2, "CUSTOM_LOCAL_MEMORY": 1},
-                ["CUSTOM_INTEL_PAC_ARRIA10"],
-                ["CUSTOM_OLD"],
-            ),
-            Group.of({"FPGA": 1}),
-        )
-    }
+    assert devices.profile_groups(groups) == (
+        Group.of(
+            {"CUSTOM_ACCELERATOR_FPGA": 2, "CUSTOM_LOCAL_MEMORY": 1},
+            ["CUSTOM_INTEL_PAC_ARRIA10"],
+            ["CUSTOM_OLD"],
+        ),
+        Group.of({"FPGA": 1}),
+    )
 
 
 @pytest.mark.parametrize(
@@ -205,23 +202,16 @@ def test_profile_has_a_group_for_each_group():
     ],
 )
 def test_malformed_profile_is_refused(groups: object):
-    with pytest.raises(ValueError, match=r"fpga: .*expected"):
-        device_options.profiles([json.dumps({"name": "fpga", "groups": groups})])
+    with pytest.raises(ValueError, match="expected"):
+        devices.profile_groups(groups)
 
 
-def test_profile_with_two_lines_is_refused():
-    line = json.dumps({"name": "fpga", "groups": [{"resources:FPGA": "1"}]})
-    with pytest.raises(ValueError, match="fpga: expected one line for each name"):
-        device_options.profiles([line, line])
-
-
-@given(st.text(max_size=30) | _JSON.map(json.dumps), _JSON)
-def test_any_profile_is_parsed_or_refused(line: str, groups: object):
-    for each in (line, json.dumps({"name": "n", "groups": groups})):
-        try:
-            device_options.profiles([each])
-        except ValueError as error:
-            assert str(error)
+@given(_JSON)
+def test_any_profile_is_parsed_or_refused(groups: object):
+    try:
+        devices.profile_groups(groups)
+    except ValueError as error:
+        assert str(error)
 
 
 @given(st.dictionaries(st.sampled_from(["resources:A", "trait:B", "resources", "accel:x"]), _JSON))
@@ -252,9 +242,9 @@ def test_devices_that_were_never_resolved_are_uncounted():
 
 def test_devices_of_other_flavors_are_counted_as_far_as_they_are_known():
     specs = {"pci_passthrough:alias": "gpu:2,nic:1", "accel:device_profile": "fpga"}
-    gpu, fpga, nic = (Group.of({name: 1}) for name in ("CUSTOM_GPU", "FPGA", "pci_alias_nic"))
-    rules = Rules({"gpu": gpu}, in_placement=True, profiles={"fpga": (fpga,)})
-    assert devices.known_groups(specs, rules) == (gpu, gpu, fpga)
+    gpu, nic = (Group.of({name: 1}) for name in ("CUSTOM_GPU", "pci_alias_nic"))
+    rules = Rules({"gpu": gpu}, in_placement=True)
+    assert devices.known_groups(specs, rules) == (gpu, gpu)
     by_capability = devices.known_groups(specs, Rules())
     assert by_capability == (*[Group.of({"pci_alias_gpu": 1})] * 2, nic)
     assert devices.known_groups({"pci_passthrough:alias": "gpu:"}, rules) == ()

@@ -79,24 +79,18 @@ def _unknown_alias(name: str, rules: Rules) -> str:
     )
 
 
-def _of_profile(name: str, rules: Rules) -> Resolved:
+def _of_profile(name: str, _rules: Rules) -> Resolved:
     url = cyborg.endpoint()
-    groups = rules.profiles.get(name)
-    if url is not None:
-        described = cyborg.device_profile(url, name)
-        if described is None:
-            return _uncounted_profile(name, "Cyborg has no such device profile; create it there")
-        try:
-            groups = devices.profile_groups(described)
-        except ValueError as error:
-            return _uncounted_profile(name, f"Cyborg's device profile isn't one of Nova's: {error}")
-    if groups is None:
-        return _uncounted_profile(
-            name,
-            "Keystone's catalog has no Cyborg, and [warre] device_profile has no such profile; add "
-            "it there",
-        )
-    return Resolved(groups)
+    if url is None:
+        text = "Keystone's catalog has no Cyborg, without which Nova can't boot such servers"
+        return _uncounted_profile(name, text)
+    described = cyborg.device_profile(url, name)
+    if described is None:
+        return _uncounted_profile(name, "Cyborg has no such device profile; create it there")
+    try:
+        return Resolved(devices.profile_groups(described))
+    except ValueError as error:
+        return _uncounted_profile(name, f"Cyborg's device profile isn't one of Nova's: {error}")
 
 
 def _uncounted_profile(name: str, reason: str) -> Resolved:
