@@ -15,6 +15,7 @@ from blazar import exceptions as blazar_exc
 from blazar.db import api as db_api
 from blazar.db import exceptions as db_exc
 from blazar.manager import exceptions as manager_exc
+from oslo_db import exception as oslo_db_exc
 
 from warre_blazar import exceptions
 from warre_blazar.api import error_bodies
@@ -76,7 +77,10 @@ def _is_gone(environ: dict[str, Any]) -> bool:
     if another request has deleted the lease meanwhile.
     """
     lease = _LEASE.fullmatch(environ.get("PATH_INFO", ""))
-    return lease is not None and db_api.lease_get(lease[1]) is None
+    try:
+        return lease is not None and db_api.lease_get(lease[1]) is None
+    except oslo_db_exc.DBError:
+        return False
 
 
 def _translate(answer: webob.Response) -> None:

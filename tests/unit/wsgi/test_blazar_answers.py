@@ -3,6 +3,7 @@
 import pytest
 import webob
 from blazar.db import api as db_api
+from oslo_db import exception as db_exc
 
 from tests.unit.wsgi import hostile, sending
 from warre_blazar.wsgi import blazar_answers
@@ -146,6 +147,7 @@ def test_change_of_a_lease_that_is_being_changed_is_no_failure(site):
 @pytest.mark.parametrize(
     ("path", "exists", "status"),
     [
+        ("/v1/leases/abc", None, 500),
         ("/v1/leases/abc", False, 404),
         ("/v2/leases/abc/", False, 404),
         ("/v1/leases/abc", True, 500),
@@ -153,14 +155,22 @@ def test_change_of_a_lease_that_is_being_changed_is_no_failure(site):
     ],
 )
 def test_failure_about_a_lease_that_is_gone_is_404(
-    monkeypatch: pytest.MonkeyPatch, path: str, exists: bool, status: int
+    monkeypatch: pytest.MonkeyPatch, path: str, exists: bool | None, status: int
 ) -> None:
-    """Blazar's manager fails with a TypeError if the lease is deleted after Blazar has read it."""
+    """Blazar's manager fails with a TypeError if the lease is deleted after Blazar has read it.
+
+    ``exists`` is None if the database is away.
+    """
 
     def fail(environ, start_response):
         start_response("500 Internal Server Error", [("Content-Type", "application/json")])
         return [b'{"error_code": 500, "error_message": "Internal Server Error"}']
 
-    monkeypatch.setattr(db_api, "lease_get", lambda lease_id: {"id": lease_id} if exists else None)
+    def lease_get(lease_id: str) -> dict[str, str] | None:
+        if exists is None:
+            raise db_exc.DBConnectionError
+        return {"id": lease_id} if exists else None
+
+    monkeypatch.setattr(db_api, "lease_get", lease_get)
     answer = webob.Request.blank(path, method="PUT").get_response(blazar_answers.Translated(fail))
     assert (answer.status_int, answer.json["error_code"]) == (status, status)
