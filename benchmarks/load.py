@@ -30,7 +30,7 @@ import requests
 _KINDS = ("list", "search", "booking", "deletion")
 #: Bookings are spread over so many hours, so that few of them meet.
 _HOURS = 24 * 200
-_HEAD = ("", "requests", "half within", "95 % within", "longest", "refused", "failed")
+_HEAD = ("kind", "requests", "half within", "95 % within", "longest", "refused", "failed")
 
 
 @dataclasses.dataclass
