@@ -256,13 +256,8 @@ class World(Site):
             with contextlib.closing(self.engine.raw_connection()) as raw:
                 rows.backup(raw.driver_connection)
             return
-        with self.engine.begin() as connection:
-            for table in reversed(models.metadata.sorted_tables):
-                connection.execute(table.delete())
-            for table in models.metadata.sorted_tables:
-                keys = table.c.keys()
-                if values := [dict(zip(keys, r, strict=True)) for r in rows[table.name]]:
-                    connection.execute(table.insert(), values)
+        databases.empty(self.engine)
+        databases.put_back(self.engine, rows)
 
     def make_warre(self) -> warre_site.Warre:
         """Make a Warre with its flavors."""

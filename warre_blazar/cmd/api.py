@@ -16,8 +16,9 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from warre_blazar import exceptions
+from warre_blazar.api import parsing
 from warre_blazar.db import migration
-from warre_blazar.wsgi import checked_application, request_bodies
+from warre_blazar.wsgi import checked_application
 
 LOG = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ def _server(application: Any) -> _Server:
     server = _Server(address, application, numthreads=_THREADS, server_name="warre-blazar-api")
     # The application itself refuses bodies that are too large. But the server reads a whole chunk
     # of a body before the application gets any of it. This higher limit stops endless chunks.
-    server.max_request_body_size = 4 * request_bodies.LONGEST
+    server.max_request_body_size = 4 * parsing.MAX_BODY
     return server
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 from collections.abc import Collection
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -75,9 +76,7 @@ def get(db: Session, reservation_id: str) -> Backing | None:
 
 def update(db: Session, reservation_id: str, **values: int | Phase) -> None:
     """Change columns of a note."""
-    db.execute(
-        backings.update().where(backings.c.reservation_id == reservation_id).values(**values)
-    )
+    _update_if(db, reservation_id, **values)
 
 
 def delete(db: Session, reservation_id: str) -> None:
@@ -109,13 +108,10 @@ def begin_making(
         time, the backing is left to it. None: the backing isn't left to anybody.
     :returns: whether it was written. If not, the backing is made, or is left to another manager.
     """
-    conditions = [backings.c.reservation_id == reservation_id, backings.c.phase.in_(UNMADE)]
+    conditions: list[sa.ColumnElement[bool]] = [backings.c.phase.in_(UNMADE)]
     if given_up is not None:
         conditions.append(sa.not_(awaits_late(given_up)))
-    begun = db.execute(
-        backings.update().where(*conditions).values(phase=Phase.MAKING, late_until=until)
-    )
-    return begun.rowcount == 1  # type: ignore[attr-defined]
+    return _update_if(db, reservation_id, *conditions, phase=Phase.MAKING, late_until=until)
 
 
 def finish_making(db: Session, reservation_id: str, aggregate_id: int) -> None:
@@ -125,7 +121,7 @@ def finish_making(db: Session, reservation_id: str, aggregate_id: int) -> None:
     """
     phase = sa.case((backings.c.phase == Phase.MAKING, Phase.MADE), else_=backings.c.phase)
     values = {"phase": phase, "late_until": None, "aggregate_id": aggregate_id}
-    db.execute(backings.update().where(*_being_made(reservation_id)).values(**values))
+    _update_if(db, reservation_id, _BEING_MADE, **values)
 
 
 def set_late(db: Session, reservation_id: str, until: datetime.datetime | None) -> None:
@@ -133,15 +129,20 @@ def set_late(db: Session, reservation_id: str, until: datetime.datetime | None) 
 
     :param until: None: no service does.
     """
-    db.execute(backings.update().where(*_being_made(reservation_id)).values(late_until=until))
+    _update_if(db, reservation_id, _BEING_MADE, late_until=until)
 
 
-def _being_made(reservation_id: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """The SQL conditions of a note whose backing is being made, even if it is removed meanwhile."""
-    return (
-        backings.c.reservation_id == reservation_id,
-        backings.c.phase.in_((Phase.MAKING, Phase.CLOSING)),
-    )
+#: The SQL condition that a backing is being made, even if it is removed meanwhile.
+_BEING_MADE = backings.c.phase.in_((Phase.MAKING, Phase.CLOSING))
+
+
+def _update_if(
+    db: Session, reservation_id: str, *conditions: sa.ColumnElement[bool], **values: Any
+) -> bool:
+    """Change columns of a note, if it meets conditions. Return whether it was changed."""
+    mine = backings.c.reservation_id == reservation_id
+    changed = db.execute(backings.update().where(mine, *conditions).values(**values))
+    return changed.rowcount == 1  # type: ignore[attr-defined]
 
 
 def to_make(db: Session, before: datetime.datetime, given_up: datetime.datetime) -> list[str]:
@@ -234,12 +235,7 @@ def begin_opening(db: Session, reservation_id: str) -> bool:
 
     It isn't written if the backing is being removed.
     """
-    begun = db.execute(
-        backings.update()
-        .where(backings.c.reservation_id == reservation_id, backings.c.phase != Phase.CLOSING)
-        .values(phase=Phase.OPENING)
-    )
-    return begun.rowcount == 1  # type: ignore[attr-defined]
+    return _update_if(db, reservation_id, backings.c.phase != Phase.CLOSING, phase=Phase.OPENING)
 
 
 def finish_opening(db: Session, reservation_id: str) -> bool:
@@ -247,15 +243,8 @@ def finish_opening(db: Session, reservation_id: str) -> bool:
 
     It isn't written if the backing is being removed.
     """
-    opened = db.execute(
-        backings.update()
-        .where(
-            backings.c.reservation_id == reservation_id,
-            backings.c.phase.in_((Phase.OPENING, Phase.OPEN)),
-        )
-        .values(phase=Phase.OPEN)
-    )
-    return opened.rowcount == 1  # type: ignore[attr-defined]
+    is_opening = backings.c.phase.in_((Phase.OPENING, Phase.OPEN))
+    return _update_if(db, reservation_id, is_opening, phase=Phase.OPEN)
 
 
 def half_close(db: Session, reservation_id: str) -> bool:
@@ -266,9 +255,4 @@ def half_close(db: Session, reservation_id: str) -> bool:
     :returns: True if this caller has set the mark. False if the reservation wasn't completely
         open.
     """
-    marked = db.execute(
-        backings.update()
-        .where(backings.c.reservation_id == reservation_id, backings.c.phase == Phase.OPEN)
-        .values(phase=Phase.OPENING)
-    )
-    return marked.rowcount == 1  # type: ignore[attr-defined]
+    return _update_if(db, reservation_id, backings.c.phase == Phase.OPEN, phase=Phase.OPENING)

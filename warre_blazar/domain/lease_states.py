@@ -156,6 +156,7 @@ class Row:
     #: Whether the hosts that reservations hold, or the notes of their backings, contradict the
     #: reservations' statuses. If so, an end or a deletion has begun to give up what they have.
     torn: bool | None = None
+    #: Whether the lease's end is past.
     is_over: bool | None = None
     #: Whether the lease's statuses and events are those that follow from the reservations.
     settled: bool | None = None

@@ -40,6 +40,11 @@ def start(service: str) -> None:
     _tool("start", service)
 
 
+def restart(service: str) -> None:
+    """Stop a service and start it again."""
+    _tool("restart", service)
+
+
 @contextlib.contextmanager
 def away(service: str) -> Iterator[None]:
     """Stop a service while the block runs, and start it again afterwards."""
@@ -75,11 +80,11 @@ def manager_options(group: str, options: dict[str, str]) -> Iterator[None]:
     lines = [f"{name} = {value}" for name, value in options.items()]
     try:
         path.write_text("\n".join([usual, f"[{group}]", *lines, ""]))
-        _tool("restart", MANAGERS)
+        restart(MANAGERS)
         yield
     finally:
         path.write_text(usual)
-        _tool("restart", MANAGERS)
+        restart(MANAGERS)
 
 
 @contextlib.contextmanager

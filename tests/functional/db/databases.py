@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from unittest import mock
 
@@ -135,6 +135,15 @@ def dump(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
             for table in models.metadata.sorted_tables
         }
     return {name: found for name, found in rows.items() if found}
+
+
+def put_back(engine: sa.Engine, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> None:
+    """Write rows by table, as ``dump`` returns them, into empty tables."""
+    with engine.begin() as connection:
+        for table in models.metadata.sorted_tables:
+            keys = table.c.keys()
+            if values := [dict(zip(keys, row, strict=True)) for row in rows.get(table.name, ())]:
+                connection.execute(table.insert(), values)
 
 
 def differences(url: str) -> list[object]:

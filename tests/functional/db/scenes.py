@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases
-from warre_blazar.db import models
 
 T = TypeVar("T")
 
@@ -37,13 +36,7 @@ def put_back(database: sa.Engine, cloud: Cloud, make: Callable[[], T]) -> T:
         _scenes[key] = (made, databases.dump(database), objects)
         return made
     made, rows, objects = _scenes[key]
-    with database.begin() as connection:
-        for table in models.metadata.sorted_tables:
-            values = [
-                dict(zip(table.c.keys(), row, strict=True)) for row in rows.get(table.name, ())
-            ]
-            if values:
-                connection.execute(table.insert(), values)
+    databases.put_back(database, rows)
     for (service, name), value in objects.items():
         setattr(getattr(cloud, service), name, copy.deepcopy(value))
     return made

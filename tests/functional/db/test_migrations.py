@@ -13,8 +13,6 @@ from tests.functional.db import databases
 from warre_blazar.cmd.manage import main as manage_main
 from warre_blazar.db import migration
 
-OURS = databases.OURS
-
 
 @pytest.fixture(params=["utf8mb3", "utf8mb4"])
 def url(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator[str]:
@@ -57,7 +55,7 @@ def test_upgrade_and_downgrade_can_be_repeated(url: str, tmp_path: pathlib.Path)
     databases.blazar_upgrade(url, tmp_path)
     for _ in range(2):
         migration.upgrade(url)
-        assert tables(url) == OURS | {migration.VERSION_TABLE}
+        assert tables(url) == databases.OURS | {migration.VERSION_TABLE}
         assert migration.revision_of(url) == migration.head()
         migration.upgrade(url)
         migration.downgrade(url, "base")
@@ -70,7 +68,7 @@ def indexed(url: str) -> dict[str, list[list[str | None]]]:
     inspector = sa.inspect(sa.create_engine(url, poolclass=sa.NullPool))
     return {
         table: sorted(index["column_names"] for index in inspector.get_indexes(table))
-        for table in set(inspector.get_table_names()) - OURS - {migration.VERSION_TABLE}
+        for table in set(inspector.get_table_names()) - databases.OURS - {migration.VERSION_TABLE}
     }
 
 
@@ -131,7 +129,7 @@ def test_upgrade_before_blazars_migrations_is_refused(url: str, tmp_path: pathli
     assert tables(url) <= {migration.VERSION_TABLE}
     databases.blazar_upgrade(url, tmp_path)
     assert manage("upgrade").status == 0
-    assert tables(url) == OURS | {migration.VERSION_TABLE}
+    assert tables(url) == databases.OURS | {migration.VERSION_TABLE}
 
 
 def test_command_upgrades_downgrades_and_shows_revisions(url: str, tmp_path: pathlib.Path, manage):

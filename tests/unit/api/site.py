@@ -204,9 +204,7 @@ class Site:
 
     def clear(self) -> None:
         """Empty the database and the cloud, and set the time to NOW."""
-        with self.engine.begin() as connection:
-            for table in reversed(models.metadata.sorted_tables):
-                connection.execute(table.delete())
+        databases.empty(self.engine)
         self.cloud.clear()
         limits._remembered.clear()
         self.set_time(NOW)
@@ -258,13 +256,8 @@ class Site:
             return self._remembered[key][0]
         made, rows, objects = self._remembered[key]
         self.cloud.restore(objects)
-        with self.engine.begin() as connection:
-            for table in reversed(models.metadata.sorted_tables):
-                connection.execute(table.delete())
-            for table in models.metadata.sorted_tables:
-                values = [dict(zip(table.c.keys(), row, strict=True)) for row in rows[table.name]]
-                if values:
-                    connection.execute(table.insert(), values)
+        databases.empty(self.engine)
+        databases.put_back(self.engine, rows)
         return made
 
     def rows(self) -> Rows:

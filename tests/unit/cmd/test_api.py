@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from warre_blazar.wsgi import request_bodies
+from warre_blazar.api import parsing
 
 pytestmark = pytest.mark.slow
 
-LIMIT = request_bodies.LONGEST
+LIMIT = parsing.MAX_BODY
 
 
 def free_port() -> int:

@@ -154,8 +154,8 @@ def test_only_leases_that_are_half_made_or_half_deleted_are_removed(lease: str):
 @pytest.mark.parametrize("lease", STABLE)
 def test_lease_that_is_over_is_not_removed(lease: str):
     for state in all_states(lease):
-        over = dataclasses.replace(state, is_over=True)
-        assert lease_states.decide(over).action is not Action.REMOVE
+        past = dataclasses.replace(state, is_over=True)
+        assert lease_states.decide(past).action is not Action.REMOVE
 
 
 @pytest.mark.parametrize("reservations", [Reservations.PENDING, Reservations.ACTIVE])

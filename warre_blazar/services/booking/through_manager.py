@@ -260,12 +260,8 @@ def _label(reservation: Reservation, labels: Labels) -> None:
         not_known = exceptions.NoAnswer(
             reservation.lease_name, f"reservation {reservation.id} has its new name and note"
         )
-        if not _seen(lambda: _has_labels(reservation, labels), not_known):
+        if not _seen(lambda: lookup.get(reservation.id, None)[0].labels == labels, not_known):
             raise
-
-
-def _has_labels(reservation: Reservation, labels: Labels) -> bool | None:
-    return lookup.get(reservation.id, None)[0].labels == labels or None
 
 
 def _change_lease(

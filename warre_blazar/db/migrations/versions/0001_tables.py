@@ -130,6 +130,12 @@ def _referring(table: str) -> sa.types.TypeEngine[str]:
     return next(c["type"] for c in found if c["name"] == "id")
 
 
+def _key_of(table: str, column: str) -> sa.Column[str]:
+    """The primary key of a table that has at most one row for each row of a table of Blazar's."""
+    key = sa.ForeignKey(f"{table}.id", ondelete="CASCADE")
+    return sa.Column(column, _referring(table), key, primary_key=True)
+
+
 # Tables. ``db.models`` explains the columns.
 
 
@@ -215,24 +221,14 @@ def _reservations() -> None:
 def _hosts() -> None:
     _create_table(
         "warre_hosts",
-        sa.Column(
-            "host_id",
-            _referring("computehosts"),
-            sa.ForeignKey("computehosts.id", ondelete="CASCADE"),
-            primary_key=True,
-        ),
+        _key_of("computehosts", "host_id"),
         sa.Column("generation", sa.Integer, nullable=False),
         sa.Column("draining", sa.Boolean, nullable=False, server_default=sa.false()),
         sa.Column("abandoned", sa.Boolean, nullable=False, server_default=sa.false()),
     )
     _create_table(
         "warre_host_providers",
-        sa.Column(
-            "host_id",
-            _referring("computehosts"),
-            sa.ForeignKey("computehosts.id", ondelete="CASCADE"),
-            primary_key=True,
-        ),
+        _key_of("computehosts", "host_id"),
         sa.Column("digest", sa.String(64), nullable=False),
         sa.Column("tree", _long_text(), nullable=False),
         sa.Column("zone", _string(255)),
@@ -254,22 +250,17 @@ def _work() -> None:
     )
     _create_table(
         "warre_executions",
-        _lease_id(),
+        _key_of("leases", "lease_id"),
         sa.Column("action", sa.String(16), nullable=False),
         sa.Column("manager_id", sa.String(36)),
         sa.Column("attempts", sa.Integer, nullable=False),
     )
     _create_table(
         "warre_lease_workers",
-        _lease_id(),
+        _key_of("leases", "lease_id"),
         sa.Column("manager_id", sa.String(36)),
         sa.Column("work_id", sa.String(36), nullable=False),
     )
-
-
-def _lease_id() -> sa.Column[str]:
-    key = sa.ForeignKey("leases.id", ondelete="CASCADE")
-    return sa.Column("lease_id", _referring("leases"), key, primary_key=True)
 
 
 def _records() -> None:
