@@ -20,7 +20,7 @@ from warre_blazar.domain.fixed_places import Places, Stay, components
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.providers import Inventory, Provider
-from warre_blazar.domain.request_groups import Group, Request
+from warre_blazar.domain.request_groups import Group, PlacementRequest
 from warre_blazar.domain.timeline import Span
 
 START, DAY = datetime.datetime(2030, 1, 1), datetime.timedelta(days=1)
@@ -51,14 +51,14 @@ KINDS = [
     Kind("8 GPUs of 7 units: 1, 2, 3", [(7, ())] * 8, [(1, ()), (2, ()), (3, ())]),
 ]
 
-Room = Callable[[Host, Request, Span], int]
+Room = Callable[[Host, PlacementRequest, Span], int]
 
 
-def by_moments(host: Host, request: Request, span: Span) -> int:
+def by_moments(host: Host, request: PlacementRequest, span: Span) -> int:
     return host.room(request, span)
 
 
-def by_places(host: Host, request: Request, span: Span) -> int:
+def by_places(host: Host, request: PlacementRequest, span: Span) -> int:
     return placing.choose([host], placing.Wanted(request, 1, span))[1]
 
 
@@ -71,9 +71,9 @@ def empty(kind: Kind) -> Host:
     return Host("h", "h", None, {}, root.inventories, root.traits, (), providers=(root, *devices))
 
 
-def wishes(kind: Kind, dice: random.Random) -> list[tuple[Request, Span]]:
+def wishes(kind: Kind, dice: random.Random) -> list[tuple[PlacementRequest, Span]]:
     requests = [
-        Request.of(Group.of({"VCPU": 1}), [Group.of({"UNITS": amount}, traits)])
+        PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of({"UNITS": amount}, traits)])
         for amount, traits in kind.flavors
     ]
     found = []
@@ -84,7 +84,7 @@ def wishes(kind: Kind, dice: random.Random) -> list[tuple[Request, Span]]:
     return found
 
 
-def sell(host: Host, wanted: Sequence[tuple[Request, Span]], room: Room) -> Host:
+def sell(host: Host, wanted: Sequence[tuple[PlacementRequest, Span]], room: Room) -> Host:
     for number, (request, span) in enumerate(wanted):
         if room(host, request, span):
             host = host.holding([*host.holdings, Holding(str(number), span, request)])

@@ -27,9 +27,8 @@ from oslo_config import cfg
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from tests.functional.db import databases, warre_site, world
-from warre_blazar import conf
+from warre_blazar import conf, warre_import
 from warre_blazar.db import session, tables
-from warre_blazar.services.keeping import warre_import
 
 HOSTS = 50
 _ROWS = 2_000

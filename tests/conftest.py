@@ -10,7 +10,7 @@ from oslo_limit import limit as oslo_limit
 
 from tests.fakes.cloud import LOGIN_OPTIONS, Cloud
 from warre_blazar import conf as our_conf
-from warre_blazar.clients import kept
+from warre_blazar.openstack import kept
 
 # Examples have no deadline, because their time depends on the machine more than on the code.
 # ``--hypothesis-profile=many`` chooses the other profile.

@@ -9,7 +9,8 @@ from blazar.policies import base
 from oslo_config import cfg
 from oslo_policy import policy
 
-from warre_blazar import exceptions, policies
+from warre_blazar import policies
+from warre_blazar.errors import exceptions
 
 
 @functools.cache

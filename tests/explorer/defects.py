@@ -14,10 +14,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from tests.explorer.exploring import Explorer
-from warre_blazar.db import executions, import_rows, leases, tables
-from warre_blazar.db.executions import Execution
+from warre_blazar.db import executions, leases, tables
+from warre_blazar.domain.execution import Execution
 from warre_blazar.plugins import lease_guard
-from warre_blazar.services.booking import through_manager
+from warre_blazar.services.requests import creation
+from warre_blazar.warre_import import blazar_rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,8 +90,8 @@ DEFECTS = {
             "N3",
             "an undo of an import doesn't see that a manager ends a lease of it",
             _patched(
-                (import_rows, "lock_leases", _nothing),
-                (import_rows, "executed", lambda _db: []),
+                (blazar_rows, "lock_leases", _nothing),
+                (blazar_rows, "executed", lambda _db: []),
                 (leases, "lock_all", _nothing),
             ),
             _pairs("end", "undo"),
@@ -99,7 +100,7 @@ DEFECTS = {
         Defect(
             "N4",
             "a booking whose commit wasn't acknowledged is reported as not booked",
-            _patched((through_manager, "_booked_despite", _nothing)),
+            _patched((creation, "_booked_despite", _nothing)),
             lambda explorer: explorer.singles(["book"]),
         ),
         Defect(

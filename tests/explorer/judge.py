@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from tests.explorer import places
 from tests.explorer.operations import SPAN, Answer, Operation, Scene
 from tests.explorer.world import World
 from tests.functional.db import oversold
@@ -77,7 +78,11 @@ def _moment(value: Any) -> datetime.datetime:
 
 def oversells(world: World) -> list[str]:
     """What is oversold at any time, and which quotas are exceeded."""
-    sold = [*oversold.find(world.engine), *_exceeded(world)]
+    sold = [
+        *oversold.find(world.engine, {places.CLASS}),
+        *places.oversold(world.engine, world.devices),
+        *_exceeded(world),
+    ]
     return [f"oversold: {text}" for text in sold]
 
 

@@ -11,17 +11,21 @@ import sqlalchemy as sa
 from blazar import context
 from blazar.db import api as db_api
 
+from tests.explorer import places
 from tests.explorer.faults import Killed
 from tests.explorer.world import World
 from tests.functional.db import warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
-from warre_blazar import exceptions
-from warre_blazar.clients import manager
+from warre_blazar import warre_import
 from warre_blazar.domain import devices, reservation_states
 from warre_blazar.domain.labels import Labels
-from warre_blazar.services.booking import lookup, through_manager
-from warre_blazar.services.keeping import device_recount, draining, history, warre_import
+from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import manager
+from warre_blazar.services.booking import lookup
+from warre_blazar.services.keeping import device_recount, draining, history
+from warre_blazar.services.requests import change, creation, deletion
 from warre_blazar.services.running import backing, healing
 
 SPAN = parts.hours(10, 14)
@@ -32,9 +36,11 @@ _LONG_AGO = datetime.timedelta(days=1)
 
 @dataclasses.dataclass
 class Scene:
-    """What a state has made: a flavor, two hosts, and a lease that takes all slots."""
+    """What a state has made: two flavors, two hosts, and a lease that takes all slots."""
 
     flavor: Any
+    #: A flavor that takes whole devices, where the first one takes halves of them.
+    whole: Any
     hosts: list[str]
     lease_id: str
     reservation_id: str
@@ -80,7 +86,7 @@ class Operation:
             return Answer("unknown", type(error).__name__)
         except exceptions.WarreError as error:
             return Answer("refused", f"{error.code}: {error.message}"[:150])
-        except warre_import.Changed:
+        except warre_import.ChangedSinceImport:
             return Answer("refused", "changed since the import")
         except Exception as error:
             return Answer("refused", f"failed {error!r}"[:150])
@@ -95,9 +101,9 @@ class Operation:
 def _change(**values: Any) -> Callable[[World, Scene], Any]:
     def act(world: World, scene: Scene) -> Any:
         reservation, _ = lookup.get(scene.reservation_id, _ALPHA)
-        new = through_manager.Change(**values)
+        new = change.Change(**values)
         conditions = parts.conditions(rule=parts.QUOTA)
-        return through_manager.change(world.caller(), reservation, new, conditions)[1]
+        return change.change(world.caller(), reservation, new, conditions)[1]
 
     return act
 
@@ -107,7 +113,7 @@ def _remind(world: World, scene: Scene) -> None:
     values = {"before_end_date": ends.strftime("%Y-%m-%d %H:%M")}
     try:
         manager.update_lease(world.caller().context, scene.lease_id, values)
-    except manager.NoAnswer as error:
+    except manager.ManagerSilent as error:
         raise exceptions.NoAnswer("", "") from error
     except exceptions.ServiceRefused:
         # As ``wsgi.blazar_answers`` does.
@@ -118,14 +124,14 @@ def _remind(world: World, scene: Scene) -> None:
 
 def _delete(world: World, scene: Scene) -> bool:
     reservation, _ = lookup.get(scene.reservation_id, _ALPHA)
-    return through_manager.delete(world.caller(), reservation)
+    return deletion.delete(world.caller(), reservation)
 
 
 def _book(world: World, scene: Scene) -> Any:
     request = parts.request(
         scene.flavor, LATER, 2, project_id=_ALPHA, now=world.now, rule=parts.QUOTA
     )
-    made, _ = through_manager.create(world.caller(), request)
+    made, _ = creation.create(world.caller(), request)
     return made.state != reservation_states.PENDING_CREATE and made.lease_name
 
 
@@ -207,14 +213,19 @@ OPERATIONS = {
 def pending(world: World) -> Scene:
     """A lease from 10 to 14 that takes both slots of its flavor. The second host is empty.
 
+    Each host has two devices of two units. An instance of the lease takes a unit.
+
     The project may hold as many hours as the lease and another booking have together.
     """
     world.cloud.keystone.limits[_ALPHA, "hours"] = 12
     hosts = [_host(world, name) for name in ("a", "b")]
-    flavor = parts.add_flavor(slots=2, vcpu=2)
+    flavor, whole = (
+        parts.add_flavor(slots=slots, vcpu=1, extra_specs={f"resources:{places.CLASS}": units})
+        for slots, units in ((2, "1"), (4, "2"))
+    )
     request = parts.request(flavor, SPAN, 2, project_id=_ALPHA, now=world.now, rule=parts.QUOTA)
-    made, _ = through_manager.create(world.caller(), request)
-    return Scene(flavor, hosts, made.lease_id, made.reservation_id)
+    made, _ = creation.create(world.caller(), request)
+    return Scene(flavor, whole, hosts, made.lease_id, made.reservation_id)
 
 
 def soon(world: World) -> Scene:
@@ -261,7 +272,7 @@ def foreign(world: World) -> Scene:
     world.go_to(moment)
     warre = world.make_warre()
     warre.add(warre_site.TWO, lease, instance_count=2)
-    return Scene(None, hosts, lease.id, lease.reservation_id, warre.url)
+    return Scene(None, None, hosts, lease.id, lease.reservation_id, warre.url)
 
 
 def imported(world: World) -> Scene:
@@ -277,7 +288,12 @@ ONLY_ON = {"imported": "mariadb", "foreign": "mariadb"}
 
 
 def _host(world: World, name: str) -> str:
-    host_id = parts.add_host(world.cloud, name, vcpus=4)
+    units = world.devices[name] = (2, 2)
+    gpus = tuple(
+        Provider(f"{name}-{i}", f"{name}_gpu{i}", name, {places.CLASS: Inventory(n)}, frozenset())
+        for i, n in enumerate(units)
+    )
+    host_id = parts.add_host(world.cloud, name, vcpus=4, children=gpus)
     provider = world.cloud.placement.named(name)
     assert provider is not None
     for cls, total in {"VCPU": 4, "MEMORY_MB": 65536, "DISK_GB": 1000}.items():
@@ -291,7 +307,7 @@ STATES: dict[str, Callable[[World], Scene]] = {
 
 
 _HELD = """
-SELECT l.start_date, l.end_date, w.claim_start, w.claim_end, w.instance_count
+SELECT w.flavor_id, l.start_date, l.end_date, w.claim_start, w.claim_end, w.instance_count
 FROM warre_reservations w
 JOIN reservations r ON r.id = w.reservation_id
 JOIN leases l ON l.id = r.lease_id
@@ -301,7 +317,7 @@ _SLOTS = 2
 
 
 class Buyer:
-    """Books each hour of the scene's flavor that has become free."""
+    """Books each hour of the scene's flavor that has become free, and then all whole devices."""
 
     def __init__(self, world: World, scene: Scene) -> None:
         self._world, self._scene = world, scene
@@ -310,8 +326,9 @@ class Buyer:
 
     def _free(self) -> list[int]:
         """The hours in the future at which fewer slots are held than there are."""
+        whole = self._scene.whole.id if self._scene.whole else None
         with self._world.engine.connect() as connection:
-            rows = connection.execute(sa.text(_HELD)).all()
+            rows = [row[1:] for row in connection.execute(sa.text(_HELD)) if row[0] != whole]
         free = []
         for hour in range(10, 16):
             moment = parts.NOW + datetime.timedelta(hours=hour)
@@ -333,12 +350,21 @@ class Buyer:
             return
         # One booking shows an oversell, because everything is held otherwise.
         hours = list(itertools.takewhile(lambda hour: hour - new[0] in range(len(new)), new))
+        if not self._book(self._scene.flavor, hours, 1):
+            return
+        self._free_before.update(hours)
+        if self._scene.whole:
+            any(self._book(self._scene.whole, hours, count) for count in (4, 3, 2, 1))
+
+    def _book(self, flavor: Any, hours: list[int], count: int) -> bool:
         request = parts.request(
-            self._scene.flavor,
+            flavor,
             parts.hours(hours[0], hours[-1] + 1),
+            count,
             project_id=identity.project_id("beta"),
             now=self._world.now,
         )
         with context.BlazarContext(), contextlib.suppress(exceptions.WarreError):
             self.leases.append(parts.book(request).id)
-            self._free_before.update(hours)
+            return True
+        return False

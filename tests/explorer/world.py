@@ -32,8 +32,8 @@ from tests.functional.db import world as parts
 from tests.unit.api import identity
 from tests.unit.api.site import Site
 from warre_blazar import waiting
-from warre_blazar.clients import kept, limits, manager, placement
 from warre_blazar.db import models, session
+from warre_blazar.openstack import kept, limits, manager, placement
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.running.executor import Executor, Pools
 
@@ -125,6 +125,8 @@ class World(Site):
         super().__init__(directory)
         self.database = database
         self.time = Time()
+        #: The units of each device, by host.
+        self.devices: dict[str, tuple[int, ...]] = {}
         self.watch = Watch(self.cloud, fine=database != "sqlite")
         self._logged_in = -_LOGIN_LASTS
         self._states: dict[str, tuple[Any, Any, dict[str, Any], datetime.datetime]] = {}
@@ -143,7 +145,7 @@ class World(Site):
         self.engine.dispose()
         models.metadata.create_all(self.engine)
         self._start_manager()
-        self._replace_clocks()
+        self._replace_seams()
         self._open.enter_context(self.watch.watching())
         self.clear()
         return self
@@ -167,11 +169,13 @@ class World(Site):
         notifier.init()
         self.managers = [service.ManagerService() for _ in range(_MANAGERS)]
 
-    def _replace_clocks(self) -> None:
+    def _replace_seams(self) -> None:
         client = Client(self.managers)
         for module, name, value in (
             (manager, "_client", lambda: client),
             (waiting, "clock", self.time),
+            # The tasks stand for several managers, which share no lock.
+            (session, "claims_lock", contextlib.nullcontext()),
             (futures, "ThreadPoolExecutor", Inline),
         ):
             self._open.callback(setattr, module, name, getattr(module, name))

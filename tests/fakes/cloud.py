@@ -14,7 +14,7 @@ from tests.fakes.cyborg import Cyborg
 from tests.fakes.keystone import Keystone
 from tests.fakes.nova import Nova
 from tests.fakes.placement import Placement
-from warre_blazar.clients import kept
+from warre_blazar.openstack import kept
 
 #: The options of [oslo_limit] that are registered only when oslo.limit logs in.
 LOGIN_OPTIONS = loading.get_auth_plugin_conf_options("password")

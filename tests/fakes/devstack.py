@@ -7,6 +7,7 @@ import contextlib
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 from collections.abc import Iterator
 
@@ -19,7 +20,7 @@ BLAZAR_CONF = """\
 host = 127.0.0.1
 
 [manager]
-plugins = physical.host.plugin,virtual.instance.plugin
+plugins = physical.host.plugin,virtual.instance.plugin,flavor.instance.plugin
 
 [api]
 api_v2_controllers = oshosts,leases
@@ -64,6 +65,8 @@ class Devstack:
             path.mkdir(parents=True)
         #: Whether ``local.conf`` enables this package's plugin before Blazar's.
         self.ours_first = False
+        #: Variables that ``local.conf``, devstack's libraries and the settings of Blazar's plugin
+        #: set. The names of the last begin with ``BLAZAR_``.
         self.variables = {
             "DEST": str(directory),
             "ENABLED_SERVICES": "key,blazar-a,blazar-m",
@@ -110,20 +113,30 @@ class Devstack:
         )
 
     def _run(self, script: str, changes: dict[str, str]) -> subprocess.CompletedProcess[str]:
-        lines = [
-            f"source {FUNCTIONS}",
-            f"begin_script {script}",
+        settings = [
+            " ".join(f"{name}={shlex.quote(self.variables[name])}" for name in self._blazars()),
             f"source {_ROOT / 'devstack' / 'settings'}",
         ]
+        lines = [f"source {FUNCTIONS}", f"begin_script {script}", *self._in_order(settings)]
         for phase in PHASES[script]:
             plugins = [f"blazar_plugin {phase}", f"source {_ROOT}/devstack/plugin.sh {phase}"]
-            lines += reversed(plugins) if self.ours_first else plugins
+            lines += self._in_order(plugins)
         outer = {name: value for name, value in os.environ.items() if not name.startswith("OS_")}
         env = {**outer, **self.variables, **changes}
+        for name in self._blazars():
+            del env[name]
         env["PATH"] = f"{self.bin}{os.pathsep}{env['PATH']}"
         return subprocess.run(
             ["bash", "-c", "\n".join(lines)], env=env, capture_output=True, text=True, check=False
         )
+
+    def _blazars(self) -> list[str]:
+        """The names of the variables that the settings of Blazar's plugin set."""
+        return [name for name in self.variables if name.startswith("BLAZAR_")]
+
+    def _in_order(self, plugins: list[str]) -> list[str]:
+        """Order a command for Blazar's plugin and one for ours as ``local.conf`` does."""
+        return plugins[::-1] if self.ours_first else plugins
 
     @contextlib.contextmanager
     def _without_database(self) -> Iterator[None]:

@@ -6,6 +6,15 @@ function _call {
     echo "$*" >>"$CALLS"
 }
 
+# Used in the settings of plugins. Both only inform programs that write a local.conf.
+function define_plugin {
+    :
+}
+
+function plugin_requires {
+    :
+}
+
 # The beginning of each script. stack.sh ends at the first failure, and removes the credentials from
 # its environment; unstack.sh and clean.sh do neither.
 # begin_script stack|unstack|clean
@@ -106,6 +115,18 @@ function get_or_create_endpoint {
     echo "$found"
 }
 
+# get_or_add_user_system_role role user system user_domain: prints the role's id.
+function get_or_add_user_system_role {
+    local found
+    found=$(openstack --os-cloud devstack-system-admin role assignment list --role "$1" \
+        --user "$2" --user-domain "$4" --system "$3" -f value -c Role)
+    if [[ -z "$found" ]]; then
+        openstack --os-cloud devstack-system-admin role add "$1" --user "$2" --user-domain "$4" \
+            --system "$3"
+    fi
+    echo "$found"
+}
+
 # setup_develop directory extras
 function setup_develop {
     if [[ ! -e "$1/setup.cfg" ]]; then
@@ -133,49 +154,47 @@ function stop_process {
     _call stop "$1"
 }
 
-# write_uwsgi_config file application: the application is a module and its name, or a script's path.
+# write_uwsgi_config file application: the application is a module and its name.
 function write_uwsgi_config {
     rm -f "$1"
-    if [[ "$2" == *:* ]]; then
-        iniset "$1" uwsgi module "$2"
-    else
-        iniset "$1" uwsgi wsgi-file "$2"
-    fi
+    iniset "$1" uwsgi module "$2"
     iniset "$1" uwsgi processes 2
 }
 
-# blazar_plugin phase: does what Blazar's own plugin does in one of devstack's phases. If
-# $KEEP_UWSGI_CONF is set, it is the path of a copy of the file that the plugin removes.
+# blazar_plugin phase: does what Blazar's own plugin does in one of devstack's phases.
 function blazar_plugin {
+    if ! is_service_enabled blazar-m blazar-a; then
+        return 0
+    fi
     case "$*" in
     "stack post-config")
+        iniset "$BLAZAR_CONF_FILE" manager plugins \
+            physical.host.plugin,virtual.instance.plugin,flavor.instance.plugin
+        iniset "$BLAZAR_CONF_FILE" api api_v2_controllers oshosts,leases
         if [[ "$BLAZAR_USE_MOD_WSGI" == "True" ]]; then
             write_uwsgi_config "$BLAZAR_UWSGI_CONF" "$BLAZAR_UWSGI"
         fi
+        _call blazar-db-manage upgrade head
         ;;
     "stack extra")
         start_blazar
         ;;
     unstack)
         stop_blazar
-        if [[ -n "$KEEP_UWSGI_CONF" && -f "$BLAZAR_UWSGI_CONF" ]]; then
-            cp "$BLAZAR_UWSGI_CONF" "$KEEP_UWSGI_CONF"
-        fi
         rm -f "$BLAZAR_UWSGI_CONF"
         ;;
     esac
 }
 
+# As the services start, they read their files.
 function start_blazar {
-    local application
     if [[ "$BLAZAR_USE_MOD_WSGI" == "True" ]]; then
-        application=$(iniget "$BLAZAR_UWSGI_CONF" uwsgi module)
-        application+=$(iniget "$BLAZAR_UWSGI_CONF" uwsgi wsgi-file)
-        run_process blazar-a "uwsgi $application"
+        run_process blazar-a "uwsgi $(iniget "$BLAZAR_UWSGI_CONF" uwsgi module)"
     else
         run_process blazar-a "$BLAZAR_BIN_DIR/blazar-api --config-file $BLAZAR_CONF_FILE"
     fi
     run_process blazar-m "$BLAZAR_BIN_DIR/blazar-manager --config-file $BLAZAR_CONF_FILE"
+    _call "blazar-m reads $(iniget "$BLAZAR_CONF_FILE" manager plugins)"
 }
 
 function stop_blazar {

@@ -8,6 +8,14 @@ from tests.fakes.service import Answer, Refusal, Request, Service
 
 LIMITS = {"reservation": 1000, "hours": 100000}
 _ENDPOINT = "endpoint-blazar"
+_SHOWN_ENDPOINT = {
+    "id": _ENDPOINT,
+    "service_id": "service-blazar",
+    "region_id": "RegionOne",
+    "interface": "public",
+    "url": "http://blazar.example",
+    "enabled": True,
+}
 
 
 class Keystone(Service):
@@ -17,6 +25,9 @@ class Keystone(Service):
         ("POST", "/v3/auth/tokens", "log_in"),
         ("GET", "/(?:v3/?)?", "versions"),
         ("GET", f"/v3/endpoints/{_ENDPOINT}", "show_endpoint"),
+        ("GET", "/v3/services", "list_services"),
+        ("GET", "/v3/regions/RegionOne", "show_region"),
+        ("GET", "/v3/endpoints", "list_endpoints"),
         ("GET", "/v3/limits/model", "limit_model"),
         ("GET", "/v3/limits", "list_limits"),
         ("GET", "/v3/registered_limits", "list_registered_limits"),
@@ -113,15 +124,21 @@ class Keystone(Service):
             self.tokens.clear()
 
     def show_endpoint(self, request: Request) -> Answer:
-        shown = {
-            "id": _ENDPOINT,
-            "service_id": "service-blazar",
-            "region_id": "RegionOne",
-            "interface": "public",
-            "url": "http://blazar.example",
-            "enabled": True,
-        }
-        return Answer(200, {"endpoint": shown})
+        return Answer(200, {"endpoint": _SHOWN_ENDPOINT})
+
+    def list_services(self, request: Request) -> Answer:
+        is_asked = request.query.get("type") in (None, "reservation")
+        shown = {"id": "service-blazar", "type": "reservation", "name": "blazar"}
+        return Answer(200, {"services": [shown] if is_asked else []})
+
+    def show_region(self, request: Request) -> Answer:
+        return Answer(200, {"region": {"id": "RegionOne", "description": ""}})
+
+    def list_endpoints(self, request: Request) -> Answer:
+        """As Keystone, filter by these three keys, and ignore all others."""
+        asked = {k: request.query.get(k) for k in ("service_id", "region_id", "interface")}
+        is_asked = all(v in (None, _SHOWN_ENDPOINT[k]) for k, v in asked.items())
+        return Answer(200, {"endpoints": [_SHOWN_ENDPOINT] if is_asked else []})
 
     def limit_model(self, request: Request) -> Answer:
         return Answer(200, {"model": {"name": "flat", "description": ""}})

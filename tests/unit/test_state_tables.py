@@ -10,14 +10,14 @@ import pytest
 
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.audit.differences import RULES
-from warre_blazar.domain.lease_states import Action, Age, Claim, Reservations, Row
+from warre_blazar.domain.lease_states import Action, Age, ClaimState, Summary, TableRow
 
 _FILE = pathlib.Path(__file__).parents[2] / "doc/source/_ext/state_tables.py"
 
 CONDITIONS: dict[str, Any] = {
     "leases": [lease_states.CREATING],
-    "reservations": [Reservations.PARTLY],
-    "claims": [Claim.LIVE],
+    "reservations": [Summary.PARTLY],
+    "claims": [ClaimState.LIVE],
     "torn": False,
     "is_over": False,
     "settled": False,
@@ -35,13 +35,13 @@ def tables() -> types.ModuleType:
 
 
 def test_every_field_of_a_row_is_known() -> None:
-    fields = {field.name for field in dataclasses.fields(Row)}
+    fields = {field.name for field in dataclasses.fields(TableRow)}
     assert fields == {"meaning", "action", *CONDITIONS}
 
 
 @pytest.mark.parametrize("field", CONDITIONS)
 def test_condition_is_shown(tables: types.ModuleType, field: str) -> None:
-    plain = Row("Something.", Action.SETTLE)
+    plain = TableRow("Something.", Action.SETTLE)
     conditional = dataclasses.replace(plain, **{field: CONDITIONS[field]})
     assert tables.state_cells(conditional) != tables.state_cells(plain)
 
@@ -49,7 +49,7 @@ def test_condition_is_shown(tables: types.ModuleType, field: str) -> None:
 def test_flags_differ(tables: types.ModuleType) -> None:
     for field in ("torn", "is_over", "settled"):
         shown = {
-            tables.state_cells(Row("Something.", Action.LEAVE, **{field: flag}))
+            tables.state_cells(TableRow("Something.", Action.LEAVE, **{field: flag}))
             for flag in (True, False)
         }
         assert len(shown) == 2

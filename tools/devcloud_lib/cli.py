@@ -55,9 +55,6 @@ def _add_cloud_commands(
         type=int,
         help="cost of the passwords of users that are made from now on; 4 makes logins fast (12)",
     )
-    up.add_argument(
-        "--limits-kept", type=int, help="seconds for which Blazar keeps limits from Keystone (30)"
-    )
     up.set_defaults(run=commands.up)
     down = subparsers.add_parser("down", parents=[common], help="stop the cloud and keep its data")
     down.add_argument(

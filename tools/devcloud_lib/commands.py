@@ -25,7 +25,6 @@ def up(home: Path, options: argparse.Namespace) -> int:
             port_offset=options.port_offset,
             gpus=options.gpus,
             password_rounds=options.password_rounds,
-            limits_kept=options.limits_kept,
         )
         layout = Layout(home, chosen)
         say(f"cloud in {home}: {chosen.computes} computes, {chosen.managers} managers")
@@ -36,7 +35,14 @@ def up(home: Path, options: argparse.Namespace) -> int:
         after = _processes(layout)
         state = "was up already" if before == after else "is up"
         say(f"the cloud {state}: {len(after)} services answer")
-    print(f'to use it: eval "$({settings.REPOSITORY}/tools/devcloud env --home {home})"')
+        has_hosts = content.has_hosts(layout)
+    program = settings.REPOSITORY / "tools" / "devcloud"
+    print(f'to use it: eval "$({program} env --home {home})"')
+    if not has_hosts:
+        print(
+            "no hosts are registered in Blazar yet, so nothing can be booked; "
+            f"to register all computes: {program} hosts --home {home}"
+        )
     return 0
 
 

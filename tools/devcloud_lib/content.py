@@ -69,6 +69,16 @@ def register_hosts(layout: Layout) -> None:
     subprocess.run(command, input=json.dumps(wanted), text=True, check=True)
 
 
+def has_hosts(layout: Layout) -> bool:
+    """Return whether any host is registered in Blazar."""
+    command = [str(layout.venv / "bin" / "python"), str(_INSIDE / "host_count.py")]
+    login = json.dumps(_login(layout))
+    done = subprocess.run(command, input=login, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failure(f"can't ask Blazar for its hosts:\n{done.stderr}")
+    return int(done.stdout) > 0
+
+
 def _login(layout: Layout) -> dict[str, Any]:
     return {"auth_url": layout.auth_url, "password": PASSWORD, "region": REGION}
 

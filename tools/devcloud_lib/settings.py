@@ -31,8 +31,6 @@ class Settings:
     #: The cost of Keystone's hashes of passwords: each login takes 2 to this power rounds of
     #: bcrypt. The default is Keystone's own, a quarter of a second of a core for each login.
     password_rounds: int = 12
-    #: Seconds for which Blazar keeps the limits of projects. The default is that of the option.
-    limits_kept: int = 30
 
     def __post_init__(self) -> None:
         for name in ("computes", "api_workers", "managers"):
@@ -42,14 +40,17 @@ class Settings:
             raise Failure(f"gpus must be a number from 0 to {_MOST_GPUS}")
         if not 4 <= self.password_rounds <= 31:
             raise Failure("password_rounds must be a number from 4 to 31")
-        if self.limits_kept < 0:
-            raise Failure("limits_kept must be at least 0")
 
 
 def load(home: Path) -> Settings | None:
     """Return the settings of the last `up` in this home, or None if there was none."""
     path = home / "settings.json"
-    return Settings(**json.loads(path.read_text())) if path.exists() else None
+    if not path.exists():
+        return None
+    # A cloud of an earlier version of this tool may have settings that are gone.
+    known = {field.name for field in dataclasses.fields(Settings)}
+    saved = json.loads(path.read_text())
+    return Settings(**{name: value for name, value in saved.items() if name in known})
 
 
 def save(home: Path, settings: Settings) -> None:

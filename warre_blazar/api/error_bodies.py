@@ -1,8 +1,8 @@
-"""The bodies of error responses. The statuses of the responses are in ``error_statuses``."""
+"""The bodies of error responses. The statuses of the responses are in ``errors.statuses``."""
 
 from typing import Any
 
-from warre_blazar import exceptions
+from warre_blazar.errors import exceptions
 
 _NAMES = {
     400: "BAD_REQUEST",

@@ -10,9 +10,9 @@ from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from pecan import hooks
 
-from warre_blazar import error_statuses, exceptions
 from warre_blazar.api import error_bodies
 from warre_blazar.db import session
+from warre_blazar.errors import exceptions, statuses
 
 LOG = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class ErrorHook(hooks.PecanHook):
         warre_error = _uncarried_text(error, request) or as_warre(error)
         as_answered = error_bodies.as_warres if is_warres(request) else error_bodies.as_ours
         warre_error = as_answered(warre_error)
-        status = error_statuses.in_controllers(warre_error.code, request.method)
+        status = statuses.in_controllers(warre_error.code, request.method)
         if status >= 500:
             LOG.error("%s %s: %s", request.method, request.path, warre_error, exc_info=error)
         return _Answer(

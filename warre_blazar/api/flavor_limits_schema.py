@@ -1,18 +1,13 @@
 """The JSON Schema of a flavor's limits: how many instances each host holds, and why not more."""
 
-from warre_blazar.api.schemas import Schema
 from warre_blazar.domain.capacity import LimitKind
+from warre_blazar.fields.kinds import Integer, Schema, answer
 
-_COUNT: Schema = {"type": "integer", "minimum": 0}
+_COUNT = Integer(0, None).answer
 _AMOUNT: Schema = {"type": ["integer", "null"], "minimum": 0}
 _TEXT: Schema = {"type": "string"}
 
-
-def _object(**properties: Schema) -> Schema:
-    return {"type": "object", "required": list(properties), "properties": properties}
-
-
-_LIMIT = _object(
+_LIMIT = answer(
     kind={"enum": [kind.name.lower() for kind in LimitKind]},
     name={
         **_TEXT,
@@ -32,7 +27,7 @@ _LIMIT = _object(
     capacity={**_AMOUNT, "description": "How much of the class the providers have together."},
 )
 
-_HOST = _object(
+_HOST = answer(
     name=_TEXT,
     instances={**_COUNT, "description": "How many instances the host holds when it is empty."},
     limits={
@@ -44,7 +39,7 @@ _HOST = _object(
 )
 
 FLAVOR_LIMITS: Schema = {
-    **_object(
+    **answer(
         by={
             "enum": ["slots", "hosts"],
             "description": "Whether the flavor's slots or its hosts limit how many instances can "

@@ -10,10 +10,11 @@ import sys
 from collections import defaultdict
 from typing import Any
 
-from warre_blazar.api import flavor_limits_schema, parsing, schemas
+from warre_blazar.api import dry_run_schema, flavor_limits_schema, parsing, schemas
 from warre_blazar.api.controllers import base
 from warre_blazar.api.operations import OPERATIONS, Operation, ref
-from warre_blazar.api.schemas import Schema
+from warre_blazar.fields import flavors, others, reservations
+from warre_blazar.fields.kinds import Schema
 
 #: The URLs under which all paths exist, with descriptions.
 SERVERS = {
@@ -35,23 +36,24 @@ an offset is in UTC, and seconds are dropped. A listing is complete unless the r
 checks. If a request is for an item that the caller may not see, the answer is 404, as if the item
 didn't exist."""
 
+_RESOURCES = (
+    *(flavors.Flavor, flavors.FlavorOffered, flavors.FlavorShown),
+    *(reservations.Reservation, others.Access, others.Window),
+)
+
 #: The document's named schemas.
 _COMPONENTS: dict[str, Schema] = {
-    "Flavor": schemas.FLAVOR,
+    **{resource.__name__: schemas.of_answer(resource) for resource in _RESOURCES},
     "FlavorCreate": schemas.FLAVOR_CREATE,
     "FlavorUpdate": schemas.FLAVOR_UPDATE,
-    "FlavorOffered": schemas.FLAVOR_OFFERED,
-    "FlavorShown": schemas.FLAVOR_SHOWN,
     "FlavorLimits": flavor_limits_schema.FLAVOR_LIMITS,
     "Capacity": schemas.CAPACITY,
     "Span": schemas.SPAN,
     "Free": schemas.FREE,
-    "Access": schemas.ACCESS,
     "AccessCreate": schemas.ACCESS_CREATE,
-    "Reservation": schemas.RESERVATION,
+    "DryRun": dry_run_schema.DRY_RUN,
     "ReservationCreate": schemas.RESERVATION_CREATE,
     "ReservationUpdate": schemas.RESERVATION_UPDATE,
-    "Window": schemas.WINDOW,
     "WindowCreate": schemas.WINDOW_CREATE,
     "WindowUpdate": schemas.WINDOW_UPDATE,
     "Limits": schemas.LIMITS,

@@ -10,17 +10,14 @@ from typing import Any
 
 from oslo_policy.policy import DocumentedRuleDefault
 
-from warre_blazar import error_statuses, policies
+from warre_blazar import policies
 from warre_blazar.api import schemas
 from warre_blazar.api.controllers import base, flavor_access, flavors, limits, reservations
-from warre_blazar.api.schemas import Schema
+from warre_blazar.errors import statuses
+from warre_blazar.fields.kinds import Schema
+from warre_blazar.fields.kinds import reference as ref
 
 _Query = Mapping[str, Callable[[str, str], Any]]
-
-
-def ref(name: str) -> Schema:
-    """A reference to one of the document's named schemas."""
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +56,7 @@ class Operation:
             codes |= {"empty_body", "malformed_json", "length_required", "body_too_large"}
         by_status: dict[int, list[str]] = defaultdict(list)
         for code in sorted(codes):
-            by_status[error_statuses.in_controllers(code, self.method)].append(code)
+            by_status[statuses.in_controllers(code, self.method)].append(code)
         return dict(sorted(by_status.items()))
 
 
@@ -95,7 +92,7 @@ OPERATIONS = (
     Operation(
         "GET",
         "/flavors",
-        "List the flavors that the project may book, sorted by name.",
+        "List the flavors that the project may book, sorted by name and memory.",
         {200: schemas.page(ref("FlavorOffered"))},
         ("forbidden",),
         query=flavors.LIST_QUERY,
@@ -194,9 +191,11 @@ OPERATIONS = (
         "POST",
         "/reservations",
         "Book a flavor. If the booking takes long, the answer is a reservation whose status is "
-        "PENDING_CREATE.",
-        {200: ref("Reservation")},
+        "PENDING_CREATE. With `dry_run=true` nothing is booked: the answer says what would be "
+        "booked, or why it would be refused, and what could be booked instead.",
+        {200: {"anyOf": [ref("Reservation"), ref("DryRun")]}},
         ("flavor_ambiguous", "flavor_not_found", "forbidden", *_BOOKABLE, *_MANAGER),
+        query=reservations.CHANGE_QUERY,
         body="ReservationCreate",
     ),
     Operation(
@@ -210,8 +209,10 @@ OPERATIONS = (
         "PATCH",
         _RESERVATION,
         "Change a reservation: its start, end, number of instances, name or note. Status 202 means "
-        "that the change is still going on. Under /v2/warre/v1 only the end can be changed.",
-        {200: ref("Reservation"), 202: ref("Reservation")},
+        "that the change is still going on. Under /v2/warre/v1 only the end can be changed. With "
+        "`dry_run=true` nothing is changed: the answer says what would change, or why it would be "
+        "refused, and how the reservation could be changed instead.",
+        {200: {"anyOf": [ref("Reservation"), ref("DryRun")]}, 202: ref("Reservation")},
         (
             "invalid_state",
             "lease_shared",
@@ -219,6 +220,7 @@ OPERATIONS = (
             *_BOOKABLE,
             *_MANAGER,
         ),
+        query=reservations.CHANGE_QUERY,
         body="ReservationUpdate",
     ),
     Operation(

@@ -13,10 +13,10 @@ from typing import Any
 import jsonschema
 from webob import Request
 
-from warre_blazar import exceptions
-from warre_blazar.api.schemas import Schema
 from warre_blazar.db.reservation_filters import SORT_KEYS
 from warre_blazar.domain import reservation_states
+from warre_blazar.errors import exceptions
+from warre_blazar.fields.kinds import EXPECTED, Schema
 
 MAX_BODY = 128 * 1024
 
@@ -26,9 +26,6 @@ _OFFSET = r"(Z|z|[+-][0-9]{2}:?[0-9]{2})"
 _TIME = f"{_DATE}[T ]{_CLOCK}{_OFFSET}?"
 _EARLIEST, _LATEST = datetime.datetime(1970, 1, 1), datetime.datetime(9000, 1, 1)
 _SORT = rf"(?P<key>{'|'.join(SORT_KEYS)})(:(?P<order>asc|desc))?"
-#: A keyword in schemas. Its value is a text that says what the field must be. If a schema doesn't
-#: have this keyword, the text is made from the rule that the client's value breaks.
-EXPECTED = "x-expected"
 #: The pattern of whole numbers that are sent as strings.
 DIGITS = r"-?[0-9]{1,10}"
 _HOURS = r"[0-9]{1,6}(\.[0-9]{1,6})?"

@@ -16,8 +16,8 @@ import pecan
 from blazar.api.v2.controllers import V2Controller
 from pecan import rest
 
-from warre_blazar import exceptions
 from warre_blazar.api import parsing
+from warre_blazar.errors import exceptions
 
 #: A key in a request's WSGI environment. Its value is an error that the controller must raise.
 REFUSAL = "warre.refusal"

@@ -5,7 +5,7 @@ from typing import Any
 
 from pecan import hooks
 
-from warre_blazar.clients.turns import Turns
+from warre_blazar.openstack.turns import Turns
 
 #: The number of requests of a process that read at the same time.
 _READERS = 2

@@ -1,72 +1,69 @@
 """The documents that the API answers with, made from this package's objects."""
 
 import dataclasses
-import datetime
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from warre_blazar.db.flavor_access import Access
-from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import reservation_states
 from warre_blazar.domain.capacity import Limit
 from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.maintenance_window import Window
+from warre_blazar.domain.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
+from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.booking.quotas import Standing
+from warre_blazar.fields import flavors, others, reservations
+from warre_blazar.fields.declaration import Field, Resource, Use, answered
+from warre_blazar.fields.kinds import Time
+from warre_blazar.services.booking.dry_run import Foreseen
+from warre_blazar.services.booking.quotas import QuotaStanding
 from warre_blazar.services.offering.bootable import Doubt
 from warre_blazar.services.offering.capacity import Capacity, FlavorLimits
 from warre_blazar.services.offering.no_free_slots import Reason
 from warre_blazar.services.running import backing
 
+#: A function that says whether the caller of a request gets a field.
+Sees = Callable[[Field[Any]], bool]
 
-def _time(value: datetime.datetime | None) -> str | None:
-    return None if value is None else value.replace(tzinfo=datetime.UTC).isoformat()
+
+def everything(_: Field[Any]) -> bool:
+    """Sees all fields."""
+    return True
 
 
-def flavor(item: Flavor) -> dict[str, Any]:
-    """A flavor, with the fields of Warre."""
+def _document(resource: type[Resource], values: Mapping[str, Any], sees: Sees) -> dict[str, Any]:
+    """A resource's document: the fields that the caller gets.
+
+    :param values: the values of the fields by attribute, and perhaps others.
+    """
     return {
-        "id": item.id,
-        "name": item.name,
-        "description": item.description,
-        "vcpu": item.shape.vcpu,
-        "memory_mb": item.shape.memory_mb,
-        "disk_gb": item.shape.disk_gb,
-        "ephemeral_gb": item.shape.ephemeral_gb,
-        "active": item.active,
-        "properties": item.shape.properties,
-        "max_length_hours": item.max_length_hours,
-        "slots": item.slots,
-        "is_public": item.is_public,
-        "extra_specs": dict(item.shape.extra_specs),
-        "start": _time(item.start),
-        "end": _time(item.end),
-        "category": item.category,
-        "availability_zone": item.shape.availability_zone,
+        field.name: field.kind.tobasetype(values[field.key])
+        for field in answered(resource)
+        if (field.key in values or Use.SOMETIMES not in field.use) and sees(field)
     }
 
 
-def offered(item: Flavor, hosts: int, *, counted: bool) -> dict[str, Any]:
-    """A flavor, with two additions: whether a host could hold an instance, and warnings about it.
+def flavor(item: Flavor, sees: Sees = everything) -> dict[str, Any]:
+    """A flavor as it is inside a reservation."""
+    return _document(flavors.Flavor, _values(item), sees)
+
+
+def _values(item: Flavor) -> dict[str, Any]:
+    return {**vars(item.shape), **item.texts, **vars(item)}
+
+
+def offered(item: Flavor, hosts: int, sees: Sees) -> dict[str, Any]:
+    """A flavor, and whether a host could hold an instance of it.
 
     :param hosts: the number of hosts that could hold an instance of the flavor.
-    :param counted: whether the caller may see the number of hosts.
     """
-    number = {"bookable_hosts": hosts} if counted else {}
-    warnings = [
-        {"code": "device_not_counted", "message": _sentence(device.text)}
-        for device in item.uncounted_devices
-    ]
-    return {**flavor(item), "bookable": hosts > 0, **number, "warnings": warnings}
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    values = {"bookable": hosts > 0, "bookable_hosts": hosts}
+    return _document(flavors.FlavorOffered, {**_values(item), **values}, sees)
 
 
 def doubt(item: Doubt) -> dict[str, Any]:
     """A warning about a flavor that was made or changed."""
-    return {"code": item.code, "message": _sentence(item.text)}
+    return {"code": item.code, "message": item.text[:1].upper() + item.text[1:]}
 
 
 def capacity(item: Capacity) -> dict[str, Any]:
@@ -111,26 +108,23 @@ def _limit(item: Limit) -> dict[str, Any]:
     }
 
 
-def reservation(item: Reservation, its_flavor: Flavor) -> dict[str, Any]:
+def reservation(item: Reservation, its_flavor: Flavor, sees: Sees = everything) -> dict[str, Any]:
     """A reservation with its flavor.
 
-    ``compute_flavor`` is the id of the Nova flavor to boot servers on.
+    For a deleted reservation, the document also says when the reservation was deleted, and by whom.
     """
-    return {
-        "id": item.id,
-        "flavor": flavor(its_flavor),
-        "instance_count": item.instance_count,
-        "affinity": item.affinity,
-        "start": _time(item.span.start),
-        "end": _time(item.span.end),
+    values = {
+        **vars(item),
+        **vars(item.span),
+        **vars(item.labels),
+        "flavor": flavor(its_flavor, sees),
         "status": item.state,
-        "status_reason": item.status_reason,
-        "project_id": item.project_id,
-        "user_id": item.user_id,
         "lease_id": item.lease_id or None,
         "compute_flavor": _compute_flavor(item),
-        "created_at": _time(item.created_at),
     }
+    if item.deleted_at is None:
+        del values["deleted_at"], values["deleted_by"]
+    return _document(reservations.Reservation, values, sees)
 
 
 def _compute_flavor(item: Reservation) -> str | None:
@@ -142,27 +136,48 @@ def _compute_flavor(item: Reservation) -> str | None:
     return item.nova_flavor or made
 
 
-def deletion(item: Reservation) -> dict[str, Any]:
-    """The time of a reservation's deletion, and the id of the user who deleted it, if any."""
-    return {"deleted_at": _time(item.deleted_at), "deleted_by": item.deleted_by}
+def span(item: Span) -> dict[str, Any]:
+    """A span of time."""
+    return {"start": Time().tobasetype(item.start), "end": Time().tobasetype(item.end)}
 
 
-def host_flags(item: Reservation) -> dict[str, Any]:
-    """Blazar's two flags, which show what happened to a reservation when a host failed."""
+def foreseen(item: Foreseen, *, with_hosts: bool) -> dict[str, Any]:
+    """What a booking or a change would do.
+
+    :param with_hosts: whether the caller may see the names of hosts.
+    """
+    hosts = [{"name": name, "instances": n} for name, n in sorted(item.hosts.items())]
     return {
-        "missing_resources": item.missing_resources,
-        "resources_changed": item.resources_changed,
+        "bookable": not item.refusals,
+        "refusals": [
+            {"code": error.code, "message": error.message, "detail": error.detail}
+            for error in item.refusals
+        ],
+        "flavor": flavor(item.flavor),
+        "instance_count": item.count,
+        "affinity": item.affinity,
+        **span(item.span),
+        **({"hosts": hosts} if with_hosts else {}),
+        "quota": None if item.standing is None else _quota(item.standing, item.cost),
+        "next_start": Time().tobasetype(item.next_start),
+        "longest_hours": item.longest.total_seconds() / 3600,
+        "most_instances": item.most,
     }
 
 
-def labels(item: Labels) -> dict[str, Any]:
-    """A reservation's name and note."""
-    return {"name": item.name, "note": item.note}
+def _quota(standing: QuotaStanding, cost: Amount) -> dict[str, Any]:
+    limits, used, asked = standing.limits.by_name(), standing.used.by_name(), cost.by_name()
+    return {
+        _IN_LIMITS[name]: {
+            "cost": asked[name],
+            "left": None if limit == UNLIMITED else limit - used[name] - asked[name],
+        }
+        for name, limit in limits.items()
+    }
 
 
-def span(item: Span) -> dict[str, Any]:
-    """A span of time."""
-    return {"start": _time(item.start), "end": _time(item.end)}
+#: How documents name what Keystone limits.
+_IN_LIMITS = {RESERVATIONS: "reservations", HOURS: "hours"}
 
 
 def free(spans: list[Span], why_none: Reason | None) -> dict[str, Any]:
@@ -171,33 +186,28 @@ def free(spans: list[Span], why_none: Reason | None) -> dict[str, Any]:
     return {"results": [span(item) for item in spans], "reason": reason}
 
 
-def access(item: Access) -> dict[str, Any]:
+def access(item: Access, sees: Sees) -> dict[str, Any]:
     """A project's access to a private flavor. ``flavor`` is the flavor's id."""
-    return {"id": item.id, "flavor": item.flavor_id, "project_id": item.project_id}
+    return _document(others.Access, {**vars(item), "flavor": item.flavor_id}, sees)
 
 
-def window(item: Window) -> dict[str, Any]:
+def window(item: Window, sees: Sees) -> dict[str, Any]:
     """A maintenance window."""
-    return {
-        "id": item.id,
-        **span(item.span),
-        "note": item.note,
-        "flavors": [{"id": flavor_id, "name": name} for flavor_id, name in item.flavors],
-    }
+    closed = [{"id": flavor_id, "name": name} for flavor_id, name in item.flavors]
+    return _document(others.Window, {**vars(item), **vars(item.span), "flavors": closed}, sees)
 
 
-def limits(item: Standing) -> dict[str, Any]:
+def limits(item: QuotaStanding) -> dict[str, Any]:
     """A project's limits, and how much of them the project uses."""
-    return {
-        "absolute": {
-            "maxHours": item.limits.hours,
-            "maxReservations": item.limits.reservations,
-            "totalHoursUsed": item.used.hours,
-            "totalReservationsUsed": item.used.reservations,
-        }
+    values = {
+        "max_hours": item.limits.hours,
+        "max_reservations": item.limits.reservations,
+        "total_hours_used": item.used.hours,
+        "total_reservations_used": item.used.reservations,
     }
+    return {"absolute": _document(others.Limits, values, everything)}
 
 
-def project_limits(item: Standing) -> dict[str, Any]:
+def project_limits(item: QuotaStanding) -> dict[str, Any]:
     """A project's limits in a listing of all projects, with the project's id."""
     return {"project_id": item.project_id, **limits(item)}

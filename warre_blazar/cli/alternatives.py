@@ -6,7 +6,7 @@ from typing import Any
 
 from warre_blazar.cli import no_free_slots, time_display, wording
 from warre_blazar.cli.command_names import Fields
-from warre_blazar.client import Client, Reason, Span, errors
+from warre_blazar.client import Client, Span, errors
 
 #: Codes of errors after which the same booking may be possible at another time.
 CODES = frozenset(
@@ -61,13 +61,19 @@ def instead(client: Client, wanted: Wanted, error: errors.ApiError, app: object)
     :param error: the error with which the API refused the booking. Its code is in ``CODES``.
     :param app: the running CLI. The text uses the names that commands have in this CLI.
     """
+    return f"{why(error)}. {later(client, wanted, app)}"
+
+
+def why(error: errors.ApiError) -> str:
+    """Return a clause that says why a booking was refused.
+
+    :param error: the error with which the API refused the booking. Its code is in ``CODES``.
+    """
     asked, free = error.detail.get("asked"), error.detail.get("free")
     if asked and free and error.code in _PARTIAL_REASONS:
         are = "is" if free == 1 else "are"
-        reason = _PARTIAL_REASONS[error.code].format(asked=asked, free=free, are=are)
-    else:
-        reason = _REASONS.get(error.code, str(error).rstrip("."))
-    return f"{reason}. {later(client, wanted, app)}"
+        return _PARTIAL_REASONS[error.code].format(asked=asked, free=free, are=are)
+    return _REASONS.get(error.code, str(error).rstrip("."))
 
 
 def later(client: Client, wanted: Wanted, app: object) -> str:
@@ -96,16 +102,18 @@ def later(client: Client, wanted: Wanted, app: object) -> str:
             f"In the year from then on, {slots} {verb} never free for {hours} h. Try fewer slots "
             f"or hours; {calendar} {wanted.flavor} shows what is free"
         )
+    return sentence(wanted.count, wanted.length, start, wanted.where)
+
+
+def sentence(
+    count: int, length: datetime.timedelta, start: datetime.datetime, where: datetime.tzinfo
+) -> str:
+    """Return a sentence with a start at which a booking fits."""
+    verb = "is" if count == 1 else "are"
     return (
-        f"{slots} {verb} free for {hours} h from {time_display.brief(start, wanted.where)}: "
-        f"--start {time_display.argument(start, wanted.where)}"
+        f"{wording.slots(count)} {verb} free for {_hours(length)} h from "
+        f"{time_display.brief(start, where)}: --start {time_display.argument(start, where)}"
     )
-
-
-def no_host(flavor: str, app: object) -> str:
-    """Return a text that explains that no host could hold an instance of a flavor."""
-    reason = Reason("no_host_matches", "", {})
-    return no_free_slots.explanation(reason, flavor, datetime.UTC, app)
 
 
 def _hours(length: datetime.timedelta) -> str:

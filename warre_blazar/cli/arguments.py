@@ -8,12 +8,13 @@ from warre_blazar.cli import time_display
 from warre_blazar.cli.failure import Failure
 
 TIME_HELP = (
-    "such as 'mon 9:00', 'tomorrow 14:00', 'in 2 hours', 2026-12-01T09:00 or "
+    "such as 'mon 9am', 'tomorrow 14:00', 'in 2 hours', 2026-12-01T09:00 or "
     "'2026-12-01 09:00 Europe/Berlin'; in your own time zone unless the time or --timezone names "
     "another"
 )
 _AFFINITIES = {"true": True, "false": False, "none": None}
 _MOST_HOURS = 100 * 366 * 24
+_NO_TIME = datetime.timedelta()
 
 
 def add_timezone(parser: argparse.ArgumentParser) -> None:
@@ -63,23 +64,37 @@ def add_end(parser: argparse._ActionsContainer, text: str, *, absent: object = N
 def add_until(
     parser: argparse.ArgumentParser, end: str, hours: str, *, required: bool = True
 ) -> None:
-    """Add ``--end`` and ``--hours``. A user can give only one of them.
+    """Add ``--end``, ``--hours``, ``--length`` and ``--days``. A user can give only one of them.
 
     :param end: the help text of ``--end``.
-    :param hours: the help text of ``--hours``.
+    :param hours: the help text of the options that set the length.
     """
     until = parser.add_mutually_exclusive_group(required=required)
     add_end(until, end)
-    add_hours(until, hours)
+    _add_lengths(until, hours)
+    until.add_argument(
+        "--days",
+        metavar="N",
+        dest="hours",
+        type=lambda text: length(f"{count(text)}d"),
+        help=f"{hours}, in days",
+    )
 
 
-def add_hours(parser: argparse._ActionsContainer, text: str) -> None:
-    """Add ``--hours``."""
-    parser.add_argument(
+def add_length(parser: argparse.ArgumentParser, text: str) -> None:
+    """Add ``--hours`` and ``--length``. A user can give only one of them."""
+    _add_lengths(parser.add_mutually_exclusive_group(), text)
+
+
+def _add_lengths(either: argparse._ActionsContainer, text: str) -> None:
+    either.add_argument(
         "--hours",
         metavar="N",
-        type=length,
+        type=hours,
         help=f"{text}, in hours such as 24 or 1.5, or in hours and minutes such as 14:30",
+    )
+    either.add_argument(
+        "--length", metavar="LENGTH", dest="hours", type=length, help=f"{text}, such as 3d or 1d12h"
     )
 
 
@@ -121,7 +136,24 @@ def count(text: str) -> int:
     return value
 
 
+class Days(datetime.timedelta):
+    """A length that a user has typed in days. A day has 24 hours, unless clocks are changed."""
+
+
 def length(text: str) -> datetime.timedelta:
+    """Parse a length in days, hours and minutes, such as 3d, 1d12h or 90m."""
+    match = re.fullmatch(r"(?:(\d{1,5})d)?(?:(\d{1,7})h)?(?:(\d{1,9})m)?", text, re.ASCII)
+    days, whole_hours, minutes = (int(part or 0) for part in match.groups()) if match else (0, 0, 0)
+    kind = Days if days else datetime.timedelta
+    found = kind(days=days, hours=whole_hours, minutes=minutes)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} isn't a length; write 3d, 12h, 1d12h or 90m")
+    if found > datetime.timedelta(hours=_MOST_HOURS):
+        raise argparse.ArgumentTypeError(f"{text} is too long")
+    return found
+
+
+def hours(text: str) -> datetime.timedelta:
     """Parse a length in hours, such as 24 or 1.5, or in hours and minutes, such as 14:30.
 
     A length that isn't a whole number of minutes is refused.
@@ -165,7 +197,8 @@ def span(
 
     :param lasting: the length, which is used only if there is no end.
     :param where: the zone in which times are shown.
-    :raises Failure: the end isn't after the start, or is later than the year 9999.
+    :raises Failure: the end isn't after the start, or is later than the year 9999, or the length is
+        in days and could mean different ends.
     """
     if end is None:
         try:
@@ -173,11 +206,20 @@ def span(
             # clocks are changed between the start and the end.
             end_utc = start.astimezone(datetime.UTC) + (lasting or datetime.timedelta())
             end = end_utc.astimezone(start.tzinfo)
+            shift = (start.utcoffset() or _NO_TIME) - (end.utcoffset() or _NO_TIME)
+            if shift and isinstance(lasting, Days):
+                raise Failure(
+                    "Clocks are changed in that time, so not each day has 24 hours. Give --end "
+                    + " or --end ".join(
+                        time_display.argument(moment, start.tzinfo or where)
+                        for moment in sorted((end, end + shift))
+                    )
+                )
         except OverflowError:
             raise Failure("The end is too far in the future; give fewer hours") from None
     if end.astimezone(datetime.UTC) <= start.astimezone(datetime.UTC):
         raise Failure(
             f"The end, {time_display.brief(end, where)}, isn't after the start, "
-            f"{time_display.brief(start, where)}; give a later end, or --hours"
+            f"{time_display.brief(start, where)}; give a later end, or a length"
         )
     return start, end

@@ -26,7 +26,7 @@ from warre_blazar.cli import (
     time_zones,
 )
 from warre_blazar.cli.failure import Failure
-from warre_blazar.client import Client, errors
+from warre_blazar.client import Client, Reservation, Window, errors
 from warre_blazar.client.types import Document
 
 _PIPE_CLOSED = 141
@@ -78,30 +78,35 @@ class Command(BlazarCommand):
         """Return the full name that a command such as flavor-list has in the running CLI."""
         return command_names.Fields(self.app)[command]
 
-    def time(self, text: str) -> datetime.datetime:
-        """Parse a time that the user has typed."""
-        return time_input.parse(text, self.where, self.now())
-
     def times(
-        self, parsed_args: argparse.Namespace
+        self, parsed_args: argparse.Namespace, absent_start: datetime.datetime | None = None
     ) -> tuple[datetime.datetime | None, datetime.datetime | None]:
-        """Return the start and the end that the user has typed. An absent time is None."""
-        texts = (getattr(parsed_args, name, None) for name in ("start", "end"))
-        start, end = (None if text is None else self.time(text) for text in texts)
+        """Return the start and the end that the user has typed. An absent time is None.
+
+        The end is read from the start: after ``--start "mon 9:00"``, ``--end 17:00`` means the same
+        Monday.
+
+        :param absent_start: the time from which to read the end if the user hasn't typed a start.
+        """
+        texts = [getattr(parsed_args, name, None) for name in ("start", "end")]
+        now = self.now()
+        start, end = None, None
+        if texts[0] is not None:
+            start = time_input.parse(texts[0], self.where, now)
+        if texts[1] is not None:
+            end = time_input.parse(texts[1], self.where, now, start=start or absent_start)
         return start, end
 
-    def tell_times(self, parsed_args: argparse.Namespace, **words: str) -> None:
-        """Print the start and the end as the command understands them.
+    def tell_time(self, word: str, text: str | None, moment: datetime.datetime | None) -> None:
+        """Print a time as the command understands it.
 
-        Times that can't be misunderstood (ISO 8601 with an offset) aren't printed.
+        A time that can't be misunderstood (ISO 8601 with an offset) isn't printed.
 
-        :param words: the texts to print before the times, such as ``start="From", end="Until"``.
+        :param word: the word to print before the time, such as "From".
+        :param text: the time as the user has typed it. If it is absent, nothing is printed.
         """
-        for moment, name in zip(self.times(parsed_args), ("start", "end"), strict=True):
-            text = getattr(parsed_args, name, None) or ""
-            if moment is not None and not time_input.is_exact(text):
-                shown = time_display.plain(moment, moment.tzinfo or self.where)
-                self.tell(f"{words[name]}: {shown}")
+        if text and moment is not None and not time_input.is_exact(text):
+            self.tell(f"{word}: {time_display.plain(moment, moment.tzinfo or self.where)}")
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = cliff_parsers.adapt(
@@ -114,7 +119,7 @@ class Command(BlazarCommand):
     def run(self, parsed_args: argparse.Namespace) -> Any:
         # The blazar CLI passes on arguments that it doesn't know, and doesn't refuse them.
         if self.values_specs:
-            raise Failure(f"Unrecognized arguments: {' '.join(self.values_specs)}")
+            raise Failure(cliff_parsers.unrecognized(self.get_parser(""), self.values_specs))
         if self.zoned:
             utc = "UTC" if parsed_args.utc else None
             self.where = time_zones.chosen(utc or parsed_args.timezone)
@@ -188,6 +193,27 @@ class ChangeCommand(Command):
         """Print what the command would do. Return empty data, so that cliff prints nothing more."""
         print(f"Dry run: would {action}", file=self.app.stdout)
         return (), ()
+
+    def new_times(
+        self,
+        before: Reservation | Window,
+        start: datetime.datetime | None,
+        end: datetime.datetime | None,
+        length: datetime.timedelta | None,
+    ) -> tuple[datetime.datetime, datetime.datetime]:
+        """Return the start and the end after a change of an object's times.
+
+        A new start without an end or a length keeps the length, and the command says so.
+
+        :param start: the new start. None: the user gave none. The same holds for ``end`` and
+            ``length``.
+        :raises Failure: the end isn't after the start, or can't be calculated.
+        """
+        if end is None and length is None:
+            length = before.end - before.start
+            if start:
+                self.tell(f"Its length stays: {time_display.length(length)}")
+        return arguments.span(start or before.start, end, length, self.where)
 
     def confirm_times(
         self, plan: str, typed: Iterable[str | None], parsed_args: argparse.Namespace

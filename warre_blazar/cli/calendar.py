@@ -4,13 +4,13 @@ import argparse
 import datetime
 import functools
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from warre_blazar.cli import arguments, base, flavors, free_by_day, project_names, time_display
 from warre_blazar.cli.failure import Failure
 from warre_blazar.cli.free_by_day import Row
-from warre_blazar.client import Flavor, errors
+from warre_blazar.client import Flavor, Reservation, errors
 
 _COLUMNS = ("flavor", "date", "free", "free_at_best", "slots")
 _BOOKING_COLUMNS = ("id", "project", "project_id", "instance_count", "start", "end", "status")
@@ -48,8 +48,8 @@ class ShowCalendar(base.ListCommand):
         kind.add_argument(
             "--ics",
             metavar="FILE",
-            help="write your project's reservations to a file for calendar programs instead; - for "
-            "stdout",
+            help="write your project's reservations, or with --bookings everybody's, to a file for "
+            "calendar programs instead; - for stdout",
         )
         parser.add_argument(
             "--bookings",
@@ -65,11 +65,11 @@ class ShowCalendar(base.ListCommand):
             raise Failure(
                 f"{parsed_args.output!r} isn't a picture; give a name that ends in .svg or .png"
             )
-        if parsed_args.ics:
-            self._export(parsed_args)
-            return (), []
         if parsed_args.bookings:
             return self._bookings(parsed_args)
+        if parsed_args.ics:
+            self._export_own(parsed_args)
+            return (), []
         rows = self._rows(parsed_args)
         if parsed_args.output:
             from warre_blazar.cli import picture_file  # noqa: PLC0415
@@ -89,7 +89,7 @@ class ShowCalendar(base.ListCommand):
 
     def _bookings(self, parsed_args: argparse.Namespace) -> Any:
         """Show the reservations of one flavor on the chosen days, with their projects."""
-        if len(parsed_args.flavors) != 1 or parsed_args.ics:
+        if len(parsed_args.flavors) != 1:
             raise Failure("--bookings shows one flavor; name exactly one")
         flavor = self._flavor(parsed_args.flavors[0])
         spans = self._days(parsed_args)
@@ -101,6 +101,9 @@ class ShowCalendar(base.ListCommand):
         ]
         names = project_names.names(self, (booking.project_id for booking in booked))
         labeled = [(names.get(b.project_id or "") or b.project_id or "?", b) for b in booked]
+        if parsed_args.ics:
+            self._export(labeled, parsed_args.ics)
+            return (), []
         if parsed_args.output:
             from warre_blazar.cli import picture_file  # noqa: PLC0415
 
@@ -150,7 +153,7 @@ class ShowCalendar(base.ListCommand):
         typed_start, _ = self.times(parsed_args)
         if typed_start is not None:
             # If the first day has begun already, only the rest of the day is shown.
-            self.tell_times(parsed_args, start="From")
+            self.tell_time("From", parsed_args.start, typed_start)
             start = max(now, typed_start.astimezone(self.where))
         return free_by_day.days_from(start, parsed_args.days)
 
@@ -195,26 +198,34 @@ class ShowCalendar(base.ListCommand):
             for span in free
         ]
 
-    def _export(self, parsed_args: argparse.Namespace) -> None:
-        from warre_blazar.cli import calendar_file  # noqa: PLC0415
-
+    def _export_own(self, parsed_args: argparse.Namespace) -> None:
+        """Write the project's reservations of the chosen flavors to a file."""
         flavor_ids = {self._flavor(ref).id for ref in parsed_args.flavors}
-        reservations = [
-            reservation
+        own = [
+            (None, reservation)
             for reservation in self.v2.reservations.list()
             if not flavor_ids or reservation.flavor.id in flavor_ids
         ]
-        text = calendar_file.calendar(reservations, self.now())
-        if parsed_args.ics == "-":
+        self._export(own, parsed_args.ics)
+
+    def _export(self, labeled: Sequence[tuple[str | None, Reservation]], file: str) -> None:
+        """Write reservations to a file for calendar programs.
+
+        :param labeled: each with the name of its project, if that is to be shown.
+        """
+        from warre_blazar.cli import calendar_file  # noqa: PLC0415
+
+        events = [(calendar_file.title(booking, owner), booking) for owner, booking in labeled]
+        text = calendar_file.calendar(events, self.now())
+        if file == "-":
             self.app.stdout.write(text)
             return
         try:
-            pathlib.Path(parsed_args.ics).write_text(text, encoding="utf-8", newline="")
+            pathlib.Path(file).write_text(text, encoding="utf-8", newline="")
         except OSError as error:
-            raise Failure(f"{parsed_args.ics}: {error.strerror}") from error
-        count = len(reservations)
-        plural = "" if count == 1 else "s"
-        print(f"Wrote {parsed_args.ics}: {count} reservation{plural}", file=self.app.stdout)
+            raise Failure(f"{file}: {error.strerror}") from error
+        plural = "" if len(events) == 1 else "s"
+        print(f"Wrote {file}: {len(events)} reservation{plural}", file=self.app.stdout)
 
 
 _MOST_DAYS = 366

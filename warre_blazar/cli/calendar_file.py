@@ -7,31 +7,52 @@ import icalendar
 
 from warre_blazar.client import Reservation
 
+#: Calendar programs tell the user so long before a reservation ends.
+_ALARM = datetime.timedelta(hours=-1)
 
-def calendar(reservations: Iterable[Reservation], now: datetime.datetime) -> str:
+
+def calendar(reservations: Iterable[tuple[str, Reservation]], now: datetime.datetime) -> str:
     """Return a calendar with an event for each reservation.
 
     The id of an event is made from the reservation's id. So if a user opens a newer file in a
     calendar program, the program replaces the event and doesn't add a second one.
+
+    :param reservations: each with the title of its event.
     """
     document = icalendar.Calendar()
     document.add("prodid", "-//warre-blazar//flavor-calendar//EN")
     document.add("version", "2.0")
-    for reservation in reservations:
-        document.add_component(_event(reservation, now))
+    for title, reservation in reservations:
+        document.add_component(_event(title, reservation, now))
     return document.to_ical().decode()
 
 
-def _event(reservation: Reservation, now: datetime.datetime) -> icalendar.Event:
+def title(reservation: Reservation, owner: str | None = None) -> str:
+    """Return what a calendar shows: what is reserved, by which name, and for whom.
+
+    :param owner: the name of the project, if reservations of several projects are shown.
+    """
+    named = [name for name in (owner, reservation.name) if name]
+    return ": ".join([*named, f"{reservation.instance_count} x {reservation.flavor.name}"])
+
+
+def _event(title: str, reservation: Reservation, now: datetime.datetime) -> icalendar.Event:
     event = icalendar.Event()
     event.add("uid", f"{reservation.id}@warre-blazar")
     event.add("dtstamp", now)
     event.add("dtstart", reservation.start)
     event.add("dtend", reservation.end)
-    event.add("summary", f"{reservation.instance_count} x {reservation.flavor.name}")
-    event.add(
-        "description",
-        f"Reservation {reservation.id}, {reservation.status}. "
+    event.add("summary", title)
+    lines = [
+        f"Reservation {reservation.id}, {reservation.status}.",
         f"Nova flavor: {reservation.compute_flavor}",
-    )
+        "At the end, all servers with this flavor are deleted.",
+    ]
+    event.add("description", "\n".join([*([reservation.note] if reservation.note else []), *lines]))
+    if reservation.status != "COMPLETE":
+        alarm = icalendar.Alarm()
+        alarm.add("action", "DISPLAY")
+        alarm.add("description", f"{title} ends, and its servers are deleted")
+        alarm.add("trigger", _ALARM, parameters={"RELATED": "END"})
+        event.add_component(alarm)
     return event

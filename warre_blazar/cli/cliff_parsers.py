@@ -1,6 +1,8 @@
 """Adapts the argument parsers that cliff makes for commands."""
 
 import argparse
+import difflib
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 _ENDPOINT_TYPES = ("public", "internal", "admin")
@@ -15,9 +17,17 @@ class _AdaptedParser(argparse.ArgumentParser):
     """
 
     kept: tuple[str, ...] = ()
+    #: Options of related commands that this command can't have, because the values never change.
+    fixed: tuple[str, ...] = ()
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\nSee {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: {message}\nSee {_help(self.prog)}\n")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self.error(unrecognized(self, unknown))
+        return parsed
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         all_args = args if args is None else [*args, *self.kept]
@@ -33,6 +43,12 @@ def adapt(parser: argparse.ArgumentParser, kept: tuple[str, ...]) -> argparse.Ar
     return parser
 
 
+def with_fixed(parser: argparse.ArgumentParser, options: Sequence[str]) -> argparse.ArgumentParser:
+    """Let a parser explain why it doesn't have these options: their values never change."""
+    parser.__class__ = type("Parser", (type(parser),), {"fixed": tuple(options)})
+    return parser
+
+
 def kept_end(app_args: Any) -> tuple[str, ...]:
     """Return the command's option ``--end`` and its value if the ``blazar`` CLI has taken them.
 
@@ -45,3 +61,23 @@ def kept_end(app_args: Any) -> tuple[str, ...]:
 def is_endpoint_type(text: str) -> bool:
     """Whether the text is an endpoint type, such as public or, in the old form, publicURL."""
     return text.removesuffix("URL") in _ENDPOINT_TYPES
+
+
+def unrecognized(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
+    """Return a message about arguments that a command doesn't know, with what may be meant."""
+    message = f"Unrecognized arguments: {' '.join(words)}"
+    option = next((word.partition("=")[0] for word in words if word.startswith("--")), None)
+    if option is None:
+        return f"{message}; put a value of several words in quotes, as in --start 'mon 9:00'"
+    if option in getattr(parser, "fixed", ()):
+        return f"{message}; {option[2:]} can't be changed, so make another one with new values"
+    known = [name for name in parser._option_string_actions if name.startswith("--")]
+    nearest = difflib.get_close_matches(option, known, 1)
+    return f"{message}; is {nearest[0]} meant?" if nearest else message
+
+
+def _help(program: str) -> str:
+    """Return the command that prints a command's help."""
+    cli, _, command = program.partition(" ")
+    # The blazar CLI prints its own help if it finds --help among the arguments.
+    return f"blazar help {command}" if cli == "blazar" else f"{program} --help"

@@ -1,42 +1,28 @@
-"""Checks for dry runs. They find out whether the API would refuse a change, and write nothing."""
+"""Dry runs: the API says whether it would refuse a booking or a change. Nothing is written."""
 
 import dataclasses
 import datetime
-import math
 
-from warre_blazar.cli import alternatives, time_display, wording
-from warre_blazar.cli.command_names import Fields
+from warre_blazar.cli import alternatives, error_advice, time_display, wording
 from warre_blazar.cli.failure import Failure
-from warre_blazar.client import Client, Flavor, Reservation
+from warre_blazar.client import Client, DryRun, Reason, Reservation, errors
 
 
-def booking(
-    client: Client, wanted: alternatives.Wanted, app: object, now: datetime.datetime
-) -> None:
-    """Check whether a booking would be accepted.
+def booking(client: Client, wanted: alternatives.Wanted, app: object, **labels: str | None) -> None:
+    """Ask the API whether it would accept a booking.
 
+    :param labels: the name and the note of the reservation.
     :raises Failure: the booking would be refused. The text says why, and what could be booked.
     """
-    fields = Fields(app)
-    flavor = client.flavors.get(wanted.flavor)
-    if not flavor.active:
-        raise Failure(f"{flavor.name} is closed; see {fields['flavor-list']} for others")
-    if flavor.bookable is False:
-        raise Failure(alternatives.no_host(flavor.name, app))
-    _check_length(flavor, wanted.length)
-    _check_limits(client, wanted, fields)
-    start, end = (t.astimezone(datetime.UTC) for t in (wanted.start, wanted.end))
-    spans = client.flavors.free_slots(
-        flavor.id, start=start, end=end, count=wanted.count, affinity=wanted.affinity
+    foreseen = client.reservations.try_create(
+        wanted.flavor,
+        start=wanted.start,
+        end=wanted.end,
+        count=wanted.count,
+        affinity=wanted.affinity,
+        **labels,
     )
-    # No span in the API's answer begins before the present minute. If the wanted start is the
-    # present minute, and the next minute begins during the request, all spans begin after the
-    # wanted start. So it is enough if a span begins at most a minute from now.
-    begun = max(start, now + datetime.timedelta(minutes=1))
-    if not any(span.start <= begun and end <= span.end for span in spans):
-        verb = "isn't" if wanted.count == 1 else "aren't"
-        reason = f"{wording.slots(wanted.count)} of {flavor.name} {verb} free then"
-        raise Failure(f"{reason}. {alternatives.later(client, wanted, app)}")
+    _check(foreseen, app, wanted.where)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,22 +43,66 @@ class Changed:
         return self.count or self.before.instance_count
 
 
-def change(changed: Changed) -> None:
-    """Check whether a change would be accepted. Slots, hosts and quota aren't checked.
+def change(
+    client: Client,
+    changed: Changed,
+    app: object,
+    where: datetime.tzinfo,
+    **labels: str | None,
+) -> None:
+    """Ask the API whether it would accept a change of a reservation.
 
-    :raises Failure: the change would be refused.
+    :param labels: the new name and the new note. None: it stays as it is.
+    :raises Failure: the change would be refused. The text says why, and what would be possible.
     """
-    reservation = changed.before
-    start, end = (t.astimezone(datetime.UTC) for t in (changed.start, changed.end))
-    if reservation.status in ("COMPLETE", "ERROR"):
-        raise Failure(
-            f"Reservation {reservation.id} is {reservation.status}; it can no longer be changed"
-        )
-    if reservation.status == "ACTIVE" and start != reservation.start:
-        raise Failure(f"Reservation {reservation.id} has begun, so its start can't change")
-    if reservation.status == "ACTIVE" and changed.instance_count > reservation.instance_count:
-        raise Failure(f"Reservation {reservation.id} has begun, so it can't have more instances")
-    _check_length(reservation.flavor, end - start)
+    before = changed.before
+    # A reservation that has begun keeps its start, even if the times are given in another zone.
+    start, end = (
+        None if new.astimezone(datetime.UTC) == present else new
+        for new, present in ((changed.start, before.start), (changed.end, before.end))
+    )
+    count = changed.count
+    if (start, end, count, *labels.values()) == (None,) * (3 + len(labels)):
+        return  # The API refuses a change of nothing.
+    foreseen = client.reservations.try_update(
+        before.id, start=start, end=end, count=count, **labels
+    )
+    _check(foreseen, app, where)
+
+
+def _check(foreseen: DryRun, app: object, where: datetime.tzinfo) -> None:
+    """
+    :raises Failure: a rule refuses the request. The text has every such rule, each in a line, and
+        then the ways that are open.
+    """
+    if foreseen.bookable:
+        return
+    refusals = [_text(refusal, app) for refusal in foreseen.refusals]
+    raise Failure("\n".join([*refusals, *_ways(foreseen, where)]))
+
+
+def _text(refusal: Reason, app: object) -> str:
+    """The text of a refusal, with advice."""
+    error = errors.ApiError(refusal.message, 400, refusal.code, refusal.detail)
+    if error.code in alternatives.CODES:
+        return alternatives.why(error)
+    return error_advice.text(error, app)
+
+
+def _ways(foreseen: DryRun, where: datetime.tzinfo) -> list[str]:
+    """Sentences that each name a way to get the instances, or some of them, after a refusal."""
+    ways = []
+    start, length = foreseen.next_start, foreseen.end - foreseen.start
+    slots = wording.slots(foreseen.instance_count)
+    if start is not None and start != foreseen.start:
+        ways.append(alternatives.sentence(foreseen.instance_count, length, start, where))
+    longest = datetime.timedelta(hours=foreseen.longest_hours)
+    if datetime.timedelta(0) < longest < length:
+        until = time_display.argument(foreseen.start + longest, where)
+        ways.append(f"At the wanted start, {slots} can be had until --end {until}")
+    if 0 < foreseen.most_instances < foreseen.instance_count:
+        ways.append(f"For all of that time, --count {foreseen.most_instances} can be had")
+    return ways
 
 
 def window(
@@ -93,24 +123,3 @@ def window(
                     f"{booked.flavor.name} is booked then, by reservation {booked.id} of project "
                     f"{booked.project_id}, {time_display.period(booked.start, booked.end, where)}"
                 )
-
-
-def _check_length(flavor: Flavor, lasting: datetime.timedelta) -> None:
-    most = flavor.max_length_hours
-    if lasting > datetime.timedelta(hours=most):
-        raise Failure(
-            f"{time_display.length(lasting)} are too long; {flavor.name} can be booked for at most "
-            f"{most} hours at a time, unless the operator has exempted you"
-        )
-
-
-def _check_limits(client: Client, wanted: alternatives.Wanted, fields: Fields) -> None:
-    limits = client.limits.get()
-    # As in the API, the length of a reservation is rounded up to whole hours.
-    hours = wanted.count * math.ceil(wanted.length.total_seconds() / 3600)
-    too_many = 0 <= limits.max_reservations < limits.total_reservations_used + 1
-    if too_many or 0 <= limits.max_hours < limits.total_hours_used + hours:
-        raise Failure(
-            f"That is more than your project may book; see {fields['limits-show']}, and delete a "
-            "reservation or ask the operator for more"
-        )

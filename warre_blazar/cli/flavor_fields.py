@@ -2,96 +2,48 @@
 
 import argparse
 import datetime
-from collections.abc import Callable
 from typing import Any
 
 from warre_blazar.cli import arguments, base, sizes, time_display
 from warre_blazar.client.types import Document
+from warre_blazar.fields.declaration import Field, Use, given
+from warre_blazar.fields.flavors import Flavor
+from warre_blazar.fields.kinds import Boolean, Integer, TextMap
 
-#: The optional fields of a flavor, each with the keyword arguments that define its option.
-_OPTIONAL: dict[str, dict[str, Any]] = {
-    "description": {"help": "description for people"},
-    "properties": {
-        "metavar": "JSON",
-        "help": "the hosts that the flavor may use: an expression on host properties in Blazar's "
-        'syntax, such as \'["==", "$gpu_model", "A100"]\'',
-    },
-    "category": {"help": "a word by which flavors are grouped"},
-    "availability_zone": {
-        "metavar": "ZONE",
-        "help": "availability zone of the hosts that the flavor may use",
-    },
+_DECLARED = given(Flavor)
+#: The options of times, which have names of their own.
+_TIMES = {"start": arguments.add_start, "end": arguments.add_end}
+_NAMES = [field.key for field in _DECLARED if field.key not in _TIMES]
+
+#: Of each unit, the two functions that read a size, and examples. The first function takes a number
+#: in the unit of the API, the second takes a size with any unit.
+_SIZES = {
+    "MiB": (sizes.memory_mb, sizes.memory, "64G or 512M"),
+    "GiB": (sizes.disk_gb, sizes.disk, "30G or 2T"),
 }
 
-_FIELDS = (
-    "name",
-    "vcpu",
-    "memory_mb",
-    "disk_gb",
-    "ephemeral_gb",
-    "slots",
-    "max_length_hours",
-    "extra_specs",
-    "is_public",
-    "active",
-    *_OPTIONAL,
-)
-
-#: Sizes. Each has two options: one takes a number in the unit of the API, the other takes a size
-#: with any unit.
-_SIZES: dict[str, tuple[str, Callable[[str], int], Callable[[str], int], str]] = {
-    "memory_mb": ("memory", sizes.memory_mb, sizes.memory, "memory of one instance in MiB"),
-    "disk_gb": ("disk", sizes.disk_gb, sizes.disk, "disk of one instance in GiB"),
-    "ephemeral_gb": (
-        "ephemeral",
-        sizes.disk_gb,
-        sizes.disk,
-        "ephemeral disk of one instance in GiB (default: 0)",
-    ),
-}
-
-_FROM, _UNTIL = (
-    "the flavor can be booked from this time on",
-    "the flavor can be booked until this time",
-)
-_EXAMPLES = {"memory_mb": "64G or 512M", "disk_gb": "30G or 2T", "ephemeral_gb": "30G or 2T"}
+#: The options for true and for false, of fields whose options don't have the name of the field.
+_WORDS = {"is_public": ("public", "private"), "active": ("active", "inactive")}
 
 
 def add_all(parser: argparse.ArgumentParser) -> None:
     """Add the options for all fields of a new flavor except its name."""
-    parser.add_argument(
-        "--vcpu", metavar="N", type=arguments.count, required=True, help="vCPUs of one instance"
-    )
-    for name in _SIZES:
-        _add_size(parser, name, required=name != "ephemeral_gb")
-    _add_terms(parser, required=True)
-    for name, options in _OPTIONAL.items():
-        parser.add_argument(_flag(name), dest=name, default=argparse.SUPPRESS, **options)
-    arguments.add_start(parser, _FROM, absent=argparse.SUPPRESS)
-    arguments.add_end(parser, _UNTIL, absent=argparse.SUPPRESS)
+    for field in _DECLARED:
+        if field.key != "name":
+            _add(parser, field, new=True)
 
 
 def add_changes(parser: argparse.ArgumentParser) -> None:
     """Add the options that change a flavor's fields, and the options that clear optional fields."""
-    parser.add_argument("--name", default=argparse.SUPPRESS, help="its new name")
-    _add_terms(parser, required=False)
-    parser.add_argument(
-        "--no-extra-specs",
-        action="store_true",
-        help="remove the present extra specs; if --extra-spec is given too, its extra specs "
-        "replace them",
-    )
-    for name, options in _OPTIONAL.items():
-        either = parser.add_mutually_exclusive_group()
-        either.add_argument(_flag(name), dest=name, default=argparse.SUPPRESS, **options)
-        _add_clearing(either, name)
-    for name, add, text in (
-        ("start", arguments.add_start, _FROM),
-        ("end", arguments.add_end, _UNTIL),
-    ):
-        either = parser.add_mutually_exclusive_group()
-        add(either, text, absent=argparse.SUPPRESS)
-        _add_clearing(either, name)
+    for field in _DECLARED:
+        if Use.FIXED not in field.use:
+            _add(parser, field, new=False)
+
+
+def fixed() -> list[str]:
+    """Return the options for fields that a flavor keeps."""
+    kept = [field for field in _DECLARED if Use.FIXED in field.use]
+    return [_flag(name) for field in kept for name in _names(field)]
 
 
 def confirmed_values(command: base.ChangeCommand, parsed_args: argparse.Namespace) -> Document:
@@ -99,7 +51,7 @@ def confirmed_values(command: base.ChangeCommand, parsed_args: argparse.Namespac
 
     :raises Failure: the user doesn't confirm.
     """
-    values = {name: getattr(parsed_args, name) for name in _FIELDS if name in parsed_args}
+    values = {name: getattr(parsed_args, name) for name in _NAMES if name in parsed_args}
     start, end = command.times(parsed_args)
     moments = {"start": start, "end": end}
     values |= {name: moments[name] for name in moments if name in parsed_args}
@@ -128,70 +80,101 @@ def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _add_terms(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    """Add the options for fields that each flavor has and that can be changed."""
+def _names(field: Field[Any]) -> list[str]:
+    """Return the names of a field's options. A size also has an option without the unit."""
+    has_unit = isinstance(field.kind, Integer) and field.kind.unit
+    return [field.key, field.key.rpartition("_")[0]] if has_unit else [field.key]
+
+
+def _help(field: Field[Any]) -> str:
+    """Return the first sentence of a field's description, in the form of other help texts."""
+    first = field.description.partition(". ")[0].removesuffix(".")
+    return first[:1].lower() + first[1:]
+
+
+def _add(parser: argparse.ArgumentParser, field: Field[Any], *, new: bool) -> None:
+    """Add the options for a field of a new flavor, or for a change of the field."""
+    kind = field.kind
+    if isinstance(kind, Boolean):
+        _add_either(parser, field, new=new)
+    elif isinstance(kind, TextMap):
+        _add_map(parser, field, new=new)
+    elif isinstance(kind, Integer) and kind.unit:
+        _add_size(parser, field, kind.unit, new=new)
+    else:
+        can_be_cleared = kind.nullable and not new
+        either = parser.add_mutually_exclusive_group() if can_be_cleared else parser
+        if field.key in _TIMES:
+            _TIMES[field.key](either, _help(field), absent=argparse.SUPPRESS)
+        else:
+            is_number = isinstance(kind, Integer)
+            either.add_argument(
+                _flag(field.key),
+                metavar="N" if is_number else field.metavar,
+                type=arguments.count if is_number else str,
+                required=new and field.mandatory,
+                default=argparse.SUPPRESS,
+                help=_help(field),
+            )
+        if can_be_cleared:
+            _add_clearing(either, field.key)
+
+
+def _add_either(parser: argparse.ArgumentParser, field: Field[Any], *, new: bool) -> None:
+    """Add an option for true and an option for false."""
+    yes, no = map(_flag, _WORDS.get(field.key, (field.key, f"no_{field.key}")))
+    either = parser.add_mutually_exclusive_group()
+    for value, flag, text in (
+        (True, yes, _help(field).removeprefix("whether ")),
+        (False, no, f"the opposite of {yes}"),
+    ):
+        either.add_argument(
+            flag,
+            dest=field.key,
+            action="store_const",
+            const=value,
+            default=argparse.SUPPRESS,
+            help=text + (" (default)" if new and value is field.default else ""),
+        )
+
+
+def _add_map(parser: argparse.ArgumentParser, field: Field[Any], *, new: bool) -> None:
+    """Add an option for one entry, and for a change the option that removes all entries."""
+    flag = _flag(field.key).removesuffix("s")
     parser.add_argument(
-        "--slots",
-        metavar="N",
-        type=arguments.count,
-        required=required,
-        default=argparse.SUPPRESS,
-        help="number of instances that can be booked at the same time",
-    )
-    parser.add_argument(
-        "--max-length-hours",
-        metavar="N",
-        type=arguments.count,
-        required=required,
-        default=argparse.SUPPRESS,
-        help="the longest time of one reservation, in hours",
-    )
-    parser.add_argument(
-        "--extra-spec",
+        flag,
         metavar="KEY=VALUE",
-        dest="extra_specs",
+        dest=field.key,
         action="append",
         type=arguments.key_value,
         default=argparse.SUPPRESS,
-        help="an extra spec of the Nova flavors that are made for reservations of the flavor "
-        "(repeatable), such as resources:VGPU=1",
+        help=f"one of {_help(field)} (repeatable)",
     )
-    for name, yes, no in (
-        (
-            "is_public",
-            ("--public", "all projects may book the flavor"),
-            ("--private", "only projects with access may book the flavor"),
-        ),
-        (
-            "active",
-            ("--active", "the flavor can be booked"),
-            ("--inactive", "the flavor can't be booked for now"),
-        ),
-    ):
-        either = parser.add_mutually_exclusive_group()
-        for value, (flag, text) in ((True, yes), (False, no)):
-            either.add_argument(
-                flag,
-                dest=name,
-                action="store_const",
-                const=value,
-                default=argparse.SUPPRESS,
-                help=text + (" (default)" if required and value else ""),
-            )
+    if not new:
+        parser.add_argument(
+            _flag(f"no_{field.key}"),
+            action="store_true",
+            help=f"remove the present ones; those that are given by {flag} too replace them",
+        )
 
 
-def _add_size(parser: argparse.ArgumentParser, name: str, *, required: bool) -> None:
+def _add_size(parser: argparse.ArgumentParser, field: Field[Any], unit: str, *, new: bool) -> None:
     """Add the two options for a size: a number in the API's unit, or a size with any unit."""
-    short, number, size, text = _SIZES[name]
-    either = parser.add_mutually_exclusive_group(required=required)
-    for flag, kind, metavar in ((_flag(name), number, "N"), (_flag(short), size, "SIZE")):
+    number, size, examples = _SIZES[unit]
+    default = "" if field.mandatory else f" (default: {field.default})"
+    either = parser.add_mutually_exclusive_group(required=new and field.mandatory)
+    options = (
+        (number, "N", _help(field) + default),
+        (size, "SIZE", f"the same with a unit, such as {examples}"),
+    )
+    for name, (kind, metavar, text) in zip(_names(field), options, strict=True):
         either.add_argument(
-            flag,
-            dest=name,
+            _flag(name),
+            dest=field.key,
             metavar=metavar,
             type=kind,
             default=argparse.SUPPRESS,
-            help=text if metavar == "N" else f"the same with a unit, such as {_EXAMPLES[name]}",
+            help=text,
         )
 
 

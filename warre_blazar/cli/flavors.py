@@ -7,6 +7,7 @@ from typing import Any
 from warre_blazar.cli import (
     arguments,
     base,
+    cliff_parsers,
     error_advice,
     flavor_fields,
     flavor_limits,
@@ -16,20 +17,8 @@ from warre_blazar.cli import (
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import errors, lookup
 from warre_blazar.client.types import Document, Flavor, Span
-
-_SHORT = ("id", "name", "vcpu", "memory_mb", "disk_gb", "slots", "max_length_hours", "category")
-_LONG = (
-    *_SHORT,
-    "ephemeral_gb",
-    "extra_specs",
-    "properties",
-    "availability_zone",
-    "start",
-    "end",
-    "is_public",
-    "active",
-    "description",
-)
+from warre_blazar.fields import flavors as fields
+from warre_blazar.fields.declaration import columns
 
 #: The fields that say whether any host could hold an instance, and how many hosts could hold one.
 #: Only operators see the number of hosts.
@@ -77,7 +66,8 @@ class _Flavors(base.Command):
         """Print the API's warnings. If no host could hold an instance, print that too."""
         for warning in flavor.warnings:
             self.tell(f"Warning: {warning['message']}.")
-        if flavor.bookable is False:
+        has_no_hosts = any(warning["code"] == "no_hosts" for warning in flavor.warnings)
+        if flavor.bookable is False and not has_no_hosts:
             self.tell(
                 f"Warning: no host could hold an instance of {flavor.name}, so it can't be booked. "
                 "Compare its properties, availability zone, traits and sizes with the hosts "
@@ -123,15 +113,15 @@ class ListFlavors(_Flavors, base.ListCommand):
             category=parsed_args.category,
             availability_zone=parsed_args.availability_zone,
         )
-        columns: tuple[str, ...] = _LONG if parsed_args.long else _SHORT
+        names = columns(fields.Flavor, long=parsed_args.long)
         if parsed_args.all and not parsed_args.long:
-            columns = (*_SHORT, "is_public", "active")
+            names += ["is_public", "active"]
         documents = [flavor.document for flavor in flavors]
-        columns = (*columns, *_bookable(documents, long=parsed_args.long))
+        names += _bookable(documents, long=parsed_args.long)
         if parsed_args.capacity:
-            columns = (*columns, *_CAPACITY)
+            names += _CAPACITY
             documents = [self.with_capacity(flavor.id) for flavor in flavors]
-        return self.table(columns, documents)
+        return self.table(names, documents)
 
 
 def _bookable(documents: list[Document], *, long: bool) -> list[str]:
@@ -202,7 +192,7 @@ class UpdateFlavor(_Flavors, base.ChangeCommand):
         parser = super().get_parser(prog_name)
         parser.add_argument("flavor", metavar="FLAVOR", help="ID or name of the flavor")
         flavor_fields.add_changes(parser)
-        return parser
+        return cliff_parsers.with_fixed(parser, flavor_fields.fixed())
 
     def get_data(self, parsed_args: argparse.Namespace) -> None:
         values = flavor_fields.confirmed_values(self, parsed_args)
@@ -257,7 +247,7 @@ class ListFreeSlots(_Flavors, base.ListCommand):
             help="search this number of days, instead of --end",
         )
         arguments.add_count(parser, "number of instances that must be free")
-        arguments.add_hours(parser, "only times of at least this length")
+        arguments.add_length(parser, "only times of at least this length")
         arguments.add_affinity(parser)
         return parser
 
@@ -308,8 +298,9 @@ class ListFreeSlots(_Flavors, base.ListCommand):
     def _period(
         self, parsed_args: argparse.Namespace
     ) -> tuple[datetime.datetime | None, datetime.datetime | None]:
-        start, end = self.times(parsed_args)
-        self.tell_times(parsed_args, start="From", end="Until")
+        start, end = self.times(parsed_args, self.now())
+        self.tell_time("From", parsed_args.start, start)
+        self.tell_time("Until", parsed_args.end, end)
         if parsed_args.days is not None:
             end = (start or self.now()) + datetime.timedelta(days=parsed_args.days)
         if end is not None:

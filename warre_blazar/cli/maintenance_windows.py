@@ -1,14 +1,16 @@
 """Commands on maintenance windows, in which flavors can't be booked."""
 
 import argparse
+import datetime
 from typing import Any
 
 from warre_blazar.cli import arguments, base, dry_run, flavors, time_display, window_conflicts
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Window, errors
 from warre_blazar.client.types import Document
+from warre_blazar.fields.declaration import answered
 
-_COLUMNS = ("id", "start", "end", "note", "flavors")
+_COLUMNS = [field.name for field in answered(Window)]
 _REF = "ID of the maintenance window, the start of the ID, or its note"
 
 
@@ -116,8 +118,16 @@ class UpdateWindow(_Windows, base.ChangeCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("window", metavar="WINDOW", help=_REF)
-        arguments.add_start(parser, "new start of the window")
-        arguments.add_end(parser, "new end of the window")
+        arguments.add_start(
+            parser,
+            "new start of the window (without an end or a length, the length doesn't change)",
+        )
+        arguments.add_until(
+            parser,
+            "new end of the window",
+            "new length of the window (instead of --end)",
+            required=False,
+        )
         parser.add_argument("--note", help="new note")
         parser.add_argument(
             "--flavor",
@@ -130,27 +140,42 @@ class UpdateWindow(_Windows, base.ChangeCommand):
 
     def get_data(self, parsed_args: argparse.Namespace) -> None:
         start, end = self.times(parsed_args)
-        values: dict[str, Any] = {"start": start, "end": end, "note": parsed_args.note}
+        hours = parsed_args.hours
+        values: dict[str, Any] = {"note": parsed_args.note}
         if parsed_args.flavors is not None:
             values["flavor_ids"] = self.flavor_ids(parsed_args.flavors)
         values = {name: value for name, value in values.items() if value is not None}
-        if not values:
+        moved = any(value is not None for value in (start, end, hours))
+        if not values and not moved:
             raise Failure("Nothing to change: give at least one option")
         ref = parsed_args.window
-        if start or end or parsed_args.dry_run:
-            ref = self._confirm(parsed_args, values)
-        if parsed_args.dry_run:
-            return
+        if moved or parsed_args.dry_run:
+            window = self.v2.windows.get(ref)
+            times = self.new_times(window, start, end, hours)
+            self._confirm(parsed_args, window, times, values)
+            if parsed_args.dry_run:
+                return
+            if start:
+                values["start"] = times[0]
+            if moved:
+                values["end"] = times[1]
+            ref = window.id
         self.v2.windows.update(ref, **values)
         print(f"Updated maintenance window: {parsed_args.window}", file=self.app.stdout)
 
-    def _confirm(self, parsed_args: argparse.Namespace, values: dict[str, Any]) -> str:
-        """Ask the user to confirm the new times, or report the dry run. Return the window's id."""
-        window = self.v2.windows.get(parsed_args.window)
-        start, end = values.get("start", window.start), values.get("end", window.end)
-        start, end = arguments.span(start, end, None, self.where)
-        typed = values.get("start") or values.get("end") or start.astimezone(self.where)
-        period = time_display.period(start, end, typed.tzinfo or self.where)
+    def _confirm(
+        self,
+        parsed_args: argparse.Namespace,
+        window: Window,
+        times: tuple[datetime.datetime, datetime.datetime],
+        values: dict[str, Any],
+    ) -> None:
+        """Ask the user to confirm the window's new times, or report the dry run."""
+        start, end = times
+        # A time that wasn't typed is in UTC.
+        typed = start if parsed_args.start else end if parsed_args.end else None
+        zone = (typed.tzinfo if typed else None) or self.where
+        period = time_display.period(start, end, zone)
         texts = (parsed_args.start, parsed_args.end)
         self.confirm_times(f"{_phrase(window)}, {period}", texts, parsed_args)
         if parsed_args.dry_run:
@@ -160,7 +185,6 @@ class UpdateWindow(_Windows, base.ChangeCommand):
             self.report_dry_run(
                 f"change {_phrase(window)}: {period}, {len(flavor_ids)} flavors{note}"
             )
-        return window.id
 
 
 class DeleteWindow(_Windows, base.DeleteCommand):

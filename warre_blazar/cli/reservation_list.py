@@ -11,32 +11,18 @@ from warre_blazar.cli import (
     flavors,
     project_names,
     time_display,
+    time_input,
     user_names,
 )
 from warre_blazar.cli.failure import Failure
 from warre_blazar.cli.reservation_fields import Names, flat
 from warre_blazar.client import Reservation, errors, lookup
+from warre_blazar.fields.declaration import Use, columns, fields
+from warre_blazar.fields.reservations import STATES
 
-_SHORT = ("id", "flavor", "instance_count", "start", "end", "status")
-_FLAGS = ("missing_resources", "resources_changed")
-_LONG = (
-    *_SHORT,
-    "name",
-    "note",
-    "status_reason",
-    *_FLAGS,
-    "affinity",
-    "project",
-    "project_id",
-    "user",
-    "user_id",
-    "flavor_id",
-    "compute_flavor",
-    "lease_id",
-    "created_at",
-)
-_RARE = ("name", *_FLAGS)
-_STATES = ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "COMPLETE", "ERROR")
+_RARE = [field.name for field in fields(Reservation) if Use.RARE in field.use]
+#: The column before the column with the id of a project or user, which shows the name.
+_NAMES = {"project_id": ["project"], "user_id": ["user"]}
 _SORTS = ("start", "end", "created_at", "project_id", "user_id")
 
 
@@ -93,9 +79,13 @@ class ListReservations(base.ListCommand):
     def _filters(self, parsed_args: argparse.Namespace) -> dict[str, Any]:
         """Translate options into the client's filters."""
         since, until = (
-            None if text is None else self.time(text)
+            None
+            if text is None
+            else time_input.parse(text, self.where, self.now(), looking_back=True)
             for text in (parsed_args.since, parsed_args.until)
         )
+        self.tell_time("From", parsed_args.since, since)
+        self.tell_time("To", parsed_args.until, until)
         if since is not None and until is not None and until <= since:
             raise Failure(
                 f"--to, {time_display.brief(until, self.where)}, isn't after --from, "
@@ -131,15 +121,15 @@ class ListReservations(base.ListCommand):
 
 def _columns(parsed_args: argparse.Namespace, reservations: Sequence[Reservation]) -> list[str]:
     """Return the columns to show. They depend on the options and on the listed reservations."""
-    columns = list(_LONG if parsed_args.long else _SHORT)
-    if not parsed_args.long:
-        # The columns in _RARE are empty in most lists. Show those that have a value in this list.
-        columns += [rare for rare in _RARE if any(getattr(r, rare) for r in reservations)]
-        if parsed_args.all_projects:
-            columns += ["project", "project_id"]
-    if parsed_args.deleted:
-        columns += ["deleted_at", "deleted_by"]
-    return columns
+    deleted = ["deleted_at", "deleted_by"] if parsed_args.deleted else []
+    shown = columns(Reservation, long=parsed_args.long)
+    if parsed_args.long:
+        return [name for column in shown for name in (*_NAMES.get(column, ()), column)] + deleted
+    # The columns in _RARE are empty in most lists. Show those that have a value in this list.
+    shown += [rare for rare in _RARE if any(getattr(r, rare) for r in reservations)]
+    if parsed_args.all_projects:
+        shown += ["project", "project_id"]
+    return shown + deleted
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
@@ -150,8 +140,8 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
         type=_statuses,
         action="append",
         default=[],
-        help=f"only reservations in this status ({', '.join(_STATES)}; repeatable, or several "
-        "separated by commas)",
+        help=f"only reservations in this status ({', '.join(STATES)}; repeatable, or "
+        "several separated by commas)",
     )
     parser.add_argument(
         "--user", metavar="USER", help="only reservations that this user booked (ID or name)"
@@ -178,8 +168,8 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
 def _statuses(text: str) -> list[str]:
     statuses = text.upper().split(",")
     for state in statuses:
-        if state not in _STATES:
-            raise argparse.ArgumentTypeError(f"{state!r} isn't one of {', '.join(_STATES)}")
+        if state not in STATES:
+            raise argparse.ArgumentTypeError(f"{state!r} isn't one of {', '.join(STATES)}")
     return statuses
 
 

@@ -28,8 +28,6 @@ _REF = (
     "ID of the reservation, the start of the ID, or its flavor's name if you have no other "
     "reservation of that flavor"
 )
-#: A dry run of a change prints this text, to say which check it doesn't make.
-_UNKNOWN = "whether there is room isn't checked in a dry run"
 #: The exit status of a program that was interrupted, as shells define it.
 _INTERRUPTED = 130
 
@@ -103,7 +101,8 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         plan = f"{wording.slots(wanted.count)} of {wanted.flavor}, {wanted.period}"
         self.confirm_times(plan, (parsed_args.start, parsed_args.end), parsed_args)
         if parsed_args.dry_run:
-            dry_run.booking(self.v2, wanted, self.app, self.now())
+            labels = {"name": parsed_args.name, "note": parsed_args.note}
+            dry_run.booking(self.v2, wanted, self.app, **labels)
             return self.report_dry_run(f"book {plan}")
         try:
             made = self._book(parsed_args, wanted)
@@ -142,7 +141,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         )
 
     def _wanted(self, parsed_args: argparse.Namespace) -> alternatives.Wanted:
-        start, end = self.times(parsed_args)
+        start, end = self.times(parsed_args, self.now())
         start, end = arguments.span(
             start or _next_minute(self.now()), end, parsed_args.hours, self.where
         )
@@ -167,7 +166,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         parser = super().get_parser(prog_name)
         parser.add_argument("reservation", metavar="RESERVATION", help=_REF)
         arguments.add_start(
-            parser, "new start (without --end or --hours, the length doesn't change)"
+            parser, "new start (without an end or a length, the length doesn't change)"
         )
         arguments.add_until(
             parser,
@@ -199,34 +198,19 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         zones = _inexact_zones(typed, self.where)
         if parsed_args.dry_run or zones or (end is None and (start or hours)):
             before = self.v2.reservations.get(ref)
-            if end is None and (start or hours):
-                end = self._end(before, start, hours)
-            period = arguments.span(start or before.start, end or before.end, None, self.where)
+            period = self.new_times(before, start, end, hours)
+            if start or hours:
+                end = period[1]
             changed = dry_run.Changed(before, *period, count)
             plan = _plan(changed, *zones[:1] or (self.where,))
             self.confirm_times(plan, (parsed_args.start, parsed_args.end), parsed_args)
             if parsed_args.dry_run:
-                dry_run.change(changed)
-                return self.report_dry_run(f"change {plan}; {_UNKNOWN}")
+                dry_run.change(self.v2, changed, self.app, self.where, **labels)
+                return self.report_dry_run(f"change {plan}")
             ref = before.id
         return self.details(
             flat(self.v2.reservations.update(ref, start=start, end=end, count=count, **labels))
         )
-
-    def _end(
-        self,
-        before: Reservation,
-        start: datetime.datetime | None,
-        hours: datetime.timedelta | None,
-    ) -> datetime.datetime:
-        """Return the new end: the start plus the length.
-
-        The user has given a new start, a new length or both, but no new end.
-        """
-        if hours is None:
-            hours = before.end - before.start
-            self.tell(f"Its length stays: {time_display.length(hours)}")
-        return arguments.span(start or before.start, None, hours, self.where)[1]
 
 
 def _inexact_zones(

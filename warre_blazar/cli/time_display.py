@@ -4,9 +4,16 @@ import datetime
 from typing import Any
 
 from warre_blazar.cli import time_zones
+from warre_blazar.fields import declaration, flavors, others, reservations
+from warre_blazar.fields.kinds import Time
 
 #: The fields of the API's documents that are times.
-FIELDS = frozenset({"start", "end", "created_at", "deleted_at"})
+FIELDS = frozenset(
+    field.name
+    for resource in (flavors.Flavor, reservations.Reservation, others.Window)
+    for field in declaration.fields(resource)
+    if isinstance(field.kind, Time)
+)
 #: Lengths in hours are shown in steps of 0.05 h, so that --hours accepts them.
 _STEP_MINUTES = 3
 

@@ -1,39 +1,63 @@
 """Works out which moment a user means who has typed a time, or refuses the time.
 
-A refusal says what to write instead.
-
-A phrase must never be taken for a time that the user doesn't mean. So a phrase is refused if a part
-of it isn't understood, if it could mean different times, or if clocks skip the time that it names.
+A text must never be taken for a time that the user doesn't mean. So only the forms of ``_TIME`` are
+read. (Libraries that parse times, such as dateparser and dateutil, guess which number is the day,
+and skip words that they don't know.) A text in one of these forms is still refused if it could mean
+different times, or if clocks skip the time. A refusal suggests texts that are understood.
 """
 
-import calendar
 import datetime
-import difflib
 import re
+import zoneinfo
 
-from warre_blazar.cli import time_phrases, time_zones
+from warre_blazar.cli import time_suggestions, time_zones
 from warre_blazar.cli.failure import Failure
-from warre_blazar.cli.time_phrases import Clock, Phrase, Unclear
+from warre_blazar.cli.time_suggestions import MONTHS, WEEKDAYS
 
 #: The years that a time may be in. Some time zones or programs can't represent other years.
 _YEARS = range(1970, 9999)
-#: A number of days. If a date without a year lies at most this many days in the past, it is
-#: refused. It isn't taken for a date of the next year.
-_LATELY = 31
-_ISO = re.compile(
-    r"(?P<date>\d{4}-\d\d-\d\d|\d{8}|\d{4}-?W\d\d-?\d)"
-    r"(?:(?:T(?P<hour>\d\d)|[T ](?P<clock>\d\d:?\d\d(?::?\d\d(?:[.,]\d+)?)?))"
-    r"\s?(?P<offset>Z|[+-]\d\d(?::?\d\d)?)?)?",
-    re.IGNORECASE | re.ASCII,
-)
-_DAY = datetime.timedelta(days=1)
+#: Numbers of days. A date without a year that has passed is refused if it is at most ``_LATELY``
+#: days ago. In a list, such a date is the one that is at most ``_NEAR`` days from today.
+_LATELY, _NEAR = 31, 120
+_NO_FORM = "it has none of the forms of a time"
 _UTC = datetime.UTC
+
+_MONTH = "|".join(f"{month}|{month[:3]}" for month in MONTHS)
+_WEEKDAY = "|".join(f"{weekday}|{weekday[:3]}" for weekday in WEEKDAYS)
+#: All forms of times. A space is put before a text, so that each part begins with a space.
+_TIME = re.compile(
+    rf"""
+    (?: \ (?P<now>now)
+      | \ in\ (?P<count>\d{{1,7}})\ (?P<unit>minute|hour|day|week)s?
+      | (?: \ (?P<word>today|tomorrow)
+          | (?:\ (?P<weekday>{_WEEKDAY}))?
+            (?: \ (?P<iso>\d{{4}}-\d\d-\d\d|\d{{8}}|\d{{4}}-W\d\d-\d|\d{{4}}W\d{{3}})
+              | \ (?P<day>\d{{1,2}})\ (?P<month>{_MONTH})(?:\ (?P<year>\d{{4}}))?
+              | \ (?P<month_first>{_MONTH})\ (?P<day_next>\d{{1,2}})(?:\ (?P<year_last>\d{{4}}))?
+            )?
+        )
+        (?P<clock>
+            (?(iso)T(?P<basic>\d\d(?:[0-5]\d){{0,2}})(?![:\d])|(?!))
+          | (?(iso)[ T]|\ )
+            (?: (?P<noon>noon)
+              | (?P<hour12>\d{{1,2}})(?::(?P<minute12>[0-5]\d))?\ ?(?P<half>am|pm)
+              | (?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?::[0-5]\d(?:[.,]\d+)?)?
+            )
+        )?
+    )
+    (?: (?(clock)\ ?(?P<offset>Z|[+-]\d\d(?::?\d\d)?)|(?!))
+      | \ ?(?P<zone>\b(?:UTC|GMT)(?:[+-]\d{{1,2}}(?::?\d\d)?)?|\b[A-Z_]+(?:/[A-Z0-9_+-]+)*)
+    )?
+    (?:(?(clock)\ \((?P<label>[^()]+)\)|(?!)))?
+    """,
+    re.IGNORECASE | re.ASCII | re.VERBOSE,
+)
 
 
 class NotUnderstood(Failure):
-    """A phrase isn't understood.
+    """A text isn't understood as a time.
 
-    :ivar forms: similar phrases that would be understood.
+    :ivar forms: similar texts that would be understood.
     """
 
     def __init__(self, text: str, problem: str, forms: list[str]) -> None:
@@ -43,327 +67,314 @@ class NotUnderstood(Failure):
         super().__init__(f"Time {text!r} refused: {problem}. Write {instead}")
 
 
+class _Unclear(Exception):
+    """A text isn't understood, or could mean different times.
+
+    :param problem: what is wrong, for people.
+    :param forms: texts that the user may mean. Some of them may be refused too.
+    """
+
+    def __init__(self, problem: str, *forms: str) -> None:
+        super().__init__(problem)
+        self.problem, self.forms = problem, forms
+
+
 def is_exact(text: str) -> bool:
     """Whether a time is ISO 8601 with an offset from UTC, so that it can't be misunderstood."""
-    match = _ISO.fullmatch(text.strip())
-    return bool(match and match["offset"])
+    match = _TIME.fullmatch(f" {text.strip()}")
+    return bool(match and match["iso"] and match["offset"] and not match["half"])
 
 
-def parse(text: str, where: datetime.tzinfo, now: datetime.datetime) -> datetime.datetime:
-    """Return the moment that a phrase means, as a datetime with a time zone, in whole minutes.
+def parse(
+    text: str,
+    where: datetime.tzinfo,
+    now: datetime.datetime,
+    *,
+    start: datetime.datetime | None = None,
+    looking_back: bool = False,
+) -> datetime.datetime:
+    """Return the moment that a text means, as a datetime with a time zone, in whole minutes.
 
     A day without a time of day means its first minute. Seconds are dropped.
 
-    :param where: the time zone to use if the phrase doesn't name a zone. The result is in the zone
-        that the phrase names, or else in this zone.
-    :raises NotUnderstood: the phrase means no time, or could mean different times.
+    :param where: the time zone to use if the text doesn't name a zone. The result is in the zone
+        that the text names, or else in this zone.
+    :param start: the start of the period that the text ends, if it is an end. A weekday or a date
+        without a year is the first one from the start on, and a time of day alone is on its day.
+    :param looking_back: whether a date without a year may have passed, as in a list.
+    :raises NotUnderstood: the text means no time, or could mean different times.
     """
     text = " ".join(text.split())
+    reading = _Reading(where, now, start, looking_back)
     try:
-        return _understand(text, where, now)
-    except Unclear as error:
-        forms = _understood([*error.forms, *_corrections(text)], where, now)
-        forms = forms or _understood(_examples(where, now), where, now)
+        return reading.moment(text)
+    except _Unclear as error:
+        today = now.astimezone(where).date()
+        guesses = [*error.forms] or time_suggestions.similar(text, today)
+        forms = reading.understood(guesses) or reading.understood(time_suggestions.examples(today))
         raise NotUnderstood(text, error.problem, forms[:3]) from None
 
 
-def _understand(text: str, where: datetime.tzinfo, now: datetime.datetime) -> datetime.datetime:
-    if not text:
-        raise Unclear("there is nothing in it")
-    match = _ISO.fullmatch(text)
-    phrase = _phrase_of_iso(match) if match else time_phrases.read(text)
-    return _Reading(text, phrase, where, now).moment()
-
-
-def _phrase_of_iso(match: re.Match[str]) -> Phrase:
-    """Return the parts of a time in ISO 8601."""
-    digits = match["date"].replace("-", "")
-    try:
-        # Python refuses a week date that has only one hyphen, such as 2026-W011.
-        day = datetime.date.fromisoformat(match["date"].upper())
-        date = (day.year, day.month, day.day)
-    except ValueError:
-        if "W" in digits.upper():
-            raise Unclear(f"there is no week or day {match['date']}") from None
-        date = (int(digits[:4]), int(digits[4:6]), int(digits[6:]))
-    clock = None
-    if clock_text := match["hour"] or match["clock"]:
-        numbers = clock_text.replace(":", "")
-        hour, minute = int(numbers[:2]), int(numbers[2:4] or 0)
-        if minute > 59 or hour > 24 or (hour == 24 and minute) or int(numbers[4:6] or 0) > 59:
-            raise Unclear(f"a day has no {clock_text}")
-        clock = Clock(hour, minute)
-    return Phrase(date=date, clock=clock, zone=match["offset"])
-
-
-def _understood(forms: list[str], where: datetime.tzinfo, now: datetime.datetime) -> list[str]:
-    """Return the phrases that are understood. Of phrases that mean the same time, keep one."""
-    by_moment: dict[datetime.datetime, str] = {}
-    for form in forms:
-        try:
-            by_moment.setdefault(_understand(" ".join(form.split()), where, now), form)
-        except Unclear:
-            continue
-    return list(by_moment.values())
-
-
-def _corrections(text: str) -> list[str]:
-    """Return corrected phrases. In each, one word is replaced by a known, similar word."""
-    words = text.split()
-    corrected = []
-    for place, word in enumerate(words):
-        if not re.fullmatch(r"[a-z]{3,}", word, re.IGNORECASE):
-            continue
-        similar = difflib.get_close_matches(word.lower(), time_phrases.VOCABULARY, 2, 0.7)
-        corrected += [" ".join([*words[:place], other, *words[place + 1 :]]) for other in similar]
-    return corrected
-
-
-def _examples(where: datetime.tzinfo, now: datetime.datetime) -> list[str]:
-    tomorrow = now.astimezone(where).date() + _DAY
-    return [f"{tomorrow}T09:00", f"{tomorrow:%a} 9:00".lower(), "tomorrow 14:00", "in 2 hours"]
-
-
 class _Reading:
-    """Works out which moment a phrase means, for a given time zone and a given present time."""
+    """Reads texts, for a given time zone and a given present time."""
 
     def __init__(
-        self, text: str, phrase: Phrase, where: datetime.tzinfo, now: datetime.datetime
+        self,
+        where: datetime.tzinfo,
+        now: datetime.datetime,
+        start: datetime.datetime | None,
+        looking_back: bool,
     ) -> None:
-        self._text = text
-        self._phrase = phrase
-        #: An abbreviation such as CET, with which the phrase ends. The phrase is refused if the
-        #: command's time zone doesn't use this abbreviation at the time that the phrase means.
-        self._abbreviation: str | None = None
-        self._zone = where
-        if phrase.zone is not None:
-            if re.fullmatch(r"[a-z]{2,5}", phrase.zone, re.IGNORECASE) and not time_zones.is_utc(
-                phrase.zone
-            ):
-                self._abbreviation = phrase.zone.upper()
-            else:
-                self._zone = self._named(phrase.zone)
-        self._now = now.astimezone(self._zone).replace(second=0, microsecond=0)
+        self._where = where
+        self._utc = now.astimezone(_UTC).replace(second=0, microsecond=0)
+        self._start = start
+        self._looking_back = looking_back
 
-    def _named(self, zone: str) -> datetime.tzinfo:
+    def understood(self, forms: list[str]) -> list[str]:
+        """Return the texts that are understood. Of texts that mean the same time, keep one."""
+        by_moment: dict[datetime.datetime, str] = {}
+        for form in forms:
+            try:
+                by_moment.setdefault(self.moment(form), form)
+            except _Unclear:
+                continue
+        return list(by_moment.values())
+
+    def moment(self, text: str) -> datetime.datetime:
+        """Return the moment that a text means.
+
+        :raises _Unclear: the text means no moment, or could mean several moments.
+        """
+        match = _TIME.fullmatch(f" {text}")
+        if not match or not text:
+            raise _Unclear(_NO_FORM)
+        self._match = match
+        self._zone = self._zone_of(text)
+        now = self._now = self._utc.astimezone(self._zone)
+        if match["now"]:
+            return now
+        if match["count"]:
+            return self._later(int(match["count"]), match["unit"].lower())
+        clock = self._clock()
+        return self._labeled(self._at(self._day(clock), clock))
+
+    def _zone_of(self, text: str) -> datetime.tzinfo:
+        offset, name = self._match["offset"], self._match["zone"]
+        if offset and offset[0] == "-" and not self._match["iso"]:
+            # In "mon 9:00-11:00", 11:00 may be meant as the end.
+            bare = text[: -len(offset)].rstrip()
+            problem = f"{offset} may be the end of a period, or an offset from UTC"
+            raise _Unclear(problem, bare, f"{bare} UTC{offset}")
+        if not offset and not name:
+            return self._where
         try:
-            return time_zones.named(zone)
+            return time_zones.named(offset or name)
         except time_zones.NoZone as error:
-            without = self._text[: -len(zone)].rstrip()
-            raise Unclear(error.problem, f"{without} UTC") from None
+            if name and "/" not in name and not error.instead:
+                raise _Unclear(_NO_FORM) from None
+            bare = text[: -len(name)].rstrip() if name else ""
+            forms = [f"{bare} {zone}" for zone in error.instead if bare]
+            raise _Unclear(error.problem, *forms) from None
 
-    def moment(self) -> datetime.datetime:
+    def _labeled(self, moment: datetime.datetime) -> datetime.datetime:
         """Return the moment.
 
-        :raises Unclear: the phrase means no moment, or could mean several moments.
+        :raises _Unclear: the text names a zone in brackets, as shown times do, and that zone has
+            another offset at that time.
         """
-        phrase = self._phrase
-        if phrase.later is not None or phrase.days_on is not None:
-            return self._from_now()
-        clock = phrase.clock
-        if clock and clock.midnight:
-            clock = self._midnight()
-        day = self._day(clock)
+        if label := self._match["label"]:
+            try:
+                agrees = moment.astimezone(zoneinfo.ZoneInfo(label)).utcoffset()
+            except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+                agrees = None
+            if agrees != moment.utcoffset():
+                shown = moment.isoformat(timespec="minutes")
+                raise _Unclear(f"{label} doesn't have this offset then", shown)
+        return moment
+
+    def _later(self, count: int, unit: str) -> datetime.datetime:
+        """Return a moment after now. Days and weeks later, the time of day is the same."""
+        days = {"day": count, "week": 7 * count}.get(unit, 0)
+        step = {"minute": count, "hour": 60 * count}.get(unit, 0)
+
+        def after(moment: datetime.datetime) -> datetime.datetime:
+            if days:
+                clock = (moment.hour, moment.minute)
+                return self._at(_plus(moment.date(), days), clock)
+            return _in_zone(moment.astimezone(_UTC) + datetime.timedelta(minutes=step), self._zone)
+
+        if self._start and self._start - self._utc > datetime.timedelta(minutes=1):
+            starts = (self._now, self._start.astimezone(self._zone))
+            forms = [after(moment).isoformat(timespec="minutes") for moment in starts]
+            raise _Unclear("it may be counted from now or from the start", *forms[::-1])
+        try:
+            return after(self._now)
+        except OverflowError:
+            raise _Unclear("that is too far off") from None
+
+    # --- the time of day
+
+    def _clock(self) -> tuple[int, int] | None:
+        """Return the hour and the minute, or None if the text has no time of day."""
+        match = self._match
+        if match["clock"] is None:
+            return None
+        if match["noon"]:
+            return (12, 0)
+        if match["half"]:
+            hour, minute = int(match["hour12"]), int(match["minute12"] or 0)
+            if hour == 12:
+                forms = [self._with_day(f"{h}:{minute:02}") for h in (12, "00")]
+                raise _Unclear("12 is at noon to some, at midnight to others", *forms)
+            if not 1 <= hour <= 11:
+                raise _Unclear(f"there is no {match['clock'].strip()}")
+            return (hour + 12 * (match["half"].lower() == "pm"), minute)
+        if basic := match["basic"]:
+            hour, minute = int(basic[:2]), int(basic[2:4] or 0)
+        else:
+            hour, minute = int(match["hour"]), int(match["minute"])
+        if hour > 24 or (hour == 24 and minute):
+            raise _Unclear(f"a day has no {match['clock'].strip(' T')}")
+        return (hour, minute)
+
+    def _at(self, day: datetime.date, clock: tuple[int, int] | None) -> datetime.datetime:
+        """Return the moment at which clocks show this time, or else the day's first minute."""
         if clock is None:
-            return self._first_minute(day)
-        return self._at(day, clock)
+            # If clocks skip midnight, this is the minute to which they go on.
+            early = datetime.datetime.combine(day, datetime.time(), self._zone)
+            return early.astimezone(_UTC).astimezone(self._zone)
+        if clock[0] == 24:
+            day, clock = _plus(day, 1), (0, 0)
+        shown = datetime.datetime.combine(day, datetime.time(*clock))
+        folds = {shown.replace(tzinfo=self._zone, fold=fold).astimezone(_UTC) for fold in (0, 1)}
+        moments = [utc.astimezone(self._zone) for utc in sorted(folds)]
+        real = [moment for moment in moments if moment.replace(tzinfo=None, fold=0) == shown]
+        if len(real) == 1:
+            return real[0]
+        how = f"show {shown:%Y-%m-%d %H:%M} twice" if real else f"skip {shown:%Y-%m-%d %H:%M}"
+        forms = [moment.isoformat(timespec="minutes") for moment in moments]
+        raise _Unclear(f"clocks in {time_zones.label(self._zone)} {how}", *forms)
 
-    def _from_now(self) -> datetime.datetime:
-        phrase = self._phrase
-        if phrase.date or phrase.weekday or phrase.days is not None:
-            raise Unclear("it has both a day and a length of time from now")
-        if phrase.later is not None and phrase.clock:
-            raise Unclear("it has both a time of day and a length of time from now")
-        if phrase.later is not None and self._abbreviation:
-            raise self._other_zone()
-        moment = self._now
-        if phrase.days_on is not None:
-            day = _plus(self._now.date(), phrase.days_on)
-            clock = phrase.clock or Clock(self._now.hour, self._now.minute)
-            if clock.midnight:
-                raise Unclear("midnight of a day is its first or last minute")
-            moment = self._at(day, clock)
-        later = moment.astimezone(_UTC) + (phrase.later or datetime.timedelta())
-        return later.astimezone(self._zone)
+    def _with_day(self, clock: str, day: datetime.date | None = None) -> str:
+        """Return the text with another time of day, and with another day if one is given."""
+        typed = self._match["clock"]
+        text = self._match[0]
+        if day is not None:
+            text = f"{day}{text[self._match.start('clock') :] if typed else self._tail()}"
+        return text.replace(typed, f" {clock}", 1).strip() if typed and clock else text.strip()
 
-    def _midnight(self) -> Clock:
-        """Return the midnight that the word "midnight" means.
-
-        Without a day, the word means the next midnight. With a day, it could mean the start or the
-        end of the day, and is refused.
-        """
-        phrase = self._phrase
-        if phrase.date or phrase.weekday or phrase.days is not None:
-            forms = [re.sub("midnight", c, self._text, flags=re.I) for c in ("00:00", "24:00")]
-            raise Unclear("midnight of a day is its first or last minute", *forms)
-        return Clock(24)
+    def _tail(self) -> str:
+        return f" {self._match['zone']}" if self._match["zone"] else ""
 
     # --- the day
 
-    def _day(self, clock: Clock | None) -> datetime.date:
-        phrase = self._phrase
-        if phrase.date and phrase.days is not None:
-            raise Unclear("it names two days")
-        if phrase.date:
-            try:
-                day = self._dated(*phrase.date)
-            except Unclear as error:
-                forms = [self._with_rest(form, clock) for form in error.forms]
-                raise Unclear(error.problem, *forms) from None
-        elif phrase.days is not None:
-            day = _plus(self._now.date(), phrase.days)
-        elif phrase.weekday:
-            return self._next_weekday(*phrase.weekday, clock)
-        elif clock is None:
-            raise Unclear("it has neither a day nor a time of day")
-        else:
-            return self._today(clock)
-        if phrase.weekday and phrase.weekday[0] != day.weekday():
-            is_a = f"{day} is a {time_phrases.WEEKDAYS[day.weekday()].capitalize()}"
-            other = time_phrases.WEEKDAYS[phrase.weekday[0]].capitalize()
-            raise Unclear(f"{is_a}, not a {other}", self._with_rest(day, clock))
-        return day
-
-    def _with_rest(self, day: datetime.date | str, clock: Clock | None) -> str:
-        """Return a phrase with this day, this time of day and the zone that the user has typed."""
-        at = f" {clock.hour:02}:{clock.minute:02}" if clock else ""
-        zone = f" {self._phrase.zone}" if self._phrase.zone else ""
-        return f"{day}{at}{zone}"
-
-    def _dated(self, year: int | None, month: int, day: int) -> datetime.date:
-        if year is not None:
-            return _date(year, month, day)
+    def _day(self, clock: tuple[int, int] | None) -> datetime.date:
+        match = self._match
         today = self._now.date()
-        for candidate in (today.year, today.year + 1):
+        if match["word"]:
+            return _plus(today, int(match["word"].lower() == "tomorrow"))
+        weekday = _number_of(match["weekday"], WEEKDAYS) if match["weekday"] else None
+        if match["iso"] or match["day"] or match["month_first"]:
+            day = self._date()
+            if weekday not in (None, day.weekday()):
+                is_a = WEEKDAYS[day.weekday()].capitalize()
+                raise _Unclear(f"{day} is a {is_a}", self._with_day("", day))
+            return day
+        if weekday is None:
+            return self._same_day(clock)
+        return self._weekday(weekday, clock)
+
+    def _date(self) -> datetime.date:
+        match = self._match
+        if match["iso"]:
             try:
-                date = _date(candidate, month, day)
-            except Unclear:
-                if (month, day) != (2, 29):
-                    raise
-                continue
-            if date >= today:
-                return date
-            if (today - date).days <= _LATELY:
-                raise Unclear(
-                    f"it has no year, and {date} has passed",
-                    str(_date(today.year + 1, month, day)),
-                )
-        raise Unclear(
-            f"neither {today.year} nor {today.year + 1} has a February 29 that is still to come"
-        )
-
-    def _next_weekday(self, weekday: int, which: str, clock: Clock | None) -> datetime.date:
-        """Return the next date that is on a given weekday.
-
-        :raises Unclear: some people would mean another day by the phrase.
-        """
+                return _possible(datetime.date.fromisoformat(match["iso"].upper()))
+            except ValueError:
+                raise _Unclear(f"the calendar has no {match['iso']}") from None
+        month = _number_of(match["month"] or match["month_first"], MONTHS) + 1
+        number = int(match["day"] or match["day_next"])
+        if year := match["year"] or match["year_last"]:
+            return _date(int(year), month, number)
         today = self._now.date()
-        coming = _plus(today, (weekday - today.weekday()) % 7)
-        if coming == today:
-            passed = clock is not None and self._at(today, clock) < self._now
-            if which or not passed:
-                raise self._either(today, _plus(today, 7), clock)
-            return _plus(today, 7)
-        if which == "next":
-            # "next Friday" may mean the coming Friday, or the Friday of the next week. The week
-            # begins on Monday for some people, and on Sunday for others.
-            monday = _plus(today, 7 - today.weekday())
-            sunday = _plus(today, 7 - (today.weekday() + 1) % 7)
-            others = {_plus(monday, weekday), _plus(sunday, (weekday + 1) % 7)} - {coming}
-            if others:
-                raise self._either(coming, min(others), clock)
+        first = self._start.astimezone(self._zone).date() if self._start else today
+        dates = sorted(_date(first.year + n, month, number) for n in (0, 1, -1))
+        if self._looking_back:
+            near = [date for date in dates if abs((date - today).days) <= _NEAR]
+            if not near:
+                around = sorted(dates, key=lambda date: abs((date - today).days))[:2]
+                raise self._either(*sorted(around))
+            return near[0]
+        coming = next(date for date in dates if date >= first)
+        passed = next(date for date in reversed(dates) if date < first)
+        if (first - passed).days <= _LATELY:
+            problem = (
+                f"it has no year, and {passed} is before {'the start' if self._start else 'today'}"
+            )
+            raise _Unclear(problem, self._with_day("", coming))
         return coming
 
-    def _either(self, one: datetime.date, other: datetime.date, clock: Clock | None) -> Unclear:
-        forms = [self._with_rest(day, clock) for day in (one, other)]
-        return Unclear(f"that may be {one:%A} {one} or {other}", *forms)
+    def _same_day(self, clock: tuple[int, int] | None) -> datetime.date:
+        """Return the day of the start, for an end that is only a time of day."""
+        if clock is None:
+            raise _Unclear(_NO_FORM)
+        start, text = self._start, self._match[0].strip()
+        if start is None:
+            raise _Unclear("it has no day", f"today {text}", f"tomorrow {text}")
+        begun = start.astimezone(self._zone)
+        if begun.utcoffset() != start.utcoffset() and self._zone is self._where:
+            zones = (time_zones.label(zone or _UTC) for zone in (start.tzinfo, self._zone))
+            raise _Unclear("the start has a zone of its own", *(f"{text} {z}" for z in zones))
+        if self._at(begun.date(), clock) <= start:
+            raise self._not_after_start(begun.date())
+        return begun.date()
 
-    def _today(self, clock: Clock) -> datetime.date:
+    def _weekday(self, weekday: int, clock: tuple[int, int] | None) -> datetime.date:
+        """Return the first date on a weekday, from the start or from today on."""
         today = self._now.date()
-        if self._at(today, clock) < self._now:
-            raise Unclear("that has passed today", f"tomorrow {self._text}")
-        return today
+        first = self._start.astimezone(self._zone).date() if self._start else today
+        day = _plus(first, (weekday - first.weekday()) % 7)
+        if self._looking_back:
+            raise self._either(_plus(day, -7), day)
+        if day == today:
+            raise self._either(day, _plus(day, 7))
+        if self._start and self._at(day, clock) <= self._start:
+            raise self._not_after_start(day)
+        return day
 
-    # --- the time of that day
+    def _not_after_start(self, day: datetime.date) -> _Unclear:
+        forms = [self._with_day("", _plus(day, days)) for days in (1, 7)]
+        return _Unclear("on the day of the start that isn't after the start", *forms)
 
-    def _first_minute(self, day: datetime.date) -> datetime.datetime:
-        """Return the first minute of a day. This is midnight, unless clocks skip midnight."""
-        early = datetime.datetime.combine(day, datetime.time(), self._zone)
-        if self._abbreviation and early.tzname() != self._abbreviation:
-            raise self._other_zone()
-        return early.astimezone(_UTC).astimezone(self._zone)
+    def _either(self, *days: datetime.date) -> _Unclear:
+        forms = [self._with_day("", day) for day in days]
+        return _Unclear(f"that may be {days[0]} or {days[1]}", *forms)
 
-    def _at(self, day: datetime.date, clock: Clock) -> datetime.datetime:
-        """Return the moment at which clocks show this day and time.
 
-        :raises Unclear: clocks never show this time, or show it twice.
-        """
-        if clock.hour == 24:
-            day, clock = _plus(day, 1), Clock(0)
-        shown = datetime.datetime.combine(day, datetime.time(clock.hour, clock.minute))
-        folds = [shown.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1)]
-        by_utc = {moment.astimezone(_UTC): moment for moment in folds}
-        real = [
-            moment
-            for utc, moment in by_utc.items()
-            if utc.astimezone(self._zone).replace(tzinfo=None) == shown
-        ]
-        if not real:
-            raise self._skipped(shown, sorted(by_utc))
-        if self._abbreviation:
-            real = [moment for moment in real if moment.tzname() == self._abbreviation]
-            if not real:
-                raise self._other_zone()
-        if len(real) > 1:
-            forms = [moment.isoformat(timespec="minutes") for moment in real]
-            raise Unclear(
-                f"clocks in {time_zones.label(self._zone)} show {shown:%Y-%m-%d %H:%M} twice",
-                *forms,
-            )
-        return real[0]
+def _number_of(word: str, names: tuple[str, ...]) -> int:
+    return next(n for n, name in enumerate(names) if name.startswith(word.lower()))
 
-    def _skipped(self, shown: datetime.datetime, around: list[datetime.datetime]) -> Unclear:
-        forms = [
-            utc.astimezone(self._zone).isoformat(timespec="minutes").replace("T", " ")
-            for utc in around
-        ]
-        return Unclear(
-            f"clocks in {time_zones.label(self._zone)} skip {shown:%Y-%m-%d %H:%M}",
-            *(form.replace(" ", "T") for form in forms),
-        )
 
-    def _other_zone(self) -> Unclear:
-        """Return the error for an abbreviation that the command's time zone doesn't use.
-
-        For instance, Europe/Berlin doesn't use CEST in winter.
-        """
-        name = self._abbreviation or ""
-        others = time_zones.alternatives(name)
-        bare = re.sub(rf"\s*{re.escape(name)}$", "", self._text, flags=re.I)
-        problem = "may be several time zones" if others else "isn't a time zone"
-        return Unclear(f"{name} {problem}", *(f"{bare} {other}" for other in others or ("UTC",)))
+def _in_zone(moment: datetime.datetime, zone: datetime.tzinfo) -> datetime.datetime:
+    _possible(moment.date())
+    return moment.astimezone(zone)
 
 
 def _plus(day: datetime.date, days: int) -> datetime.date:
     try:
-        moved = day + days * _DAY
+        return _possible(day + datetime.timedelta(days=days))
     except OverflowError:
-        raise Unclear("that is too far off") from None
-    return _date(moved.year, moved.month, moved.day)
+        raise _Unclear("that is too far off") from None
 
 
 def _date(year: int, month: int, day: int) -> datetime.date:
-    """Return a date.
-
-    :raises Unclear: the calendar doesn't have this day.
-    """
-    if year not in _YEARS:
-        raise Unclear(f"years are from {_YEARS[0]} to {_YEARS[-1]}")
-    if not 1 <= month <= 12:
-        raise Unclear(f"there is no month {month}")
     try:
-        return datetime.date(year, month, day)
+        return _possible(datetime.date(year, month, day))
     except ValueError:
-        last = calendar.monthrange(year, month)[1]
-        problem = f"{time_phrases.MONTHS[month - 1].capitalize()} {year} has no day {day}"
-        raise Unclear(problem, f"{year}-{month:02}-{last}") from None
+        problem = f"{MONTHS[month - 1].capitalize()} {year} has no day {day}"
+        raise _Unclear(problem) from None
+
+
+def _possible(day: datetime.date) -> datetime.date:
+    if day.year not in _YEARS:
+        raise _Unclear(f"years are from {_YEARS[0]} to {_YEARS[-1]}")
+    return day

@@ -1,6 +1,8 @@
 """Finds time zones by their names, and chooses the time zone of a command."""
 
 import datetime
+import difflib
+import functools
 import os
 import re
 import zoneinfo
@@ -13,46 +15,20 @@ _OFFSET = re.compile(r"(?:utc|gmt)?\s?([+-])(\d{1,2})(?::?(\d{2}))?", re.IGNOREC
 _NAME = re.compile(r"[a-z_]+(/[a-z0-9_+-]+)+", re.IGNORECASE | re.ASCII)
 #: The offsets from UTC of the time zones that are farthest east and farthest west.
 _MOST_EAST, _MOST_WEST = datetime.timedelta(hours=14), datetime.timedelta(hours=-12)
-#: Names and offsets that can be written instead of an abbreviation. Abbreviations aren't accepted,
-#: because many of them can mean several zones.
-_ABBREVIATIONS = {
-    "AEDT": ("Australia/Sydney", "+11:00"),
-    "AEST": ("Australia/Brisbane", "+10:00"),
-    "AST": ("America/Halifax", "Asia/Riyadh"),
-    "BST": ("Europe/London", "Asia/Dhaka"),
-    "CEST": ("Europe/Berlin", "+02:00"),
-    "CET": ("Europe/Berlin", "+01:00"),
-    "CDT": ("America/Chicago", "America/Havana"),
-    "CST": ("America/Chicago", "Asia/Shanghai"),
-    "EDT": ("America/New_York", "UTC-04:00"),
-    "EEST": ("Europe/Kyiv", "+03:00"),
-    "EET": ("Europe/Kyiv", "+02:00"),
-    "EST": ("America/New_York", "UTC-05:00"),
-    "IST": ("Asia/Kolkata", "Asia/Jerusalem", "Europe/Dublin"),
-    "JST": ("Asia/Tokyo", "+09:00"),
-    "KST": ("Asia/Seoul", "+09:00"),
-    "MDT": ("America/Denver", "UTC-06:00"),
-    "MSK": ("Europe/Moscow", "+03:00"),
-    "MST": ("America/Denver", "America/Phoenix"),
-    "NZDT": ("Pacific/Auckland", "+13:00"),
-    "NZST": ("Pacific/Auckland", "+12:00"),
-    "PDT": ("America/Los_Angeles", "UTC-07:00"),
-    "PST": ("America/Los_Angeles", "Asia/Manila"),
-    "SGT": ("Asia/Singapore", "+08:00"),
-    "WEST": ("Europe/Lisbon", "+01:00"),
-    "WET": ("Europe/Lisbon", "+00:00"),
-}
 
 
 class NoZone(Failure):
     """A name isn't the name of a time zone.
 
     :ivar problem: what is wrong with the name, for people.
+    :ivar instead: similar names, or offsets, to write instead.
     """
 
-    def __init__(self, problem: str, instead: str) -> None:
-        self.problem = problem
-        super().__init__(f"{problem}; write {instead}")
+    def __init__(self, problem: str, instead: list[str]) -> None:
+        self.problem, self.instead = problem, instead
+        super().__init__(
+            f"{problem}; write {' or '.join(instead) or 'a name such as Europe/Berlin, or +10:00'}"
+        )
 
 
 def chosen(name: str | None) -> datetime.tzinfo:
@@ -81,26 +57,33 @@ def named(name: str) -> datetime.tzinfo:
     if match := _OFFSET.fullmatch(name):
         return _offset(name, *match.groups())
     if not _NAME.fullmatch(name):
-        instead = alternatives(name) or ("Europe/Berlin", "+10:00")
-        raise NoZone(f"{name!r} doesn't name exactly one time zone", " or ".join(instead))
-    try:
-        return zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        pass
+        raise NoZone(f"{name!r} doesn't name exactly one time zone", _offsets_of(name))
     by_folded_name = {key.casefold(): key for key in zoneinfo.available_timezones()}
-    if name.casefold() in by_folded_name:
+    try:
         return zoneinfo.ZoneInfo(by_folded_name[name.casefold()])
-    raise NoZone(f"{name!r} isn't a time zone", "a name such as Europe/Berlin, or +10:00")
+    except (KeyError, zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        close = difflib.get_close_matches(name.casefold(), by_folded_name, 2, 0.75)
+        instead = [by_folded_name[folded] for folded in close]
+        raise NoZone(f"{name!r} isn't a time zone", instead) from None
 
 
-def alternatives(abbreviation: str) -> tuple[str, ...]:
-    """Return names and offsets to write instead of an abbreviation, or () if it isn't known."""
-    return _ABBREVIATIONS.get(abbreviation.upper(), ())
-
-
-def known(word: str) -> bool:
-    """Whether a word is a name of UTC or a known abbreviation."""
-    return is_utc(word) or bool(alternatives(word))
+@functools.cache
+def _offsets_of(abbreviation: str) -> list[str]:
+    """Return the offsets from UTC for which zones use an abbreviation this year, as UTC-05:00."""
+    if not 2 <= len(abbreviation) <= 5:
+        return []
+    year = datetime.datetime.now(datetime.UTC).year
+    offsets: set[datetime.timedelta] = set()
+    for key in zoneinfo.available_timezones():
+        try:
+            zone = zoneinfo.ZoneInfo(key)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            continue
+        for month in (1, 7):
+            local = datetime.datetime(year, month, 1, tzinfo=zone)
+            if local.tzname() == abbreviation.upper():
+                offsets.add(local.utcoffset() or datetime.timedelta())
+    return [str(datetime.timezone(offset)) for offset in sorted(offsets)]
 
 
 def is_utc(name: str) -> bool:
@@ -120,7 +103,7 @@ def _offset(text: str, sign: str, hours: str, minutes: str | None) -> datetime.t
     ahead = datetime.timedelta(hours=int(hours), minutes=int(minutes or 0))
     ahead = -ahead if sign == "-" else ahead
     if int(minutes or 0) > 59 or not _MOST_WEST <= ahead <= _MOST_EAST:
-        raise NoZone(f"{text!r} isn't the offset of a time zone", "one from -12:00 to +14:00")
+        raise NoZone(f"{text!r} isn't the offset of a time zone (-12:00 to +14:00)", [])
     return datetime.timezone(ahead) if ahead else datetime.UTC
 
 

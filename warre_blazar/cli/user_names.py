@@ -1,5 +1,6 @@
 """Translates between names and ids of users, as far as Keystone shows users."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
@@ -10,6 +11,8 @@ from warre_blazar.cli import base, project_names
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import lookup
 
+#: The ids that Keystone gives to users of a directory, such as LDAP.
+_OF_DIRECTORY = re.compile("[0-9a-f]{64}")
 #: The largest number of users whose names are looked up. Each name takes a request to Keystone.
 _MOST = 20
 
@@ -18,17 +21,17 @@ def identity(command: base.Command, ref: str) -> str:
     """Return the id of a user.
 
     :param ref: the user's id or name.
-    :raises Failure: no user has this name, or several users have it.
+    :raises Failure: no user has this name, several users have it, or Keystone refuses to say so.
     """
-    if lookup.is_id(ref):
+    if lookup.is_id(ref) or _OF_DIRECTORY.fullmatch(ref):
         return ref
-    named = project_names.ask_keystone(
-        command.v2.transport.session, "/users", {"name": ref}, "users"
-    )
+    session = command.v2.transport.session
+    named = project_names.ask_keystone(session, "/users", {"name": ref}, "users")
     if named is None:
-        # Keystone refuses to list users. So the text is used as an id, even though it doesn't look
-        # like one.
-        return ref
+        own = _own_id(session)
+        if own and ref in (own, names(command, [own]).get(own)):
+            return own
+        raise Failure(f"Keystone doesn't tell you who {ref!r} is; give the user's ID")
     if len(named) == 1:
         return str(named[0]["id"])
     if not named:

@@ -15,6 +15,7 @@ from typing import Any
 from warre_blazar.client import errors, resources, transport
 from warre_blazar.client.types import (
     Access,
+    DryRun,
     Flavor,
     FlavorName,
     Limits,
@@ -27,6 +28,7 @@ from warre_blazar.client.types import (
 __all__ = [
     "Access",
     "Client",
+    "DryRun",
     "Flavor",
     "FlavorName",
     "Limits",

@@ -10,6 +10,7 @@ from warre_blazar.client.transport import Transport, path
 from warre_blazar.client.types import (
     Access,
     Document,
+    DryRun,
     Flavor,
     Limits,
     Reason,
@@ -190,6 +191,40 @@ _FILTERS = {
 }
 
 
+#: The query of a dry run.
+_DRY = {"dry_run": "true"}
+
+
+def _booking(
+    flavor: str,
+    *,
+    start: Time,
+    end: Time,
+    count: int = 1,
+    affinity: bool | None = None,
+    name: str | None = None,
+    note: str | None = None,
+) -> dict[str, Any]:
+    """The body of a booking."""
+    body = _values({"flavor_id": flavor, "start": start, "end": end, "instance_count": count})
+    optional = {"affinity": affinity, "name": name, "note": note}
+    return body | {field: value for field, value in optional.items() if value is not None}
+
+
+def _change(
+    *,
+    start: Time | None = None,
+    end: Time | None = None,
+    count: int | None = None,
+    name: str | None = None,
+    note: str | None = None,
+) -> dict[str, Any]:
+    """The body of a change. Fields that aren't given are left out."""
+    given = {"start": start, "end": end, "instance_count": count, "name": name, "note": note}
+    body = _values({field: value for field, value in given.items() if value is not None})
+    return body | {field: None for field in ("name", "note") if body.get(field) == ""}
+
+
 class Reservations(_Collection):
     """The reservations of projects.
 
@@ -256,10 +291,16 @@ class Reservations(_Collection):
             any hosts.
         :param name: a name for the reservation. Several reservations may have the same name.
         """
-        body = _values({"flavor_id": flavor, "start": start, "end": end, "instance_count": count})
-        optional = {"affinity": affinity, "name": name, "note": note}
-        body |= {field: value for field, value in optional.items() if value is not None}
+        labels = {"name": name, "note": note}
+        body = _booking(flavor, start=start, end=end, count=count, affinity=affinity, **labels)
         return Reservation.of(self._transport.request_document("POST", "/reservations", body=body))
+
+    def try_create(self, flavor: str, **values: Any) -> DryRun:
+        """Return what ``create`` would do with the same arguments. Nothing is booked."""
+        document = self._transport.request_document(
+            "POST", "/reservations", query=_DRY, body=_booking(flavor, **values)
+        )
+        return DryRun.of(document)
 
     def update(
         self,
@@ -276,10 +317,15 @@ class Reservations(_Collection):
         :param name: the new name. An empty text removes the name.
         :param note: the new note. An empty text removes the note.
         """
-        given = {"start": start, "end": end, "instance_count": count, "name": name, "note": note}
-        body = _values({field: value for field, value in given.items() if value is not None})
-        body |= {field: None for field in ("name", "note") if body.get(field) == ""}
+        body = _change(start=start, end=end, count=count, name=name, note=note)
         return Reservation.of(self._transport.request_document("PATCH", self._path(ref), body=body))
+
+    def try_update(self, ref: str, **values: Any) -> DryRun:
+        """Return what ``update`` would do with the same arguments. Nothing is changed."""
+        document = self._transport.request_document(
+            "PATCH", self._path(ref), query=_DRY, body=_change(**values)
+        )
+        return DryRun.of(document)
 
     def delete(self, ref: str) -> bool:
         """Delete a reservation and its servers.

@@ -1,21 +1,40 @@
 """The API's resources as immutable values. All times are datetimes with the time zone UTC.
 
-Each resource keeps the ``document`` that it was made from. If a newer server sends additional
-fields, they can be read from the document.
+Their attributes are the fields that ``warre_blazar.fields`` declares.
 """
 
+import copy
 import dataclasses
 import datetime
 from typing import Any, Self
 
+from warre_blazar.fields import flavors, others, reservations
+from warre_blazar.fields.declaration import Field, Resource, answered
+from warre_blazar.fields.kinds import Text, Time
+
 Document = dict[str, Any]
+_time: Any = Time()
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Resource:
-    """The base class of the resources."""
+class Value(Resource):
+    """The base class of the resources. Fields that an answer doesn't have are at their defaults.
 
-    document: Document = dataclasses.field(repr=False, compare=False, default_factory=dict)
+    Each resource keeps the ``document`` that it was made from. If a newer server sends additional
+    fields, they can be read from the document.
+    """
+
+    document: Document
+
+    def __init__(self, document: Document | None = None, **values: Any) -> None:
+        declared = {field.key: copy.copy(field.default) for field in answered(type(self))}
+        if unknown := values.keys() - declared:
+            raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
+        # Written without WSME's validation, because a newer server may have other bounds.
+        holder = self._wsme_DataHolderClass()
+        for name, value in {**declared, **values}.items():
+            setattr(holder, name, value)
+        object.__setattr__(self, "_wsme_dataholder", holder)
+        object.__setattr__(self, "document", document or {})
 
     @classmethod
     def of(cls, document: Document) -> Self:
@@ -23,42 +42,41 @@ class Resource:
 
         Fields that this version of the client doesn't know are only in ``document``.
         """
-        return cls(**_known(cls, document), document=document)
+        values = {
+            field.key: field.kind.frombasetype(document[field.name])
+            for field in answered(cls)
+            if field.name in document
+        }
+        return cls(document, **cls._converted(values))
+
+    @classmethod
+    def _converted(cls, values: Document) -> Document:
+        """Convert values that are documents."""
+        return values
+
+    def _fields(self) -> Document:
+        return {field.key: getattr(self, field.key) for field in answered(type(self))}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self._fields() == other._fields()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._fields().get("id")))
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value!r}" for name, value in self._fields().items())
+        return f"{type(self).__name__}({values})"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Flavor(Resource):
+class Flavor(Value, flavors.FlavorShown):
     """A flavor that an operator offers. ``memory_mb`` is in MiB, and disks are in GiB."""
 
-    id: str
-    name: str
-    vcpu: int
-    memory_mb: int
-    disk_gb: int
-    slots: int
-    max_length_hours: int
-    description: str | None = None
-    ephemeral_gb: int = 0
-    active: bool = True
-    properties: str | None = None
-    is_public: bool = True
-    extra_specs: dict[str, str] = dataclasses.field(default_factory=dict)
-    start: datetime.datetime | None = None
-    end: datetime.datetime | None = None
-    category: str | None = None
-    availability_zone: str | None = None
-    #: Whether any host could hold an instance. None if the server is too old to tell.
-    bookable: bool | None = None
-    #: The number of hosts that could hold an instance. None if the user isn't an operator.
-    bookable_hosts: int | None = None
-    #: The API's warnings about the flavor. Each is a document with a ``code`` and a ``message``.
-    warnings: tuple[Document, ...] = ()
-    #: A document that says what limits the number of instances on each host. None if the user isn't
-    #: an operator.
-    limits: Document | None = None
-    #: A document that says how many instances the hosts can hold, and how many are booked. None
-    #: unless an operator has asked for the capacity.
-    capacity: Document | None = None
+    @classmethod
+    def _converted(cls, values: Document) -> Document:
+        return {**values, "warnings": tuple(values.get("warnings", ()))}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +94,8 @@ class Span:
     @classmethod
     def of(cls, document: Document) -> Self:
         """Make a span from the API's document."""
-        return cls(_time(document["start"]), _time(document["end"]))
+        start, end = (_time.frombasetype(document[name]) for name in ("start", "end"))
+        return cls(start, end)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,50 +117,55 @@ class Reason:
         return cls(document["code"], document["message"], document["detail"])
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Access(Resource):
+class Access(Value, others.Access):
     """A project's right to book a private flavor. ``flavor`` is the id of the flavor."""
 
-    id: str
-    flavor: str
-    project_id: str
+
+class Reservation(Value, reservations.Reservation):
+    """Instances of a flavor that a project has booked for a time with a start and an end.
+
+    ``status`` is PENDING_CREATE, ALLOCATED, ACTIVE, COMPLETE or ERROR. ``flavor`` is a ``Flavor``.
+    """
+
+    @classmethod
+    def _converted(cls, values: Document) -> Document:
+        return {**values, "flavor": Flavor.of(values["flavor"])} if "flavor" in values else values
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Reservation(Resource):
-    """Instances of a flavor that a project has booked for a time with a start and an end.
+class DryRun:
+    """What a booking or a change of a reservation would do. Nothing was booked or changed.
 
-    ``status`` is PENDING_CREATE, ALLOCATED, ACTIVE, COMPLETE or ERROR. ``compute_flavor`` is the id
-    of the Nova flavor with which servers are booted on the reservation.
+    ``document`` is the API's answer.
     """
 
-    id: str
-    flavor: Flavor
+    #: Whether the request would be accepted.
+    bookable: bool
+    #: Every rule that refuses the request. The request itself is refused with the first of them.
+    refusals: tuple[Reason, ...] = ()
     instance_count: int
     start: datetime.datetime
     end: datetime.datetime
-    status: str
-    status_reason: str | None = None
-    project_id: str | None = None
-    user_id: str | None = None
-    lease_id: str | None = None
-    #: True: all instances are on one host. False: each is on a host of its own. None: on any hosts.
-    affinity: bool | None = None
-    compute_flavor: str | None = None
-    #: A name chosen by a person. Several reservations may have the same name.
-    name: str | None = None
-    note: str | None = None
-    created_at: datetime.datetime | None = None
-    #: Whether some instances are still on hosts that have failed, because no other host has room.
-    missing_resources: bool = False
-    #: Whether instances were moved while the reservation was running, because their hosts had
-    #: failed.
-    resources_changed: bool = False
-    #: The time of the reservation's deletion, and the id of the user who deleted the reservation.
-    #: Both are None if the reservation exists. ``deleted_by`` is also None if no user deleted the
-    #: reservation.
-    deleted_at: datetime.datetime | None = None
-    deleted_by: str | None = None
+    #: By resource (``reservations`` and ``hours``), a document with the ``cost`` of the request and
+    #: with what would be ``left`` of the quota. None if no quota is enforced.
+    quota: Document | None = None
+    #: The first start, from the wanted one on, at which the wanted length and count can be booked.
+    next_start: datetime.datetime | None = None
+    #: For how many hours the wanted count can be booked from the wanted start on.
+    longest_hours: float = 0
+    #: The largest number of instances that can be booked for the wanted time.
+    most_instances: int = 0
+    document: Document = dataclasses.field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make a dry run from the API's document."""
+        names = {field.name for field in dataclasses.fields(cls)} & document.keys()
+        values = {name: document[name] for name in names}
+        for name in ("start", "end", "next_start"):
+            values[name] = _time.frombasetype(document[name]) if document.get(name) else None
+        refusals = tuple(Reason.of(each) for each in document["refusals"])
+        return cls(**{**values, "refusals": refusals, "document": document})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,58 +176,22 @@ class FlavorName:
     name: str
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Window(Resource):
+class Window(Value, others.Window):
     """A maintenance window. Its flavors can't be booked from its start to its end."""
 
-    id: str
-    start: datetime.datetime
-    end: datetime.datetime
-    note: str | None = None
-    flavors: tuple[FlavorName, ...] = ()
+    @classmethod
+    def _converted(cls, values: Document) -> Document:
+        closed = tuple(FlavorName(f["id"], f["name"]) for f in values.get("flavors", ()))
+        return {**values, "flavors": closed}
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Limits(Resource):
+class Limits(Value, others.Limits):
     """A project's limits, and how much of them the project uses. -1 means unlimited."""
 
-    max_reservations: int
-    total_reservations_used: int
-    max_hours: int
-    total_hours_used: int
-    project_id: str | None = None
+    project_id: Field[str | None] = Field(Text(255), "The project's id.")
 
     @classmethod
     def of(cls, document: Document) -> Self:
         """Make limits from the API's document, which has the form of the limits in Nova's API."""
-        absolute = document.get("absolute", document)
-        return cls(
-            max_reservations=absolute["maxReservations"],
-            total_reservations_used=absolute["totalReservationsUsed"],
-            max_hours=absolute["maxHours"],
-            total_hours_used=absolute["totalHoursUsed"],
-            project_id=document.get("project_id"),
-            document=document,
-        )
-
-
-def _time(text: str) -> datetime.datetime:
-    parsed = datetime.datetime.fromisoformat(text)
-    return parsed if parsed.tzinfo else parsed.replace(tzinfo=datetime.UTC)
-
-
-_TIMES = frozenset({"start", "end", "created_at", "deleted_at"})
-
-
-def _known(cls: type[Resource], document: Document) -> dict[str, Any]:
-    names = {field.name for field in dataclasses.fields(cls)} - {"document"}
-    values = {name: document[name] for name in names if name in document}
-    for name in _TIMES & values.keys():
-        values[name] = _time(values[name]) if values[name] else None
-    if cls is Reservation and "flavor" in values:
-        values["flavor"] = Flavor.of(values["flavor"])
-    if cls is Flavor and "warnings" in values:
-        values["warnings"] = tuple(values["warnings"])
-    if cls is Window and "flavors" in values:
-        values["flavors"] = tuple(FlavorName(f["id"], f["name"]) for f in values["flavors"])
-    return values
+        values = {**document, **document.get("absolute", {})}
+        return super().of(values)

@@ -15,9 +15,9 @@ from cheroot import wsgi
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from warre_blazar import exceptions
 from warre_blazar.api import parsing
 from warre_blazar.db import migration
+from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import checked_application
 
 LOG = logging.getLogger(__name__)

@@ -5,8 +5,10 @@ from typing import Any
 from oslo_config import cfg
 from oslo_db import options as db_options
 
-from warre_blazar import conf, device_rules, exceptions
+from warre_blazar import conf
 from warre_blazar.cmd import setup_errors
+from warre_blazar.edge import device_rules
+from warre_blazar.errors import exceptions
 from warre_blazar.services.keeping import device_recount
 from warre_blazar.services.keeping.device_recount import Finding
 from warre_blazar.services.offering import bootable
@@ -27,7 +29,7 @@ def add_parser(subparsers: Any) -> None:
     recount = actions.add_parser(
         "recount",
         help="Count the devices of flavors and of their reservations again. Run this after an "
-        "upgrade, and when one of these has changed: [warre] pci_alias or pci_in_placement; a "
+        "import, and when one of these has changed: [warre] pci_alias or pci_in_placement; a "
         "device profile in Cyborg; the capabilities pci_alias_NAME of hosts.",
     )
     _add_flavor(recount)
@@ -89,17 +91,15 @@ def _recount(command: Any) -> int:
 
 def _line(finding: Finding, *, dry_run: bool) -> str:
     flavor = f"{finding.flavor.name} ({finding.flavor.id})"
-    if finding.resolved is None:
+    if finding.groups is None:
         return f"{flavor} stays as it is: {finding.failure}"
-    number, reservations = len(finding.resolved.groups), finding.reservations
+    number, reservations = len(finding.groups), finding.reservations
     verb = "would count" if dry_run else "counts"
     line = f"{flavor} {verb} {number} device{'' if number == 1 else 's'}"
     if reservations:
         noun = "reservation" if reservations == 1 else "reservations"
         change = "would change" if dry_run else "changed"
         line += f"; {reservations} {noun} {change} too"
-    if finding.uncounted:
-        line += f"; {'; '.join(device.text for device in finding.uncounted)}"
     return line
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 from oslo_utils import timeutils
 
-from warre_blazar import booking_conditions, exceptions
 from warre_blazar.cmd import setup_errors
 from warre_blazar.db.healing import OnHost
+from warre_blazar.edge import conditions
+from warre_blazar.errors import exceptions
 from warre_blazar.services.keeping import draining
 from warre_blazar.services.keeping.draining import Drained
 
@@ -40,7 +41,7 @@ def run(command: Any) -> int:
     try:
         if command.undo:
             return _undo(command)
-        result = draining.drain(command.host, booking_conditions.of_service(), timeutils.utcnow())
+        result = draining.drain(command.host, conditions.of_service(), timeutils.utcnow())
     except setup_errors.DATABASE as error:
         return _fail(setup_errors.database(error))
     except exceptions.WarreError as error:

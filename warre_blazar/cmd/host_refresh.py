@@ -10,10 +10,10 @@ from blazar.notification import notifier
 from warre_blazar.cmd import setup_errors
 from warre_blazar.db import hosts, session
 from warre_blazar.domain.audit.overselling import Overbooked
-from warre_blazar.domain.provider_trees import Difference
+from warre_blazar.domain.provider_trees import TreeDifference
 from warre_blazar.plugins import notifications
-from warre_blazar.services.keeping import host_refresh
-from warre_blazar.services.keeping.host_refresh import Refresh, Refreshed
+from warre_blazar.services.hosts import host_refresh
+from warre_blazar.services.hosts.host_refresh import Refresh, Refreshed
 
 #: The exit statuses. 0: everything was read, and no host is overbooked. 1: everything was read, but
 #: a host has less than is booked on it. 2: something couldn't be read.
@@ -101,7 +101,7 @@ def _lines(host: Refreshed) -> Iterator[str]:
         yield f"    OVERBOOKED: {each.text()}"
 
 
-def _difference_lines(difference: Difference) -> Iterator[str]:
+def _difference_lines(difference: TreeDifference) -> Iterator[str]:
     for cls, (before, after) in difference.totals.items():
         yield f"{cls}: {before} -> {after}"
     if difference.zone:
@@ -135,7 +135,7 @@ def _document(host: Refreshed) -> dict[str, Any]:
     }
 
 
-def _difference_document(difference: Difference) -> dict[str, Any]:
+def _difference_document(difference: TreeDifference) -> dict[str, Any]:
     zone = difference.zone
     return {
         "totals": {

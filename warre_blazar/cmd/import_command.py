@@ -1,5 +1,6 @@
 """``warre-blazar-manage import-warre``: imports a Warre database, or undoes all imports."""
 
+import dataclasses
 import json
 import sys
 from collections.abc import Sequence
@@ -9,12 +10,11 @@ from oslo_config import cfg
 from oslo_db import options as db_options
 from oslo_utils import timeutils
 
-from warre_blazar import conf
-from warre_blazar.cmd import setup_errors
-from warre_blazar.domain.warre_import.verdicts import Fate, Verdict
-from warre_blazar.services.keeping import warre_import
-from warre_blazar.services.keeping.warre_import import Report
-from warre_blazar.services.keeping.warre_import.report import KINDS
+from warre_blazar import conf, warre_import
+from warre_blazar.cmd import setup_errors, status
+from warre_blazar.warre_import import Report
+from warre_blazar.warre_import.report import KINDS
+from warre_blazar.warre_import.verdicts import Fate, Verdict
 
 _HEADINGS = {
     Fate.TAKEN: "taken",
@@ -56,10 +56,16 @@ def add_parser(subparsers: Any) -> None:
         help="restore every row as it was before the first import; refused if anything that was "
         "taken has been booked, started, ended or changed since",
     )
+    parser.add_argument(
+        "--needs-bot",
+        action="store_true",
+        help="list the leases that Blazar can't start, end or delete without the user as whom "
+        "Warre has made them; keep this user and its roles as long as there is such a lease",
+    )
 
 
 def run(command: Any) -> str:
-    """Import a Warre database, or undo all imports.
+    """Import a Warre database, undo all imports, or list the leases that need Warre's user.
 
     :returns: the reason why the command failed, or an empty text if it succeeded.
     """
@@ -71,19 +77,25 @@ def run(command: Any) -> str:
     try:
         if command.undo:
             return _undo(command)
+        if command.needs_bot:
+            return _needs_bot(command)
         return _import(command)
     except warre_import.Unreadable as error:
         return f"{error}. Nothing was written"
-    except warre_import.Changed as error:
+    except warre_import.ChangedSinceImport as error:
         return str(error)
     except setup_errors.DATABASE as error:
         return f"{setup_errors.database(error)}. Nothing was written"
 
 
 def _misused(command: Any) -> str:
-    if command.undo and (command.dry_run or command.connection):
-        return "--undo takes neither --connection nor --dry-run"
-    if not command.undo and not command.connection:
+    alone = {"--undo": command.undo, "--needs-bot": command.needs_bot}
+    given = [option for option, is_given in alone.items() if is_given]
+    if len(given) > 1:
+        return f"{given[0]} can't be combined with {given[1]}"
+    if given and (command.dry_run or command.connection):
+        return f"{given[0]} takes neither --connection nor --dry-run"
+    if not given and not command.connection:
         return "--connection is needed: the URL of Warre's database"
     return ""
 
@@ -94,7 +106,7 @@ def _import(command: Any) -> str:
     if not command.json:
         _print(planned)
     if command.dry_run:
-        _end(command, planned, "Dry run: nothing was written")
+        _end(command, planned, "Dry run: nothing was written", status.shortcomings())
         return ""
     done = warre_import.take_over(command.connection, now, days)
     if not command.json and not done.same_counts(planned):
@@ -104,11 +116,28 @@ def _import(command: Any) -> str:
     return ""
 
 
-def _end(command: Any, report: Report, ending: str) -> None:
+def _end(
+    command: Any, report: Report, ending: str, shortcomings: Sequence[str] | None = None
+) -> None:
+    """Print what is to be done next and how the command ended.
+
+    :param shortcomings: for a dry run, what is missing before people can book.
+    """
     if command.json:
-        _print_json(report, dry_run=command.dry_run)
-    else:
-        print(f"\n{ending}.")
+        _print_json(report, shortcomings)
+        return
+    if shortcomings is not None:
+        print("\nBefore the import:")
+        for shortcoming in shortcomings:
+            print(f"  {shortcoming}")
+        print("  Run warre-blazar-manage audit, to know later which differences were there before.")
+    if report.with_devices:
+        print(
+            "\nAfter the import, and before you switch the clients:\n"
+            "  Run warre-blazar-manage flavor recount. Before that, the devices of these flavors "
+            f"aren't counted: {', '.join(sorted(report.with_devices))}"
+        )
+    print(f"\n{ending}.")
 
 
 def _undo(command: Any) -> str:
@@ -121,6 +150,32 @@ def _undo(command: Any) -> str:
     else:
         named = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
         print(f"Put back: {named}. All rows are as they were before the import.")
+    return ""
+
+
+def _needs_bot(command: Any) -> str:
+    found = warre_import.needs_bot()
+    if command.json:
+        leases = [
+            {**dataclasses.asdict(lease), "end": f"{lease.end.isoformat()}+00:00"}
+            for lease in found.leases
+        ]
+        print(json.dumps({"leases": leases, "can_be_undone": found.can_be_undone}, indent=2))
+        return ""
+    if found.leases:
+        print(
+            "Blazar needs the user, its roles and its trusts to start, end, change and delete "
+            "these leases:"
+        )
+    for lease in found.leases:
+        print(
+            f"  lease {lease.id} ({lease.name}), {lease.status}, of user {lease.user_id} in "
+            f"project {lease.project_id}, until {lease.end} UTC"
+        )
+    if found.can_be_undone:
+        print("The import can still be undone. After an undo, Warre needs its bot.")
+    if not found.leases and not found.can_be_undone:
+        print("No lease needs Warre's bot.")
     return ""
 
 
@@ -155,9 +210,11 @@ def _print_list(heading: str, verdicts: Sequence[Verdict]) -> None:
             print(f"  {verdict.kind} {name}: {remark}")
 
 
-def _print_json(report: Report, *, dry_run: bool) -> None:
+def _print_json(report: Report, shortcomings: Sequence[str] | None) -> None:
     document = {
-        "dry_run": dry_run,
+        "dry_run": shortcomings is not None,
+        "before": list(shortcomings or ()),
+        "recount": sorted(report.with_devices),
         "counts": {
             kind: {fate.value: report.count(kind, fate) for fate in _HEADINGS} for kind in KINDS
         },

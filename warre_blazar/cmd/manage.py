@@ -6,8 +6,6 @@ from typing import Any
 from oslo_config import cfg
 from oslo_db import options as db_options
 
-from warre_blazar import exceptions
-from warre_blazar.clients import limits
 from warre_blazar.cmd import (
     audit_command,
     flavor_command,
@@ -18,6 +16,8 @@ from warre_blazar.cmd import (
 )
 from warre_blazar.db import migration
 from warre_blazar.domain import quota
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import limits
 
 
 def _add_db_parsers(subparsers: Any) -> None:

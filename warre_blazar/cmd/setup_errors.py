@@ -1,5 +1,7 @@
 """Error messages for operators whose configuration or database can't be used."""
 
+import re
+
 from oslo_config import cfg
 from oslo_db import exception as db_exc
 
@@ -12,6 +14,9 @@ CONFIGURATION = (cfg.Error, OSError, UnicodeDecodeError)
 #: that is missing or malformed, and for a driver that isn't installed.
 DATABASE = (*session.FAILURES, db_exc.CantStartEngineError, ImportError)
 
+#: What MariaDB, PostgreSQL and SQLite say if a table of this package doesn't exist.
+_TABLE_MISSING = re.compile(r"\bwarre_\w+\W+(?:doesn't|does not) exist|no such table: warre_")
+
 
 def configuration(error: Exception) -> str:
     """Return one line that says why the configuration can't be read, and what to do."""
@@ -22,13 +27,15 @@ def configuration(error: Exception) -> str:
 
 
 def database(error: Exception) -> str:
-    """Return one line that says why the database can't be read."""
+    """Return one line that says why Blazar's database can't be read."""
     if isinstance(error, db_exc.CantStartEngineError):
         return (
             "[database] connection is not set; name Blazar's configuration file with --config-file"
         )
     if isinstance(error, db_exc.DBError) or getattr(error, "orig", None):
-        return f"The database can't be read: {_first_line(getattr(error, 'orig', None) or error)}"
+        why = _first_line(getattr(error, "orig", None) or error)
+        advice = "; run warre-blazar-manage db upgrade" if _TABLE_MISSING.search(why) else ""
+        return f"Blazar's database can't be read: {why}{advice}"
     return f"[database] connection can't be used: {_first_line(error)}"
 
 

@@ -9,13 +9,16 @@ from oslo_config import cfg
 from oslo_db import options as db_options
 from oslo_upgradecheck import common_checks, upgradecheck
 
-from warre_blazar import compat, device_rules, enforcement, exceptions
-from warre_blazar.booking_conditions import STRICT_FILTER
-from warre_blazar.clients import limits, nova
+from warre_blazar import compat, enforcement
 from warre_blazar.cmd import setup_errors
 from warre_blazar.db import migration
 from warre_blazar.domain.flavor import Flavor
-from warre_blazar.services.keeping import device_recount, host_refresh
+from warre_blazar.edge import device_rules
+from warre_blazar.edge.conditions import STRICT_FILTER
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import limits, nova
+from warre_blazar.services.hosts import host_refresh
+from warre_blazar.services.keeping import device_recount
 from warre_blazar.services.offering import capacity
 
 # These modules also register command line options, so they must be imported before parsing.
@@ -209,11 +212,7 @@ class Checks(upgradecheck.UpgradeCommands):
     def _devices(self) -> Result:
         """Whether all devices of each flavor are counted as the present options say."""
         findings = device_recount.find(device_rules.configured())
-        uncounted = [
-            f"{_label(f.flavor)}: {f.failure or f.uncounted[0].text}"
-            for f in findings
-            if f.failure or f.uncounted
-        ]
+        uncounted = [f"{_label(f.flavor)}: {f.failure}" for f in device_recount.failures(findings)]
         if uncounted:
             return Result(
                 _WARNING,
@@ -241,6 +240,13 @@ class Checks(upgradecheck.UpgradeCommands):
         ("Devices", _devices),
         ("Policy file", (common_checks.check_policy_json, {"conf": cfg.CONF})),
     )
+
+
+def shortcomings() -> list[str]:
+    """Why nobody could book yet: what the checks of the plugin, the filters and the limits find."""
+    checks = Checks()
+    found = (checks._plugin(), checks._limits())
+    return [str(result.details) for result in found if result.code is not _SUCCESS]
 
 
 def _label(flavor: Flavor) -> str:

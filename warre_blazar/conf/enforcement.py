@@ -34,15 +34,6 @@ QUOTA: list[cfg.Opt] = [
         "the quota is exact, even if several reservations are made at the same moment. With the "
         "other types, reservations that are made at the same moment can together exceed the quota.",
     ),
-    cfg.IntOpt(
-        "project_quota_cache_time",
-        default=30,
-        min=0,
-        help="Seconds for which a project's limits from Keystone are cached. A limit that is "
-        "lowered in Keystone may take this long to have an effect. A limit that is raised has an "
-        "effect at once, because the limits are read from Keystone again before a reservation is "
-        "refused. With 0 the limits are read from Keystone for every reservation.",
-    ),
 ]
 
 OPTS = [*MAX_LENGTH, *QUOTA]

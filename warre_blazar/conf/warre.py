@@ -88,8 +88,8 @@ OPTS: list[cfg.Opt] = [
         "if pci_in_placement is true. For each device, an instance then takes one unit of a "
         "resource class. The class is the alias's resource_class; if the alias has none, it is "
         "Nova's default class CUSTOM_PCI_vvvv_pppp. The unit comes from a provider that has the "
-        "alias's traits. A flavor with an alias that isn't in this option is refused, unless "
-        "allow_uncounted_devices is true. After a change, run warre-blazar-manage flavor recount.",
+        "alias's traits. A flavor with an alias that isn't in this option is refused. After a "
+        "change, run warre-blazar-manage flavor recount.",
     ),
     cfg.BoolOpt(
         "pci_in_placement",
@@ -98,13 +98,5 @@ OPTS: list[cfg.Opt] = [
         "[filter_scheduler] pci_in_placement in nova.conf. If false, the host capability "
         "pci_alias_NAME says how many devices of the alias NAME the host has. After a "
         "change, run warre-blazar-manage flavor recount.",
-    ),
-    cfg.BoolOpt(
-        "allow_uncounted_devices",
-        default=False,
-        help="Whether a flavor may name devices that can't be counted, because the alias isn't "
-        "configured or Cyborg has no such device profile. If true, such a flavor is made, and "
-        "shown with a warning. More of its instances can then be booked than there are devices. If "
-        "that happens, servers fail to boot.",
     ),
 ]

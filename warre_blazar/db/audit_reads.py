@@ -12,8 +12,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import import_rows, models
 from warre_blazar.db import leases as lease_rows
+from warre_blazar.db import models
 from warre_blazar.db.backings import awaits_late
 from warre_blazar.db.tables import (
     allocations,
@@ -25,13 +25,15 @@ from warre_blazar.db.tables import (
     leases,
     reservations,
 )
+from warre_blazar.domain import lease_states
 from warre_blazar.domain.audit.facts import (
     Booking,
-    InstanceRow,
+    HostUse,
+    InstanceReservation,
     Note,
     Offered,
-    Place,
     Taking,
+    TrustedLease,
 )
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.timeline import Span, union
@@ -75,7 +77,7 @@ def live_bookings(db: Session) -> list[Booking]:
                 count=count or 0,
                 places=tuple(places[reservation_id]),
                 note=Note(*note) if note[0] else None,
-                row=InstanceRow(*row) if row_id else None,
+                row=InstanceReservation(*row) if row_id else None,
             )
         )
     return live
@@ -90,7 +92,7 @@ _NOTE = (
     backings.c.nova_flavor,
 )
 
-#: The columns of ``facts.InstanceRow``, in the order of its fields.
+#: The columns of ``facts.InstanceReservation``, in the order of its fields.
 _ROW = (
     instance_reservations.c.amount,
     instance_reservations.c.vcpus,
@@ -101,7 +103,7 @@ _ROW = (
 )
 
 
-def _places(db: Session) -> dict[str, list[Place]]:
+def _places(db: Session) -> dict[str, list[HostUse]]:
     columns = (
         compute_hosts.c.id,
         compute_hosts.c.service_name,
@@ -118,9 +120,9 @@ def _places(db: Session) -> dict[str, list[Place]]:
         .where(_OURS, reservations.c.status != _DELETED)
         .group_by(allocations.c.reservation_id, *columns)
     )
-    places: dict[str, list[Place]] = defaultdict(list)
+    places: dict[str, list[HostUse]] = defaultdict(list)
     for reservation_id, host_id, service, hypervisor, reservable, count in db.execute(query):
-        place = Place(host_id, service, hypervisor, count, bool(reservable))
+        place = HostUse(host_id, service, hypervisor, count, bool(reservable))
         places[reservation_id].append(place)
     return places
 
@@ -259,13 +261,28 @@ def _of_source_flavor(text: str | None) -> dict[str, int] | None:
         return None
 
 
-def trusts_in_use(db: Session, *, adopted: bool) -> set[str]:
-    """The ids of the trusts that hosts use, and leases without flavor:slot reservations.
+def trusts_in_use(db: Session, also: sa.Select[tuple[str]] | None) -> set[str]:
+    """The ids of the trusts of leases without flavor:slot reservations, and of hosts.
 
-    :param adopted: whether the trusts of leases that were adopted from Warre are in use too.
+    :param also: a query of the ids of other leases whose trusts are in use too.
     """
     others: sa.ColumnElement[bool] = sa.not_(lease_rows.ours())
-    if adopted:
-        others = sa.or_(others, leases.c.id.in_(import_rows.adopted_leases()))
+    if also is not None:
+        others = sa.or_(others, leases.c.id.in_(also))
     of_leases = sa.select(leases.c.trust_id).where(leases.c.trust_id.is_not(None), others)
     return {*db.scalars(of_leases), *db.scalars(sa.select(compute_hosts.c.trust_id))}
+
+
+def trusted_leases(db: Session) -> list[TrustedLease]:
+    """The live leases without flavor:slot reservations that have a trust, ordered by end."""
+    names = ("id", "name", "status", "user_id", "project_id", "end_date", "trust_id")
+    query = (
+        sa.select(*(leases.c[name] for name in names))
+        .where(
+            leases.c.trust_id.is_not(None),
+            leases.c.status != lease_states.TERMINATED,
+            sa.not_(lease_rows.ours()),
+        )
+        .order_by(leases.c.end_date, leases.c.id)
+    )
+    return [TrustedLease(*row) for row in db.execute(query)]

@@ -8,32 +8,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar.db import session
 from warre_blazar.db.tables import backings, bookings, history, leases, reservations
-from warre_blazar.domain import backing_names, lease_states
+from warre_blazar.domain import lease_states
+from warre_blazar.domain.backing import Backing
 from warre_blazar.domain.backing_phases import UNMADE, Phase
-
-
-@dataclasses.dataclass(frozen=True)
-class Backing:
-    """The note of a reservation's backing. ``models.backings`` explains the columns."""
-
-    reservation_id: str
-    project_id: str
-    aggregate_id: int | None
-    phase: Phase
-    late_until: datetime.datetime | None
-    #: The id of an imported reservation's Nova flavor. None: the Nova flavor's id is derived from
-    #: the reservation's id.
-    nova_flavor: str | None = None
-
-    @property
-    def flavor_id(self) -> str:
-        """The id of the reservation's Nova flavor."""
-        return self.nova_flavor or backing_names.nova_flavor(self.reservation_id)
-
-    def awaits_late(self, now: datetime.datetime) -> bool:
-        """Whether a service may still carry out a request to make the backing."""
-        return self.late_until is not None and self.late_until > now
 
 
 def _backing(row: sa.RowMapping) -> Backing:
@@ -90,7 +69,7 @@ def begin_removing(db: Session, reservation_id: str) -> Backing | None:
     :returns: the note as it was. None: nothing has to be removed.
     """
     planned = (backings.c.reservation_id == reservation_id, backings.c.phase == Phase.PLANNED)
-    if db.execute(backings.delete().where(*planned)).rowcount:  # type: ignore[attr-defined]
+    if session.changed(db, backings.delete().where(*planned)):
         return None
     backing = get(db, reservation_id)
     if backing is not None:
@@ -141,8 +120,7 @@ def _update_if(
 ) -> bool:
     """Change columns of a note, if it meets conditions. Return whether it was changed."""
     mine = backings.c.reservation_id == reservation_id
-    changed = db.execute(backings.update().where(mine, *conditions).values(**values))
-    return changed.rowcount == 1  # type: ignore[attr-defined]
+    return session.changed(db, backings.update().where(mine, *conditions).values(**values)) == 1
 
 
 def to_make(db: Session, before: datetime.datetime, given_up: datetime.datetime) -> list[str]:

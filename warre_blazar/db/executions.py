@@ -4,7 +4,6 @@ An execution is a start, an end or a deletion of a lease. A manager claims the l
 executes anything.
 """
 
-import dataclasses
 from collections.abc import Collection
 
 import sqlalchemy as sa
@@ -12,51 +11,16 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import session, sql_functions
 from warre_blazar.db.tables import executions, managers
+from warre_blazar.domain.execution import DEAD_AFTER, Execution, claim_state
 from warre_blazar.domain.execution_timing import DELETE
-from warre_blazar.domain.lease_states import Claim
-
-#: The seconds without a heartbeat after which a manager counts as dead. A living manager writes a
-#: heartbeat once a second.
-DEAD_AFTER = 20
+from warre_blazar.domain.lease_states import ClaimState
 
 #: The seconds without a heartbeat after which a manager's row is deleted.
 _FORGOTTEN_AFTER = 24 * 3600
 
 
-@dataclasses.dataclass(frozen=True)
-class Execution:
-    """A row of ``warre_executions``. A manager has claimed it, or it waits to be claimed."""
-
-    lease_id: str
-    action: str
-    #: The manager that has the lease claim; None while the execution waits to be claimed.
-    manager_id: str | None
-    #: The number of attempts that have failed.
-    attempts: int
-    #: Whether the manager's last heartbeat is at most ``DEAD_AFTER`` seconds old.
-    alive: bool
-
-    def is_requested(self, action: str) -> bool:
-        """Whether this is a request for an action, as in ``requested``."""
-        return (
-            self.manager_id is None
-            and self.action == action
-            and (action == DELETE or not self.attempts)
-        )
-
-
-class ClaimLost(Exception):
+class ClaimLost(session.RowChanged):
     """The manager no longer has the lease claim. Another manager has it, or the lease is gone."""
-
-
-def state_of(execution: Execution | None) -> Claim:
-    """Whether a lease is claimed, and whether the manager that has the claim is alive.
-
-    :param execution: the lease's execution; None if the lease has no execution.
-    """
-    if execution is None or execution.manager_id is None:
-        return Claim.NONE
-    return Claim.LIVE if execution.alive else Claim.DEAD
 
 
 def beat(db: Session, manager_id: str, host: str) -> None:
@@ -65,8 +29,8 @@ def beat(db: Session, manager_id: str, host: str) -> None:
     :param host: the name of the manager's machine.
     """
     values = {"heartbeat": sql_functions.utc_now()}
-    beaten = db.execute(managers.update().where(managers.c.id == manager_id).values(**values))
-    if beaten.rowcount != 1:  # type: ignore[attr-defined]
+    mine = managers.c.id == manager_id
+    if not session.changed(db, managers.update().where(mine).values(**values)):
         db.execute(managers.insert().values(id=manager_id, host=host, **values))
     # The ids of dead managers are read first. A DELETE that searches by heartbeat would lock the
     # rows of all managers, and the managers' heartbeats would run into deadlocks.
@@ -99,7 +63,7 @@ def of_leases(db: Session, lease_ids: Collection[str]) -> dict[str, Execution]:
 
 def is_claimed(db: Session, lease_id: str) -> bool:
     """Whether a living manager has the lease claim."""
-    return state_of(of_leases(db, [lease_id]).get(lease_id)) is Claim.LIVE
+    return claim_state(of_leases(db, [lease_id]).get(lease_id)) is ClaimState.LIVE
 
 
 def request(db: Session, lease_id: str, action: str) -> None:
@@ -160,7 +124,7 @@ def claim(db: Session, lease_ids: Collection[str], action: str, manager_id: str)
                 executions.c.lease_id == row["lease_id"],
                 executions.c.manager_id.is_(None),
             )
-            session.require(db.execute(executions.update().where(*same_claim).values(**row)))
+            session.write_or_lose(db, executions.update().where(*same_claim).values(**row))
     return {lease_id: tried.get(lease_id, 0) for lease_id in lease_ids}
 
 
@@ -170,8 +134,7 @@ def finish(db: Session, lease_id: str, manager_id: str) -> None:
     :raises ClaimLost: the manager no longer has the claim.
     """
     same_claim = (executions.c.lease_id == lease_id, executions.c.manager_id == manager_id)
-    if db.execute(executions.delete().where(*same_claim)).rowcount != 1:  # type: ignore[attr-defined]
-        raise ClaimLost
+    session.write_or_lose(db, executions.delete().where(*same_claim), error=ClaimLost)
 
 
 def postpone(db: Session, lease_id: str, manager_id: str, attempts: int) -> None:
@@ -181,9 +144,8 @@ def postpone(db: Session, lease_id: str, manager_id: str, attempts: int) -> None
     :raises ClaimLost: the manager no longer has the claim.
     """
     same_claim = (executions.c.lease_id == lease_id, executions.c.manager_id == manager_id)
-    values = {"manager_id": None, "attempts": attempts}
-    if db.execute(executions.update().where(*same_claim).values(**values)).rowcount != 1:  # type: ignore[attr-defined]
-        raise ClaimLost
+    released = executions.update().where(*same_claim).values(manager_id=None, attempts=attempts)
+    session.write_or_lose(db, released, error=ClaimLost)
 
 
 def of_manager(db: Session, manager_id: str) -> list[str]:
@@ -199,6 +161,5 @@ def forget(db: Session, execution: Execution) -> None:
     :raises session.LostRace: another manager has claimed the lease, or the execution is gone.
     """
     same: sa.ColumnElement[bool] = executions.c.manager_id == execution.manager_id
-    session.require(
-        db.execute(executions.delete().where(executions.c.lease_id == execution.lease_id, same))
-    )
+    deletion = executions.delete().where(executions.c.lease_id == execution.lease_id, same)
+    session.write_or_lose(db, deletion)

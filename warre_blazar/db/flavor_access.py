@@ -5,6 +5,7 @@ import dataclasses
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar.db import session
 from warre_blazar.db.tables import flavor_projects
 
 
@@ -28,7 +29,7 @@ def insert(db: Session, access: Access) -> None:
 def delete(db: Session, access_id: str) -> bool:
     """Delete an access. Return whether it existed."""
     deletion = flavor_projects.delete().where(flavor_projects.c.id == access_id)
-    return db.execute(deletion).rowcount == 1  # type: ignore[attr-defined]
+    return session.changed(db, deletion) == 1
 
 
 def listing(

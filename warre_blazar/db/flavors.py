@@ -7,11 +7,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
 from warre_blazar.db import session
+from warre_blazar.db.models import TEXT
 from warre_blazar.db.tables import flavor_projects, flavors
 from warre_blazar.domain import devices
 from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.errors import exceptions
 
 
 def shape_of(columns: Mapping[str, Any] | sa.RowMapping) -> Shape:
@@ -19,7 +20,6 @@ def shape_of(columns: Mapping[str, Any] | sa.RowMapping) -> Shape:
 
     :param columns: values by column name. Other columns are ignored.
     """
-    resolved = devices.of_column(columns["device_groups"], columns["extra_specs"])
     return Shape(
         vcpu=columns["vcpu"],
         memory_mb=columns["memory_mb"],
@@ -28,25 +28,24 @@ def shape_of(columns: Mapping[str, Any] | sa.RowMapping) -> Shape:
         extra_specs=columns["extra_specs"],
         properties=columns["properties"],
         availability_zone=columns["availability_zone"],
-        device_groups=resolved.groups,
+        device_groups=devices.of_column(columns["device_groups"]),
     )
 
 
-def _flavor(row: sa.RowMapping) -> Flavor:
+def of_row(row: sa.RowMapping) -> Flavor:
+    """The flavor in a row with all columns of the table."""
     return Flavor(
         id=row["id"],
         name=row["name"],
-        description=row["description"],
         shape=shape_of(row),
         slots=row["slots"],
         max_length_hours=row["max_length_hours"],
         start=row["start_date"],
         end=row["end_date"],
-        category=row["category"],
         is_public=row["is_public"],
         active=row["active"],
+        texts={column.name: row[column.name] for column in flavors.c if column.info == TEXT},
         generation=row["generation"],
-        uncounted_devices=devices.of_column(row["device_groups"], row["extra_specs"]).uncounted,
     )
 
 
@@ -66,6 +65,11 @@ def insert(db: Session, values: Mapping[str, Any], now: datetime.datetime) -> No
     db.execute(flavors.insert().values(generation=0, deleted="", created_at=now, **values))
 
 
+def named(ref: str) -> list[sa.ColumnElement[bool]]:
+    """The conditions that a flavor has an id or a name, and isn't deleted."""
+    return [flavors.c.deleted == "", sa.or_(flavors.c.id == ref, flavors.c.name == ref)]
+
+
 def find(
     db: Session, ref: str, *, project_id: str | None = None, everything: bool = True
 ) -> list[Flavor]:
@@ -73,11 +77,11 @@ def find(
 
     :param everything: whether to also find private flavors to which the project has no access.
     """
-    conditions = [flavors.c.deleted == "", sa.or_(flavors.c.id == ref, flavors.c.name == ref)]
+    conditions = named(ref)
     if not everything:
         conditions.append(accessible_to(project_id))
     query = sa.select(flavors).where(*conditions).order_by(flavors.c.id)
-    candidates = [_flavor(row) for row in db.execute(query).mappings()]
+    candidates = [of_row(row) for row in db.execute(query).mappings()]
     return [flavor for flavor in candidates if flavor.id == ref] or candidates
 
 
@@ -113,7 +117,7 @@ def only(ref: str, candidates: Sequence[Flavor]) -> Flavor:
                 "vcpu": flavor.shape.vcpu,
                 "memory_mb": flavor.shape.memory_mb,
                 "disk_gb": flavor.shape.disk_gb,
-                "category": flavor.category,
+                "category": flavor.texts["category"],
                 "availability_zone": flavor.shape.availability_zone,
             }
             for flavor in candidates
@@ -126,7 +130,7 @@ def get_many(db: Session, ids: set[str]) -> dict[str, Flavor]:
     if not ids:
         return {}
     rows = db.execute(sa.select(flavors).where(flavors.c.id.in_(ids))).mappings()
-    return {row["id"]: _flavor(row) for row in rows}
+    return {row["id"]: of_row(row) for row in rows}
 
 
 def listing(
@@ -138,7 +142,7 @@ def listing(
     limit: int | None,
     offset: int,
 ) -> tuple[list[Flavor], int]:
-    """A page of flavors, sorted by name, and the number of flavors on all pages.
+    """A page of flavors, sorted by name and memory, and the number of flavors on all pages.
 
     Deleted flavors are left out.
 
@@ -153,10 +157,14 @@ def listing(
     total = db.execute(
         sa.select(sa.func.count()).select_from(flavors).where(*conditions)
     ).scalar_one()
-    query = sa.select(flavors).where(*conditions).order_by(flavors.c.name, flavors.c.id)
+    query = (
+        sa.select(flavors)
+        .where(*conditions)
+        .order_by(flavors.c.name, flavors.c.memory_mb, flavors.c.id)
+    )
     if limit is not None:
         query = query.limit(limit).offset(offset)
-    return [_flavor(row) for row in db.execute(query).mappings()], total
+    return [of_row(row) for row in db.execute(query).mappings()], total
 
 
 def every(db: Session) -> list[Flavor]:
@@ -180,13 +188,12 @@ def update(db: Session, flavor: Flavor, values: Mapping[str, Any]) -> None:
 
     :raises session.LostRace: the flavor was claimed or changed since it was read.
     """
-    moved = db.execute(
+    session.write_or_lose(
+        db,
         flavors.update()
         .where(flavors.c.id == flavor.id, flavors.c.generation == flavor.generation)
-        .values(generation=flavor.generation + 1, **values)
+        .values(generation=flavor.generation + 1, **values),
     )
-    if moved.rowcount != 1:  # type: ignore[attr-defined]
-        raise session.LostRace
 
 
 def delete(db: Session, flavor: Flavor) -> None:

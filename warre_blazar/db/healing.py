@@ -14,7 +14,6 @@ from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import hosts, session
-from warre_blazar.db.leases import Lease
 from warre_blazar.db.tables import (
     allocations,
     bookings,
@@ -24,6 +23,7 @@ from warre_blazar.db.tables import (
     leases,
     reservations,
 )
+from warre_blazar.domain.lease import Lease
 from warre_blazar.domain.timeline import Span
 
 #: Blazar's statuses of reservations that wait for their start or are running.
@@ -122,7 +122,8 @@ def set_flags(
         reservations.c.lease_id == lease.id,
         sa.or_(reservations.c.missing_resources, reservations.c.resources_changed),
     )
-    written = db.execute(
+    session.write_or_lose(
+        db,
         leases.update()
         .where(
             leases.c.id == lease.id,
@@ -130,9 +131,8 @@ def set_flags(
             leases.c.start_date == lease.span.start,
             leases.c.end_date == lease.span.end,
         )
-        .values(degraded=db.execute(flagged).first() is not None, updated_at=timeutils.utcnow())
+        .values(degraded=db.execute(flagged).first() is not None, updated_at=timeutils.utcnow()),
     )
-    session.require(written)
 
 
 def set_draining(db: Session, host_id: str, draining: bool) -> None:
@@ -202,14 +202,14 @@ def take_back(db: Session, host: Abandoned) -> bool:
 
     :returns: False if the host has changed since it was read. In that case nothing is written.
     """
-    written = db.execute(
+    taken_back = (
         host_generations.update()
         .where(
             host_generations.c.host_id == host.id, host_generations.c.generation == host.generation
         )
         .values(abandoned=False)
     )
-    return written.rowcount == 1  # type: ignore[attr-defined]
+    return session.changed(db, taken_back) == 1
 
 
 @dataclasses.dataclass(frozen=True)

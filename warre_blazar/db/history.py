@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db.leases import ours
 from warre_blazar.db.reservation_filters import SORT_KEYS, Filter
-from warre_blazar.db.reservations import Reservation, by_id, keys
+from warre_blazar.db.reservations import by_id, keys
 from warre_blazar.db.tables import (
     allocations,
     backings,
@@ -28,6 +28,7 @@ from warre_blazar.db.tables import (
 from warre_blazar.domain import backing_names, lease_states, reservation_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
 
 #: The column that a listing is sorted by, for each key of ``SORT_KEYS``.

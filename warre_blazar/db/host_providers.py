@@ -5,10 +5,9 @@ import datetime
 from collections.abc import Mapping
 
 import sqlalchemy as sa
-from oslo_db import exception as db_exc
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import hosts
+from warre_blazar.db import hosts, session
 from warre_blazar.db.tables import compute_hosts, host_providers
 from warre_blazar.domain import provider_trees
 from warre_blazar.domain.provider_trees import Tree
@@ -96,7 +95,7 @@ def stored(db: Session) -> dict[str, Stored]:
     return {i: Stored(digest, zone) for i, digest, zone in db.execute(sa.select(*columns))}
 
 
-class Overtaken(Exception):
+class Overtaken(session.RowChanged):
     """The host's row has changed since this process read the row, or the host is gone."""
 
 
@@ -118,26 +117,20 @@ def store(
         "read_at": now,
     }
     if before.digest is None:
-        _insert(db, {"host_id": host_id, **values})
+        first = host_providers.insert().values(host_id=host_id, **values)
+        session.insert_or_lose(db, first, Overtaken)
     else:
         zone = host_providers.c.zone
         same_zone = zone.is_(None) if before.zone is None else zone == before.zone
-        written = db.execute(
+        session.write_or_lose(
+            db,
             host_providers.update()
             .where(
                 host_providers.c.host_id == host_id,
                 host_providers.c.digest == before.digest,
                 same_zone,
             )
-            .values(**values)
+            .values(**values),
+            error=Overtaken,
         )
-        if written.rowcount != 1:  # type: ignore[attr-defined]
-            raise Overtaken
     hosts.outdate(db, host_id)
-
-
-def _insert(db: Session, values: Mapping[str, object]) -> None:
-    try:
-        db.execute(host_providers.insert().values(**values))
-    except (db_exc.DBDuplicateEntry, db_exc.DBReferenceError):
-        raise Overtaken from None

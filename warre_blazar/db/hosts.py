@@ -8,11 +8,10 @@ import datetime
 import json
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
@@ -32,7 +31,7 @@ from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.request_groups import Request
+from warre_blazar.domain.request_groups import PlacementRequest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +42,8 @@ class Snapshot:
     hosts: list[Host]
     #: The claims on the flavor's slots, by the reservation's id in Blazar's table.
     claims: Mapping[str, list[timeline.Claim]]
+    #: The ids of the reservable hosts about whose providers nothing is stored.
+    unread: Sequence[str] = ()
 
 
 def snapshot(
@@ -70,7 +71,8 @@ def snapshot(
     read = Claims(window, cleaning)
     query = claiming(_allocations(flavor_id, ids, read), window, cleaning)
     held, claims = _held(db.execute(query).all(), read, device_rules)
-    return Snapshot([h.holding(held[h.id]) for h in matching], claims)
+    unread = [host.id for host in reservable if not host.is_read]
+    return Snapshot([h.holding(held[h.id]) for h in matching], claims, unread)
 
 
 def complete(
@@ -111,7 +113,7 @@ def _held(
     held: dict[str, list[Holding]] = defaultdict(list)
     claims: dict[str, list[timeline.Claim]] = {}
     spans_of: dict[str, list[timeline.Span]] = {}
-    requests_of: dict[tuple[str, str | None], Request | None] = {}
+    requests_of: dict[tuple[str, str | None], PlacementRequest | None] = {}
     for host_id, reservation_id, slots, resource_type, taken, *when in rows:
         spans = spans_of.get(reservation_id)
         if spans is None:
@@ -189,7 +191,7 @@ def _allocations(flavor_id: str | None, host_ids: list[str] | None, read: Claims
     return query
 
 
-def _request(resource_type: str, taken: str | None, device_rules: Rules) -> Request | None:
+def _request(resource_type: str, taken: str | None, device_rules: Rules) -> PlacementRequest | None:
     """What one allocation takes.
 
     None means the whole host. This is also assumed for unknown resource types.
@@ -200,11 +202,11 @@ def _request(resource_type: str, taken: str | None, device_rules: Rules) -> Requ
         return Shape.from_json(taken).request
     if resource_type == "virtual:instance":
         vcpus, memory_mb, disk_gb = map(int, taken.split())
-        return Request.plain({"VCPU": vcpus, "MEMORY_MB": memory_mb, "DISK_GB": disk_gb})
+        return PlacementRequest.plain({"VCPU": vcpus, "MEMORY_MB": memory_mb, "DISK_GB": disk_gb})
     return _source_flavor_request(taken, device_rules)
 
 
-def _source_flavor_request(text: str | None, device_rules: Rules) -> Request | None:
+def _source_flavor_request(text: str | None, device_rules: Rules) -> PlacementRequest | None:
     """What one instance takes from its host.
 
     :param text: the instance's Nova flavor, which Blazar's flavor plugin has recorded as JSON.
@@ -235,19 +237,19 @@ def claim(db: Session, hosts: Iterable[Host]) -> None:
     """
     for host in sorted(hosts, key=lambda h: h.id):
         _touch(db, host)
-        moved = db.execute(
+        if not host.generation:
+            first = host_generations.insert().values(host_id=host.id, generation=1)
+            session.insert_or_lose(db, first)
+            continue
+        session.write_or_lose(
+            db,
             host_generations.update()
             .where(
                 host_generations.c.host_id == host.id,
                 host_generations.c.generation == host.generation,
             )
-            .values(generation=host.generation + 1)
+            .values(generation=host.generation + 1),
         )
-        if moved.rowcount == 1:  # type: ignore[attr-defined]
-            continue
-        if host.generation:
-            raise session.LostRace
-        _first_claim(db, host)
 
 
 def outdate(db: Session, host_id: str, **marks: bool) -> None:
@@ -257,12 +259,12 @@ def outdate(db: Session, host_id: str, **marks: bool) -> None:
     :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``,
         or the host is gone.
     """
-    written = db.execute(
+    later = (
         host_generations.update()
         .where(host_generations.c.host_id == host_id)
         .values(generation=host_generations.c.generation + 1, **marks)
     )
-    if written.rowcount != 1:  # type: ignore[attr-defined]
+    if not session.changed(db, later):
         first = {"host_id": host_id, "generation": 1, **marks}
         session.insert_or_lose(db, host_generations.insert().values(**first))
 
@@ -280,27 +282,25 @@ def _touch(db: Session, host: Host) -> None:
     # Galera certifies only rows whose values change, so the time must differ even if the row was
     # last written within the same second.
     later = now + datetime.timedelta(seconds=1)
-    written = db.execute(
+    session.write_or_lose(
+        db,
         compute_hosts.update()
         .where(compute_hosts.c.id == host.id, compute_hosts.c.reservable)
-        .values(updated_at=sa.case((compute_hosts.c.updated_at == now, later), else_=now))
+        .values(updated_at=sa.case((compute_hosts.c.updated_at == now, later), else_=now)),
     )
-    session.require(written)
 
 
-def _first_claim(db: Session, host: Host) -> None:
-    try:
-        db.execute(host_generations.insert().values(host_id=host.id, generation=1))
-    except db_exc.DBDuplicateEntry:
-        raise session.LostRace from None
+def reallocate(db: Session, reservation_id: str, chosen: Mapping[str, int]) -> None:
+    """Replace a reservation's host allocations, as ``allocate`` writes them."""
+    release(db, reservation_id)
+    allocate(db, reservation_id, chosen)
 
 
 def allocate(db: Session, reservation_id: str, chosen: Mapping[str, int]) -> None:
-    """Replace a reservation's host allocations in Blazar's table. Each instance has one row.
+    """Write a reservation's host allocations into Blazar's table. Each instance has one row.
 
     :param chosen: the number of instances on each host, by host id.
     """
-    release(db, reservation_id)
     rows = [
         {"id": str(uuid.uuid4()), "compute_host_id": host_id, "reservation_id": reservation_id}
         for host_id, count in chosen.items()

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from oslo_serialization import jsonutils
 from sqlalchemy.orm import Session
 
+from warre_blazar.db import session
 from warre_blazar.db.tables import instance_reservations, reservations
 from warre_blazar.domain.flavor import Flavor, Shape
 
@@ -101,12 +102,8 @@ def set_aggregate(db: Session, reservation_id: str, aggregate_id: int) -> bool:
 
 
 def _update(db: Session, reservation_id: str, **values: int) -> bool:
-    updated = db.execute(
-        instance_reservations.update()
-        .where(instance_reservations.c.reservation_id == reservation_id)
-        .values(**values)
-    )
-    return updated.rowcount == 1  # type: ignore[attr-defined]
+    mine = instance_reservations.c.reservation_id == reservation_id
+    return session.changed(db, instance_reservations.update().where(mine).values(**values)) == 1
 
 
 def on_fullest_host(shape: Shape, chosen: Mapping[str, int]) -> dict[str, int]:

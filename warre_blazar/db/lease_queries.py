@@ -8,14 +8,7 @@ import datetime
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db.leases import (
-    BEFORE_END_EVENT,
-    END_EVENT,
-    EVENT_COLUMNS,
-    START_EVENT,
-    Event,
-    ours,
-)
+from warre_blazar.db.leases import EVENT_COLUMNS, ours
 from warre_blazar.db.tables import (
     allocations,
     events,
@@ -26,6 +19,7 @@ from warre_blazar.db.tables import (
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import BEFORE, EVENTS, LEAD, RETRY_LEAD, START
 from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.domain.lease import BEFORE_END_EVENT, END_EVENT, START_EVENT, Event
 
 
 def in_question(db: Session) -> list[str]:

@@ -1,4 +1,4 @@
-"""Notes of the managers that create, update or delete leases by Blazar's own code.
+"""Notes of the managers that work on leases by Blazar's own code.
 
 While Blazar works on a lease, the lease's status says so, but not which manager works on it. If the
 work ends without its last write, the status stays. By the note, the repairer knows that nobody
@@ -11,8 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import executions, sql_functions
+from warre_blazar.db import sql_functions
 from warre_blazar.db.tables import lease_workers, managers
+from warre_blazar.domain.execution import DEAD_AFTER
 
 
 def note(db: sa.Connection, lease_id: str, manager_id: str, work_id: str) -> None:
@@ -74,7 +75,7 @@ def abandoned(db: Session, lease_ids: Collection[str]) -> set[str]:
         .select_from(lease_workers.outerjoin(managers, managers.c.id == lease_workers.c.manager_id))
         .where(
             lease_workers.c.lease_id.in_(lease_ids),
-            sa.or_(managers.c.id.is_(None), silent > executions.DEAD_AFTER),
+            sa.or_(managers.c.id.is_(None), silent > DEAD_AFTER),
         )
     )
     return set(db.scalars(query))

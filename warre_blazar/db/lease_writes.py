@@ -14,9 +14,9 @@ from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
-from warre_blazar.db.leases import BLAZARS_EVENTS, END_EVENT, START_EVENT, Event, Lease
 from warre_blazar.db.tables import events, leases, reservations
 from warre_blazar.domain import lease_states
+from warre_blazar.domain.lease import BLAZARS_EVENTS, END_EVENT, START_EVENT, Event, Lease
 from warre_blazar.domain.lease_states import Statuses
 from warre_blazar.domain.timeline import Span
 
@@ -63,14 +63,15 @@ def compare_and_set_all(db: Session, unchanged: Sequence[Lease], status: str) ->
     """
     row = sa.tuple_(leases.c.id, leases.c.status, leases.c.start_date, leases.c.end_date)
     as_read = [(lease.id, lease.status, lease.span.start, lease.span.end) for lease in unchanged]
-    written = db.execute(
+    session.write_or_lose(
+        db,
         leases.update()
         # The condition on the id alone is for MariaDB, which uses no index for several columns that
         # are compared at once.
         .where(leases.c.id.in_([lease.id for lease in unchanged]), row.in_(as_read))
-        .values(status=status, updated_at=timeutils.utcnow())
+        .values(status=status, updated_at=timeutils.utcnow()),
+        len(unchanged),
     )
-    session.require(written, len(unchanged))
 
 
 def forget_trusts(db: Session, trust_ids: Collection[str]) -> None:
@@ -84,12 +85,12 @@ def set_event(db: Session, event: Event, status: str, time: datetime.datetime | 
 
     :raises session.LostRace: the event's status has changed, or the event is gone.
     """
-    written = db.execute(
+    session.write_or_lose(
+        db,
         events.update()
         .where(events.c.id == event.id, events.c.status == event.status)
-        .values(status=status, time=time, updated_at=timeutils.utcnow())
+        .values(status=status, time=time, updated_at=timeutils.utcnow()),
     )
-    session.require(written)
 
 
 def move_events(db: Session, lease_id: str, span: Span) -> None:
@@ -124,12 +125,13 @@ def set_events_in_progress(db: Session, unchanged: Sequence[Event]) -> None:
     """
     row = sa.tuple_(events.c.id, events.c.status)
     ids = [event.id for event in unchanged]
-    written = db.execute(
+    session.write_or_lose(
+        db,
         events.update()
         .where(events.c.id.in_(ids), row.in_([(event.id, event.status) for event in unchanged]))
-        .values(status=lease_states.IN_PROGRESS, updated_at=timeutils.utcnow())
+        .values(status=lease_states.IN_PROGRESS, updated_at=timeutils.utcnow()),
+        len(unchanged),
     )
-    session.require(written, len(unchanged))
 
 
 def _add_event(

@@ -1,7 +1,6 @@
 """Reads leases, with their events, their reservations and their lease claims."""
 
 import dataclasses
-import datetime
 from collections import defaultdict
 from collections.abc import Collection
 
@@ -13,113 +12,11 @@ from warre_blazar.db.tables import allocations, events, leases, reservations
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import DURING, END, START
 from warre_blazar.domain.flavor import RESOURCE_TYPE
-from warre_blazar.domain.lease_states import State, Statuses
+from warre_blazar.domain.lease import Event, Lease, LeaseReservation
 from warre_blazar.domain.timeline import Span
-
-START_EVENT, END_EVENT, BEFORE_END_EVENT = "start_lease", "end_lease", "before_end_lease"
-BLAZARS_EVENTS = (START_EVENT, END_EVENT, BEFORE_END_EVENT)
-
-
-#: If an attempt at a start or an end fails, its event is postponed by less than this time.
-LONGEST_PAUSE = datetime.timedelta(minutes=2)
-
-
-@dataclasses.dataclass(frozen=True)
-class Event:
-    """A row of Blazar's table ``events``."""
-
-    id: str
-    type: str
-    time: datetime.datetime | None
-    status: str
-
-
-@dataclasses.dataclass(frozen=True)
-class LeaseReservation:
-    """A reservation of a lease, of any resource type."""
-
-    id: str
-    #: Whether the reservation is of the resource type flavor:slot.
-    is_ours: bool
-    #: The reservation's status in Blazar's table.
-    status: str
-    #: Whether the reservation has host allocations in Blazar's table.
-    held: bool
-    #: Whether the table ``warre_backings`` has a note for the reservation, and the backing isn't
-    #: being removed.
-    backed: bool
-
-
-@dataclasses.dataclass(frozen=True)
-class Lease:
-    """A lease as it was read. Times are naive datetimes in UTC."""
-
-    id: str
-    status: str
-    span: Span
-    updated_at: datetime.datetime | None
-    events: tuple[Event, ...]
-    reservations: tuple[LeaseReservation, ...]
-    #: The lease's execution. A manager has claimed it, or it waits for a manager. None: the lease
-    #: has no execution.
-    claim: executions.Execution | None
-    #: Whether a manager began a client's request on the lease, and nobody works on it any more.
-    is_abandoned: bool = False
-
-    def is_ours(self) -> bool:
-        """Whether the lease has a flavor:slot reservation."""
-        return any(r.is_ours for r in self.reservations)
-
-    def of_type(self, event_type: str) -> list[Event]:
-        """The lease's events of this type. A lease should have one start and one end event."""
-        return [event for event in self.events if event.type == event_type]
-
-    def state(self, now: datetime.datetime, age: lease_states.Age) -> State:
-        """The facts about the lease that the table in ``lease_states`` tests.
-
-        :param age: for how long the repairing manager has seen the lease unchanged.
-        """
-        ours = [r for r in self.reservations if r.is_ours]
-        return State(
-            statuses=Statuses(self.status, self._status(START_EVENT), self._status(END_EVENT)),
-            reservations=lease_states.summary(r.status for r in self.reservations),
-            events_exact=self._events_are_exact(now),
-            holds=all(r.held == (r.status != "deleted") for r in ours),
-            backed=all(r.backed for r in ours if r.status != "deleted"),
-            is_over=self.span.end <= now,
-            claim=executions.state_of(self.claim),
-            age=age,
-        )
-
-    def _status(self, event_type: str) -> str:
-        matching = self.of_type(event_type)
-        return matching[0].status if matching else lease_states.MISSING
-
-    def _events_are_exact(self, now: datetime.datetime) -> bool:
-        for event_type, due in ((START_EVENT, self.span.start), (END_EVENT, self.span.end)):
-            matching = self.of_type(event_type)
-            if len(matching) != 1 or not _is_on_time(matching[0], due, now):
-                return False
-        return all(event.type in BLAZARS_EVENTS for event in self.events)
-
 
 #: The columns of ``Event``, in the order of its fields.
 EVENT_COLUMNS = (events.c.id, events.c.event_type, events.c.time, events.c.status)
-
-
-def _is_on_time(event: Event, due: datetime.datetime, now: datetime.datetime) -> bool:
-    """Whether the time of an event is as expected.
-
-    - An event that is done may have any time.
-    - Usually an event has the time at which its lease starts or ends.
-    - After a failed attempt, the event is postponed. It is later than the lease's start or end, but
-      at most ``LONGEST_PAUSE`` in the future.
-
-    :param due: the lease's start for a start event, the lease's end for an end event.
-    """
-    if event.time == due or event.status == lease_states.DONE:
-        return True
-    return event.time is not None and due <= event.time <= now + LONGEST_PAUSE
 
 
 def read(db: Session, lease_ids: Collection[str]) -> list[Lease]:
@@ -171,7 +68,9 @@ def read(db: Session, lease_ids: Collection[str]) -> list[Lease]:
             events=tuple(events_of[lease_id]),
             reservations=tuple(reservations_of[lease_id]),
             claim=executed.get(lease_id),
-            is_abandoned=lease_id in abandoned and status in lease_states.BY_REQUESTS,
+            is_abandoned=lease_id in abandoned
+            and lease_id not in executed
+            and status in lease_states.TRANSITIONAL,
         )
         for lease_id, status, start, end, updated_at in rows
     ]
@@ -196,14 +95,14 @@ def is_executed(db: Session, lease_id: str) -> bool:
 
 
 @dataclasses.dataclass(frozen=True)
-class Present:
+class LockedLease:
     """A lease's status and dates at this moment, whatever the transaction has read before."""
 
     status: str
     span: Span
 
 
-def lock(db: Session, lease_id: str) -> Present | None:
+def lock(db: Session, lease_id: str) -> LockedLease | None:
     """Read a lease's status and dates, and keep others from changing them.
 
     Until the caller's transaction is over, other transactions that write the lease's row wait. On
@@ -218,7 +117,7 @@ def lock(db: Session, lease_id: str) -> Present | None:
         # writes needn't wait.
         .with_for_update(key_share=True)
     ).first()
-    return Present(row[0], Span(row[1], row[2])) if row else None
+    return LockedLease(row[0], Span(row[1], row[2])) if row else None
 
 
 def lock_all(db: Session, lease_ids: Collection[str]) -> None:
@@ -232,7 +131,7 @@ def lock_all(db: Session, lease_ids: Collection[str]) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class Timing:
     """A flavor:slot reservation that Blazar asks the plugin to start or end."""
 
     reservation_id: str
@@ -241,7 +140,7 @@ class Asked:
     span: Span
 
 
-def find_by_resource(db: Session, resource_id: str) -> Asked | None:
+def find_by_resource(db: Session, resource_id: str) -> Timing | None:
     """The reservation whose row in ``instance_reservations`` has this id.
 
     :returns: None if there is no such reservation.
@@ -254,4 +153,4 @@ def find_by_resource(db: Session, resource_id: str) -> Asked | None:
             reservations.c.resource_type == RESOURCE_TYPE,
         )
     ).first()
-    return Asked(row[0], row[1], Span(row[2], row[3])) if row else None
+    return Timing(row[0], row[1], Span(row[2], row[3])) if row else None

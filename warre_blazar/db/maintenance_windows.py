@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar.db import session
 from warre_blazar.db.tables import flavors, maintenance_windows, window_flavors
 from warre_blazar.domain.maintenance_window import Window
 from warre_blazar.domain.timeline import Span
@@ -49,7 +50,7 @@ def delete(db: Session, window_id: str) -> bool:
     """Delete a window. Return whether it existed."""
     db.execute(window_flavors.delete().where(window_flavors.c.window_id == window_id))
     deletion = maintenance_windows.delete().where(maintenance_windows.c.id == window_id)
-    return db.execute(deletion).rowcount == 1  # type: ignore[attr-defined]
+    return session.changed(db, deletion) == 1
 
 
 #: The condition that a flavor is visible to somebody who may see all flavors.
@@ -130,6 +131,16 @@ def _read(
         )
         for row in rows
     ]
+
+
+def closes(flavor_id: sa.ColumnElement[str], during: Span) -> sa.ColumnElement[bool]:
+    """The condition that a window overlaps a span and closes a flavor."""
+    return sa.exists().where(
+        window_flavors.c.window_id == maintenance_windows.c.id,
+        window_flavors.c.flavor_id == flavor_id,
+        maintenance_windows.c.start_date < during.end,
+        maintenance_windows.c.end_date > during.start,
+    )
 
 
 def closing(db: Session, flavor_id: str, during: Span) -> list[Span]:

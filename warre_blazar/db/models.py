@@ -30,12 +30,15 @@ def _long_text() -> sa.types.TypeEngine[str]:
     return sa.Text().with_variant(exact, "mysql", "mariadb")
 
 
+#: Marks columns of flavors that are only stored and shown.
+TEXT = {"is_text": True}
+
 flavors = sa.Table(
     "warre_flavors",
     metadata,
     sa.Column("id", _string(64), primary_key=True),
     sa.Column("name", _string(64), nullable=False),
-    sa.Column("description", _text()),
+    sa.Column("description", _text(), info=TEXT),
     sa.Column("vcpu", sa.Integer, nullable=False),
     sa.Column("memory_mb", sa.Integer, nullable=False),
     sa.Column("disk_gb", sa.Integer, nullable=False),
@@ -50,7 +53,7 @@ flavors = sa.Table(
     sa.Column("max_length_hours", sa.Integer, nullable=False),
     sa.Column("start_date", sa.DateTime),
     sa.Column("end_date", sa.DateTime),
-    sa.Column("category", _string(64)),
+    sa.Column("category", _string(64), info=TEXT),
     sa.Column("is_public", sa.Boolean, nullable=False),
     sa.Column("active", sa.Boolean, nullable=False),
     # Increases with every claim on the flavor's slots and with every change of the flavor.
@@ -240,8 +243,8 @@ executions = sa.Table(
     sa.Column("attempts", sa.Integer, nullable=False),
 )
 
-# The managers that create, update or delete leases by Blazar's own code. The row is deleted when
-# the lease gets another status.
+# The managers that work on leases by Blazar's own code. The row is deleted when the lease gets a
+# status at which nobody works on it.
 lease_workers = sa.Table(
     "warre_lease_workers",
     metadata,
@@ -251,10 +254,10 @@ lease_workers = sa.Table(
         sa.ForeignKey("leases.id", ondelete="CASCADE"),
         primary_key=True,
     ),
-    # The manager that works on the lease; NULL if it has answered the request without writing the
-    # lease's last status.
+    # The manager that works on the lease; NULL if its work is over and hasn't written the lease's
+    # last status.
     sa.Column("manager_id", sa.String(36)),
-    # Identifies the request to the manager.
+    # Identifies the client's request, or the event of Blazar's executor.
     sa.Column("work_id", sa.String(36), nullable=False),
 )
 
@@ -297,14 +300,14 @@ sa.Index("ix_warre_history_end", history.c.end_date)
 imported = sa.Table(
     "warre_imported",
     metadata,
-    # The kinds are in services.keeping.warre_import.writing.
+    # The kinds are in warre_import.writing.
     sa.Column("kind", sa.String(16), primary_key=True),
     sa.Column("id", _string(64), primary_key=True),
     # The values that Blazar's rows had before the import, as JSON. NULL if the import has added
     # rows and changed none.
     sa.Column("before", _text()),
     # A digest of all rows of the thing, as the import left them. NULL for things that aren't sealed
-    # (``db.import_seals.SEALED``).
+    # (``warre_import.seals.SEALED``).
     sa.Column("after", sa.String(64)),
 )
 

@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
-from warre_blazar.db.reservations import Reservation
 from warre_blazar.db.sql_functions import seconds_between, utc_now
 from warre_blazar.db.tables import bookings, bookings_in_leases, leases, reservations
 from warre_blazar.domain import lease_states, timeline
 from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.domain.reservation import Reservation
 
 
 def make(db: Session, reservation: Reservation, span: timeline.Span) -> None:
@@ -26,7 +26,8 @@ def make(db: Session, reservation: Reservation, span: timeline.Span) -> None:
     """
     before = reservation.promised
     start, end = (before.start, before.end) if before else (None, None)
-    promised = db.execute(
+    session.write_or_lose(
+        db,
         bookings.update()
         .where(
             bookings.c.reservation_id == reservation.reservation_id,
@@ -34,9 +35,8 @@ def make(db: Session, reservation: Reservation, span: timeline.Span) -> None:
             bookings.c.claim_end.is_(None) if end is None else bookings.c.claim_end == end,
             bookings.c.instance_count == reservation.instance_count,
         )
-        .values(claim_start=span.start, claim_end=span.end, promised_at=utc_now())
+        .values(claim_start=span.start, claim_end=span.end, promised_at=utc_now()),
     )
-    session.require(promised)
 
 
 def cover(db: Session, lease_id: str, span: timeline.Span) -> bool:

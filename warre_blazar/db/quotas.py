@@ -7,7 +7,6 @@ from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
-from oslo_db import exception as db_exc
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import session, sql_functions
@@ -36,7 +35,7 @@ def usage(
     query = _usage(types).where(leases.c.project_id == project_id)
     if excluded:
         query = query.where(reservations.c.id.not_in(excluded))
-    return _amount(*db.execute(query).one())
+    return amount(*db.execute(query).one())
 
 
 def usage_by_project(db: Session, types: Collection[str]) -> dict[str, Amount]:
@@ -45,10 +44,11 @@ def usage_by_project(db: Session, types: Collection[str]) -> dict[str, Amount]:
     Projects that use nothing are left out.
     """
     query = _usage(types).add_columns(leases.c.project_id).group_by(leases.c.project_id)
-    return {project: _amount(count, hours) for count, hours, project in db.execute(query)}
+    return {project: amount(count, hours) for count, hours, project in db.execute(query)}
 
 
-def _amount(count: int, hours: Any) -> Amount:
+def amount(count: int, hours: Any) -> Amount:
+    """The usage that a query of this module has read."""
     # A sum is a Decimal on some databases, and the sum of no rows is NULL on all of them.
     return Amount(count, int(hours or 0))
 
@@ -113,6 +113,23 @@ def _live() -> sa.ColumnElement[bool]:
     )
 
 
+def standing(project_id: str, types: Collection[str]) -> sa.Select[Any]:
+    """A query of a project's usage, as in ``usage``, and of its generation.
+
+    The columns are ``used_reservations``, ``used_hours`` (NULL: none) and ``project_generation``
+    (NULL: the project's quota was never claimed).
+    """
+    generation = sa.select(project_generations.c.generation).where(
+        project_generations.c.project_id == project_id
+    )
+    usage = _usage(types).where(leases.c.project_id == project_id).subquery()
+    return sa.select(
+        usage.c[0].label("used_reservations"),
+        usage.c[1].label("used_hours"),
+        generation.scalar_subquery().label("project_generation"),
+    )
+
+
 def generation(db: Session, project_id: str) -> int:
     """The generation of a project, or 0 if its quota was never claimed.
 
@@ -130,18 +147,15 @@ def claim(db: Session, project_id: str, generation: int) -> None:
     :raises session.LostRace: the project's quota was claimed after the generation was read.
     """
     if not generation:
-        try:
-            db.execute(project_generations.insert().values(project_id=project_id, generation=1))
-        except db_exc.DBDuplicateEntry:
-            raise session.LostRace from None
+        first = project_generations.insert().values(project_id=project_id, generation=1)
+        session.insert_or_lose(db, first)
         return
-    moved = db.execute(
+    session.write_or_lose(
+        db,
         project_generations.update()
         .where(
             project_generations.c.project_id == project_id,
             project_generations.c.generation == generation,
         )
-        .values(generation=generation + 1)
+        .values(generation=generation + 1),
     )
-    if moved.rowcount != 1:  # type: ignore[attr-defined]
-        raise session.LostRace

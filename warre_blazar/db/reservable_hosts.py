@@ -68,6 +68,11 @@ def empty(db: Session) -> list[Host]:
     return hosts
 
 
+def is_any_registered(db: Session) -> bool:
+    """Whether Blazar has any host, be it reservable or not."""
+    return db.execute(sa.select(compute_hosts.c.id).limit(1)).first() is not None
+
+
 def _host(row: sa.RowMapping, capabilities: dict[str, Any], tree: Tree, is_read: bool) -> Host:
     zone = row["availability_zone"] if row["zone"] is None else row["zone"]
     root = tree[0]
@@ -88,6 +93,7 @@ def _host(row: sa.RowMapping, capabilities: dict[str, Any], tree: Tree, is_read:
         holdings=(),
         generation=row["generation"],
         providers=(*tree, *devices) if is_read or devices else (),
+        is_read=is_read,
     )
 
 
@@ -138,7 +144,7 @@ def _facts() -> sa.CompoundSelect[Any]:
 
     Inventories and traits are read only for hosts whose resource providers aren't stored.
 
-    The columns are the kind of row, the host's id, a name, a value, and ``_AMOUNTS``.
+    Each row has its kind, the host's id, a name, a value, and ``_AMOUNTS``.
     """
     no_amounts = [sa.null().label(column.name) for column in _AMOUNTS]
     inventories = sa.select(

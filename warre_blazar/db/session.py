@@ -4,11 +4,13 @@ The outermost ``with`` statement owns the transaction. An inner ``with`` stateme
 or in Blazar, joins the same transaction, because Blazar's facade keeps one session per thread.
 """
 
+import contextlib
 import functools
 import random
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import sqlalchemy as sa
 from blazar.db.sqlalchemy import facade_wrapper
@@ -17,9 +19,13 @@ from oslo_log import log as logging
 from sqlalchemy import exc as sa_exc
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions, waiting
+from warre_blazar import waiting
+from warre_blazar.errors import exceptions
 
 LOG = logging.getLogger(__name__)
+
+#: The lock by which the transactions of ``claiming`` in this process wait for each other.
+claims_lock: AbstractContextManager[Any] = threading.Lock()
 
 ATTEMPTS = 16
 _FIRST_WAIT = 0.02
@@ -36,34 +42,63 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class LostRace(Exception):
+class RowChanged(Exception):
+    """A row is no longer as the caller has read it, so nothing may be written."""
+
+
+class LostRace(RowChanged):
     """A row has changed between a read and a write. The caller must read again and retry."""
 
 
-def require(result: sa.CursorResult[Any] | sa.Result[Any], rows: int = 1) -> None:
-    """Check the number of rows that a statement has changed.
+def changed(db: Session, statement: sa.Update | sa.Delete) -> int:
+    """Execute a statement, and return the number of rows that it has changed or deleted."""
+    return cast("sa.CursorResult[Any]", db.execute(statement)).rowcount
 
-    :raises LostRace: the number isn't ``rows``.
+
+def write_or_lose(
+    db: Session,
+    statement: sa.Update | sa.Delete,
+    rows: int = 1,
+    error: type[RowChanged] = LostRace,
+) -> None:
+    """Execute a statement whose conditions say what the caller has read.
+
+    :param rows: the number of rows that must meet the conditions.
+    :raises RowChanged: another number of rows meets them. The class is ``error``.
     """
-    if result.rowcount != rows:  # type: ignore[union-attr]
-        raise LostRace
+    if changed(db, statement) != rows:
+        raise error
 
 
-def insert_or_lose(db: Session, statement: sa.Insert) -> None:
-    """Add a row.
+def insert_or_lose(db: Session, statement: sa.Insert, error: type[RowChanged] = LostRace) -> None:
+    """Add a row that didn't exist when the caller read the table.
 
-    :raises LostRace: a row with the same key exists, or a row that the new row refers to is gone.
+    :raises RowChanged: a row with the same key exists by now, or a row that the new row refers to
+        is gone. The class is ``error``.
     """
     try:
         db.execute(statement)
     except (db_exc.DBDuplicateEntry, db_exc.DBReferenceError):
-        raise LostRace from None
+        raise error from None
 
 
 def writer() -> AbstractContextManager[Session]:
     """A session that commits at the end of the outermost ``with``, or rolls back on an error."""
     # SQLite enforces foreign keys and their cascades only if that is enabled.
     return facade_wrapper.session_for_write(sqlite_fk=True)
+
+
+@contextlib.contextmanager
+def claiming() -> Iterator[Session]:
+    """A writer's session for a transaction that claims slots, hosts or quota.
+
+    Only one such transaction of a process goes on at a time. Without that, simultaneous claims
+    would conflict with each other and would be tried again. The lock only saves these retries. It
+    isn't needed against overbooking: the generations of flavors, hosts and projects prevent that,
+    also between processes.
+    """
+    with claims_lock, writer() as db:
+        yield db
 
 
 def reader() -> AbstractContextManager[Session]:
@@ -88,7 +123,7 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                if not _worth_retrying(error):
+                if not is_lost_race(error):
                     raise
                 LOG.debug("%s lost a race, trying again: %r", function.__name__, error)
             waiting.sleep(wait * random.uniform(0.5, 1.5))  # noqa: S311
@@ -116,12 +151,31 @@ def is_uncarried(error: Exception) -> bool:
 
     Blazar's installation guide configures MariaDB's utf8, which has no characters of four bytes.
     """
-    cause = getattr(error, "inner_exception", None) or error
-    original = getattr(cause, "orig", None) or cause
+    original = _original(error)
     return bool(original.args) and original.args[0] in _UNCARRIED
 
 
-def _worth_retrying(error: Exception) -> bool:
+def refuses_values(error: Exception) -> bool:
+    """Whether a database error is about the values of a row, which the database can't store."""
+    cause = getattr(error, "inner_exception", None) or error
+    return isinstance(cause, sa_exc.DataError | sa_exc.IntegrityError) or is_uncarried(error)
+
+
+def reason(error: Exception) -> str:
+    """What the database said, in one line, without the statement and its values."""
+    original = _original(error)
+    text = original.args[-1] if original.args else original
+    return str(text).strip().partition("\n")[0].rstrip(" .")
+
+
+def _original(error: Exception) -> Exception:
+    """The driver's exception behind a database error."""
+    cause = getattr(error, "inner_exception", None) or error
+    return getattr(cause, "orig", None) or cause
+
+
+def is_lost_race(error: Exception) -> bool:
+    """Whether a transaction failed because of another one, so that a retry may succeed."""
     # If a foreign key refers to a row that is gone, the row was removed after it had been read.
     if isinstance(error, LostRace | db_exc.DBDeadlock | db_exc.DBReferenceError):
         return True

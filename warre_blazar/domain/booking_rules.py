@@ -4,11 +4,12 @@ Warre's clients show the error texts to users, so the texts are the same as in W
 """
 
 import datetime
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 
-from warre_blazar import exceptions
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
+from warre_blazar.errors import exceptions
 
 
 def check_types(types: Iterable[str]) -> None:
@@ -22,6 +23,17 @@ def check_types(types: Iterable[str]) -> None:
     distinct = set(types)
     if RESOURCE_TYPE in distinct and len(distinct) > 1:
         raise exceptions.MixedLease(sorted(distinct - {RESOURCE_TYPE}))
+
+
+def refusals(*checks: Callable[[], object]) -> list[exceptions.WarreError]:
+    """The errors that checks raise, in the order of the checks."""
+    found = []
+    for check in checks:
+        try:
+            check()
+        except exceptions.WarreError as error:
+            found.append(error)
+    return found
 
 
 def check_period(span: timeline.Span) -> None:
@@ -44,33 +56,43 @@ def check_future(span: timeline.Span, now: datetime.datetime) -> None:
         raise exceptions.InvalidPeriod(f"Reservation start time of {span.start} is in the past")
 
 
-def check_bookable(
+def terms(
     flavor: Flavor, accessible: bool, span: timeline.Span, any_length: bool = False
-) -> None:
-    """Refuse a booking that the flavor's terms don't allow.
+) -> list[exceptions.WarreError]:
+    """All terms of a flavor that don't allow a booking.
 
     The number of slots isn't checked here; see ``check_slots``.
 
     :param accessible: whether the flavor is public, or the project has access to it.
     :param any_length: whether the project is exempt from the flavor's max_length_hours.
-    :raises FlavorNotBookable: the flavor is inactive or not accessible, or the span is too long or
-        outside the flavor's own start and end.
+    :returns: FlavorNotBookable for each of these: the flavor is inactive or not accessible, the
+        span is too long, or it is outside the flavor's own start and end.
     """
+    return refusals(
+        functools.partial(_check_active, flavor),
+        functools.partial(_check_accessible, accessible),
+        functools.partial(check_length, flavor, span, any_length),
+        functools.partial(check_flavor_period, flavor, span),
+    )
+
+
+def _check_active(flavor: Flavor) -> None:
     if not flavor.active:
         raise exceptions.FlavorNotBookable("flavor_inactive", "Flavor is not available")
+
+
+def _check_accessible(accessible: bool) -> None:
     if not accessible:
         raise exceptions.FlavorNotBookable("flavor_not_accessible", "Flavor is not accessible")
-    if not any_length:
-        check_length(flavor, span)
-    check_flavor_period(flavor, span)
 
 
-def check_length(flavor: Flavor, span: timeline.Span) -> None:
+def check_length(flavor: Flavor, span: timeline.Span, any_length: bool = False) -> None:
     """Refuse a span that is longer than the flavor's max_length_hours.
 
+    :param any_length: whether the project is exempt from this rule.
     :raises FlavorNotBookable: the span is too long. The error's code is ``too_long``.
     """
-    if span.hours() > flavor.max_length_hours:
+    if not any_length and span.hours() > flavor.max_length_hours:
         raise exceptions.FlavorNotBookable(
             "too_long",
             f"Reservation is too long, max allowed is {flavor.max_length_hours} hours",

@@ -9,22 +9,24 @@ from warre_blazar.domain import host_properties, timeline
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.providers import Provider
-from warre_blazar.domain.request_groups import Group, Request
+from warre_blazar.domain.request_groups import Group, PlacementRequest
 
 _MINUTE = datetime.timedelta(minutes=1)
 
 
 @dataclasses.dataclass(frozen=True)
-class Room:
+class HostRoom:
     """A host, and how many instances of a shape it holds when it is empty (at least one)."""
 
     host: Host
     instances: int
 
 
-def when_empty(hosts: Iterable[Host], shape: Shape) -> list[Room]:
+def when_empty(hosts: Iterable[Host], shape: Shape) -> list[HostRoom]:
     """The hosts that match a shape and hold at least one instance when empty, sorted by name."""
-    rooms = [Room(host, host.when_empty(shape.request)) for host in hosts if host.matches(shape)]
+    rooms = [
+        HostRoom(host, host.when_empty(shape.request)) for host in hosts if host.matches(shape)
+    ]
     return sorted((r for r in rooms if r.instances), key=lambda r: (r.host.name, r.host.id))
 
 
@@ -114,7 +116,7 @@ def _properties(host: Host, shape: Shape) -> Iterator[Limit]:
             yield Limit(LimitKind.PROPERTY, f"{name} {operator} {value}", 0)
 
 
-def _traits(host: Host, request: Request) -> Iterator[Limit]:
+def _traits(host: Host, request: PlacementRequest) -> Iterator[Limit]:
     if host.has_traits(request):
         return
     root = host.providers_in_use[0]
@@ -136,7 +138,7 @@ def _givers(host: Host, group: Group) -> list[Provider]:
     return [p for p in own if classes & p.inventories.keys()] or [own[0]]
 
 
-def _classes(host: Host, request: Request) -> Iterator[Limit]:
+def _classes(host: Host, request: PlacementRequest) -> Iterator[Limit]:
     for cls, amount in request.amounts.items():
         givers = [p for p in host.providers_in_use if cls in p.inventories]
         yield Limit(
@@ -157,7 +159,7 @@ class Sharing:
     hosts: list[str]
 
 
-def sharing(rooms: Iterable[Room], others: Iterable[Flavor]) -> list[Sharing]:
+def sharing(rooms: Iterable[HostRoom], others: Iterable[Flavor]) -> list[Sharing]:
     """The other flavors whose instances can be on at least one of the hosts of ``rooms``.
 
     They are returned in the order of ``others``.
@@ -170,7 +172,7 @@ def sharing(rooms: Iterable[Room], others: Iterable[Flavor]) -> list[Sharing]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Use:
+class ClassUse:
     """How many instances of a flavor are booked now, and how many during a span."""
 
     #: Instances that are booked at the present moment.
@@ -194,7 +196,9 @@ class Use:
         return self.time / (instances * (window.end - window.start)) if instances else None
 
 
-def use(claims: Sequence[timeline.Claim], window: timeline.Span, now: datetime.datetime) -> Use:
+def use(
+    claims: Sequence[timeline.Claim], window: timeline.Span, now: datetime.datetime
+) -> ClassUse:
     """How many instances are booked now and during ``window``.
 
     :param claims: the claims on the flavor's slots.
@@ -208,4 +212,4 @@ def use(claims: Sequence[timeline.Claim], window: timeline.Span, now: datetime.d
         datetime.timedelta(0),
     )
     present = timeline.Span(now, now + _MINUTE)
-    return Use(timeline.peak(claims, present), timeline.peak(claims, window), time)
+    return ClassUse(timeline.peak(claims, present), timeline.peak(claims, window), time)

@@ -17,7 +17,7 @@ from warre_blazar.domain.demands import Demand, Part, demand
 from warre_blazar.domain.fixed_places import Places
 from warre_blazar.domain.provider_search import Search, Sought
 from warre_blazar.domain.providers import Tree
-from warre_blazar.domain.request_groups import Request
+from warre_blazar.domain.request_groups import PlacementRequest
 
 #: If parts that have the same size need more columns than this, a search counts the parts instead.
 _MOST_COLUMNS = 32
@@ -30,7 +30,7 @@ class Column:
     capacity: int
     #: By request, how much an instance of the request takes. Instances of all other requests take
     #: nothing.
-    taken: Mapping[Request, int]
+    taken: Mapping[PlacementRequest, int]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +51,7 @@ POSSIBLE = Plan(possible=True)
 IMPOSSIBLE = Plan(possible=False)
 
 
-def plan(tree: Tree, asked: Request, held: Iterable[Request]) -> Plan:
+def plan(tree: Tree, asked: PlacementRequest, held: Iterable[PlacementRequest]) -> Plan:
     """How to count the room for ``asked`` beside instances of the requests ``held``."""
     wanted = demand(tree, asked)
     if not wanted.possible or not asked.amounts:
@@ -63,7 +63,7 @@ def plan(tree: Tree, asked: Request, held: Iterable[Request]) -> Plan:
     return tree.kept(("plan", asked, kinds), lambda: _plan(tree, asked, kinds))
 
 
-def _plan(tree: Tree, asked: Request, kinds: Collection[Request]) -> Plan:
+def _plan(tree: Tree, asked: PlacementRequest, kinds: Collection[PlacementRequest]) -> Plan:
     demands = {request: demand(tree, request) for request in kinds}
     columns: list[Column] = []
     searches: list[Search] = []
@@ -79,7 +79,9 @@ def _plan(tree: Tree, asked: Request, kinds: Collection[Request]) -> Plan:
     return Plan(True, columns, searches)
 
 
-def places(tree: Tree, asked: Request, held: Iterable[Request]) -> Sequence[Places]:
+def places(
+    tree: Tree, asked: PlacementRequest, held: Iterable[PlacementRequest]
+) -> Sequence[Places]:
     """The places of instances, for each cluster in which it matters that they stay where they are.
 
     :param held: the requests of all instances that are booked on the host, at any time.
@@ -90,12 +92,14 @@ def places(tree: Tree, asked: Request, held: Iterable[Request]) -> Sequence[Plac
     return tree.kept(("places", asked, kinds), lambda: _places(tree, asked, kinds))
 
 
-def is_contested(tree: Tree, request: Request) -> bool:
+def is_contested(tree: Tree, request: PlacementRequest) -> bool:
     """Whether a request asks for a resource class that several providers have."""
     return any(len(tree.carriers.get(cls, ())) > 1 for cls in request.amounts)
 
 
-def _places(tree: Tree, asked: Request, kinds: Collection[Request]) -> list[Places]:
+def _places(
+    tree: Tree, asked: PlacementRequest, kinds: Collection[PlacementRequest]
+) -> list[Places]:
     demands = {request: demand(tree, request) for request in kinds}
     return [
         Places(tree, asked, _sought(demands, cluster))
@@ -104,13 +108,15 @@ def _places(tree: Tree, asked: Request, kinds: Collection[Request]) -> list[Plac
     ]
 
 
-def _sought(demands: Mapping[Request, Demand], cluster: "_Cluster") -> dict[Request, Sought]:
+def _sought(
+    demands: Mapping[PlacementRequest, Demand], cluster: "_Cluster"
+) -> dict[PlacementRequest, Sought]:
     return {
         r: Sought(tuple(ps), demands[r].isolate, demands[r].uncovered) for r, ps in cluster.items()
     }
 
 
-def _is_uniform(demands: Mapping[Request, Demand], cluster: "_Cluster") -> bool:
+def _is_uniform(demands: Mapping[PlacementRequest, Demand], cluster: "_Cluster") -> bool:
     """Whether all parts of a cluster are interchangeable.
 
     If so, parts that fit at each moment also fit over time (``fixed_places``).
@@ -128,10 +134,10 @@ def _has_choice(parts: Iterable[Part]) -> bool:
 
 
 _Cell = tuple[int, str]
-_Cluster = dict[Request, list[Part]]
+_Cluster = dict[PlacementRequest, list[Part]]
 
 
-def _clusters(demands: Mapping[Request, Demand]) -> list[_Cluster]:
+def _clusters(demands: Mapping[PlacementRequest, Demand]) -> list[_Cluster]:
     """Divide the parts of all requests into clusters that don't affect each other.
 
     Two parts affect each other if they may take the same class from the same node. Two parts of the

@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from warre_blazar.domain.providers import Tree
-from warre_blazar.domain.request_groups import Group, Request
+from warre_blazar.domain.request_groups import Group, PlacementRequest
 
 _OWNER_NOVA = "OWNER_NOVA"
 
@@ -41,7 +41,7 @@ class Demand:
     #: Whether the tree has nodes for each part of the request when nothing is held.
     possible: bool
     #: Whether the choice of a node for one part may rule out nodes for another part of the same
-    #: instance. Nodes that are ruled out only because they are full don't count.
+    #: instance. A node that only becomes full doesn't count as ruled out.
     coupled: bool = False
     #: Whether each part with a suffix needs a node that no other part with a suffix uses.
     isolate: bool = False
@@ -49,7 +49,7 @@ class Demand:
     uncovered: frozenset[str] = frozenset()
 
 
-def demand(tree: Tree, request: Request) -> Demand:
+def demand(tree: Tree, request: PlacementRequest) -> Demand:
     """What a request demands of a host's providers.
 
     If the tree doesn't satisfy the request, each class of the request may come from any node that
@@ -58,7 +58,7 @@ def demand(tree: Tree, request: Request) -> Demand:
     return tree.kept(("demand", request), lambda: _demand(tree, request))
 
 
-def _demand(tree: Tree, request: Request) -> Demand:
+def _demand(tree: Tree, request: PlacementRequest) -> Demand:
     parts = [*_unsuffixed(tree, request.unsuffixed), *_suffixed(tree, request.suffixed)]
     if not request.root_required <= tree.nodes[0].traits or not all(p.nodes for p in parts):
         return _unsatisfied(tree, request)
@@ -127,7 +127,7 @@ def _givers(
     )
 
 
-def _unsatisfied(tree: Tree, request: Request) -> Demand:
+def _unsatisfied(tree: Tree, request: PlacementRequest) -> Demand:
     parts = [
         Part(((cls, amount),), tree.carriers[cls], group is not request.unsuffixed)
         for group in request.groups
@@ -253,7 +253,7 @@ def _split(parts: Iterable[Part]) -> list[Part]:
     ]
 
 
-def has_traits(tree: Tree, request: Request) -> bool:
+def has_traits(tree: Tree, request: PlacementRequest) -> bool:
     """Whether a tree's nodes have the traits that a request requires, and no forbidden ones.
 
     Amounts don't matter. For each class of a group, this looks at the traits of the nodes that have
@@ -262,7 +262,7 @@ def has_traits(tree: Tree, request: Request) -> bool:
     return tree.kept(("traits", request), lambda: (_has_traits(tree, request),))[0]
 
 
-def _has_traits(tree: Tree, request: Request) -> bool:
+def _has_traits(tree: Tree, request: PlacementRequest) -> bool:
     if not request.root_required <= tree.nodes[0].traits:
         return False
     for group in request.suffixed:

@@ -10,7 +10,7 @@ This happens when the flavor is made, when its extra specs change, and when an o
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 from warre_blazar.domain.request_groups import Group
 
@@ -40,58 +40,10 @@ class Rules:
     aliases: Mapping[str, Group] = dataclasses.field(default_factory=dict)
     #: Whether Nova uses the PCI devices in Placement when it chooses a host for a server.
     in_placement: bool = False
-    #: Whether a flavor may name devices that can't be counted.
-    allow_uncounted: bool = False
 
 
 #: The rules of a site that has configured no devices.
 NO_DEVICES = Rules()
-
-
-@dataclasses.dataclass(frozen=True)
-class Uncounted:
-    """A device that a flavor names and that isn't counted.
-
-    ``name`` is the alias or the profile, and ``reason`` says what to configure.
-    """
-
-    key: str
-    name: str
-    reason: str
-
-    @property
-    def text(self) -> str:
-        """A clause that says what isn't counted and why, without a period at its end."""
-        return f"the devices of {self.key} {self.name} can't be counted: {self.reason}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Resolved:
-    """What a flavor's devices were resolved to: a group for each device, and what isn't counted."""
-
-    groups: tuple[Group, ...] = ()
-    uncounted: tuple[Uncounted, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The value in a form that JSON can hold. Equal values give equal forms."""
-        return {
-            "groups": [group.to_dict() for group in self.groups],
-            "uncounted": [dataclasses.asdict(device) for device in self.uncounted],
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The value from which ``to_dict`` made ``values``."""
-        return cls(
-            tuple(map(Group.from_dict, values["groups"])),
-            tuple(Uncounted(**device) for device in values["uncounted"]),
-        )
-
-
-#: The reason why devices aren't counted if they were never resolved.
-NEVER_RESOLVED = (
-    "the flavor is older than the counting of devices; run warre-blazar-manage flavor recount"
-)
 
 
 def named(extra_specs: Mapping[str, str]) -> dict[str, str]:
@@ -99,16 +51,18 @@ def named(extra_specs: Mapping[str, str]) -> dict[str, str]:
     return {key: extra_specs[key] for key in KEYS if extra_specs.get(key)}
 
 
-def of_column(values: Mapping[str, Any] | None, extra_specs: Mapping[str, str]) -> Resolved:
-    """What a flavor's devices were resolved to.
+def to_column(groups: Sequence[Group]) -> list[dict[str, Any]] | None:
+    """The groups of a flavor's devices, in the form that the flavor's row has. None: no groups."""
+    return [group.to_dict() for group in groups] or None
 
-    :param values: what the flavor's row in the database has, in the form of ``to_dict``. None if
-        the devices were never resolved.
+
+def of_column(values: Sequence[Mapping[str, Any]] | None) -> tuple[Group, ...]:
+    """The groups from which ``to_column`` made ``values``.
+
+    Each device that is named has at least one group. So if a flavor has no groups, its extra specs
+    name no devices, or the flavor was imported and its devices were never resolved.
     """
-    if values is not None:
-        return Resolved.from_dict(values)
-    unresolved = named(extra_specs).items()
-    return Resolved(uncounted=tuple(Uncounted(key, n, NEVER_RESOLVED) for key, n in unresolved))
+    return tuple(map(Group.from_dict, values or ()))
 
 
 def alias_requests(text: str) -> list[tuple[str, int]]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from warre_blazar.domain import provider_search, timeline
 from warre_blazar.domain.provider_search import Box, Move, Packer, Sought
 from warre_blazar.domain.providers import Tree
-from warre_blazar.domain.request_groups import Request
+from warre_blazar.domain.request_groups import PlacementRequest
 
 
 class Stay(NamedTuple):
@@ -45,7 +45,9 @@ _Assignment = list[list[int]]
 class Places:
     """The places of instances on the nodes of one cluster (``counting``)."""
 
-    def __init__(self, tree: Tree, asked: Request, sought: Mapping[Request, Sought]) -> None:
+    def __init__(
+        self, tree: Tree, asked: PlacementRequest, sought: Mapping[PlacementRequest, Sought]
+    ) -> None:
         #: The requests whose instances are placed. The request that is asked about comes first.
         self.kinds = [asked, *(request for request in sought if request != asked)]
         self._number = {request: number for number, request in enumerate(self.kinds)}
@@ -53,7 +55,7 @@ class Places:
         self._known: dict[tuple[Stay, ...], _Assignment | None] = {}
         self._rooms: dict[tuple[int, ...], int] = {}
 
-    def stays(self, held: Iterable[tuple[timeline.Span, Request | None]]) -> list[Stay]:
+    def stays(self, held: Iterable[tuple[timeline.Span, PlacementRequest | None]]) -> list[Stay]:
         """The instances of the cluster, sorted by their start."""
         numbers = self._number
         return sorted(

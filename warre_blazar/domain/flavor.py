@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Self
 
 from warre_blazar.domain import (
-    devices,
     extra_specs_check,
     host_properties,
     nova_requests,
@@ -59,7 +58,7 @@ class Shape:
         return json.dumps(values | ({"device_groups": groups} if groups else {}), sort_keys=True)
 
     @functools.cached_property
-    def request(self) -> request_groups.Request:
+    def request(self) -> request_groups.PlacementRequest:
         """What one instance needs from a host, in the form of Nova's request to Placement."""
         sizes = {
             "VCPU": self.vcpu,
@@ -83,18 +82,16 @@ class Flavor:
 
     id: str
     name: str
-    description: str | None
     shape: Shape
     slots: int
     max_length_hours: int
     start: datetime.datetime | None
     end: datetime.datetime | None
-    category: str | None
     is_public: bool
     active: bool
+    #: The fields that no rule reads, such as the description, by name.
+    texts: Mapping[str, str | None]
     generation: int = 0
-    #: Devices that the extra specs name and that aren't counted.
-    uncounted_devices: tuple[devices.Uncounted, ...] = ()
 
 
 def check_extra_specs(extra_specs: Mapping[str, str], vcpu: int | None = None) -> None:

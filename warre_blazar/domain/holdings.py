@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from warre_blazar.domain import counting, timeline
-from warre_blazar.domain.request_groups import Request
+from warre_blazar.domain.request_groups import PlacementRequest
 
 
 class Holding(NamedTuple):
@@ -19,13 +19,13 @@ class Holding(NamedTuple):
 
     reservation_id: str
     span: timeline.Span
-    request: Request | None
+    request: PlacementRequest | None
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """A request to a host, the capacities of the empty host, and the plan for counting the room."""
 
-    request: Request
+    request: PlacementRequest
     #: How much the whole host has of each resource class of the request, in the request's order.
     capacities: Sequence[int]
     plan: counting.Plan
@@ -51,7 +51,7 @@ class Swept:
     lists.
     """
 
-    def __init__(self, asked: Asked, holdings: Iterable[Holding], window: timeline.Span) -> None:
+    def __init__(self, asked: Question, holdings: Iterable[Holding], window: timeline.Span) -> None:
         self._asked = asked
         self.plan = asked.plan
         changes = _changes(holdings, asked, window)
@@ -132,7 +132,7 @@ _NO_TIME = timeline.Span(datetime.datetime.min, datetime.datetime.max)
 
 
 def _changes(
-    holdings: Iterable[Holding], asked: Asked, window: timeline.Span
+    holdings: Iterable[Holding], asked: Question, window: timeline.Span
 ) -> dict[datetime.datetime, Sequence[int]]:
     """By how much the columns of ``Swept`` change at each moment within ``window``.
 
@@ -164,7 +164,7 @@ def _changes(
     return changes
 
 
-def _amounts(request: Request | None, asked: Asked) -> list[int]:
+def _amounts(request: PlacementRequest | None, asked: Question) -> list[int]:
     """What an instance of a request adds to each column."""
     if request is None:
         return [0] * (_width(asked) - 1) + [1]
@@ -177,7 +177,7 @@ def _amounts(request: Request | None, asked: Asked) -> list[int]:
     return [*amounts, 0]
 
 
-def _width(asked: Asked) -> int:
+def _width(asked: Question) -> int:
     """The number of columns."""
     plan = asked.plan
     further = len(plan.columns) + sum(len(search.kinds) for search in plan.searches)

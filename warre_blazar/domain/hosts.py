@@ -14,9 +14,9 @@ from warre_blazar.domain import (
 )
 from warre_blazar.domain.fixed_places import Places, Stay
 from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.holdings import Asked, Holding, Swept
+from warre_blazar.domain.holdings import Holding, Question, Swept
 from warre_blazar.domain.providers import Inventory, Provider, Tree
-from warre_blazar.domain.request_groups import Request
+from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import JointLevels, Levels
 
 
@@ -37,6 +37,8 @@ class Host:
     generation: int = 0
     #: The host's providers in Placement, the root first; empty as long as they haven't been read.
     providers: tuple[Provider, ...] = ()
+    #: Whether anything is stored about the host's providers.
+    is_read: bool = True
 
     def matches(self, shape: Shape) -> bool:
         """Whether the host has the zone, traits and properties that the shape requires."""
@@ -46,7 +48,7 @@ class Host:
             shape.request
         )
 
-    def has_traits(self, request: Request) -> bool:
+    def has_traits(self, request: PlacementRequest) -> bool:
         """Whether the host's providers have all required and no forbidden traits of a request.
 
         For each group of the request, this looks only at providers that have a resource class of
@@ -71,30 +73,30 @@ class Host:
         """The providers in use, reduced to the facts that decide what fits on the host."""
         return Tree.of(self.providers_in_use)
 
-    def when_empty(self, request: Request) -> int:
+    def when_empty(self, request: PlacementRequest) -> int:
         """How many instances of a request fit on the host when it is empty."""
         return self._asked(request, ()).alone()
 
-    def room(self, request: Request, window: timeline.Span) -> int:
+    def room(self, request: PlacementRequest, window: timeline.Span) -> int:
         """How many more instances of a request fit throughout ``window``."""
         return self.swept(request, window).room()
 
-    def levels(self, request: Request, window: timeline.Span) -> Levels | JointLevels:
-        """How many more instances of a request fit throughout any part of ``window``.
+    def levels(self, request: PlacementRequest, window: timeline.Span) -> Levels | JointLevels:
+        """For each part of ``window``, how many more instances of a request fit throughout it.
 
-        If the instances must stay on their providers (``must_stay``), the host's holdings must be
-        those of all times.
+        If the instances must stay on their providers (``must_stay``), the host needs its
+        holdings at any time, not only during the window.
         """
         swept = self.swept(request, window)
         levels = timeline.Levels(list(zip(swept.moments, swept.fitting(), strict=True)))
         joint = [places.levels(self._stays(places), window) for places in self._places(request)]
         return functools.reduce(JointLevels.beside, joint, levels.joint()) if joint else levels
 
-    def is_contested(self, request: Request) -> bool:
+    def is_contested(self, request: PlacementRequest) -> bool:
         """Whether a request asks for a resource class that several of the host's providers have."""
         return bool(self.providers) and counting.is_contested(self.tree, request)
 
-    def must_stay(self, request: Request, others: Iterable[Request]) -> bool:
+    def must_stay(self, request: PlacementRequest, others: Iterable[PlacementRequest]) -> bool:
         """Whether it matters on which providers instances stay (``fixed_places``).
 
         :param others: requests of other instances that may be on the host, besides those that are.
@@ -102,7 +104,9 @@ class Host:
         together = [*others, *_distinct(self.holdings)]
         return self.is_contested(request) and bool(counting.places(self.tree, request, together))
 
-    def lasting_room(self, request: Request, spans: Sequence[timeline.Span], most: int) -> int:
+    def lasting_room(
+        self, request: PlacementRequest, spans: Sequence[timeline.Span], most: int
+    ) -> int:
         """How many more instances of a request can stay on their providers throughout all spans.
 
         The host's holdings must be those of all times. What instances take besides the providers
@@ -115,7 +119,7 @@ class Host:
             most = places.room(self._stays(places), spans, most)
         return most
 
-    def _places(self, request: Request) -> Sequence[Places]:
+    def _places(self, request: PlacementRequest) -> Sequence[Places]:
         if not self.is_contested(request):
             return ()
         return counting.places(self.tree, request, _distinct(self.holdings))
@@ -123,14 +127,14 @@ class Host:
     def _stays(self, places: Places) -> list[Stay]:
         return places.stays((span, request) for _, span, request in self.holdings)
 
-    def fullness(self, request: Request, window: timeline.Span) -> float:
+    def fullness(self, request: PlacementRequest, window: timeline.Span) -> float:
         """How full the host is at its fullest moment in ``window``, from 0.0 to 1.0.
 
         At each moment, the host is as full as the fullest of the request's resource classes.
         """
         return self.swept(request, window).fullness()
 
-    def swept(self, request: Request, window: timeline.Span) -> Swept:
+    def swept(self, request: PlacementRequest, window: timeline.Span) -> Swept:
         """What is held during ``window``, and the room that is left for a request.
 
         Computing this is expensive. So callers keep the result if they need several answers from
@@ -139,7 +143,7 @@ class Host:
         asked = self._asked(request, _requests(self.holdings, window))
         return Swept(asked, self.holdings, window)
 
-    def _asked(self, request: Request, held: Iterable[Request]) -> Asked:
+    def _asked(self, request: PlacementRequest, held: Iterable[PlacementRequest]) -> Question:
         """How the room for a request is counted on this host.
 
         :param held: the requests whose instances are held on the host.
@@ -152,7 +156,7 @@ class Host:
             return _of_root(request, self.providers_in_use[0].inventories)
         tree = self.tree
         capacities = [tree.capacity(cls) for cls in request.amounts]
-        return Asked(request, capacities, counting.plan(tree, request, held))
+        return Question(request, capacities, counting.plan(tree, request, held))
 
     def holding(self, holdings: Sequence[Holding]) -> "Host":
         """A copy of the host with other holdings."""
@@ -167,12 +171,12 @@ class Host:
         return self.holding([h for h in self.holdings if h.reservation_id != reservation_id])
 
 
-def _distinct(holdings: Iterable[Holding]) -> Collection[Request]:
+def _distinct(holdings: Iterable[Holding]) -> Collection[PlacementRequest]:
     """The requests of all instances. Thousands of holdings share a few request objects."""
     return {id(h.request): h.request for h in holdings if h.request is not None}.values()
 
 
-def _requests(holdings: Iterable[Holding], window: timeline.Span) -> Iterator[Request]:
+def _requests(holdings: Iterable[Holding], window: timeline.Span) -> Iterator[PlacementRequest]:
     """Yield the requests of all instances that are held at some time in ``window``, each once."""
     seen = set()
     for _, span, request in holdings:
@@ -185,7 +189,7 @@ def _requests(holdings: Iterable[Holding], window: timeline.Span) -> Iterator[Re
 _COMPUTED = {"providers_in_use", "tree"}
 
 
-def _of_root(request: Request, inventories: Mapping[str, Inventory]) -> Asked:
+def _of_root(request: PlacementRequest, inventories: Mapping[str, Inventory]) -> Question:
     """How the room for a plain request is counted on a host with a single provider."""
     capacities = []
     plan = counting.POSSIBLE if request.amounts else counting.IMPOSSIBLE
@@ -194,4 +198,4 @@ def _of_root(request: Request, inventories: Mapping[str, Inventory]) -> Asked:
         capacities.append(inventory.capacity if inventory else 0)
         if inventory is None or not inventory.takes(amount):
             plan = counting.IMPOSSIBLE
-    return Asked(request, capacities, plan)
+    return Question(request, capacities, plan)

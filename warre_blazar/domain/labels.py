@@ -3,11 +3,8 @@
 import dataclasses
 from typing import Any
 
-from warre_blazar import exceptions
-
-LONGEST_NAME = 255
-LONGEST_NOTE = 4096
-_WHITESPACE = "\t\n\r"
+from warre_blazar.errors import exceptions
+from warre_blazar.fields.reservations import Reservation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,22 +24,10 @@ def checked(name: Any, note: Any) -> Labels:
     :raises InvalidField: a value isn't text, is empty, is too long, or has control characters. The
         name is also refused if it begins or ends with spaces.
     """
-    _check("name", name, LONGEST_NAME, "")
-    if name is not None and name != name.strip():
-        raise exceptions.InvalidField("name", "expected text without spaces at its ends")
-    _check("note", note, LONGEST_NOTE, _WHITESPACE)
+    for field, value in (("name", name), ("note", note)):
+        try:
+            if value is not None:
+                getattr(Reservation, field).kind.validate(value)
+        except ValueError as error:
+            raise exceptions.InvalidField(field, str(error)) from error
     return Labels(name, note)
-
-
-def _check(field: str, value: Any, longest: int, allowed: str) -> None:
-    if value is None:
-        return
-    if not isinstance(value, str) or not 1 <= len(value) <= longest:
-        raise exceptions.InvalidField(field, f"expected a text of 1 to {longest} characters")
-    if any(_is_control(char) and char not in allowed for char in value):
-        raise exceptions.InvalidField(field, "expected printable text")
-
-
-def _is_control(char: str) -> bool:
-    # JSON can encode half of a surrogate pair, which isn't a character.
-    return char < " " or char == "\x7f" or "\ud800" <= char <= "\udfff"

@@ -21,15 +21,13 @@ DELETING, ERROR = "DELETING", "ERROR"
 
 #: Lease statuses that Blazar sets while it works on a lease.
 TRANSITIONAL = (CREATING, STARTING, UPDATING, TERMINATING, DELETING)
-#: Those of them that Blazar sets while it executes a client's request.
-BY_REQUESTS = (CREATING, UPDATING, DELETING)
 STABLE = (PENDING, ACTIVE, TERMINATED, ERROR)
 
 UNDONE, IN_PROGRESS, DONE = "UNDONE", "IN_PROGRESS", "DONE"
 MISSING = "missing"
 
 
-class Reservations(enum.StrEnum):
+class Summary(enum.StrEnum):
     """A summary of the statuses of a lease's reservations."""
 
     NONE = "none"
@@ -53,7 +51,7 @@ class Age(enum.IntEnum):
     STUCK = 2
 
 
-class Claim(enum.StrEnum):
+class ClaimState(enum.StrEnum):
     """Whether a manager has the lease claim, and whether that manager is alive."""
 
     NONE = "none"
@@ -89,7 +87,7 @@ class State:
     """All facts about a lease that the rows of the table test."""
 
     statuses: Statuses
-    reservations: Reservations
+    reservations: Summary
     #: Whether the lease has exactly one start event and one end event, and no event of a type that
     #: is unknown to Blazar. The two events must be at the lease's start and end. An event may be
     #: later if an attempt has failed.
@@ -101,11 +99,11 @@ class State:
     backed: bool = True
     #: Whether the lease's end is past.
     is_over: bool = False
-    claim: Claim = Claim.NONE
+    claim: ClaimState = ClaimState.NONE
     age: Age = Age.STUCK
 
 
-def summary(statuses: Iterable[str]) -> Reservations:
+def summary(statuses: Iterable[str]) -> Summary:
     """Summarize the statuses of a lease's reservations.
 
     :param statuses: the values of ``reservations.status`` in Blazar's table, for all reservations
@@ -113,15 +111,15 @@ def summary(statuses: Iterable[str]) -> Reservations:
     """
     distinct = set(statuses)
     if not distinct:
-        return Reservations.NONE
+        return Summary.NONE
     if distinct == {"deleted"}:
-        return Reservations.DELETED
+        return Summary.DELETED
     if "deleted" in distinct:
-        return Reservations.CLOSING
+        return Summary.CLOSING
     if distinct <= {"pending", "active"}:
-        only = {"pending": Reservations.PENDING, "active": Reservations.ACTIVE}
-        return only[distinct.pop()] if len(distinct) == 1 else Reservations.PARTLY
-    return Reservations.ERRONEOUS
+        only = {"pending": Summary.PENDING, "active": Summary.ACTIVE}
+        return only[distinct.pop()] if len(distinct) == 1 else Summary.PARTLY
+    return Summary.ERRONEOUS
 
 
 _WAITING = Statuses(PENDING, UNDONE, UNDONE)
@@ -133,16 +131,16 @@ _FAILED = Statuses(ERROR, ERROR, UNDONE)
 #: reservations of a lease have started, the lease is started again. This changes nothing for the
 #: reservations that have started.
 TARGETS = {
-    Reservations.PENDING: _WAITING,
-    Reservations.PARTLY: _WAITING,
-    Reservations.ACTIVE: _RUNNING,
-    Reservations.ERRONEOUS: _FAILED,
-    Reservations.DELETED: _OVER,
+    Summary.PENDING: _WAITING,
+    Summary.PARTLY: _WAITING,
+    Summary.ACTIVE: _RUNNING,
+    Summary.ERRONEOUS: _FAILED,
+    Summary.DELETED: _OVER,
 }
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class TableRow:
     """A row of the table: conditions on a state, the meaning of the state, and the action.
 
     A condition that is None matches every state.
@@ -151,8 +149,8 @@ class Row:
     meaning: str
     action: Action
     leases: Sequence[str] | None = None
-    reservations: Sequence[Reservations] | None = None
-    claims: Sequence[Claim] | None = None
+    reservations: Sequence[Summary] | None = None
+    claims: Sequence[ClaimState] | None = None
     #: Whether the hosts that reservations hold, or the notes of their backings, contradict the
     #: reservations' statuses. If so, an end or a deletion has begun to give up what they have.
     torn: bool | None = None
@@ -186,65 +184,65 @@ def is_settled(state: State) -> bool:
 
 def is_at_rest(state: State) -> bool:
     """Whether nothing has to be done about a lease until its state changes."""
-    return is_settled(state) and state.holds and state.backed and state.claim is Claim.NONE
+    return is_settled(state) and state.holds and state.backed and state.claim is ClaimState.NONE
 
 
 _NOT_STUCK = (Age.FRESH, Age.QUIET)
 
 TABLE = (
-    Row(
+    TableRow(
         "A manager is executing the lease's start, end or deletion.",
         Action.LEAVE,
-        claims=[Claim.LIVE],
+        claims=[ClaimState.LIVE],
     ),
-    Row(
+    TableRow(
         "Blazar is working on the lease, or was until a moment ago.",
         Action.LEAVE,
         leases=TRANSITIONAL,
         ages=_NOT_STUCK,
     ),
-    Row(
+    TableRow(
         "A manager died while it created or deleted the lease. Either nobody was told that the "
         "lease exists, or somebody has asked for its deletion.",
         Action.REMOVE,
         leases=[CREATING, DELETING],
     ),
-    Row(
+    TableRow(
         "The lease has no reservations, so it is not a lease of this package.",
         Action.LEAVE,
-        reservations=[Reservations.NONE],
+        reservations=[Summary.NONE],
     ),
-    Row(
+    TableRow(
         "Hosts, notes, statuses, events and reservations agree. A manager claims the lease when "
         "its start or end is due.",
         Action.LEAVE,
         torn=False,
         settled=True,
     ),
-    Row(
+    TableRow(
         "Blazar may be between two writes to the lease.",
         Action.LEAVE,
         ages=[Age.FRESH],
     ),
-    Row(
+    TableRow(
         "A deletion stopped halfway, after hosts had been given up or removing backings had begun. "
         "An end doesn't do this before the lease's end.",
         Action.REMOVE,
         torn=True,
         is_over=False,
     ),
-    Row(
+    TableRow(
         "An end or a deletion stopped halfway, after hosts had been given up or removing backings "
         "had begun.",
         Action.CLOSE,
         torn=True,
     ),
-    Row(
+    TableRow(
         "An end or a deletion stopped halfway, after some of the reservations had been deleted.",
         Action.CLOSE,
-        reservations=[Reservations.CLOSING],
+        reservations=[Summary.CLOSING],
     ),
-    Row(
+    TableRow(
         "Statuses or events contradict the reservations. Either an operation failed, or two "
         "managers attempted it at once, or a client wrote the statuses.",
         Action.SETTLE,
@@ -267,10 +265,10 @@ def decide(state: State) -> Decision:
 
     The last row matches every state.
     """
-    if state.claim is Claim.DEAD:
+    if state.claim is ClaimState.DEAD:
         # The manager that had the claim is dead. So nobody works on the lease any more, even if the
         # lease changed a moment ago.
-        state = dataclasses.replace(state, claim=Claim.NONE, age=Age.STUCK)
+        state = dataclasses.replace(state, claim=ClaimState.NONE, age=Age.STUCK)
     row = next(row for row in TABLE if row.matches(state))
     if row.action is Action.SETTLE:
         target = TARGETS[state.reservations]

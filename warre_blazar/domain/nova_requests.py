@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from warre_blazar.domain import cpu_masks, devices
-from warre_blazar.domain.request_groups import Group, Request
+from warre_blazar.domain.request_groups import Group, PlacementRequest
 
 #: Matches keys such as ``resources:VCPU``, and ``resources1:VCPU`` for a group with the suffix 1.
 RESOURCE_KEY = re.compile(r"^resources(?P<group>[A-Za-z0-9_-]{0,64}):(?P<cls>[A-Z0-9_]+)\Z")
@@ -56,7 +56,7 @@ ENCRYPTION_MODELS = {
 
 def request(
     sizes: Mapping[str, int], extra_specs: Mapping[str, str], device_groups: Sequence[Group] = ()
-) -> Request:
+) -> PlacementRequest:
     """What one instance asks of a host.
 
     :param sizes: the flavor's sizes, as amounts of VCPU, MEMORY_MB and DISK_GB.
@@ -93,7 +93,7 @@ def request(
         forbidden[""].add(HYPERTHREADING)
     suffixes = sorted(amounts.keys() - {""})
     suffixed = [Group.of(amounts[s], required[s], forbidden[s]) for s in suffixes]
-    return Request.of(
+    return PlacementRequest.of(
         Group.of(unsuffixed, required[""], forbidden[""]),
         [*suffixed, *in_placement],
         isolate=extra_specs.get("group_policy") == "isolate",
@@ -101,7 +101,7 @@ def request(
     )
 
 
-def candidates_query(request: Request) -> list[tuple[str, str]]:
+def candidates_query(request: PlacementRequest) -> list[tuple[str, str]]:
     """The parameters with which Nova asks Placement for the hosts of an instance.
 
     What doesn't depend on the flavor is left out, such as the aggregates of the project. So are the

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from warre_blazar.domain import provider_search, timeline
 from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.request_groups import Request
+from warre_blazar.domain.request_groups import PlacementRequest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Wanted:
     """The instances of a booking that need hosts."""
 
     #: What one instance asks for.
-    request: Request
+    request: PlacementRequest
     count: int
     window: timeline.Span
     #: Another span throughout which the instances must fit.
@@ -57,7 +57,7 @@ def choose(
     so that the choice is repeatable.
 
     :param hosts: the hosts, with all holdings during the times of the instances.
-    :param complete: returns hosts with their holdings of all times.
+    :param complete: returns hosts with their holdings at any time.
     :returns: instances by host id, and their sum, which is at most ``wanted.count``.
     """
     choice = _Choice(hosts, wanted)
@@ -146,7 +146,7 @@ class _Choice:
     def limit(self, host: Host) -> None:
         """Find out how many instances can stay on a host's providers.
 
-        :param host: a host of ``unsure``, with its holdings of all times.
+        :param host: a host of ``unsure``, with its holdings at any time.
         """
         wanted = self._wanted
         most = min(wanted.count, self._rooms[host.id])
@@ -214,7 +214,7 @@ def _fill(chosen: dict[str, int], rooms: Mapping[str, int], count: int, at_once:
 
 def free_spans(
     hosts: Sequence[Host],
-    request: Request,
+    request: PlacementRequest,
     count: int,
     window: timeline.Span,
     affinity: bool | None = None,

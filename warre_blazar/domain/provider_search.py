@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from warre_blazar.domain.demands import Part
 from warre_blazar.domain.providers import Tree
-from warre_blazar.domain.request_groups import Request
+from warre_blazar.domain.request_groups import PlacementRequest
 
 #: For each number of instances, the search looks at no more than this many states. Then it gives
 #: up, and the number of instances counts as too large.
@@ -117,7 +117,9 @@ class Search:
     An object of this class remembers its answers.
     """
 
-    def __init__(self, tree: Tree, asked: Request, sought: Mapping[Request, Sought]) -> None:
+    def __init__(
+        self, tree: Tree, asked: PlacementRequest, sought: Mapping[PlacementRequest, Sought]
+    ) -> None:
         #: The requests whose instances are counted. The request that is asked about comes first.
         self.kinds = [asked, *(request for request in sought if request != asked)]
         self._of_kinds = [sought[request] for request in self.kinds]

@@ -122,7 +122,7 @@ def totals(tree: Iterable[Provider]) -> dict[str, int]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Difference:
+class TreeDifference:
     """What differs between two readings of a host."""
 
     #: The amounts before and after, by resource class, where they differ.
@@ -137,7 +137,7 @@ class Difference:
     providers_gone: tuple[str, ...]
 
 
-def difference(before: Tree, after: Tree, zones: tuple[str | None, str | None]) -> Difference:
+def difference(before: Tree, after: Tree, zones: tuple[str | None, str | None]) -> TreeDifference:
     """Compare two readings of a host.
 
     :param zones: the host's zones before and after.
@@ -147,7 +147,7 @@ def difference(before: Tree, after: Tree, zones: tuple[str | None, str | None]) 
     pairs = {c: (amounts_before.get(c, 0), amounts_after.get(c, 0)) for c in classes}
     traits_before, traits_after = _traits(before), _traits(after)
     names_before, names_after = {p.name for p in before}, {p.name for p in after}
-    return Difference(
+    return TreeDifference(
         totals={c: pair for c, pair in pairs.items() if pair[0] != pair[1]},
         traits_gained=traits_after - traits_before,
         traits_lost=traits_before - traits_after,

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from warre_blazar import exceptions
+from warre_blazar.errors import exceptions
 
 #: The names of the limited resources in Keystone.
 RESERVATIONS, HOURS = "reservation", "hours"

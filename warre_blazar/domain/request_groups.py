@@ -58,7 +58,7 @@ class Group:
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
+class PlacementRequest:
     """What one instance asks of a host: the groups that Nova sends to Placement for the instance.
 
     Two requests that ask for the same things are equal. The suffixes of their groups don't matter.
@@ -123,10 +123,10 @@ class Request:
         group = self.unsuffixed
         return not (self.suffixed or group.required or group.forbidden or self.root_required)
 
-    def only(self, cls: str) -> "Request":
+    def only(self, cls: str) -> "PlacementRequest":
         """The part of the request that is about one resource class, without traits."""
         unsuffixed, *suffixed = (
             Group.of({name: amount for name, amount in group.resources if name == cls})
             for group in self.groups
         )
-        return Request.of(unsuffixed, suffixed, self.isolate)
+        return PlacementRequest.of(unsuffixed, suffixed, self.isolate)

@@ -121,8 +121,8 @@ def widest(spans: Iterable[Span]) -> list[Span]:
 class Levels:
     """How much of a resource is available during a span of time.
 
-    Each of the ``steps`` is a moment and the amount that is available from that moment until the
-    next step. The first step is at the span's start.
+    Each step is a pair: a moment, and the amount that is available from then until the next step.
+    The first step is at the span's start.
     """
 
     steps: list[tuple[datetime.datetime, int]]
@@ -163,7 +163,7 @@ class Levels:
 class JointLevels:
     """The levels of several resources, and how much of something they make together.
 
-    Each of the ``steps`` is a moment and the levels from that moment until the next step. The first
+    Each step is a pair: a moment, and the levels from then until the next step. The first
     step is at the span's start. During a span, each resource has its lowest level of that span.
     """
 

@@ -1,8 +1,8 @@
-"""Refuses a lease that is longer than one of its flavors allows, before Blazar writes anything.
+"""Refuses an extension that is longer than a flavor allows, before Blazar calls the plugin.
 
-The plugin enforces the same rule, but later. If an extension is too long, the filter refuses it
-before the plugin is called. If a new lease with several reservations is too long, the filter
-refuses it before the first of these reservations is made.
+The rule is the plugin's own. When a lease is made, the plugin has applied it before Blazar asks the
+filters. When a lease of several reservations is changed, the filter refuses the change before the
+first of them is changed.
 """
 
 from collections.abc import Mapping
@@ -10,10 +10,12 @@ from typing import Any
 
 from blazar.enforcement.filters import base_filter
 
-from warre_blazar import blazar_errors, conf, exemptions
+from warre_blazar import conf
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.booking import max_length
+from warre_blazar.edge import conditions
+from warre_blazar.errors import blazar_errors
+from warre_blazar.services.booking import changing
 
 
 class FlavorMaxLengthFilter(base_filter.BaseFilter):
@@ -22,13 +24,7 @@ class FlavorMaxLengthFilter(base_filter.BaseFilter):
     enforcement_opts = conf.enforcement.MAX_LENGTH
 
     def check_create(self, context: Any, lease_values: Mapping[str, Any]) -> None:
-        if lease_values["project_id"] in exemptions.projects_of_any_length():
-            return
-        flavor_refs = [r.get("flavor_id") for r in _ours(lease_values)]
-        # The plugin refuses a flavor_id that isn't a string.
-        refs = [ref for ref in flavor_refs if isinstance(ref, str)]
-        with blazar_errors.translated():
-            max_length.check_flavors(refs, _span(lease_values), lease_values["project_id"])
+        """Do nothing: Blazar has asked the plugin for hosts, and it decided about the length."""
 
     def check_update(
         self,
@@ -36,19 +32,14 @@ class FlavorMaxLengthFilter(base_filter.BaseFilter):
         current_lease_values: Mapping[str, Any],
         new_lease_values: Mapping[str, Any],
     ) -> None:
-        if current_lease_values["project_id"] in exemptions.projects_of_any_length():
+        if current_lease_values["project_id"] in conditions.projects_of_any_length():
             return
-        reservation_ids = [r["id"] for r in _ours(current_lease_values)]
+        ours = (
+            r for r in current_lease_values["reservations"] if r["resource_type"] == RESOURCE_TYPE
+        )
+        span = Span(new_lease_values["start_date"], new_lease_values["end_date"])
         with blazar_errors.translated(updating=True):
-            max_length.check_reservations(reservation_ids, _span(new_lease_values))
+            changing.check_lengths([r["id"] for r in ours], span)
 
     def on_end(self, context: Any, lease_values: Mapping[str, Any]) -> None:
-        pass
-
-
-def _ours(lease: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [r for r in lease["reservations"] if r["resource_type"] == RESOURCE_TYPE]
-
-
-def _span(lease: Mapping[str, Any]) -> Span:
-    return Span(lease["start_date"], lease["end_date"])
+        """Do nothing: a lease that ends may have any length."""

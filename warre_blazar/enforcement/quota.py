@@ -11,9 +11,11 @@ from typing import Any
 from blazar.db import api as db_api
 from blazar.enforcement.filters import base_filter
 
-from warre_blazar import blazar_errors, booking_conditions, conf
+from warre_blazar import conf
 from warre_blazar.domain.quota import Amount, Rule
 from warre_blazar.domain.timeline import Span
+from warre_blazar.edge import carried_decisions, conditions
+from warre_blazar.errors import blazar_errors
 from warre_blazar.services.booking import quotas
 
 _Reservation = Mapping[str, Any]
@@ -25,7 +27,9 @@ class ProjectQuotaFilter(base_filter.BaseFilter):
     enforcement_opts = conf.enforcement.QUOTA
 
     def check_create(self, context: Any, lease_values: Mapping[str, Any]) -> None:
-        rule, hours = booking_conditions.quota_rule(), _hours(lease_values)
+        if len(lease_values["reservations"]) == carried_decisions.count() == 1:
+            return  # The plugin has decided about the only reservation, and about its quota.
+        rule, hours = conditions.quota_rule(), _hours(lease_values)
         requested = Amount()
         for reservation in _counted(rule, lease_values):
             requested += Amount(1, hours * _requested_instances(reservation))
@@ -38,7 +42,7 @@ class ProjectQuotaFilter(base_filter.BaseFilter):
         current_lease_values: Mapping[str, Any],
         new_lease_values: Mapping[str, Any],
     ) -> None:
-        rule = booking_conditions.quota_rule()
+        rule = conditions.quota_rule()
         hours_before, hours_after = _hours(current_lease_values), _hours(new_lease_values)
         changes = {r["id"]: r for r in new_lease_values["reservations"]}
         amounts_before, hours_wanted = {}, 0

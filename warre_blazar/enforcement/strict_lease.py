@@ -14,8 +14,9 @@ from typing import Any
 
 from blazar.enforcement.filters import base_filter
 
-from warre_blazar import blazar_errors, booking_conditions, exceptions
 from warre_blazar.domain import booking_rules
+from warre_blazar.edge import conditions
+from warre_blazar.errors import blazar_errors, exceptions
 
 #: The fields that a client may send.
 _CLIENT_FIELDS = {"name", "start_date", "end_date", "before_end_date", "reservations"}
@@ -74,7 +75,7 @@ def _check(values: Mapping[str, Any], allowed: Collection[str]) -> None:
 
 def _check_user(user_id: str | None) -> None:
     """Check that the lease is created for the caller, who is known from the request's context."""
-    caller = booking_conditions.caller().user_id
+    caller = conditions.caller().user_id
     if caller is not None and user_id != caller:
         raise exceptions.InvalidField(
             "user_id", "expected no value: a lease belongs to the user who creates it"

@@ -6,11 +6,12 @@ This works for all code that deletes a lease, Blazar's own included.
 from typing import Any
 
 from blazar.db.sqlalchemy import models
+from oslo_utils import timeutils
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
-from warre_blazar import booking_conditions
-from warre_blazar.services.keeping import history
+from warre_blazar.db import history
+from warre_blazar.edge import conditions
 
 
 def register() -> None:
@@ -29,13 +30,13 @@ def _record(db: Session, _context: Any, _instances: Any) -> None:
     """
     for item in db.deleted:
         if isinstance(item, models.Lease):
-            history.record_deletion(db.connection(), item.id, _caller_id())
+            history.record_deletion(db.connection(), item.id, timeutils.utcnow(), _caller_id())
 
 
 def _caller_id() -> str | None:
     """The id of the user who sent the current request, or None outside of a request."""
     try:
-        user_id = booking_conditions.caller().user_id
+        user_id = conditions.caller().user_id
     except (AttributeError, IndexError):
         return None
     return str(user_id) if user_id else None

@@ -3,8 +3,8 @@
 It translates between Blazar's interface for plugins and the functions of ``services``.
 """
 
+import dataclasses
 import datetime
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,13 +15,23 @@ from blazar.plugins import base
 from oslo_config import cfg
 from oslo_utils import strutils
 
-from warre_blazar import blazar_errors, booking_conditions, conf, enforcement, exceptions
-from warre_blazar.booking_conditions import STRICT_FILTER, BookingConditions
+from warre_blazar import conf, enforcement
 from warre_blazar.db import clock, hosts, leases, session
 from warre_blazar.domain import labels, lease_states
+from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
-from warre_blazar.plugins import deletion_records, lease_contexts, lease_guard, monitor
+from warre_blazar.edge import carried_decisions, conditions
+from warre_blazar.edge.conditions import STRICT_FILTER
+from warre_blazar.errors import blazar_errors, exceptions
+from warre_blazar.plugins import (
+    deletion_records,
+    joined_writes,
+    lease_contexts,
+    lease_guard,
+    monitor,
+    refusal_log,
+)
 from warre_blazar.plugins.host_failures import HostFailures
 from warre_blazar.services.booking import admission, changing, lookup
 from warre_blazar.services.running import blazar_start_end
@@ -29,12 +39,14 @@ from warre_blazar.services.running import blazar_start_end
 # After Blazar has loaded its plugins, it looks up filters by name, and its v1 API looks up
 # exceptions by name. Blazar calls no function of a plugin before these lookups. So the import of
 # this module registers the options, the filters, what listens to Blazar's writes, the contexts
-# without trusts, and the exceptions.
+# without trusts, the filters of the log, and the exceptions.
 conf.register(cfg.CONF)
 enforcement.register()
 deletion_records.register()
+joined_writes.register()
 lease_contexts.register()
 lease_guard.register()
+refusal_log.register()
 blazar_errors.expose_to_v1()
 
 _FAR = datetime.datetime(9999, 12, 31)
@@ -64,20 +76,19 @@ class FlavorSlotPlugin(base.BasePlugin):
             raise exceptions.Misconfigured(
                 "[enforcement] enabled_filters", f"it lacks {STRICT_FILTER}"
             )
-        #: A lock by which the bookings and changes of this process wait for each other. All threads
-        #: of the process share this plugin and its lock.
-        self._turn = threading.Lock()
-        self._failures = HostFailures(self._turn)
+        self._failures = HostFailures()
         self.monitor = monitor.SlotMonitor(self._hosts_of, self._failures.look_again)
 
     def get(self, resource_id: str) -> dict[str, Any] | None:
         """The values of a host in Blazar, including its extra capabilities."""
+        if host := carried_decisions.host(resource_id):
+            return {name: _plain(value) for name, value in host.properties.items()}
         with blazar_errors.translated(updating=True):  # Blazar calls this method for updates too.
-            host = db_api.host_get(resource_id)
-            if host is None:
+            values = db_api.host_get(resource_id)
+            if values is None:
                 return None
             capabilities = db_api.host_extra_capability_get_all_per_host(resource_id)
-            return {**host, **{name: c.capability_value for c, name in capabilities}}
+            return {**values, **{name: c.capability_value for c, name in capabilities}}
 
     def _hosts_of(self, reservation_id: str) -> list[dict[str, Any]]:
         with session.reader() as db:
@@ -91,27 +102,37 @@ class FlavorSlotPlugin(base.BasePlugin):
             with blazar_errors.translated(updating=True), session.reader() as db:
                 return list(hosts.allocated(db, str(reservation_id)))
         with blazar_errors.translated():
-            return admission.check(_request(lease_values, context.current().project_id))
+            decision = admission.check(_request(lease_values, context.current().project_id))
+            carried_decisions.keep(decision)
+            return list(decision.require().chosen)
 
     def reserve_resource(self, reservation_id: str, values: Mapping[str, Any]) -> str:
-        """Check the request and book it, in one transaction.
+        """Book the request.
 
-        Blazar calls ``allocation_candidates`` first. That method checks the request too, but books
-        nothing.
+        Blazar calls ``allocation_candidates`` first. That method decides about the request, but
+        books nothing. The decision is written if it still holds.
 
         :returns: the id of the reservation's row in ``instance_reservations``.
         """
         with blazar_errors.translated():
+            request = _request(values, context.current().project_id)
+            if decision := carried_decisions.take(request):
+                return admission.book(reservation_id, request, decision)
             project_id = db_api.lease_get(values["lease_id"])["project_id"]
-            return admission.book(reservation_id, _request(values, project_id), self._turn)
+            return admission.book(
+                reservation_id, dataclasses.replace(request, project_id=project_id)
+            )
 
     def update_reservation(self, reservation_id: str, values: Mapping[str, Any]) -> None:
-        """Promise the lease's new time and write a new amount. The flavor can't change."""
+        """Promise the lease's new time, and write a new number of instances.
+
+        The flavor can't change.
+        """
         with blazar_errors.translated(updating=True):
             count = _changed_count(reservation_id, values)
             span = Span(values["start_date"], values["end_date"])
             now = clock.utcnow()
-            changing.move(reservation_id, span, _conditions(), now, count, self._turn)
+            changing.move(reservation_id, span, _conditions(), now, count)
 
     def on_start(self, resource_id: str) -> None:
         """Let the project boot servers on its reservation.
@@ -173,11 +194,16 @@ class FlavorSlotPlugin(base.BasePlugin):
         return allocations
 
 
+def _plain(value: Any) -> Any:
+    """A value of a host's row in the form in which Blazar's own functions return it."""
+    return str(value) if isinstance(value, datetime.datetime) else value
+
+
 def _conditions() -> BookingConditions:
-    return booking_conditions.of(booking_conditions.caller())
+    return conditions.of(conditions.caller())
 
 
-def _timing(resource_id: str) -> leases.Asked:
+def _timing(resource_id: str) -> leases.Timing:
     with session.reader() as db:
         timing = leases.find_by_resource(db, resource_id)
     if timing is None:
@@ -185,7 +211,7 @@ def _timing(resource_id: str) -> leases.Asked:
     return timing
 
 
-def _request(values: Mapping[str, Any], project_id: str) -> admission.Request:
+def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingRequest:
     """Make a booking request from the values of a reservation, and check them.
 
     :raises InvalidField: a field is unknown, or its value isn't valid.
@@ -199,7 +225,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.Request:
     flavor = values.get("flavor_id")
     if not isinstance(flavor, str) or not 1 <= len(flavor) <= 64:
         raise exceptions.InvalidField("flavor_id", "expected the id or name of a flavor")
-    return admission.Request(
+    return admission.BookingRequest(
         project_id=project_id,
         flavor=flavor,
         count=_amount(values.get("amount")),

@@ -7,10 +7,9 @@ from typing import Any
 from blazar.plugins.oshosts.host_plugin import PhysicalHostMonitorPlugin
 from oslo_log import log as logging
 
-from warre_blazar import booking_conditions
 from warre_blazar.db import clock
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.booking.turns import Turn
+from warre_blazar.edge import conditions
 from warre_blazar.services.running import healing
 
 LOG = logging.getLogger(__name__)
@@ -25,11 +24,7 @@ class HostFailures:
     works if one of these plugins is enabled. Without such a plugin, no host can be registered.
     """
 
-    def __init__(self, turn: Turn) -> None:
-        """
-        :param turn: the lock by which this process's bookings and changes wait for each other.
-        """
-        self._turn = turn
+    def __init__(self) -> None:
         self._monitor = PhysicalHostMonitorPlugin()
         self._monitor.register_healing_handler(self.heal)
 
@@ -77,8 +72,7 @@ class HostFailures:
 
     def _heal(self, window: Span, **which: Any) -> None:
         try:
-            conditions = booking_conditions.of_service()
-            healing.heal(window, conditions, clock.utcnow(), turn=self._turn, **which)
+            healing.heal(window, conditions.of_service(), clock.utcnow(), **which)
         except Exception:
             # If this raised an exception, Blazar wouldn't write the flags of other plugins'
             # reservations.

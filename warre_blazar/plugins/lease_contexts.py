@@ -18,8 +18,9 @@ from blazar.manager import exceptions as manager_exc
 from blazar.manager import service
 from blazar.utils import trusts
 
-from warre_blazar.clients import keystone
 from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.edge import carried_decisions
+from warre_blazar.openstack import keystone
 
 #: Blazar's own function, which logs in.
 _log_in = trusts.create_ctx_from_trust
@@ -106,7 +107,7 @@ def _creating(method: Callable[..., Any]) -> Callable[..., Any]:
     def create_lease(self: Any, lease_values: dict[str, Any]) -> Any:
         reservations = lease_values.get("reservations", [])
         if any(r.get("resource_type") == RESOURCE_TYPE for r in reservations):
-            with _making(_of_request):
+            with _making(_of_request), carried_decisions.carrying():
                 return method(self, {**lease_values, "trust_id": None})
         if lease_values.get("trust_id") is None:
             raise manager_exc.MissingTrustId

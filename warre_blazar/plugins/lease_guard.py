@@ -23,11 +23,12 @@ from blazar.manager import exceptions as manager_exc
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
 from warre_blazar.db import lease_writes, leases, promises
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.domain.lease import BEFORE_END_EVENT
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 
 
 @dataclasses.dataclass
@@ -69,7 +70,7 @@ def _is_ours(lease: models.Lease) -> bool:
     return any(r.resource_type == RESOURCE_TYPE for r in lease.reservations)
 
 
-def _check_status(db: Session, lease: models.Lease, present: leases.Present) -> None:
+def _check_status(db: Session, lease: models.Lease, present: leases.LockedLease) -> None:
     """Check a status that Blazar is about to write.
 
     :param present: what the lease has at this moment. The objects that Blazar has read may be
@@ -96,7 +97,7 @@ def _check_status(db: Session, lease: models.Lease, present: leases.Present) -> 
             lease.status = present.status
 
 
-def _check_dates(db: Session, lease: models.Lease, present: leases.Present) -> None:
+def _check_dates(db: Session, lease: models.Lease, present: leases.LockedLease) -> None:
     """Check the dates that Blazar is about to write.
 
     :raises manager_exc.CantUpdateParameter: the dates were promised to nobody. Blazar then leaves
@@ -133,11 +134,11 @@ def _remember_reminder(reminder: models.Event) -> None:
     """Remember the time of a reminder that an update is about to move."""
     before = sa.inspect(reminder).attrs.time.history.deleted
     work = _work_on(reminder.lease_id)
-    if work and before and reminder.event_type == leases.BEFORE_END_EVENT:
+    if work and before and reminder.event_type == BEFORE_END_EVENT:
         work.reminders.append((reminder.id, before[0], reminder.time))
 
 
-def _restore_events(db: Session, present: leases.Present, work: _Work) -> None:
+def _restore_events(db: Session, present: leases.LockedLease, work: _Work) -> None:
     """Write the lease's dates to its events. Blazar writes the events before the lease."""
     lease_writes.move_events(db, work.lease_id, present.span)
     if work.refused:

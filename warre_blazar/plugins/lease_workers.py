@@ -1,7 +1,8 @@
-"""Notes in the database which leases this manager creates, updates or deletes by Blazar's code.
+"""Notes in the database which leases this manager works on by Blazar's own code.
 
-A listener of the SQLAlchemy session writes the note in the transaction that sets the lease to
-CREATING, UPDATING or DELETING. It deletes the note in the transaction that sets another status.
+A listener of the SQLAlchemy session writes the note in the transaction that sets the lease to one
+of the statuses that Blazar sets while it works on a lease, such as UPDATING or TERMINATING. It
+deletes the note in the transaction that sets another status.
 """
 
 import dataclasses
@@ -21,18 +22,18 @@ from warre_blazar.domain import lease_states
 
 @dataclasses.dataclass(frozen=True)
 class _Work:
-    """One request to this manager, and a lease on which the request works."""
+    """A client's request, or an event in Blazar's own executor, and a lease on which it works."""
 
     id: str
     lease_id: str
-    #: The contexts of the requests that the thread of this request is working on. The outermost
-    #: context is the first. Blazar removes it when the request is answered.
+    #: The contexts in which the thread works. The outermost context is the first. Blazar removes it
+    #: when the request is answered, or the event executed.
     stack: list[Any]
-    request: Any
+    outermost: Any
 
     def is_over(self) -> bool:
-        """Whether the request has been answered, be it with a result or with an error."""
-        return not any(context_ is self.request for context_ in tuple(self.stack))
+        """Whether the work is over, be it with a result or with an error."""
+        return not any(context_ is self.outermost for context_ in tuple(self.stack))
 
 
 class LeaseWorks:
@@ -51,9 +52,9 @@ class LeaseWorks:
         event.remove(Session, "after_flush", self._flushed)
 
     def release(self) -> None:
-        """Write into the notes of answered requests that nobody works on the lease any more.
+        """Write into the notes of work that is over that nobody works on the lease any more.
 
-        If a request has written its last status, its note is gone already.
+        If the work has written its last status, its note is gone already.
         """
         with self._lock:
             over = [work for work in self._works if work.is_over()]
@@ -70,15 +71,15 @@ class LeaseWorks:
     def _changed(self, db: sa.Connection, lease_id: str, status: str) -> None:
         stack = getattr(context.BlazarContext._context_stack, "stack", None)
         if not stack:
-            return  # No request of a client is being executed in this thread.
-        request = stack[0]
-        if status in lease_states.BY_REQUESTS:
-            work = _Work(uuidutils.generate_uuid(), lease_id, stack, request)
+            return  # This thread executes neither a request nor an event of Blazar's executor.
+        outermost = stack[0]
+        if status in lease_states.TRANSITIONAL:
+            work = _Work(uuidutils.generate_uuid(), lease_id, stack, outermost)
             with self._lock:
                 self._works.append(work)
             lease_workers.note(db, lease_id, self._manager_id, work.id)
             return
         with self._lock:
-            own = [w for w in self._works if w.lease_id == lease_id and w.request is request]
+            own = [w for w in self._works if w.lease_id == lease_id and w.outermost is outermost]
         for work in own:
             lease_workers.forget(db, lease_id, work.id)

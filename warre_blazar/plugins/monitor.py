@@ -1,6 +1,7 @@
 """The monitor plugin, which Blazar polls, and the threads of this package in the manager."""
 
 import datetime
+import logging as stdlib_logging
 import socket
 import threading
 import time
@@ -18,7 +19,8 @@ from warre_blazar.db import clock, migration
 from warre_blazar.plugins import notifications
 from warre_blazar.plugins.lease_workers import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
-from warre_blazar.services.keeping import history, host_refresh
+from warre_blazar.services.hosts import host_refresh
+from warre_blazar.services.keeping import history
 from warre_blazar.services.running import backing, late_servers
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
@@ -153,11 +155,7 @@ class Threads:
 
         If the process ends while it has lease claims, another manager's repairer releases them.
         """
-        worker = periodics.PeriodicWorker.create(
-            [self],
-            executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=8),
-            on_failure=_log_failure,
-        )
+        worker = periodic_worker(self)
         threading.Thread(target=worker.start, name="warre-periodic", daemon=True).start()
 
     @periodics.periodic(1, run_immediately=True)
@@ -228,6 +226,22 @@ class Threads:
         elif now - self._settling_read_at >= _SETTLING_PAUSE:
             self._settling_read_at = now
             host_refresh.refresh_settling(notifications.tell_overbooked)
+
+
+def periodic_worker(owner: object) -> periodics.PeriodicWorker:
+    """Return a worker that calls the periodic methods of an object.
+
+    futurist's debug messages are dropped, whatever level is configured. It would write one each
+    time that it submits a method, with the intervals of ``Threads`` several hundred a minute.
+    """
+    log = stdlib_logging.getLogger(f"{__name__}.periodics")
+    log.setLevel(stdlib_logging.INFO)
+    return periodics.PeriodicWorker.create(
+        [owner],
+        executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=8),
+        on_failure=_log_failure,
+        log=log,
+    )
 
 
 def _log_failure(call: Any, kind: str, spacing: float, failure: Any, traceback: Any = None) -> None:

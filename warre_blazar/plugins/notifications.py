@@ -13,10 +13,10 @@ from blazar.notification import notifier
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from warre_blazar import exceptions
 from warre_blazar.domain.audit.overselling import Overbooked
+from warre_blazar.errors import exceptions
 from warre_blazar.plugins import lease_contexts
-from warre_blazar.services.keeping.host_refresh import Refreshed
+from warre_blazar.services.hosts.host_refresh import Refreshed
 
 LOG = logging.getLogger(__name__)
 

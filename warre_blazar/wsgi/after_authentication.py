@@ -11,8 +11,8 @@ from blazar.db import api as db_api
 from oslo_utils import timeutils
 from pecan import hooks
 
-from warre_blazar import exceptions
 from warre_blazar.api import parsing
+from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import error_answers, lease_bodies, lease_changes
 
 _NO_PROJECT = (

@@ -17,8 +17,8 @@ from blazar.db import exceptions as db_exc
 from blazar.manager import exceptions as manager_exc
 from oslo_db import exception as oslo_db_exc
 
-from warre_blazar import exceptions
 from warre_blazar.api import error_bodies
+from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import error_answers
 
 Application = Callable[..., Iterable[bytes]]

@@ -8,8 +8,9 @@ from blazar.api import app as stock_app
 from oslo_config import cfg
 from oslo_middleware import debug
 
-from warre_blazar import conf, device_rules
+from warre_blazar import conf
 from warre_blazar.db import migration
+from warre_blazar.edge import device_rules
 from warre_blazar.wsgi import after_authentication, blazar_answers, lease_trusts
 from warre_blazar.wsgi.guard import Guard
 

@@ -7,13 +7,13 @@ import json
 
 import webob
 
-from warre_blazar import error_statuses, exceptions
 from warre_blazar.api import error_bodies
+from warre_blazar.errors import exceptions, statuses
 
 
 def refusal(error: exceptions.WarreError) -> webob.Response:
     """The answer to a request that is refused with an error."""
-    status = error_statuses.around_blazar(error.code)
+    status = statuses.around_blazar(error.code)
     return webob.Response(
         json.dumps(error_bodies.body(status, error)).encode(),
         status=status,

@@ -10,8 +10,8 @@ import webob
 from oslo_context.context import RequestContext
 from oslo_log import log as logging
 
-from warre_blazar import exceptions
 from warre_blazar.api import parsing
+from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import error_answers, host_bodies, json_bodies, lease_bodies, request_bodies
 
 LOG = logging.getLogger(__name__)

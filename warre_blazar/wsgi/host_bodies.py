@@ -7,8 +7,7 @@ key of a property's body into the property's row.
 from typing import Any
 
 from warre_blazar.api import parsing
-from warre_blazar.api.parsing import EXPECTED
-from warre_blazar.api.schemas import Schema
+from warre_blazar.fields.kinds import EXPECTED, Schema
 from warre_blazar.wsgi import lease_bodies
 
 _PRINTABLE: Schema = {"not": {"type": "string", "pattern": r"[\u0000-\u001f\u007f]"}}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from warre_blazar import exceptions
+from warre_blazar.errors import exceptions
 
 #: The largest number of levels of lists and objects in a body. Python's parser has a limit too. It
 #: depends on where the parser is called, so it can't be checked here for Blazar's calls.

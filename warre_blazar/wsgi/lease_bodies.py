@@ -8,11 +8,10 @@ import datetime
 import math
 from typing import Any
 
-from warre_blazar import exceptions
 from warre_blazar.api import parsing
-from warre_blazar.api.parsing import EXPECTED
-from warre_blazar.api.schemas import Schema
 from warre_blazar.domain import booking_rules
+from warre_blazar.errors import exceptions
+from warre_blazar.fields.kinds import EXPECTED, Schema
 
 #: The key of the checked body in a request's WSGI environment. ``after_authentication``
 #: gets the body by this key, to compare it with the lease.

@@ -13,7 +13,7 @@ from blazar import exceptions as blazar_exc
 from blazar.db import api as db_api
 from blazar.utils import plugins
 
-from warre_blazar import exceptions
+from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import lease_bodies
 
 _EXPRESSIONS = ("hypervisor_properties", "resource_properties")
@@ -81,8 +81,8 @@ def _has_ended(lease: Any, now: datetime.datetime) -> bool:
     """Whether a lease has ended, or its end is before the present minute.
 
     Blazar refuses to change a lease whose end is before the present minute, with another status
-    than this package's. A lease can end earlier than that, and it can be ACTIVE, or in ERROR, later
-    than that. The answer to a change is the same in all these cases.
+    than this package's. A lease can have ended within the present minute, or be ACTIVE or in ERROR
+    after its end. The answer to a change is the same in all these cases.
     """
     return lease["status"] == _ENDED or lease["end_date"] < now.replace(second=0, microsecond=0)
 

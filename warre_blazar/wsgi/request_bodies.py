@@ -14,7 +14,7 @@ import io
 from collections.abc import Callable, MutableMapping
 from typing import Any
 
-from warre_blazar import exceptions
+from warre_blazar.errors import exceptions
 
 Environ = MutableMapping[str, Any]
 

@@ -9,7 +9,7 @@ from docutils.statemachine import StringList
 
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.audit.differences import RULES
-from warre_blazar.domain.lease_states import Row
+from warre_blazar.domain.lease_states import TableRow
 
 ANY = "any"
 STATE_HEADER = ("Lease", "Reservations", "Further conditions", "What it means", "What is done")
@@ -27,7 +27,7 @@ _SETTLED = {
 }
 
 
-def state_cells(row: Row) -> tuple[str, ...]:
+def state_cells(row: TableRow) -> tuple[str, ...]:
     """A row of the table of states as texts, one for each of ``STATE_HEADER``."""
     return (
         _one_of(row.leases),
@@ -60,7 +60,7 @@ def _one_of(values: Sequence[str] | None) -> str:
     return ANY if values is None else ", ".join(str(value) for value in values)
 
 
-def _conditions(row: Row) -> list[str]:
+def _conditions(row: TableRow) -> list[str]:
     found = []
     if row.claims is not None:
         found.append(f"claim {_one_of(row.claims)}")

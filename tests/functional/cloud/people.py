@@ -77,3 +77,17 @@ class Person:
         """The server if its status is ACTIVE or ERROR, else None."""
         shown = self.cloud.compute.get_server(server.id)
         return shown if shown.status in ("ACTIVE", "ERROR") else None
+
+
+def newcomer(admin: Person, name: str) -> tuple[Person, Any, Any]:
+    """Create a user in a project of its own, both with this name: the person, user and project."""
+    identity = admin.cloud.identity
+    project = identity.create_project(name=name, domain_id="default")
+    user = identity.create_user(
+        name=name,
+        password=os.environ["OS_PASSWORD"],
+        domain_id="default",
+        default_project_id=project.id,
+    )
+    identity.assign_project_role_to_user(project, user, identity.find_role("member"))
+    return Person(name), user, project

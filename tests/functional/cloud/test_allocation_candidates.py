@@ -14,11 +14,11 @@ from oslo_config import cfg
 from tests.functional.cloud import devcloud, nova_requests, random_flavors, scratch_trees, world
 from tests.functional.cloud.placement_side import Placement
 from tests.functional.cloud.waiting import at_once
-from warre_blazar.clients import placement as our_placement
 from warre_blazar.domain import device_options
 from warre_blazar.domain.devices import Rules
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.hosts import Host
+from warre_blazar.openstack import placement as our_placement
 from warre_blazar.services.offering import devices
 
 pytestmark = pytest.mark.together
@@ -57,7 +57,6 @@ def _hosts(names: Sequence[str]) -> list[Host]:
 def _counted(host: Host, flavor: dict[str, Any], aliases: Sequence[str]) -> int:
     """How many instances this package counts on an empty host."""
     rules = Rules(device_options.aliases(aliases, in_placement=True), in_placement=True)
-    resolved = devices.resolve(flavor["extra_specs"], rules)
     shape = Shape(
         vcpu=flavor["vcpus"],
         memory_mb=flavor["memory_mb"],
@@ -66,7 +65,7 @@ def _counted(host: Host, flavor: dict[str, Any], aliases: Sequence[str]) -> int:
         extra_specs=flavor["extra_specs"],
         properties=None,
         availability_zone=None,
-        device_groups=resolved.groups if resolved else (),
+        device_groups=devices.resolve(flavor["extra_specs"], rules),
     )
     return host.when_empty(shape.request) if host.matches(shape) else 0
 

@@ -11,7 +11,7 @@ import requests
 
 from tests.functional.cloud import devcloud, world
 from tests.functional.cloud.conftest import Offer
-from tests.functional.cloud.people import Person
+from tests.functional.cloud.people import Person, newcomer
 from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import LONG, begun, until
 
@@ -61,13 +61,21 @@ def test_booking_and_deleting_work_without_placement(
     clean()
 
 
-def test_booking_without_keystone_is_refused(alpha: Person, offer: Offer, records: Records) -> None:
+def test_booking_without_keystone_is_refused(
+    admin: Person, alpha: Person, offer: Offer, records: Records
+) -> None:
     flavor, period = offer(), world.far()
+    # The project's limits are in no cache. The user's token is, in each process of the API.
+    somebody, user, project = newcomer(admin, world.unique("functional"))
+    for _ in range(20):
+        somebody.asks("GET", "/v2/flavors/")
     before = records.dump()
     with devcloud.away("keystone"):
-        assert world.book(alpha, flavor, period).status_code == 503
+        assert world.book(somebody, flavor, period).status_code == 503
         assert records.dump() == before
     _works_again(alpha, flavor)
+    admin.cloud.identity.delete_user(user)
+    admin.cloud.identity.delete_project(project)
 
 
 @pytest.mark.parametrize("service", [pytest.param("rabbitmq", marks=pytest.mark.slow), "mariadb"])

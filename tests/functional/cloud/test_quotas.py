@@ -1,7 +1,6 @@
 """Quotas by the limits in Keystone: booking up to a limit, extending past it, and releasing."""
 
 import json
-import os
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -12,12 +11,13 @@ import requests
 from tests.fakes.service import Answer, Request, Service
 from tests.functional.cloud import devcloud, world
 from tests.functional.cloud.conftest import Offer
-from tests.functional.cloud.people import Person
+from tests.functional.cloud.people import Person, newcomer
 from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import until
+from warre_blazar.edge import conditions
 
-#: The seconds for which the dev cloud caches limits, and a little more.
-_REMEMBERED = 2.5
+#: After so many seconds, no process has limits any more that it had cached before.
+_FORGOTTEN = conditions.LIMITS_CACHED_FOR + 0.5
 
 
 class Limits:
@@ -28,6 +28,7 @@ class Limits:
         self._ids: dict[str, str] = {}
 
     def set(self, **limits: int) -> None:
+        """Set limits. Raised limits hold at once, and lowered limits after ``_FORGOTTEN``."""
         for name, value in limits.items():
             if name in self._ids:
                 # The limit is made again, because "limit set --resource-limit 0" changes nothing.
@@ -35,7 +36,6 @@ class Limits:
             where = ("--project", self.project, "--service", "reservation", "--region", "RegionOne")
             words = ("limit", "create", *where, "--resource-limit", str(value), name)
             self._ids[name] = json.loads(_openstack(*words, "-f", "json"))["id"]
-        time.sleep(_REMEMBERED)
 
     def remove(self, admin: Person) -> None:
         identity = admin.cloud.identity
@@ -75,6 +75,7 @@ def test_bookings_and_extensions_past_a_limit_are_refused_until_something_is_del
     flavor = offer(slots=9)
     reservations, hours = _standing(beta)
     limits.set(reservation=reservations + 1, hours=hours + 3)
+    time.sleep(_FORGOTTEN)
     running = world.becomes(beta, world.booked_now(beta, flavor), "ACTIVE")
 
     body = {"flavor_id": flavor["id"], **world.far().v2}
@@ -132,7 +133,9 @@ def test_limit_zero_refuses_and_limit_minus_one_allows(
 ) -> None:
     flavor = offer()
     limits.set(reservation=0, hours=-1)
+    time.sleep(_FORGOTTEN)
     assert _exceeded(world.book(beta, flavor, world.far())) == ["reservation"]
+    # What is cached refuses, so Keystone is asked again.
     limits.set(reservation=-1, hours=0)
     assert _exceeded(world.book(beta, flavor, world.far())) == ["hours"]
     limits.set(hours=-1)
@@ -147,11 +150,8 @@ def test_unregistered_limit_is_named_to_the_operator(
     registered = next(r for r in identity.registered_limits() if r.resource_name == "hours")
     identity.delete_registered_limit(registered)
     try:
-        # The cached limits have to expire first.
-        refused = until(
-            "the missing limit to be noticed",
-            lambda: [a for a in [world.book(beta, flavor, world.far())] if a.status_code != 200],
-        )[0]
+        time.sleep(_FORGOTTEN)
+        refused = world.book(beta, flavor, world.far())
         assert (refused.status_code, refused.json()["code"]) == (503, "limits_not_registered")
         assert "hours" in refused.json()["error_message"]
     finally:
@@ -167,15 +167,7 @@ def test_reservation_of_a_deleted_project_stays_until_it_is_deleted(
     admin: Person, offer: Offer, records: Records
 ) -> None:
     name, identity = world.unique("functional"), admin.cloud.identity
-    project = identity.create_project(name=name, domain_id="default")
-    user = identity.create_user(
-        name=name,
-        password=os.environ["OS_PASSWORD"],
-        domain_id="default",
-        default_project_id=project.id,
-    )
-    identity.assign_project_role_to_user(project, user, identity.find_role("member"))
-    somebody = Person(name)
+    somebody, user, project = newcomer(admin, name)
     booked = world.booked(somebody, offer(), world.far(2))
     identity.update_user(user, is_enabled=False)
     path = f"/v2/reservations/{booked['id']}/"
@@ -204,6 +196,7 @@ class _Bouncer(Service):
 
 def test_quotas_hold_beside_blazars_own_filters(beta: Person, offer: Offer, limits: Limits) -> None:
     long, short = offer(max_length_hours=100), offer(max_length_hours=1)
+    # The manager starts with the options below, and so without cached limits.
     limits.set(hours=_standing(beta)[1] + 10)
     bouncer = _Bouncer()
     options = {

@@ -12,7 +12,8 @@ from oslo_config import cfg
 from oslo_config import fixture as config_fixture
 
 from tests.functional.db import databases, nodes
-from warre_blazar import booking_conditions
+from tests.functional.db.warre_scene import run, scene, warre  # noqa: F401 - fixtures
+from warre_blazar.edge import conditions
 
 nodes.use()
 
@@ -46,7 +47,7 @@ def database(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa
 @pytest.fixture(autouse=True)
 def filters(conf: config_fixture.Config) -> None:
     """Enable the filter without which the plugin doesn't load."""
-    conf.config(enabled_filters=[booking_conditions.STRICT_FILTER], group="enforcement")
+    conf.config(enabled_filters=[conditions.STRICT_FILTER], group="enforcement")
 
 
 @pytest.fixture(autouse=True)

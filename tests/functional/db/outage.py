@@ -6,7 +6,6 @@ from blazar.db import api as db_api
 from tests.functional.db import world
 from warre_blazar.db import hosts, session, tables
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.booking.turns import NO_TURN, Turn
 from warre_blazar.services.running import healing
 
 ALL_TIME = Span(world.LONG_AGO, world.hours(0, 24 * 365).end)
@@ -22,9 +21,9 @@ def recover(host_id: str) -> None:
     db_api.host_update(host_id, {"reservable": True})
 
 
-def heal(window: Span = ALL_TIME, turn: Turn = NO_TURN) -> None:
+def heal(window: Span = ALL_TIME) -> None:
     """Heal what overlaps a window of time."""
-    healing.heal(window, world.conditions(), world.NOW, turn=turn)
+    healing.heal(window, world.conditions(), world.NOW)
 
 
 def hosts_of(lease: world.Lease) -> dict[str, int]:

@@ -5,6 +5,7 @@ It shares no code with the package, because it checks the package.
 
 import collections
 import json
+from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
@@ -34,8 +35,11 @@ FROM computehost_resource_inventory
 """
 
 
-def find(engine: sa.Engine) -> list[str]:
-    """Sentences that say what is oversold; none if nothing is."""
+def find(engine: sa.Engine, devices: Collection[str] = ()) -> list[str]:
+    """Sentences that say what is oversold; none if nothing is.
+
+    :param devices: the resource classes that aren't looked at, because hosts have devices of them.
+    """
     with engine.connect() as connection:
         allocations = connection.execute(sa.text(_ALLOCATIONS)).mappings().all()
         slots = connection.execute(sa.text(_SLOTS)).mappings().all()
@@ -50,7 +54,7 @@ def find(engine: sa.Engine) -> list[str]:
     sentences += [
         f"host {host} at {moment}: {taken} {cls} of {capacities[host, cls]}"
         for ((host, cls), moment), taken in held.items()
-        if taken > capacities[host, cls]
+        if cls not in devices and taken > capacities[host, cls]
     ]
     return sentences
 

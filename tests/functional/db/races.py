@@ -1,6 +1,7 @@
 """Runs jobs at the same time: in threads, and in processes of threads."""
 
 import collections
+import contextlib
 import dataclasses
 import logging
 import multiprocessing
@@ -8,15 +9,22 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from oslo_config import cfg
 
 from tests.fakes.cloud import LOGIN_OPTIONS
 from tests.functional.db import nodes, world
-from warre_blazar import conf, exceptions
+from warre_blazar import conf
 from warre_blazar.db import session
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
 
 _PATIENCE = 120
+
+
+def unlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let threads race as processes do, without a lock: the generations alone decide."""
+    monkeypatch.setattr(session, "claims_lock", contextlib.nullcontext())
 
 
 @dataclasses.dataclass
@@ -39,7 +47,7 @@ class Job:
     """
 
     lease: world.Lease
-    request: admission.Request
+    request: admission.BookingRequest
     #: Whether to write what Blazar itself writes, too.
     whole: bool
 
@@ -47,7 +55,7 @@ class Job:
         if self.whole:
             world.book(self.request, self.lease)
         else:
-            admission.book(self.lease.reservation_id, self.request, world.TURN)
+            admission.book(self.lease.reservation_id, self.request)
 
 
 def is_whole(kind: str) -> bool:

@@ -15,7 +15,7 @@ from tests.functional.db import scenes, world
 from tests.functional.db.managers import RUNNING, WAITING, Manager, state
 from tests.functional.db.test_statements import counted
 from warre_blazar.db import backings, hosts, session, tables
-from warre_blazar.domain.audit.differences import Kind, Needs
+from warre_blazar.domain.audit.differences import DifferenceKind, Needs
 from warre_blazar.services.keeping.audit import PAUSE, Audit, Result, looking
 from warre_blazar.services.running import backing
 
@@ -55,7 +55,7 @@ class Scene:
         self.slept.append(seconds)
         self.meanwhile()
 
-    def found(self) -> set[Kind]:
+    def found(self) -> set[DifferenceKind]:
         return {difference.kind for difference in self.audit().run().left}
 
     def mend(self, allowed: frozenset[Needs]) -> Result:
@@ -197,23 +197,23 @@ def access_of_another(scene: Scene) -> None:
 
 
 FIXABLE = {
-    stale_start: Kind.LEASE_STATE,
-    stale_promise: Kind.STALE_PROMISE,
-    missing_instance_row: Kind.INSTANCE_ROW,
-    other_instance_row: Kind.INSTANCE_ROW,
-    other_noted_aggregate: Kind.NOTE_WRONG,
-    missing_class: Kind.CLASS_MISSING,
-    missing_aggregate: Kind.AGGREGATE_MISSING,
-    other_metadata: Kind.AGGREGATE_METADATA,
-    missing_flavor: Kind.FLAVOR_MISSING,
-    other_specs: Kind.FLAVOR_SPECS,
-    half_open: Kind.NOT_OPENED,
-    missing_host: Kind.HOSTS_MISSING,
-    missing_inventory: Kind.INVENTORY_MISSING,
-    missing_access: Kind.ACCESS_MISSING,
-    host_too_early: Kind.HOST_TOO_MANY,
-    access_too_early: Kind.ACCESS_TOO_MANY,
-    access_of_another: Kind.ACCESS_TOO_MANY,
+    stale_start: DifferenceKind.LEASE_STATE,
+    stale_promise: DifferenceKind.STALE_PROMISE,
+    missing_instance_row: DifferenceKind.INSTANCE_ROW,
+    other_instance_row: DifferenceKind.INSTANCE_ROW,
+    other_noted_aggregate: DifferenceKind.NOTE_WRONG,
+    missing_class: DifferenceKind.CLASS_MISSING,
+    missing_aggregate: DifferenceKind.AGGREGATE_MISSING,
+    other_metadata: DifferenceKind.AGGREGATE_METADATA,
+    missing_flavor: DifferenceKind.FLAVOR_MISSING,
+    other_specs: DifferenceKind.FLAVOR_SPECS,
+    half_open: DifferenceKind.NOT_OPENED,
+    missing_host: DifferenceKind.HOSTS_MISSING,
+    missing_inventory: DifferenceKind.INVENTORY_MISSING,
+    missing_access: DifferenceKind.ACCESS_MISSING,
+    host_too_early: DifferenceKind.HOST_TOO_MANY,
+    access_too_early: DifferenceKind.ACCESS_TOO_MANY,
+    access_of_another: DifferenceKind.ACCESS_TOO_MANY,
 }
 
 
@@ -302,19 +302,19 @@ def unused_trust(scene: Scene) -> None:
 
 
 DELETED = {
-    lost_hosts: Kind.LEASE_STATE_LOST,
-    missing_note: Kind.LEASE_STATE_LOST,
-    orphan_event: Kind.ORPHAN_EVENTS,
-    other_sizes: Kind.FLAVOR_WRONG,
-    inventory_too_early: Kind.INVENTORY_TOO_MANY,
-    server_too_early: Kind.SERVER_OUTSIDE,
-    leftover: Kind.LEFTOVER,
-    orphan_class: Kind.LEFTOVER,
-    orphan_aggregate: Kind.LEFTOVER,
-    orphan_flavor: Kind.LEFTOVER,
-    orphan_flavor_of_a_stock_plugin: Kind.LEFTOVER,
-    orphan_server: Kind.LEFTOVER,
-    unused_trust: Kind.TRUSTS_UNUSED,
+    lost_hosts: DifferenceKind.LEASE_STATE_LOST,
+    missing_note: DifferenceKind.LEASE_STATE_LOST,
+    orphan_event: DifferenceKind.ORPHAN_EVENTS,
+    other_sizes: DifferenceKind.FLAVOR_WRONG,
+    inventory_too_early: DifferenceKind.INVENTORY_TOO_MANY,
+    server_too_early: DifferenceKind.SERVER_OUTSIDE,
+    leftover: DifferenceKind.LEFTOVER,
+    orphan_class: DifferenceKind.LEFTOVER,
+    orphan_aggregate: DifferenceKind.LEFTOVER,
+    orphan_flavor: DifferenceKind.LEFTOVER,
+    orphan_flavor_of_a_stock_plugin: DifferenceKind.LEFTOVER,
+    orphan_server: DifferenceKind.LEFTOVER,
+    unused_trust: DifferenceKind.TRUSTS_UNUSED,
 }
 
 
@@ -365,21 +365,27 @@ def host_has_failed(scene: Scene) -> None:
         db_api.host_update(host["id"], {"reservable": False})
 
 
+def stock_lease_without_its_trust(scene: Scene) -> None:
+    stock = world.add_lease(world.hours(5, 6), resource_type="physical:host")
+    world.write_lease(stock.id, {"trust_id": "gone"})
+
+
 PERSONAL = {
-    overdue: {Kind.LEASE_OVERDUE},
-    missing_booking: {Kind.BOOKING_MISSING},
-    other_allocations: {Kind.ALLOCATIONS_DIFFER},
-    fewer_slots: {Kind.FLAVOR_OVERSOLD},
-    host_shrank: {Kind.HOST_SHRANK},
-    host_is_overbooked: {Kind.HOST_SHRANK, Kind.HOST_OVERSOLD},
-    provider_is_gone: {Kind.HOST_GONE},
-    host_has_failed: {Kind.HOST_NOT_RESERVABLE},
+    overdue: {DifferenceKind.LEASE_OVERDUE},
+    missing_booking: {DifferenceKind.BOOKING_MISSING},
+    other_allocations: {DifferenceKind.ALLOCATIONS_DIFFER},
+    fewer_slots: {DifferenceKind.FLAVOR_OVERSOLD},
+    host_shrank: {DifferenceKind.HOST_SHRANK},
+    host_is_overbooked: {DifferenceKind.HOST_SHRANK, DifferenceKind.HOST_OVERSOLD},
+    provider_is_gone: {DifferenceKind.HOST_GONE},
+    host_has_failed: {DifferenceKind.HOST_NOT_RESERVABLE},
+    stock_lease_without_its_trust: {DifferenceKind.TRUST_GONE},
 }
 
 
 def test_every_kind_of_difference_has_a_case() -> None:
     made = {*FIXABLE.values(), *DELETED.values()}.union(*PERSONAL.values())
-    assert made == set(Kind)
+    assert made == set(DifferenceKind)
 
 
 def cases(table: Any) -> pytest.MarkDecorator:
@@ -388,7 +394,7 @@ def cases(table: Any) -> pytest.MarkDecorator:
 
 
 @cases(FIXABLE)
-def test_difference_that_needs_fix_is_mended_with_fix(scene: Scene, make, expected: Kind):
+def test_difference_that_needs_fix_is_mended_with_fix(scene: Scene, make, expected: DifferenceKind):
     before = visible_state(scene)
     make(scene)
     assert expected in scene.found()
@@ -414,7 +420,9 @@ def visible_state(scene: Scene) -> Any:
 
 
 @cases(DELETED)
-def test_difference_that_needs_yes_is_mended_only_with_yes(scene: Scene, make, expected: Kind):
+def test_difference_that_needs_yes_is_mended_only_with_yes(
+    scene: Scene, make, expected: DifferenceKind
+):
     make(scene)
     assert expected in scene.found()
     assert expected in {difference.kind for difference in scene.mend(FIX).left}
@@ -427,7 +435,9 @@ def test_difference_that_needs_yes_is_mended_only_with_yes(scene: Scene, make, e
 
 
 @cases(PERSONAL)
-def test_difference_that_needs_a_person_is_left_alone(scene: Scene, make, expected: set[Kind]):
+def test_difference_that_needs_a_person_is_left_alone(
+    scene: Scene, make, expected: set[DifferenceKind]
+):
     make(scene)
     assert scene.found() == expected
     if make is overdue:
@@ -461,7 +471,7 @@ class TestBesideManagers:
     def test_lease_whose_creation_stopped_long_ago_is_a_difference(self, scene: Scene):
         long_ago = NOW - datetime.timedelta(seconds=PATIENCE + 1)
         world.write_lease(scene.waiting.id, {"status": "CREATING", "updated_at": long_ago})
-        assert scene.found() == {Kind.LEASE_STATE_LOST}
+        assert scene.found() == {DifferenceKind.LEASE_STATE_LOST}
 
     def test_claimed_start_is_no_difference(self, scene: Scene):
         scene.manager.run(scene.waiting.span.start - datetime.timedelta(seconds=5))
@@ -525,11 +535,19 @@ class TestBesideManagers:
 def test_trust_of_a_lease_of_an_older_release_is_deleted(scene: Scene):
     unused_trust(scene)
     world.write_lease(scene.waiting.id, {"trust_id": "unused"})
-    assert scene.found() == {Kind.TRUSTS_UNUSED}
+    assert scene.found() == {DifferenceKind.TRUSTS_UNUSED}
     scene.audit().run(YES)
     assert scene.found() == set()
     assert "unused" not in scene.cloud.keystone.trusts
     assert db_api.lease_get(scene.waiting.id)["trust_id"] is None
+
+
+def test_trust_of_a_lease_that_has_ended_may_be_gone(scene: Scene):
+    stock_lease_without_its_trust(scene)
+    for lease in db_api.lease_list():
+        if lease["trust_id"] == "gone":
+            world.write_lease(lease["id"], {"status": "TERMINATED"})
+    assert scene.found() == set()
 
 
 def test_reservation_of_stock_plugin_is_no_difference(scene: Scene):
@@ -552,14 +570,14 @@ def test_unavailable_service_is_named_and_the_rest_is_compared(
     result = scene.audit().run()
     assert set(result.away) == {says}
     # The tables can still be compared.
-    assert {difference.kind for difference in result.left} == {Kind.INSTANCE_ROW}
+    assert {difference.kind for difference in result.left} == {DifferenceKind.INSTANCE_ROW}
 
 
 def test_failed_remedy_is_reported(scene: Scene):
     missing_flavor(scene)
     scene.cloud.nova.fail(match="POST .*flavors", status=403)
     result = scene.audit().run(FIX)
-    difference = next(d for d in result.left if d.kind is Kind.FLAVOR_MISSING)
+    difference = next(d for d in result.left if d.kind is DifferenceKind.FLAVOR_MISSING)
     assert "403" in result.failures[difference.key] or "said so" in result.failures[difference.key]
 
 

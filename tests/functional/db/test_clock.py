@@ -9,9 +9,9 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import WAITING, state
-from warre_blazar.blazar_errors import TooEarly
 from warre_blazar.db import clock
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors.blazar_errors import TooEarly
 from warre_blazar.plugins import flavor_slot, monitor
 
 pytestmark = pytest.mark.usefixtures("database")

@@ -11,12 +11,11 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Refusal
 from tests.functional.db import databases, oversold, races, world
-from warre_blazar import exceptions
-from warre_blazar.clients import limits
 from warre_blazar.db import backings, hosts, session
 from warre_blazar.domain.quota import Amount
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import limits
 from warre_blazar.services.booking import admission, changing, lookup
-from warre_blazar.services.booking.turns import NO_TURN
 from warre_blazar.services.offering import flavors
 from warre_blazar.services.running import backing
 
@@ -332,9 +331,7 @@ def test_reconciler_leaves_the_backing_of_an_updating_lease_alone(cloud: Cloud, 
 
 
 def resizing(lease: world.Lease, count: int):
-    return lambda: changing.move(
-        lease.reservation_id, SPAN, world.conditions(), world.NOW, count, world.TURN
-    )
+    return lambda: changing.move(lease.reservation_id, SPAN, world.conditions(), world.NOW, count)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -344,7 +341,7 @@ def test_simultaneous_changes_of_counts_never_oversell(
 ):
     """Bookings run beside the changes, and some changes are of the same lease, as Blazar allows."""
     if unlocked:
-        monkeypatch.setattr(world, "TURN", NO_TURN)
+        races.unlock(monkeypatch)
     for name in ("a", "b"):
         world.add_host(cloud, name, vcpus=12)
     flavor = world.add_flavor(slots=10)

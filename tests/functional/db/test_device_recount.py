@@ -1,6 +1,5 @@
 """The column with a flavor's devices, and ``warre-blazar-manage flavor recount``."""
 
-import json
 import pathlib
 from collections.abc import Callable
 from typing import Any
@@ -11,20 +10,12 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar import exceptions
 from warre_blazar.cmd import manage
-from warre_blazar.db import (
-    booked_shapes,
-    flavors,
-    hosts,
-    import_seals,
-    reservable_hosts,
-    session,
-    tables,
-)
-from warre_blazar.domain.devices import NEVER_RESOLVED, NO_DEVICES, Resolved, Rules
+from warre_blazar.db import booked_shapes, flavors, hosts, reservable_hosts, session, tables
+from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.request_groups import Group
+from warre_blazar.errors import exceptions
 from warre_blazar.services.keeping import device_recount
 from warre_blazar.services.offering import flavors as offered
 
@@ -34,7 +25,6 @@ GPU = {"pci_passthrough:alias": "gpu:2"}
 FPGA = {"accel:device_profile": "fpga"}
 CAPABILITY = Group.of({"pci_alias_gpu": 1})
 OLD, NEW = Group.of({"CUSTOM_OLD": 1}), Group.of({"CUSTOM_NEW": 1}, ["CUSTOM_BIG"])
-LENIENT = Rules(allow_uncounted=True)
 
 
 def in_placement(group: Group) -> Rules:
@@ -46,22 +36,11 @@ def read(flavor: Flavor) -> Flavor:
 
 
 def forget(flavor: Flavor) -> Flavor:
-    """Make a flavor's row what it was before the column was added."""
+    """Make a flavor's row as an import makes it, which resolves no devices."""
     with session.writer() as db:
         this = tables.flavors.c.id == flavor.id
         db.execute(tables.flavors.update().where(this).values(device_groups=None))
     return read(flavor)
-
-
-def forget_booked() -> None:
-    """Make the shapes of all reservations what they were before devices were counted."""
-    with session.writer() as db:
-        for text in list(db.scalars(sa.select(tables.bookings.c.shape))):
-            values = json.loads(text)
-            values.pop("device_groups", None)
-            these = tables.bookings.c.shape == text
-            without = json.dumps(values, sort_keys=True)
-            db.execute(tables.bookings.update().where(these).values(shape=without))
 
 
 def booked_groups() -> dict[str, tuple[Group, ...]]:
@@ -80,18 +59,15 @@ def generations() -> tuple[list[int], list[int]]:
 def test_devices_are_kept_in_the_flavors_row():
     flavor = world.add_flavor(in_placement(NEW), extra_specs=GPU)
     assert read(flavor).shape.device_groups == (NEW, NEW)
-    uncounted = world.add_flavor(LENIENT, extra_specs={**GPU, "hw:cpu_cores": "é"})
-    assert read(uncounted) == uncounted
-    assert [device.name for device in uncounted.uncounted_devices] == ["gpu"]
-    without = world.add_flavor(extra_specs={})
-    assert read(without).uncounted_devices == ()
+    without = world.add_flavor(extra_specs={"hw:cpu_cores": "é"})
+    assert read(without).shape.device_groups == ()
     with session.reader() as db:
         listed, _ = flavors.listing(
             db, project_id=None, everything=True, filters={}, limit=None, offset=0
         )
         column = sa.select(tables.flavors.c.id).where(tables.flavors.c.device_groups.is_(None))
         assert list(db.scalars(column)) == [without.id]
-    assert {f.id: f for f in listed} == {f.id: f for f in (flavor, uncounted, without)}
+    assert {f.id: f for f in listed} == {f.id: f for f in (flavor, without)}
 
 
 def test_capability_is_found_by_its_exact_name(cloud: Cloud):
@@ -117,13 +93,28 @@ def test_flavor_that_was_never_resolved_is_found_and_resolved(cloud: Cloud):
     made = world.add_flavor(extra_specs=GPU)
     world.add_flavor(extra_specs={"hw:cpu_cores": "1"})
     flavor = forget(made)
-    assert [device.reason for device in flavor.uncounted_devices] == [NEVER_RESOLVED]
     (finding,) = device_recount.find(NO_DEVICES)
-    assert (finding.flavor, finding.resolved) == (flavor, Resolved((CAPABILITY, CAPABILITY)))
+    assert (finding.flavor, finding.groups) == (flavor, (CAPABILITY, CAPABILITY))
     assert read(flavor) == flavor
     assert device_recount.recount(NO_DEVICES) == [finding]
     assert read(flavor).shape == made.shape
     assert device_recount.find(NO_DEVICES) == []
+
+
+def test_flavor_becomes_active_only_when_its_devices_are_counted(cloud: Cloud):
+    world.add_host(cloud, "a", properties={"pci_alias_gpu": "4"})
+    made = world.add_flavor(extra_specs=GPU, active=False)
+    forget(made)
+    with pytest.raises(exceptions.DeviceNotCountable, match="warre-blazar-manage flavor recount"):
+        offered.update(made.id, {"active": True}, NO_DEVICES)
+    assert not read(made).active
+    offered.update(made.id, {"slots": 9, "active": False}, NO_DEVICES)
+    offered.update(made.id, {"active": True, "extra_specs": GPU}, NO_DEVICES)
+    assert read(made).shape.device_groups == (CAPABILITY, CAPABILITY)
+    offered.update(forget(made).id, {"active": False}, NO_DEVICES)
+    device_recount.recount(NO_DEVICES)
+    offered.update(made.id, {"active": True}, NO_DEVICES)
+    assert read(made).active
 
 
 def test_changed_alias_changes_flavors_and_what_holds_hosts(cloud: Cloud):
@@ -173,9 +164,10 @@ def test_booking_on_a_host_that_has_just_come_back_reads_it_again(cloud: Cloud):
         hosts.claim(db, [read_before])
 
 
-def test_devices_that_were_booked_uncounted_are_taken_after_a_recount(cloud: Cloud):
-    world.add_host(cloud, "a", more={"CUSTOM_NEW": {"total": 5}}, traits=("CUSTOM_BIG",))
-    flavor = forget(world.add_flavor(in_placement(NEW), extra_specs=GPU, slots=9))
+def test_booked_devices_are_taken_as_they_are_counted_after_a_recount(cloud: Cloud):
+    inventories = {"CUSTOM_OLD": {"total": 9}, "CUSTOM_NEW": {"total": 5}}
+    world.add_host(cloud, "a", more=inventories, traits=("CUSTOM_BIG",))
+    flavor = world.add_flavor(in_placement(OLD), extra_specs=GPU, slots=9)
     world.book(world.request(flavor, world.hours(1, 2), 1))
     device_recount.recount(in_placement(NEW))
     wanted = world.request(flavor, world.hours(1, 2))
@@ -192,7 +184,7 @@ def test_reservation_with_other_devices_than_its_flavor_is_counted_too(cloud: Cl
     booked = world.book(world.request(flavor, world.hours(1, 2)))
     offered.update(flavor.id, {"extra_specs": {"hw:cpu_cores": "1"}})
     (finding,) = device_recount.recount(in_placement(NEW))
-    assert (finding.resolved, finding.reservations) == (Resolved(), 1)
+    assert (finding.groups, finding.reservations) == ((), 1)
     assert booked_groups() == {booked.reservation_id: (NEW, NEW)}
     assert read(flavor).shape.device_groups == ()
 
@@ -239,26 +231,6 @@ def test_only_reservations_that_hold_hosts_are_listed(cloud: Cloud):
         assert booked_shapes.holding_hosts(db, flavor.id) == []
 
 
-#: The digest of the flavor in the test below, as releases without the column computed it.
-SEAL = "16e2a5ea352483e238eeb838f71f6f7c5180dc9b649be07c23347e4ef80aec61"
-
-
-def test_import_that_is_older_than_the_column_can_still_be_undone():
-    values = {
-        **{"id": "f", "name": "n", "vcpu": 1, "memory_mb": 2, "disk_gb": 3, "ephemeral_gb": 0},
-        **{"extra_specs": {"a": "b"}, "slots": 1, "max_length_hours": 4, "is_public": True},
-        "active": True,
-    }
-    with session.writer() as db:
-        flavors.insert(db, values, world.NOW)
-        seal = {"kind": "flavor", "id": "f", "before": None, "after": SEAL}
-        db.execute(tables.imported.insert().values(**seal))
-        assert import_seals.broken_seals(db, "flavor") == []
-        resolved = {"groups": [], "uncounted": []}
-        db.execute(tables.flavors.update().values(device_groups=resolved))
-        assert import_seals.broken_seals(db, "flavor") == ["f"]
-
-
 @pytest.fixture
 def recount(
     database: sa.Engine, cloud: Cloud, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
@@ -302,9 +274,6 @@ def test_command_fails_if_a_device_cannot_be_counted(cloud: Cloud, recount: Call
     status, (line,), _ = recount()
     assert status == 1
     assert line.startswith(f"f ({flavor.id}) stays as it is: extra_specs: ")
-    status, (line,), _ = recount(allow_uncounted_devices="true")
-    assert status == 0
-    assert line.startswith(f"f ({flavor.id}) counts 0 devices; the devices of ")
 
 
 @pytest.mark.parametrize(

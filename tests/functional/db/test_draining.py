@@ -9,11 +9,10 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, races, world
 from tests.functional.db.outage import book_on, booked_on, fail, heal, hosts_of
-from warre_blazar import exceptions
 from warre_blazar.cmd import host_drain
 from warre_blazar.cmd.manage import main as manage_main
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
-from warre_blazar.services.booking.turns import NO_TURN
 from warre_blazar.services.keeping import draining
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -123,7 +122,7 @@ def test_simultaneous_booking_and_drain_leave_the_host_empty(
     database: sa.Engine, cloud: Cloud, flavor, pair, monkeypatch: pytest.MonkeyPatch, first
 ):
     """The generations alone decide: the booking is moved, or is made elsewhere."""
-    monkeypatch.setattr(world, "TURN", NO_TURN)
+    races.unlock(monkeypatch)
     for number in range(8):
         host_id = world.add_host(cloud, f"host-{number}", vcpus=64)
         if not first:

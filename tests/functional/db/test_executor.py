@@ -330,6 +330,15 @@ def test_manager_that_resumes_late_has_lost_its_claim(cloud: Cloud, lease: world
     assert cloud.is_clean()
 
 
+@pytest.mark.parametrize(
+    ("release", "arguments"), [(executions.finish, ()), (executions.postpone, (1,))]
+)
+def test_lost_claim_is_reported_at_once(lease: world.Lease, release: Any, arguments: tuple):
+    """Another attempt couldn't get the claim back, so ``session.retried`` makes none."""
+    with pytest.raises(executions.ClaimLost):
+        session.change(release, lease.id, "another manager", *arguments)
+
+
 def test_claim_without_a_thread_is_given_back(cloud: Cloud, lease: world.Lease):
     """The database was unavailable when the result should have been written."""
     manager = Manager(pool=Failing())

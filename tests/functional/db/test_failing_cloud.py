@@ -10,8 +10,8 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
 from tests.functional.db import databases, world
-from warre_blazar import exceptions
-from warre_blazar.clients import keystone
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import keystone
 from warre_blazar.services.running import backing, blazar_start_end
 
 pytestmark = pytest.mark.usefixtures("database")

@@ -24,9 +24,9 @@ from tests.functional.db import databases, oversold, world
 from tests.functional.db.faults import Call, Fault, Killed, Outside
 from tests.functional.db.managers import OVER, RUNNING, WAITING, Manager, state
 from tests.functional.db.outage import fail, hosts_of, recover
-from warre_blazar import exceptions
-from warre_blazar.clients import kept
 from warre_blazar.db import session, tables
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import kept
 from warre_blazar.services.keeping.audit import looking
 from warre_blazar.services.running import backing, blazar_start_end, healing
 from warre_blazar.services.running.repair import Repairer

@@ -16,9 +16,9 @@ from blazar.db import api as db_api
 from hypothesis import strategies as st
 
 from tests.functional.db import databases, world
-from warre_blazar import exceptions
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
 from warre_blazar.services.offering import flavors, free_slots, maintenance_windows
 

@@ -21,9 +21,9 @@ from tests.functional.db.outage import (
     hosts_of,
     recover,
 )
-from warre_blazar import exceptions
 from warre_blazar.db import backings, executions, session, tables
 from warre_blazar.db import healing as healing_db
+from warre_blazar.errors import exceptions
 from warre_blazar.plugins.flavor_slot import FlavorSlotPlugin
 from warre_blazar.services.booking import admission, changing
 from warre_blazar.services.running import backing, healing

@@ -17,9 +17,8 @@ from tests.functional.db.managers import OVER, state
 from tests.functional.db.outage import book_on, booked_on, fail, heal, hosts_of, recover
 from tests.functional.db.test_managers import Managers, written
 from tests.functional.db.test_races import take_away
-from warre_blazar import booking_conditions
+from warre_blazar.edge import conditions
 from warre_blazar.services.booking import changing
-from warre_blazar.services.booking.turns import NO_TURN
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -28,15 +27,11 @@ hours = world.hours
 HEALERS = 3
 
 
-def healer() -> None:
-    heal(turn=NO_TURN)
-
-
 def test_simultaneous_healers_and_bookings_do_not_oversell(
     kind, database: sa.Engine, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ):
     """Several managers heal what others book into and move into at the same time."""
-    monkeypatch.setattr(world, "TURN", NO_TURN)
+    races.unlock(monkeypatch)
     a, b, c = (world.add_host(cloud, name, vcpus=9) for name in "abc")
     flavor = world.add_flavor(slots=99)
     healed = [book_on(a, flavor, hours(1, 3)) for _ in range(4)]
@@ -55,7 +50,7 @@ def test_simultaneous_healers_and_bookings_do_not_oversell(
         for lease in moving:
             world.set_status(lease, "UPDATING")
         moves = []
-    result = races.in_threads([*[healer] * HEALERS, *bookings, *moves])
+    result = races.in_threads([*[heal] * HEALERS, *bookings, *moves])
     assert set(result.outcomes) <= {"held", "hosts_exhausted", "try_again"}, result
     assert oversold.find(database) == []
     for lease in moving:
@@ -71,7 +66,7 @@ def test_booking_that_races_with_a_failure_is_healed_or_refused(
     database: sa.Engine, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ):
     """A booking never stays on a host that failed while it was made."""
-    monkeypatch.setattr(world, "TURN", NO_TURN)
+    races.unlock(monkeypatch)
     flavor = world.add_flavor(slots=99)
     world.add_host(cloud, "spare", vcpus=999, memory_mb=10**7, disk_gb=10**6)
     for number in range(8):
@@ -116,7 +111,7 @@ def test_leases_start_and_end_while_hosts_fail_and_managers_are_killed(
     options = {
         **cloud.options(),
         "transport_url": "fake://",
-        "enforcement.enabled_filters": booking_conditions.STRICT_FILTER,
+        "enforcement.enabled_filters": conditions.STRICT_FILTER,
         "database.connection": database.url.render_as_string(hide_password=False),
         "warre.request_timeout": "5",
         "warre.server_deletion_timeout": "2",

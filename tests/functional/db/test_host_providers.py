@@ -13,13 +13,12 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.test_statements import counted
-from warre_blazar import exceptions
 from warre_blazar.db import host_providers, hosts, reservable_hosts, session, tables
 from warre_blazar.domain.hosts import Host
-from warre_blazar.services import new_hosts
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
-from warre_blazar.services.keeping import host_refresh
-from warre_blazar.services.keeping.host_refresh import Refreshed
+from warre_blazar.services.hosts import host_refresh, new_hosts
+from warre_blazar.services.hosts.host_refresh import Refreshed
 from warre_blazar.services.offering import free_slots
 
 pytestmark = pytest.mark.usefixtures("database")

@@ -9,13 +9,14 @@ from oslo_db import exception as db_exc
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar import exceptions
 from warre_blazar.db import session
 from warre_blazar.db.reservation_filters import Filter
 from warre_blazar.domain import labels
 from warre_blazar.domain.labels import Labels
-from warre_blazar.services.booking import lookup, through_manager
+from warre_blazar.errors import exceptions
+from warre_blazar.services.booking import lookup
 from warre_blazar.services.caller import Caller
+from warre_blazar.services.requests import change, manager_calls
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -41,7 +42,7 @@ def test_labels_are_stored_and_found_by_name(cloud: Cloud):
     assert names("\u00dcbung 7") == ["\u00dcbung 7"]
     assert names("\u00fcbung 7") == []
     found, _ = lookup.get(lease.reservation_id, None)
-    lookup.label(found, Labels(None, "x" * labels.LONGEST_NOTE))
+    lookup.label(found, Labels(None, "x" * 4096))
     assert names("\u00dcbung 7") == []
 
 
@@ -59,12 +60,12 @@ def test_rename_whose_connection_is_lost(
         raise db_exc.DBConnectionError
 
     monkeypatch.setattr(lookup, "label", lose)
-    monkeypatch.setattr(through_manager, "_SEEN_WITHIN", 0)
-    change = through_manager.Change(labels=Labels("new"))
+    monkeypatch.setattr(manager_calls, "_SEEN_WITHIN", 0)
+    wanted = change.Change(labels=Labels("new"))
     caller = Caller("user", {})
     found, _ = lookup.get(lease.reservation_id, None)
     with contextlib.nullcontext() if is_written else pytest.raises(db_exc.DBConnectionError):
-        through_manager.change(caller, found, change, world.conditions())
+        change.change(caller, found, wanted, world.conditions())
     assert names("new") == (["new"] if is_written else [])
 
 

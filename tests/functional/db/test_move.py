@@ -9,8 +9,8 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, world
-from warre_blazar import exceptions
 from warre_blazar.db import executions, hosts, session
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing, lookup
 from warre_blazar.services.offering import flavors
 from warre_blazar.services.running import repair

@@ -8,8 +8,8 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, world
-from warre_blazar import exceptions
 from warre_blazar.db import hosts, session
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
 
 pytestmark = pytest.mark.usefixtures("database")

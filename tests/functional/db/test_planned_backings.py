@@ -10,9 +10,9 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from tests.functional.db.managers import Manager, state
-from warre_blazar import exceptions
-from warre_blazar.clients import nova
 from warre_blazar.db import backings, session
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import nova
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")

@@ -11,14 +11,14 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar import blazar_errors, booking_conditions
+from tests.functional.db.plugin_calls import SPAN, reserve, values
+from warre_blazar.edge import conditions
+from warre_blazar.errors import blazar_errors
 from warre_blazar.plugins import flavor_slot
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
-
-SPAN = world.hours(1, 3)
 
 
 @pytest.fixture
@@ -34,24 +34,6 @@ def plugin(cloud: Cloud):
 @pytest.fixture
 def flavor(plugin):
     return world.add_flavor(slots=3)
-
-
-def values(flavor, amount=2, **changes):
-    return {
-        "resource_type": "flavor:slot",
-        "flavor_id": flavor.id,
-        "amount": amount,
-        "start_date": SPAN.start,
-        "end_date": SPAN.end,
-        **changes,
-    }
-
-
-def reserve(plugin, flavor, **changes) -> world.Lease:
-    lease = world.add_lease(SPAN)
-    wanted = values(flavor, lease_id=lease.id, **changes)
-    world.settle(lease, plugin.reserve_resource(lease.reservation_id, wanted))
-    return lease
 
 
 def resource_id(lease: world.Lease) -> str:
@@ -136,7 +118,7 @@ def test_refusals_are_blazars_exceptions(plugin, flavor, cloud: Cloud, conf):
     with pytest.raises(blazar_exc.NotFound):
         plugin.allocation_candidates(values(flavor, flavor_id="nonesuch"))
     cloud.keystone.fail(status=503)
-    quotas = [booking_conditions.STRICT_FILTER, booking_conditions.QUOTA_FILTER]
+    quotas = [conditions.STRICT_FILTER, conditions.QUOTA_FILTER]
     conf.config(enabled_filters=quotas, group="enforcement")
     with pytest.raises(blazar_errors.WarreServiceUnavailable):
         reserve(plugin, flavor, amount=1)

@@ -10,13 +10,12 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import races, world
-from warre_blazar import exceptions
 from warre_blazar.db import quotas as stored
 from warre_blazar.db import session
 from warre_blazar.domain import reservation_states
 from warre_blazar.domain.quota import Amount
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing, quotas
-from warre_blazar.services.booking.turns import NO_TURN
 from warre_blazar.services.running import repair
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -38,7 +37,7 @@ def limit(cloud: Cloud, **limits: int) -> None:
     cloud.keystone.limits |= {(PROJECT, name): value for name, value in limits.items()}
 
 
-def wish(flavor, span=None, count: int = 1) -> admission.Request:
+def wish(flavor, span=None, count: int = 1) -> admission.BookingRequest:
     return world.request(flavor, span or world.hours(1, 3), count, rule=world.QUOTA)
 
 
@@ -199,7 +198,7 @@ def test_projects_generation_alone_protects_the_quota(
     kind, cloud: Cloud, flavor, monkeypatch: pytest.MonkeyPatch
 ):
     """The bookings have only the project in common, and no lock keeps them apart."""
-    monkeypatch.setattr(world, "TURN", NO_TURN)
+    races.unlock(monkeypatch)
     limit(cloud, reservation=ROOM)
     flavors = [flavor, *(world.add_flavor(slots=9, vcpu=1) for _ in range(3))]
     for number in range(3):
@@ -217,7 +216,7 @@ def test_simultaneous_bookings_and_extensions_do_not_exceed_the_quota(
 ):
     """There are hours for five more: bookings don't get the hours that extensions take."""
     if not lock:
-        monkeypatch.setattr(world, "TURN", NO_TURN)
+        races.unlock(monkeypatch)
     limit(cloud, reservation=-1, hours=4 * 2 + 5 * 2)
     leases = [world.book(wish(flavor)) for _ in range(4)]
     for lease in leases:
@@ -225,7 +224,7 @@ def test_simultaneous_bookings_and_extensions_do_not_exceed_the_quota(
     conditions = world.conditions(rule=world.QUOTA)
     extensions = [
         lambda lease=lease: changing.move(
-            lease.reservation_id, world.hours(1, 5), conditions, world.NOW, turn=world.TURN
+            lease.reservation_id, world.hours(1, 5), conditions, world.NOW
         )
         for lease in leases
     ]
@@ -282,6 +281,6 @@ def test_standings_of_all_projects(cloud: Cloud, flavor):
     cloud.keystone.limits = {("project-limited", "hours"): 5, ("project-limited", "cores"): 1}
     world.book(wish(flavor))
     assert quotas.of_all_projects(world.QUOTA) == [
-        quotas.Standing(PROJECT, Amount(10, -1), Amount(1, 2)),
-        quotas.Standing("project-limited", Amount(10, 5), Amount()),
+        quotas.QuotaStanding(PROJECT, Amount(10, -1), Amount(1, 2)),
+        quotas.QuotaStanding("project-limited", Amount(10, 5), Amount()),
     ]

@@ -10,10 +10,9 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, races, world
-from warre_blazar import exceptions
 from warre_blazar.db import hosts, reservable_hosts, session, tables
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing
-from warre_blazar.services.booking.turns import NO_TURN
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -80,8 +79,7 @@ def test_simultaneous_processes_do_not_oversell(
 
 @pytest.fixture
 def unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads race as processes do, without a turn: the generations alone decide."""
-    monkeypatch.setattr(world, "TURN", NO_TURN)
+    races.unlock(monkeypatch)
 
 
 @pytest.mark.usefixtures("unlocked")
@@ -113,9 +111,7 @@ def test_two_flavors_do_not_oversell_their_common_hosts(kind, database: sa.Engin
 
 
 def extend(lease: world.Lease, span):
-    return lambda: changing.move(
-        lease.reservation_id, span, world.conditions(), world.NOW, turn=world.TURN
-    )
+    return lambda: changing.move(lease.reservation_id, span, world.conditions(), world.NOW)
 
 
 def race_move_and_book(kind, cloud: Cloud, flavor, held: world.Lease, hour: int) -> None:
@@ -129,18 +125,13 @@ def race_move_and_book(kind, cloud: Cloud, flavor, held: world.Lease, hour: int)
     assert result.outcomes.total() == 2
 
 
-TURNS = [
-    pytest.param(NO_TURN, id="generations-alone"),
-    pytest.param(world.TURN, id="in-turn"),
-]
-
-
-@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("locked", [False, True], ids=["generations-alone", "with-the-lock"])
 @pytest.mark.parametrize(("slots", "room"), [(1, 1000), (100, 1)], ids=["slots", "hosts"])
 def test_simultaneous_move_and_booking_do_not_oversell(
-    kind, database: sa.Engine, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, slots, room, turn
+    kind, database: sa.Engine, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, slots, room, locked
 ):
-    monkeypatch.setattr(world, "TURN", turn)
+    if not locked:
+        races.unlock(monkeypatch)
     flavor = make_world(cloud, slots, room)
     for _ in range(5):
         held = world.book(world.request(flavor, world.hours(1, 2)))

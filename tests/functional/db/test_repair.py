@@ -312,7 +312,13 @@ def works(lease: world.Lease) -> Iterator[LeaseWorks]:
     works.unregister()
 
 
-WORKED_ON = {"CREATING": None, "UPDATING": WAITING, "DELETING": None}
+WORKED_ON = {
+    "CREATING": None,
+    "STARTING": WAITING,
+    "UPDATING": WAITING,
+    "TERMINATING": WAITING,
+    "DELETING": None,
+}
 
 
 Begin = Callable[[world.Lease, str], None]

@@ -10,13 +10,13 @@ import sqlalchemy as sa
 from blazar import status
 
 from tests.functional.db import world
-from warre_blazar import exceptions
 from warre_blazar.db import reservations as stored
 from warre_blazar.db import session, tables
 from warre_blazar.db.reservation_filters import SORT_KEYS, Filter
-from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import reservation_states
 from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.reservation import Reservation
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
 
 pytestmark = pytest.mark.usefixtures("database")

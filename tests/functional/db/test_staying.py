@@ -6,10 +6,10 @@ import pytest
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar import exceptions
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 from warre_blazar.services.offering import free_slots
 
 pytestmark = pytest.mark.usefixtures("database")

@@ -12,9 +12,9 @@ from blazar.plugins.instances import instance_plugin
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, world
-from warre_blazar import exceptions
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.request_groups import Group
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
 
 pytestmark = pytest.mark.usefixtures("database")

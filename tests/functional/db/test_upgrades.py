@@ -22,6 +22,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from warre_blazar.db import (
     backings,
+    history,
     lease_queries,
     leases,
     migration,
@@ -30,9 +31,9 @@ from warre_blazar.db import (
     tables,
 )
 from warre_blazar.domain import lease_states
+from warre_blazar.domain.backing import Backing
 from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.labels import Labels
-from warre_blazar.services.keeping import history
 
 FILES = pathlib.Path(__file__).parent / "releases"
 RELEASES = sorted(FILES.glob("*.sql"))
@@ -72,7 +73,7 @@ def test_reservations_are_as_they_were(engine: sa.Engine):
         assert [note.reservation_id for note in backings.ended(db)] == [deleted["reservation_id"]]
 
 
-def notes(db, reservation_ids) -> list[backings.Backing]:
+def notes(db, reservation_ids) -> list[Backing]:
     return [note for i in reservation_ids if (note := backings.get(db, i))]
 
 
@@ -115,7 +116,7 @@ def furnish(cloud: Cloud) -> None:
     world.set_event(running, "start_lease", "DONE")
     deleted = world.plan(world.request(flavor, world.hours(20, 22)))
     with session.writer() as db:
-        history.record_deletion(db.connection(), deleted.id, None)
+        history.record_deletion(db.connection(), deleted.id, world.NOW, None)
     db_api.lease_destroy(deleted.id)
 
 

@@ -4,101 +4,42 @@ import dataclasses
 import datetime
 import json
 import pathlib
+import re
+import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from blazar.db import api as db_api
-from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, warre_site, world
 from tests.functional.db.managers import OVER, RUNNING, Manager, state
+from tests.functional.db.warre_scene import Said, Scene, counts, left, said
 from tests.functional.db.warre_site import ACTIVE, ALPHA, BIG, HUGE, NOW, OLD, THIRD, TWO, day
-from warre_blazar.cmd import manage
-from warre_blazar.db import backings, executions, flavors, import_rows, session, tables
+from warre_blazar import warre_import
+from warre_blazar.db import backings, executions, flavors, session, tables
 from warre_blazar.db.reservation_filters import Filter
+from warre_blazar.domain.devices import NO_DEVICES
 from warre_blazar.domain.execution_timing import END
 from warre_blazar.domain.timeline import Span
-from warre_blazar.domain.warre_import.verdicts import Fate
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
-from warre_blazar.services.keeping import warre_import
+from warre_blazar.services.keeping import device_recount
 from warre_blazar.services.keeping.audit import Audit, looking
-from warre_blazar.services.keeping.warre_import import Report
 from warre_blazar.services.offering import flavor_access
+from warre_blazar.services.offering import flavors as offered_flavors
 from warre_blazar.services.running.executor_transactions import Claimed, claim
+from warre_blazar.warre_import import blazar_rows
 
 pytestmark = [
     pytest.mark.parametrize("kind", ["mariadb"], indirect=True, scope="session"),
     pytest.mark.usefixtures("database"),
 ]
-
-ALWAYS = 0
-
-
-@pytest.fixture
-def warre(tmp_path: pathlib.Path) -> Iterator[warre_site.Warre]:
-    """A Warre's database with its tables."""
-    with databases.made("mariadb", tmp_path) as url:
-        engine = sa.create_engine(url, poolclass=sa.NullPool)
-        found = warre_site.Warre(engine)
-        found.make_tables()
-        yield found
-
-
-@dataclasses.dataclass
-class Scene:
-    """The example's Warre: one reservation is running with a server, and two are waiting."""
-
-    cloud: Cloud
-    warre: warre_site.Warre
-    leases: dict[str, warre_site.StockLease]
-    server: str
-    #: The rows of Blazar's tables before the import.
-    before: dict[str, list[tuple[Any, ...]]]
-    database: sa.Engine
-
-    def plan(self, days: int = ALWAYS) -> Report:
-        return warre_import.plan(self.warre.url, NOW, days)
-
-    def take_over(self, days: int = ALWAYS) -> Report:
-        return warre_import.take_over(self.warre.url, NOW, days)
-
-    def dump(self) -> dict[str, list[tuple[Any, ...]]]:
-        return databases.dump(self.database)
-
-
-@pytest.fixture
-def scene(cloud: Cloud, warre: warre_site.Warre, database: sa.Engine) -> Scene:
-    for name in ("a", "b"):
-        world.add_host(cloud, name, vcpus=8)
-    warre_site.add_freepool(cloud, "a", "b")
-    spans = {
-        ACTIVE: Span(day(23, 9), day(26, 9)),
-        TWO: Span(day(24), day(25)),
-        THIRD: Span(day(28), day(29)),
-    }
-    sizes = {"vcpus": 4, "memory_mb": 2048, "disk_gb": 1}
-    leases = {
-        ACTIVE: warre_site.book(cloud, ACTIVE, ALPHA, spans[ACTIVE], 1),
-        TWO: warre_site.book(cloud, TWO, warre_site.BETA, spans[TWO], 2),
-        THIRD: warre_site.book(cloud, THIRD, ALPHA, spans[THIRD], 1, **sizes),
-    }
-    warre_site.begin(cloud, leases[ACTIVE])
-    server = cloud.nova.boot(leases[ACTIVE].reservation_id, ALPHA)
-    warre.fill(dict(enumerate(leases.values(), 1)))
-    return Scene(cloud, warre, leases, server, databases.dump(database), database)
-
-
-def counts(report: Report) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    for (kind, fate), count in report.counts.items():
-        found.setdefault(kind, {})[fate.value] = count
-    return found
-
 
 EXAMPLE = {
     "flavor": {"taken": 3},
@@ -132,7 +73,7 @@ def test_import_takes_everything_with_its_ids(scene: Scene):
         "nova",
     )
     assert big.shape.extra_specs == {"hw:cpu_policy": "shared", "accounting:rate": "2.5"}
-    assert offered[HUGE].description == "Große Maschine — 大容量"
+    assert offered[HUGE].texts["description"] == "Große Maschine — 大容量"
     assert (offered[HUGE].is_public, offered[OLD].active) == (False, False)
     listed = {r.id: r for r, _ in lookup.listing(Filter())[0]}
     assert {i: r.state for i, r in listed.items()} == {
@@ -163,7 +104,7 @@ def test_import_changes_nothing_in_nova_and_placement(scene: Scene):
 
 
 def audit() -> list[str]:
-    """The findings of an audit, except those about trusts, which the fake Keystone lacks."""
+    """The findings of an audit."""
     found = Audit(
         patience=lambda count: 600.0 * count,
         server_patience=0.1,
@@ -171,7 +112,7 @@ def audit() -> list[str]:
         now=lambda: NOW,
         sleep=lambda seconds: None,
     ).run()
-    return [d.text for d in found.left if "trust" not in d.text.lower()]
+    return [d.text for d in found.left]
 
 
 def add_inventories(cloud: Cloud) -> None:
@@ -183,7 +124,10 @@ def add_inventories(cloud: Cloud) -> None:
 
 
 def test_audit_after_an_import_finds_nothing(scene: Scene):
+    """Adopted leases don't need their trusts."""
     add_inventories(scene.cloud)
+    scene.cloud.keystone.trusts.clear()
+    assert len(audit()) == len(scene.leases)
     scene.take_over()
     assert audit() == []
 
@@ -238,7 +182,6 @@ def request(span: Span, count: int) -> Any:
 
 def bookable(span: Span) -> int:
     """How many instances of the big flavor can be booked."""
-    from warre_blazar import exceptions  # noqa: PLC0415
     from warre_blazar.services.booking import admission  # noqa: PLC0415
 
     for count in (4, 3, 2, 1):
@@ -283,7 +226,7 @@ def test_second_import_hides_no_change_from_undo(scene: Scene, case: str):
     lease = warre_site.book(scene.cloud, "new", ALPHA, Span(day(29), day(30)), 1)
     scene.warre.add("new", lease)
     assert counts(scene.take_over())["reservation"] == {"known": 6, "taken": 1}
-    with pytest.raises(warre_import.Changed, match=named):
+    with pytest.raises(warre_import.ChangedSinceImport, match=named):
         warre_import.undo()
 
 
@@ -311,7 +254,10 @@ def test_undo_accepts_that_a_reminder_was_sent(scene: Scene):
 
 #: A change between import and undo, and the thing that the refusal of the undo names.
 CHANGES: dict[str, tuple[Callable[[Scene], Any], str]] = {
-    "a booking": (lambda scene: world.book(request(Span(day(27), day(28)), 1)), f"flavor {BIG}"),
+    "a booking": (
+        lambda scene: world.book(request(Span(day(27), day(28)), 1)),
+        "reservation [0-9a-f-]{36}$",
+    ),
     "a start": (lambda scene: Manager().run(day(24)), f"reservation {TWO}"),
     "a deletion": (
         lambda scene: db_api.lease_destroy(scene.leases[THIRD].id),
@@ -350,9 +296,10 @@ def test_undo_after_a_change_is_refused(scene: Scene, case: str):
     scene.take_over()
     change(scene)
     then = scene.dump()
-    with pytest.raises(warre_import.Changed) as raised:
+    with pytest.raises(warre_import.ChangedSinceImport) as raised:
         warre_import.undo()
-    assert named in str(raised.value)
+    # Nothing else is named, such as the flavor of a reservation that has changed.
+    assert re.search(f"since it was imported: {named}$", str(raised.value))
     assert scene.dump() == then
 
 
@@ -372,14 +319,6 @@ def test_trusts_are_kept_as_long_as_the_import_can_be_undone(scene: Scene):
 
 
 # Invalid rows, and rows that differ from Blazar's.
-
-
-def left(report: Report) -> dict[str, str]:
-    return {v.id: " ".join(v.remarks) for v in report.notable if v.fate is Fate.LEFT}
-
-
-def said(report: Report) -> dict[str, str]:
-    return {v.id: " ".join(v.remarks) for v in report.notable if v.fate is not Fate.LEFT}
 
 
 def test_invalid_rows_are_reported_and_skipped(scene: Scene):
@@ -463,6 +402,26 @@ def test_flavors_with_unreadable_columns_become_inactive(scene: Scene):
     assert counts(report)["reservation"] == {"taken": 3, "history": 3}
 
 
+def test_flavor_that_names_devices_is_closed_until_they_are_counted(scene: Scene):
+    specs = json.dumps({"pci_passthrough:alias": "gpu:1"})
+    scene.warre.run(f"UPDATE flavor SET extra_specs = '{specs}' WHERE id = '{BIG}'")
+    report = scene.take_over()
+    assert said(report)[BIG].startswith("closed, for its devices aren't counted yet: run ")
+    assert counts(report)["reservation"] == {"taken": 3, "history": 3}
+    with pytest.raises(exceptions.FlavorNotBookable):
+        bookable(Span(day(24, 1), day(24, 5)))
+    # The adopted reservations go on, and count by their sizes.
+    add_inventories(scene.cloud)
+    assert audit() == []
+    Manager().run(day(24))
+    assert state(scene.leases[TWO]) == RUNNING
+    world.add_host(scene.cloud, "gpus", properties={"pci_alias_gpu": "4"})
+    device_recount.recount(NO_DEVICES)
+    offered_flavors.update(BIG, {"active": True}, NO_DEVICES)
+    assert bookable(Span(day(24, 1), day(24, 5))) == 1
+    assert lookup.get(TWO, None)[0].shape.device_groups == ()
+
+
 def test_lease_that_blazar_is_changing_is_taken_by_a_later_import(scene: Scene):
     world.write_lease(scene.leases[TWO].id, {"status": "STARTING"})
     assert "import again later" in left(scene.take_over())[TWO]
@@ -542,7 +501,7 @@ def test_end_that_is_claimed_beside_an_undo_leaves_nothing(
     scene.take_over()
     claims: list[list[Claimed]] = []
     claiming = threading.Thread(target=lambda: claims.append(claim_end(scene.leases[ACTIVE])))
-    check = import_rows.deleted_records
+    check = blazar_rows.deleted_records
 
     def check_while_claiming(db: Session) -> list[str]:
         if not claims:
@@ -550,11 +509,11 @@ def test_end_that_is_claimed_beside_an_undo_leaves_nothing(
             claiming.join(1)
         return check(db)
 
-    monkeypatch.setattr(import_rows, "deleted_records", check_while_claiming)
+    monkeypatch.setattr(blazar_rows, "deleted_records", check_while_claiming)
     refused = False
     try:
         warre_import.undo()
-    except warre_import.Changed:
+    except warre_import.ChangedSinceImport:
         refused = True
     claiming.join()
     assert refused is bool(claims[0])
@@ -565,36 +524,14 @@ def test_end_that_is_claimed_beside_an_undo_leaves_nothing(
 # The command.
 
 
-@dataclasses.dataclass(frozen=True)
-class Said:
-    status: int
-    out: str
-    err: str
-
-
-@pytest.fixture
-def run(database: sa.Engine, conf, tmp_path: pathlib.Path, capfd) -> Iterator[Callable[..., Said]]:
-    """Run ``warre-blazar-manage import-warre`` at the example's time."""
-    url = database.url.render_as_string(hide_password=False)
-    config = databases.write_config(url, tmp_path)
-
-    def run(*words: str) -> Said:
-        capfd.readouterr()
-        status = manage.main(["--config-file", config, "import-warre", *words])
-        return Said(status, *capfd.readouterr())
-
-    timeutils.set_time_override(NOW)
-    yield run
-    timeutils.clear_time_override()
-
-
 def test_command_imports_and_undoes(scene: Scene, run: Callable[..., Said]):
     dry = run("--connection", scene.warre.url, "--dry-run")
     assert dry.status == 0, dry
     assert dry.out.splitlines()[-1] == "Dry run: nothing was written."
     assert scene.dump() == scene.before
     done = run("--connection", scene.warre.url)
-    assert done.out.splitlines()[:-1] == dry.out.splitlines()[:-1]
+    advice = dry.out.index("\nBefore the import:")
+    assert done.out.startswith(dry.out[:advice])
     assert done.out.splitlines()[-1] == "Taken over."
     assert run("--connection", scene.warre.url).out.splitlines()[-1] == "Nothing was new."
     assert "3 reservation" in run("--undo").out
@@ -609,6 +546,24 @@ def test_command_prints_json(scene: Scene, run: Callable[..., Said]):
     assert [each["id"] for each in document["notable"]] == [OLD]
     assert json.loads(run("--connection", scene.warre.url, "--json").out)["dry_run"] is False
     assert json.loads(run("--undo", "--json").out)["put_back"]["reservation"] == 3
+
+
+def test_plan_says_what_to_do_before_and_after_the_import(scene: Scene, run: Callable[..., Said]):
+    del scene.cloud.keystone.registered["hours"]
+    scene.warre.run(
+        'UPDATE flavor SET extra_specs = \'{"pci_passthrough:alias": "a100:1"}\' '
+        f"WHERE id = '{HUGE}'"
+    )
+    planned = run("--connection", scene.warre.url, "--dry-run").out
+    before = planned[planned.index("Before the import:") : planned.index("After the import")]
+    assert "[manager] plugins lacks flavor.slot.plugin" in before
+    assert "limits for hours in Keystone" in before
+    assert "warre-blazar-manage audit" in before
+    assert len(before.strip().splitlines()) == 4
+    assert "flavor recount" in planned
+    assert planned.rstrip().splitlines()[-3].endswith("aren't counted: mem.huge")
+    document = json.loads(run("--connection", scene.warre.url, "--dry-run", "--json").out)
+    assert (len(document["before"]), document["recount"]) == (2, ["mem.huge"])
 
 
 def test_undo_is_refused_while_a_manager_ends_a_reservation(scene: Scene, run: Callable[..., Said]):
@@ -671,8 +626,28 @@ MISUSED = {
     "no such driver": (["--connection", "mysql+nonesuch://x/y"], "can't be used"),
     "another kind": (["--connection", "sqlite:///x"], "has to be MariaDB"),
     "no URL": (["--connection", "nonsense"], "can't be used"),
+    "no database": (["--connection", "mysql+pymysql://x@127.0.0.1:1/"], "names no database"),
+    "no such character set": (
+        ["--connection", "mysql+pymysql://x@127.0.0.1:1/w?charset=nonsense"],
+        "check its driver, and the options after the ?",
+    ),
+    "no such option": (
+        ["--connection", "mysql+pymysql://x@127.0.0.1:1/w?nonsense=1"],
+        "nonsense",
+    ),
+    "no such value": (
+        ["--connection", "mysql+pymysql://x@127.0.0.1:1/w?read_timeout=soon"],
+        "soon",
+    ),
+    "no such file": (
+        ["--connection", "mysql+pymysql://x@127.0.0.1:1/w?ssl_ca=/nonexistent"],
+        "can't be used",
+    ),
+    "another driver": (["--connection", "mysql+aiomysql://x@127.0.0.1:1/w"], "can't be used"),
     "nothing": ([], "--connection is needed"),
     "both": (["--undo", "--dry-run"], "--undo takes neither"),
+    "bot and plan": (["--needs-bot", "--dry-run"], "--needs-bot takes neither"),
+    "bot and undo": (["--needs-bot", "--undo"], "can't be combined"),
 }
 
 
@@ -687,7 +662,7 @@ def test_invalid_arguments_are_refused(run: Callable[..., Said], database: sa.En
 
 
 def test_import_that_fails_half_way_writes_nothing(scene: Scene, monkeypatch):
-    from warre_blazar.services.keeping.warre_import import writing  # noqa: PLC0415
+    from warre_blazar.warre_import import writing  # noqa: PLC0415
 
     def fail(*_: object) -> None:
         raise RuntimeError("half way")
@@ -696,3 +671,34 @@ def test_import_that_fails_half_way_writes_nothing(scene: Scene, monkeypatch):
     with pytest.raises(RuntimeError, match="half way"):
         scene.take_over()
     assert scene.dump() == scene.before
+
+
+def _import_into(url: str, scene: Scene, directory: pathlib.Path) -> str:
+    """Import into another database of Blazar's in a process of its own, and return the error."""
+    config = databases.write_config(url, directory)
+    command = [sys.executable, "-W", "ignore", "-m", "warre_blazar.cmd.manage"]
+    words = ["--config-file", config, "import-warre", "--connection", scene.warre.url]
+    done = subprocess.run(command + words, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def test_blazars_database_that_refuses_the_login_is_not_taken_for_warres(
+    scene: Scene, tmp_path: pathlib.Path
+):
+    url = scene.database.url.set(password="wrong").render_as_string(hide_password=False)
+    refused = _import_into(url, scene, tmp_path)
+    assert "Blazar's database can't be read: " in refused
+    assert "Access denied" in refused
+    assert "Warre" not in refused
+
+
+def test_blazars_database_without_our_tables_is_not_taken_for_warres(
+    scene: Scene, tmp_path: pathlib.Path
+):
+    with databases.made("mariadb", tmp_path) as url:
+        databases.blazar_upgrade(url, tmp_path)
+        refused = _import_into(url, scene, tmp_path)
+    assert "run warre-blazar-manage db upgrade" in refused
+    assert "Warre's" not in refused

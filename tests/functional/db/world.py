@@ -3,7 +3,6 @@
 import dataclasses
 import datetime
 import itertools
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,15 +12,15 @@ import sqlalchemy as sa
 from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
-from warre_blazar import exceptions
-from warre_blazar.booking_conditions import BookingConditions
 from warre_blazar.db import backings, session, sql_functions, tables
 from warre_blazar.domain import provider_trees
+from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.quota import Rule
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing
 from warre_blazar.services.offering import bootable, flavors
 from warre_blazar.services.running import backing, blazar_start_end
@@ -34,8 +33,6 @@ NO_CLEANING = datetime.timedelta(0)
 #: A quota rule with the default options, which refuses nothing.
 NO_QUOTA = Rule(frozenset({"flavor:slot"}), enforced=False)
 QUOTA = dataclasses.replace(NO_QUOTA, enforced=True)
-#: The turn in which bookings and changes of this process wait for each other, as in a manager.
-TURN = threading.Lock()
 
 _numbers = itertools.count(1)
 
@@ -159,7 +156,7 @@ def add_flavor(device_rules: Rules = NO_DEVICES, **changes: Any) -> Flavor:
         "is_public": True,
         "active": True,
     }
-    with mock.patch.object(bootable, "check", lambda shape: bootable.Verdict()):
+    with mock.patch.object(bootable, "check", lambda shape: bootable.BootCheck()):
         return flavors.create({**usual, **changes}, NOW, device_rules).flavor
 
 
@@ -239,27 +236,27 @@ def request(
     cleaning: datetime.timedelta = NO_CLEANING,
     now: datetime.datetime = NOW,
     rule: Rule = NO_QUOTA,
-) -> admission.Request:
+) -> admission.BookingRequest:
     """A request for a booking."""
     ref = flavor if isinstance(flavor, str) else flavor.id
-    return admission.Request(project_id, ref, count, span, now, conditions(cleaning, rule))
+    return admission.BookingRequest(project_id, ref, count, span, now, conditions(cleaning, rule))
 
 
-def book(wanted: admission.Request, lease: Lease | None = None) -> Lease:
+def book(wanted: admission.BookingRequest, lease: Lease | None = None) -> Lease:
     """Book, and make the backing, as a manager does shortly before the start."""
     booked = plan(wanted, lease)
     backing.make_planned(booked.reservation_id)
     return booked
 
 
-def plan(wanted: admission.Request, lease: Lease | None = None) -> Lease:
+def plan(wanted: admission.BookingRequest, lease: Lease | None = None) -> Lease:
     """Book as Blazar's manager does, with its rollback after a failure.
 
     :param lease: a lease that ``add_lease`` has added; None: add one.
     """
     lease = lease or add_lease(wanted.span, project_id=wanted.project_id)
     try:
-        resource_id = admission.book(lease.reservation_id, wanted, TURN)
+        resource_id = admission.book(lease.reservation_id, wanted)
     except Exception:
         db_api.lease_destroy(lease.id)
         raise
@@ -307,7 +304,7 @@ def move(
     before = db_api.lease_get(lease.id)["status"]
     write_lease(lease.id, {"status": "UPDATING"})
     try:
-        changing.move(lease.reservation_id, span, conditions(cleaning, rule), NOW, count, TURN)
+        changing.move(lease.reservation_id, span, conditions(cleaning, rule), NOW, count)
     except exceptions.WarreError:
         write_lease(lease.id, {"status": before})
         raise

@@ -13,7 +13,7 @@ from blazar.db import api as db_api
 
 from tests.functional.db import races, world
 from tests.functional.db.world import Lease
-from warre_blazar import exceptions
+from warre_blazar.errors import exceptions
 
 #: Everything is booked within this many hours from the present, so that bookings overlap.
 _HOURS = 24

@@ -15,7 +15,7 @@ import oslo_messaging
 from oslo_messaging._drivers import base, impl_fake
 from oslo_messaging._drivers import common as driver_common
 
-from warre_blazar.clients import manager
+from warre_blazar.openstack import manager
 
 #: Notified when a message arrives, when a call is answered, and when a listener stops.
 _changed = threading.Condition()

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Self, TypeVar
+from unittest import mock
 
 import sqlalchemy as sa
 from blazar import context, rpc
@@ -30,8 +31,9 @@ from tests.functional.db import databases, managers
 from tests.unit.api import bus
 from tests.unit.api.identity import Identity
 from warre_blazar import conf, policy, waiting
-from warre_blazar.clients import kept, limits
 from warre_blazar.db import models
+from warre_blazar.edge import conditions
+from warre_blazar.openstack import kept, limits
 from warre_blazar.services.running.executor import Executor, Pools
 
 T = TypeVar("T")
@@ -133,6 +135,9 @@ class Site:
     def __enter__(self) -> Self:
         self._forget_caches()
         cfg.CONF(["--config-file", str(self._configuration())], project="blazar")
+        # The limits that a test sets hold at once.
+        cached_for = mock.patch.object(conditions, "LIMITS_CACHED_FOR", 0)
+        self._stack.enter_context(cached_for)
         self._stack.enter_context(bus.installed())
         self.engine = self._stack.enter_context(databases.connected())
         models.metadata.create_all(self.engine)
@@ -170,8 +175,6 @@ class Site:
                 "manager": {"plugins": self.plugins},
                 "enforcement": {
                     "enabled_filters": "StrictLeaseFilter,FlavorMaxLengthFilter,ProjectQuotaFilter",
-                    # A test's limits hold at once.
-                    "project_quota_cache_time": "0",
                 },
                 "api": {
                     "api_v2_controllers": "flavors,flavorprojects,reservations,"

@@ -1,11 +1,19 @@
 """Flavors that no host could hold: how they are marked, and how their booking is refused."""
 
 import pytest
+import sqlalchemy as sa
 
 from tests.functional.db import world
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
+from warre_blazar.db import session
+from warre_blazar.db.tables import (
+    compute_hosts,
+    extra_capabilities,
+    host_inventories,
+    host_traits,
+)
 
 GPU = '["==", "$gpu", "a100"]'
 
@@ -30,8 +38,9 @@ def test_flavor_that_no_host_can_hold_is_marked(admin: Person, alpha: Person, te
     made = things.add_flavor(admin, **terms)
     assert (made["bookable"], made["bookable_hosts"]) == (False, 0)
     path = f"flavors/{made['id']}"
-    assert things.shown(admin, path) == made
-    assert admin.get("flavors").json["results"] == [made]
+    flavor = things.without_warnings(made)
+    assert things.shown(admin, path) == flavor
+    assert admin.get("flavors").json["results"] == [flavor]
     for shown in (alpha.get(path).json, *alpha.get("flavors").json["results"]):
         assert shown["bookable"] is False
         assert "bookable_hosts" not in shown
@@ -59,6 +68,28 @@ def test_flavor_whose_hosts_are_full_is_still_bookable(admin: Person, alpha: Per
     made = things.add_flavor(admin, slots=8)
     things.book(alpha, made, instance_count=8)
     assert admin.get(f"flavors/{made['id']}").json["bookable_hosts"] == 1
+
+
+def test_without_any_host_warning_and_refusal_say_so(site: Site, admin: Person, alpha: Person):
+    # A host that isn't reservable has been registered all the same.
+    with session.writer() as db:
+        db.execute(sa.update(compute_hosts).values(reservable=False))
+    made = things.add_flavor(admin)
+    assert (made["bookable"], made["warnings"]) == (False, [])
+    with session.writer() as db:
+        for table in (extra_capabilities, host_inventories, host_traits, compute_hosts):
+            db.execute(sa.delete(table))
+    changed = admin.patch(f"flavors/{made['id']}", {"slots": 7}).json
+    (warning,) = changed["warnings"]
+    assert warning["code"] == "no_hosts"
+    assert "openstack reservation host create" in warning["message"]
+    answer = alpha.post("reservations", things.booking(made))
+    assert answer.status_int == 409
+    assert answer.json["code"] == "no_host_matches"
+    assert answer.json["error_message"] == (
+        "No host matches this flavor: Blazar has no host yet; ask the operator to register hosts "
+        "(openstack reservation host create)"
+    )
 
 
 @pytest.mark.parametrize("terms", UNBOOKABLE.values(), ids=UNBOOKABLE)

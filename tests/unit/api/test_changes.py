@@ -12,7 +12,7 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
-from warre_blazar.clients import manager
+from warre_blazar.openstack import manager
 
 
 @pytest.fixture

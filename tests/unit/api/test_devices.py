@@ -1,4 +1,4 @@
-"""Flavors that name devices: how they are resolved, refused, and marked if they aren't counted."""
+"""Flavors that name devices: how their devices are resolved, and which flavors are refused."""
 
 import json
 from typing import Any
@@ -14,7 +14,9 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from warre_blazar.db import tables
+from warre_blazar.domain.devices import NO_DEVICES
 from warre_blazar.domain.request_groups import Group
+from warre_blazar.services.keeping import device_recount
 
 ALIAS, PROFILE = "pci_passthrough:alias", "accel:device_profile"
 GPU = {ALIAS: "gpu:2"}
@@ -55,8 +57,7 @@ def kept(site: Site) -> list[Any]:
 def groups(site: Site) -> list[dict[str, Any]]:
     """The groups of the only flavor."""
     (found,) = kept(site)
-    assert found["uncounted"] == []
-    return found["groups"]
+    return found
 
 
 def asked(specs: dict[str, str]) -> dict[str, Any]:
@@ -121,7 +122,6 @@ def test_device_that_cannot_be_counted_is_refused(site: Site, case: str, root: s
     ):
         assert refusal(answer) == (400, "device_not_countable")
         assert configure in answer.json["error_message"]
-        assert "allow_uncounted_devices" in answer.json["error_message"]
         detail = answer.json["detail"]
         (key,) = specs
         assert (detail["field"], detail["key"]) == ("extra_specs", key)
@@ -166,7 +166,6 @@ FAILURES = {
 def test_failure_of_cyborg_is_reported_and_nothing_is_written(
     site: Site, admin: Person, options, case: str
 ):
-    options(allow_uncounted_devices=True)
     site.cloud.install_cyborg(fpga=FPGA_GROUPS)
     flavor = things.add_flavor(admin)
     before = site.rows()
@@ -210,31 +209,12 @@ def test_answer_that_is_not_cyborgs_is_reported(site: Site, admin: Person, body:
 
 @pytest.mark.parametrize("text", ["gpu", "gpu:0", "gpu:1,,", "gpu:1:1", "gpu:65", "gpu:-1", ":1"])
 def test_malformed_alias_is_refused(site: Site, admin: Person, options, text: str):
-    options(allow_uncounted_devices=True)
     flavor = things.add_flavor(admin)
     answer = admin.post("flavors", asked({ALIAS: text}))
     assert refusal(answer) == (422, "invalid_field")
     assert answer.json["detail"]["field"] == "extra_specs"
     answer = admin.patch(f"flavors/{flavor['id']}", {"extra_specs": {ALIAS: text}})
     assert refusal(answer) == (400, "invalid_field")
-
-
-def test_uncounted_devices_are_allowed_with_a_warning(site: Site, admin: Person, alpha, options):
-    world.add_host(site.cloud, "nics", properties={"pci_alias_nic": "1"})
-    options(allow_uncounted_devices=True)
-    made = things.add_flavor(admin, extra_specs={ALIAS: "nic:1,gpu:2,gpu:1", **FPGA})
-    assert [w["code"] for w in made["warnings"]] == ["device_not_counted"] * 2
-    alias, profile = (warning["message"] for warning in made["warnings"])
-    assert alias.startswith("The devices of pci_passthrough:alias gpu can't be counted: ")
-    assert profile.startswith("The devices of accel:device_profile fpga can't be counted: ")
-    (kept_devices,) = kept(site)
-    assert kept_devices["groups"] == [Group.of({"pci_alias_nic": 1}).to_dict()]
-    path = f"flavors/{made['id']}"
-    assert admin.get(path).json["warnings"] == made["warnings"]
-    assert alpha.get(path).json["warnings"] == made["warnings"]
-    assert alpha.get("flavors").json["results"][0]["warnings"] == made["warnings"]
-    client = Person(site.app, "alpha", "/v2/warre/v1")
-    assert "warnings" not in client.get(path).json
 
 
 def test_change_of_extra_specs_resolves_the_devices_anew(site: Site, admin: Person, options):
@@ -250,29 +230,31 @@ def test_change_of_extra_specs_resolves_the_devices_anew(site: Site, admin: Pers
     assert kept(site) == [None]
 
 
-def test_flavor_that_is_older_than_its_column_has_a_warning(site: Site, admin: Person):
+def test_imported_flavor_is_made_active_after_its_devices_are_counted(site: Site, admin: Person):
     world.add_host(site.cloud, "nics", properties={"pci_alias_nic": "1"})
-    made = things.add_flavor(admin, extra_specs={ALIAS: "nic:1"})
+    made = things.add_flavor(admin, extra_specs={ALIAS: "nic:1"}, active=False)
     with site.engine.begin() as connection:
         connection.execute(tables.flavors.update().values(device_groups=None))
-    (warning,) = admin.get(f"flavors/{made['id']}").json["warnings"]
-    assert "warre-blazar-manage flavor recount" in warning["message"]
+    for root in ("/v2", "/v2/warre/v1"):
+        answer = Person(site.app, "admin", root).patch(f"flavors/{made['id']}", {"active": True})
+        assert refusal(answer) == (400, "device_not_countable")
+        assert "warre-blazar-manage flavor recount" in answer.json["error_message"]
+    device_recount.recount(NO_DEVICES)
+    assert things.made(admin.patch(f"flavors/{made['id']}", {"active": True}))["active"]
 
 
 def test_reservation_keeps_the_devices_that_it_was_booked_with(
     site: Site, admin: Person, alpha: Person, options
 ):
     world.add_host(site.cloud, "gpus", properties={"pci_alias_gpu": "4"})
-    options(allow_uncounted_devices=True)
-    flavor = things.add_flavor(admin, extra_specs={ALIAS: "unknown:1"})
+    flavor = things.add_flavor(admin, extra_specs={ALIAS: "gpu:1"})
     booked = things.book(alpha, flavor)
     admin.patch(f"flavors/{flavor['id']}", {"extra_specs": GPU})
     with site.engine.connect() as connection:
         (shape,) = connection.scalars(sa.select(tables.bookings.c.shape))
-    assert "device_groups" not in json.loads(shape)
-    assert json.loads(shape)["extra_specs"] == {ALIAS: "unknown:1"}
-    # A flavor inside a reservation has the fields of Warre only.
-    assert "warnings" not in booked["flavor"]
+    assert len(json.loads(shape)["device_groups"]) == 1
+    assert json.loads(shape)["extra_specs"] == {ALIAS: "gpu:1"}
+    assert booked["flavor"]["extra_specs"] == {ALIAS: "gpu:1"}
 
 
 def test_malformed_option_is_named(site: Site, admin: Person, options):
@@ -302,12 +284,10 @@ def test_malformed_option_is_named(site: Site, admin: Person, options):
         ),
         max_leaves=6,
     ),
-    allowed=st.booleans(),
 )
 def test_any_devices_are_counted_or_refused(
-    site: Site, admin: Person, options, alias, profile, groups, allowed
+    site: Site, admin: Person, options, alias, profile, groups
 ):
-    options(allow_uncounted_devices=allowed)
     site.cloud.install_cyborg(fpga=FPGA_GROUPS, odd=groups)
     specs = {ALIAS: alias, PROFILE: profile}
     answer = admin.post("flavors", asked({k: v for k, v in specs.items() if v is not None}))

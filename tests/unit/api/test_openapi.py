@@ -10,9 +10,10 @@ import openapi_spec_validator
 import pytest
 
 from tests.unit.api import contract
-from warre_blazar import error_statuses, exceptions, policies
+from warre_blazar import policies
 from warre_blazar.api import openapi
 from warre_blazar.api.controllers import base
+from warre_blazar.errors import exceptions, statuses
 
 COMMITTED = pathlib.Path(__file__).parents[3] / "doc/source/api/openapi.json"
 
@@ -94,7 +95,7 @@ def test_operations_and_policy_rules_name_each_other():
 def test_every_code_is_documented():
     classes = [c for c in vars(exceptions).values() if isinstance(c, type)]
     codes = {c.code for c in classes if issubclass(c, exceptions.WarreError)} | set(
-        error_statuses.STATUSES
+        statuses.STATUSES
     )
     refused = {c for o in openapi.OPERATIONS for found in o.refusals().values() for c in found}
     assert codes - refused == _UNDOCUMENTED

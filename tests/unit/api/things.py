@@ -45,6 +45,11 @@ def plain(flavor: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in flavor.items() if k not in offered}
 
 
+def without_warnings(flavor: dict[str, Any]) -> dict[str, Any]:
+    """A flavor that was made or changed, as it is shown later."""
+    return {k: v for k, v in flavor.items() if k != "warnings"}
+
+
 def shown(person: Person, path: str) -> dict[str, Any]:
     """A flavor as a person is shown it, without what limits it by host."""
     return {k: v for k, v in made(person.get(path)).items() if k != "limits"}

@@ -1,4 +1,7 @@
-"""Fixtures that run commands as both CLIs do, with a fake API."""
+"""Fixtures that run commands as the openstack CLI does, with a fake API.
+
+``test_shells`` has the tests of what differs in the blazar CLI.
+"""
 
 import io
 import json
@@ -47,22 +50,17 @@ def connect(endpoint: str) -> Any:
     return blazarclient.Client("1", session=session.Session(auth=auth, timeout=10))
 
 
-@pytest.fixture(params=["blazar", "openstack"])
-def run(request: pytest.FixtureRequest, api: Api) -> Run:
-    """A function that runs a command with arguments in a CLI, and returns what it has printed."""
-    client = connect(f"{api.url}/v1")
-    if request.param == "blazar":
-        known: dict[str, Any] = {"client": client}
-    else:
-        known = {"client_manager": SimpleNamespace(reservation=client)}
+@pytest.fixture
+def run(api: Api) -> Run:
+    """A function that runs a command with arguments, and returns what it has printed."""
+    client_manager = SimpleNamespace(reservation=connect(f"{api.url}/v1"))
 
     def runs(command: type, *arguments: str) -> str:
-        app = SimpleNamespace(stdout=io.StringIO(), **known)
+        app = SimpleNamespace(stdout=io.StringIO(), client_manager=client_manager)
         instance = command(app, None)
         assert instance.run(instance.get_parser("it").parse_args(arguments)) == 0
         return app.stdout.getvalue()
 
-    runs.cli = request.param  # type: ignore[attr-defined]
     return runs
 
 

@@ -1,5 +1,6 @@
 """A fake v2 API that gives prepared answers, with documents such as those of the real API."""
 
+import dataclasses
 import datetime
 from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
@@ -8,14 +9,17 @@ import jsonschema
 
 from tests.fakes.service import Answer, Fault, Request, Service
 from warre_blazar.api import schemas, views
-from warre_blazar.db.reservations import Reservation
+from warre_blazar.db import models
 from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.domain.quota import Amount
+from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors.exceptions import FlavorNotBookable
+from warre_blazar.services.booking.dry_run import Foreseen
 
 FLAVOR = Flavor(
     id="11111111-1111-4111-8111-111111111111",
     name="gpu.large",
-    description=None,
     shape=Shape(
         vcpu=4,
         memory_mb=8192,
@@ -29,9 +33,9 @@ FLAVOR = Flavor(
     max_length_hours=24,
     start=None,
     end=datetime.datetime(2027, 1, 1),
-    category="gpu",
     is_public=True,
     active=True,
+    texts={c.name: None for c in models.flavors.c if c.info == models.TEXT} | {"category": "gpu"},
 )
 
 RESERVATION = Reservation(
@@ -115,9 +119,29 @@ def flavor(**values: Any) -> dict[str, Any]:
 
 def reservation(**values: Any) -> dict[str, Any]:
     """Return a reservation's document."""
-    document = views.reservation(RESERVATION, FLAVOR) | views.labels(RESERVATION.labels)
-    document |= views.host_flags(RESERVATION)
-    return {**document, **values}
+    return {**views.reservation(RESERVATION, FLAVOR), **values}
+
+
+def foreseen(*refusals: tuple[str, str, dict[str, Any]], **values: Any) -> Answer:
+    """Return the answer to a dry run.
+
+    :param refusals: the code, the text and the detail of each rule that refuses the request.
+    """
+    result = Foreseen(
+        flavor=FLAVOR,
+        span=RESERVATION.span,
+        count=1,
+        affinity=None,
+        hosts={},
+        refusals=[FlavorNotBookable(code, text, **detail) for code, text, detail in refusals],
+        cost=Amount(1, 2),
+        standing=None,
+        next_start=None,
+        longest=datetime.timedelta(0),
+        most=0,
+    )
+    document = views.foreseen(dataclasses.replace(result, **values), with_hosts=False)
+    return Answer(200, document)
 
 
 class Page(BaseHTTPRequestHandler):

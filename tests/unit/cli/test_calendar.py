@@ -355,10 +355,40 @@ def test_ics_has_an_event_for_each_reservation(api: Api, run: Run, tmp_path: pat
     assert text.count("BEGIN:VEVENT") == 2
 
 
+def test_ics_says_what_the_reservation_is_for_and_what_ends_with_it(api: Api, run: Run) -> None:
+    named = reservation(name="sweep", note="for the paper")
+    over = reservation(status="COMPLETE")
+    api.answers["GET /v2/reservations"] = listing(named, over)
+    text = run(calendar.ShowCalendar, "--ics", "-")
+    first, second = icalendar.Calendar.from_ical(text).walk("VEVENT")
+    assert str(first["summary"]) == "sweep: 2 x gpu.large"
+    assert str(first["description"]).startswith("for the paper\nReservation ")
+    assert "all servers with this flavor are deleted" in str(first["description"])
+    (alarm,) = first.walk("VALARM")
+    assert alarm["trigger"].dt == datetime.timedelta(hours=-1)
+    assert alarm["trigger"].params["RELATED"] == "END"
+    assert second.walk("VALARM") == []
+
+
+def test_ics_of_bookings_has_those_of_all_projects(api: Api, run: Run) -> None:
+    now = datetime.datetime.now(UTC)
+    start, end = ((now + datetime.timedelta(days=n)).isoformat() for n in (1, 3))
+    api.answers |= {
+        "GET /v2/flavors/gpu.large": Answer(200, flavor()),
+        "GET /v2/reservations": listing(reservation(start=start, end=end)),
+        "GET /v1/projects/project-1": Answer(
+            200, {"project": {"id": "project-1", "name": "climate"}}
+        ),
+    }
+    text = run(calendar.ShowCalendar, "gpu.large", "--bookings", "--ics", "-")
+    (event,) = icalendar.Calendar.from_ical(text).walk("VEVENT")
+    assert str(event["summary"]) == "climate: 2 x gpu.large"
+
+
 @given(st.text(min_size=1, max_size=40))
 def test_any_name_survives_the_export(name: str) -> None:
     item = Reservation.of(json.loads(json.dumps(reservation(flavor=flavor(name=name)))))
-    text = calendar_file.calendar([item], START)
+    text = calendar_file.calendar([(calendar_file.title(item), item)], START)
     assert all(len(line.encode()) <= 75 for line in text.split("\r\n"))
     assert len(icalendar.Calendar.from_ical(text).walk("VEVENT")) == 1
     assert FLAVOR.name not in text

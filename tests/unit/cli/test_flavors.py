@@ -170,7 +170,9 @@ def test_update_without_options_is_refused(api: Api, run: Run) -> None:
 
 
 def test_create_with_invalid_time_is_refused(api: Api, run: Run) -> None:
-    with pytest.raises(BlazarClientException, match=r"^Time 'soon' refused: 'soon' isn't a time"):
+    with pytest.raises(
+        BlazarClientException, match=r"^Time 'soon' refused: it has none of the forms"
+    ):
         run(flavors.CreateFlavor, "f", *_NEEDED, "--start", "soon")
     assert not api.seen
 
@@ -226,6 +228,18 @@ def test_free_slots_in_a_zone(api: Api, run_json: Callable[..., Any]) -> None:
     (row,) = run_json(flavors.ListFreeSlots, "f", "--timezone", "Australia/Melbourne")
     assert row["start"] == "2026-12-01T11:00:00+11:00"
     assert api.seen[0].query == {"count": "1"}
+
+
+def test_free_slots_of_a_length_until_an_end_that_is_read_from_the_start(
+    api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, _SPANS)
+    given = ("--start", "2026-12-01 09:00", "--end", "sat noon", "--length", "2d")
+    assert run_json(flavors.ListFreeSlots, "f", *given) == [{**_SPANS[1], "hours": 48.5}]
+    assert api.seen[0].query["end"] == "2026-12-05T12:00:00+00:00"
+    assert capsys.readouterr().err == (
+        "From: Tue 2026-12-01 09:00 UTC\nUntil: Sat 2026-12-05 12:00 UTC\n"
+    )
 
 
 def test_free_slots_with_end_before_start_are_refused(api: Api, run: Run) -> None:
@@ -404,11 +418,20 @@ def test_create_and_set_warn_of_a_flavor_that_no_host_could_hold(
         run(command, *arguments)
         said = capsys.readouterr().err
         assert said.startswith("Warning: no host could hold an instance of f") == (hosts == 0)
-        listed = {"blazar": "blazar host-list", "openstack": "openstack reservation host list"}
-        assert (listed[run.cli] in said) == (hosts == 0)
+        assert ("openstack reservation host list" in said) == (hosts == 0)
 
 
-_WARNINGS = [{"code": "device_not_counted", "message": "The devices of X can't be counted: why"}]
+def test_without_any_host_only_that_is_said(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warning = {"code": "no_hosts", "message": "Blazar has no host yet"}
+    answer = flavor(name="f", bookable=False, bookable_hosts=0, warnings=[warning])
+    api.answers["POST /v2/flavors"] = Answer(202, answer)
+    run(flavors.CreateFlavor, "f", *_NEEDED)
+    assert capsys.readouterr().err == "Warning: Blazar has no host yet.\n"
+
+
+_WARNINGS = [{"code": "no_candidates", "message": "Placement finds no host now"}]
 
 
 def test_create_and_set_print_the_warnings_of_the_api(
@@ -423,15 +446,15 @@ def test_create_and_set_print_the_warnings_of_the_api(
     ):
         run(command, *arguments)
         said = capsys.readouterr().err
-        assert said == "Warning: The devices of X can't be counted: why.\n"
+        assert said == "Warning: Placement finds no host now.\n"
 
 
-def test_warnings_are_shown_if_there_are_any(api: Api, run_json: Callable[..., Any]) -> None:
-    api.answers["GET /v2/flavors/f"] = Answer(200, flavor(warnings=_WARNINGS))
-    shown = run_json(flavors.ShowFlavor, "f")
-    assert shown["warnings"] == ["The devices of X can't be counted: why"]
-    api.answers["GET /v2/flavors/f"] = Answer(200, flavor(warnings=[]))
-    assert run_json(flavors.ShowFlavor, "f") == flavor()
+def test_create_shows_warnings_if_there_are_any(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["POST /v2/flavors"] = Answer(202, flavor(warnings=_WARNINGS))
+    shown = run_json(flavors.CreateFlavor, "f", *_NEEDED)
+    assert shown["warnings"] == ["Placement finds no host now"]
+    api.answers["POST /v2/flavors"] = Answer(202, flavor(warnings=[]))
+    assert run_json(flavors.CreateFlavor, "f", *_NEEDED) == flavor()
 
 
 def _limit(kind: str, name: str, *providers: str, **amounts: int) -> dict[str, Any]:

@@ -65,11 +65,8 @@ TOLD: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 _NAMES = {
-    "blazar": {"list": "blazar flavor-list", "calendar": "blazar flavor-calendar"},
-    "openstack": {
-        "list": "openstack reservation flavor list",
-        "calendar": "openstack reservation flavor calendar",
-    },
+    "list": "openstack reservation flavor list",
+    "calendar": "openstack reservation flavor calendar",
 }
 
 
@@ -88,7 +85,7 @@ def test_reason_is_explained(
         Answer(200, {"results": [], "reason": reason}),
     ]
     assert run(flavors.ListFreeSlots, "f", "--count", "9", "--hours", "1.5") == ""
-    assert capsys.readouterr().err == said.format(**_NAMES[run.cli]) + "\n"
+    assert capsys.readouterr().err == said.format(**_NAMES) + "\n"
     first, second = (request.query for request in api.seen)
     assert second == {**first, "reason": "true", "hours": "1.500000"}
 

@@ -155,6 +155,26 @@ def test_ambiguous_note_is_refused(api: Api, run: Run) -> None:
         run(maintenance_windows.ShowWindow, "firmware")
 
 
+@pytest.mark.parametrize(
+    "options, want",
+    [
+        (["--start", "2026-12-21T00:00Z"], ("2026-12-21", "2026-12-22")),
+        (["--start", "2026-12-21T00:00Z", "--length", "2d"], ("2026-12-21", "2026-12-23")),
+        (["--hours", "72"], (None, "2026-12-23")),
+    ],
+)
+def test_window_is_moved_with_its_length_or_a_new_one(
+    api: Api, run: Run, options: list[str], want: tuple[str | None, str]
+) -> None:
+    path = f"/v2/maintenancewindows/{WINDOW['id']}"
+    api.answers |= {f"GET {path}": Answer(200, WINDOW), f"PATCH {path}": Answer(200, WINDOW)}
+    run(maintenance_windows.UpdateWindow, WINDOW["id"], *options)
+    (body,) = [r.body for r in api.seen if r.method == "PATCH"]
+    start, end = want
+    moved = {"start": f"{start}T00:00:00+00:00"} if start else {}
+    assert body == {**moved, "end": f"{end}T00:00:00+00:00"}
+
+
 def test_window_update_without_options_is_refused(run: Run) -> None:
     with pytest.raises(BlazarClientException, match="Nothing to change"):
         run(maintenance_windows.UpdateWindow, "firmware")

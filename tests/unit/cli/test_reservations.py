@@ -7,13 +7,25 @@ from typing import Any
 
 import pytest
 from blazarclient.exception import BlazarClientException
+from keystoneauth1 import session
 
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, error, flavor, listing, reservation
-from warre_blazar.cli import reservation_list, reservations, wait_progress
+from tests.unit.cli.fake_api import (
+    FLAVOR,
+    RESERVATION,
+    Api,
+    error,
+    flavor,
+    foreseen,
+    listing,
+    reservation,
+)
+from warre_blazar.cli import base, reservation_list, reservations, wait_progress
 from warre_blazar.client import Reservation, resources
+from warre_blazar.domain.timeline import Span
 
+DAY = datetime.timedelta(days=1)
 _USER = "55555555-5555-4555-8555-555555555555"
 _PROJECT = "55555555555545558555555555555555"
 _SHOWN = {**reservation(), "flavor": FLAVOR.name, "flavor_id": FLAVOR.id}
@@ -170,15 +182,39 @@ def test_list_of_an_unknown_or_ambiguous_user_is_refused(
         run(reservation_list.ListReservations, "--user", "ada")
 
 
-@pytest.mark.parametrize("answer", [None, [{"id": "u1", "name": "ada"}]], ids=["refused", "known"])
-def test_list_finds_user_by_name_or_sends_the_text_as_id(
-    api: Api, run: Run, answer: list[dict[str, str]] | None
-) -> None:
-    if answer:
-        api.answers["GET /v1/users"] = Answer(200, {"users": answer})
+def test_list_finds_a_user_by_name(api: Api, run: Run) -> None:
+    api.answers["GET /v1/users"] = Answer(200, {"users": [{"id": "u1", "name": "ada"}]})
     api.answers["GET /v2/reservations"] = listing()
     run(reservation_list.ListReservations, "--user", "ada")
-    assert api.seen[-1].query == {"user_id": "u1" if answer else "ada"}
+    assert api.seen[-1].query == {"user_id": "u1"}
+
+
+def test_ones_own_name_needs_no_list_of_users(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keystone shows members only their own names."""
+    monkeypatch.setattr(session.Session, "get_user_id", lambda _: "u1")
+    api.answers["GET /v1/users/u1"] = Answer(200, {"user": {"id": "u1", "name": "ada"}})
+    api.answers["GET /v2/reservations"] = listing()
+    run(reservation_list.ListReservations, "--user", "ada")
+    assert api.seen[-1].query == {"user_id": "u1"}
+
+
+@pytest.mark.parametrize("own", [None, "u1"])
+def test_name_that_keystone_hides_is_refused(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch, own: str | None
+) -> None:
+    monkeypatch.setattr(session.Session, "get_user_id", lambda _: own)
+    api.answers["GET /v1/users/u1"] = Answer(200, {"user": {"id": "u1", "name": "ada"}})
+    with pytest.raises(BlazarClientException, match="who 'bob' is; give the user's ID"):
+        run(reservation_list.ListReservations, "--user", "bob")
+
+
+@pytest.mark.parametrize("user_id", ["0123456789abcdef" * 2, "0123456789abcdef" * 4])
+def test_users_id_is_not_looked_up(api: Api, run: Run, user_id: str) -> None:
+    api.answers["GET /v2/reservations"] = listing()
+    run(reservation_list.ListReservations, "--user", user_id)
+    assert [request.query for request in api.seen] == [{"user_id": user_id}]
 
 
 def test_list_by_a_flavors_name(api: Api, run: Run) -> None:
@@ -276,6 +312,15 @@ def test_create_starts_in_a_minute(api: Api, run: Run) -> None:
         (["f", "--hours", "0.001"], "0.001 hours aren't a whole number of minutes; write 0:01"),
         (["f", "--hours", "-1"], "--hours"),
         (["f", "--hours", "1:60"], "'1:60' isn't a number of hours"),
+        (["f", "--length", "3"], "'3' isn't a length; write 3d, 12h, 1d12h or 90m"),
+        (["f", "--length", ""], "'' isn't a length"),
+        (["f", "--length", "0d"], "'0d' isn't a length"),
+        (["f", "--length", "12h1d"], "'12h1d' isn't a length"),
+        (["f", "--length", "99999d"], "99999d is too long"),
+        (["f", "--length", "3d", "--hours", "1"], "not allowed with"),
+        (["f", "--days", "3", "--end", "2026-12-01"], "not allowed with"),
+        (["f", "--days", "1.5"], "'1.5' isn't a whole number of at least 1"),
+        (["f", "--days", "9999999999"], "isn't a length"),
         (["f", "--hours", "9999999"], "9999999 hours are too many"),
         (["f", "--hours", "1", "--count", "-1"], "'-1' isn't a whole number of at least 1"),
         (["--hours", "1"], "FLAVOR"),
@@ -294,8 +339,8 @@ def test_create_refuses(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--hours", "1", "--start", "2026-13-01"], "there is no month 13"),
-        (["--hours", "1", "--start", "soonish"], "'soonish' isn't a time"),
+        (["--hours", "1", "--start", "2026-13-01"], "the calendar has no 2026-13-01"),
+        (["--hours", "1", "--start", "soonish"], "it has none of the forms of a time"),
         (["--hours", "1", "--start", "mon 9:00", "--timezone", "Mars/Base"], "isn't a time zone"),
         (["--start", "2026-12-02", "--end", "2026-12-01"], "isn't after the start"),
         (["--start", "9998-12-31", "--hours", "800000"], "The end is too far in the future"),
@@ -308,6 +353,57 @@ def test_create_with_invalid_times_is_refused(
         run(reservations.CreateReservation, "f", *arguments)
     assert capsys.readouterr().out == ""
     assert not api.seen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "end"),
+    [
+        (["--start", "mon 9:00", "--end", "17:00"], "2026-11-23T17:00:00+00:00"),
+        (["--start", "mon 9:00", "--end", "mon 5pm"], "2026-11-23T17:00:00+00:00"),
+        (["--start", "fri", "--end", "mon"], "2026-11-30T00:00:00+00:00"),
+        (["--end", "17:00"], "2026-11-21T17:00:00+00:00"),
+        (["--start", "mon 9:00", "--days", "3"], "2026-11-26T09:00:00+00:00"),
+        (["--start", "mon 9:00", "--length", "3d"], "2026-11-26T09:00:00+00:00"),
+        (["--start", "mon 9:00", "--length", "1d12h"], "2026-11-24T21:00:00+00:00"),
+        (["--start", "mon 9:00", "--length", "90m"], "2026-11-23T10:30:00+00:00"),
+    ],
+)
+@pytest.mark.usefixtures("saturday")
+def test_end_is_read_from_the_start(api: Api, run: Run, arguments: list[str], end: str) -> None:
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    run(reservations.CreateReservation, "f", *arguments)
+    assert api.seen[0].body["end"] == end
+
+
+@pytest.fixture
+def saturday(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the time of commands to Saturday, 2026-11-21 06:10."""
+    now = datetime.datetime(2026, 11, 21, 6, 10, tzinfo=datetime.UTC)
+    monkeypatch.setattr(base.Command, "now", lambda _: now)
+
+
+def test_days_over_a_change_of_clocks_are_refused(api: Api, run: Run) -> None:
+    given = ("--start", "2027-03-26 09:00", "--timezone", "Europe/Berlin")
+    with pytest.raises(BlazarClientException) as refused:
+        run(reservations.CreateReservation, "f", *given, "--days", "3")
+    first, second = "2027-03-29T09:00+02:00", "2027-03-29T10:00+02:00"
+    assert str(refused.value).endswith(f"Give --end {first} or --end {second}")
+    assert not api.seen
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    run(reservations.CreateReservation, "f", *given, "--hours", "72")
+    run(reservations.CreateReservation, "f", *given, "--days", "1")
+    assert [request.body["end"] for request in api.seen] == [
+        "2027-03-29T10:00:00+02:00",
+        "2027-03-27T09:00:00+01:00",
+    ]
+
+
+@pytest.mark.usefixtures("saturday")
+def test_list_looks_back(api: Api, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    api.answers["GET /v2/reservations"] = listing()
+    run(reservation_list.ListReservations, "--from", "1 nov", "--to", "2026-11-20T00:00Z")
+    assert api.seen[0].query["from"] == "2026-11-01T00:00:00+00:00"
+    assert capsys.readouterr().err == "From: Sun 2026-11-01 00:00 UTC\n"
 
 
 def test_inexact_time_is_shown_with_its_zone(
@@ -385,54 +481,54 @@ def test_times_are_shown_in_the_chosen_zone(
 
 
 _EXACT = ("--start", "2026-12-01T09:00Z", "--hours", "2")
-_UNUSED = {
-    "maxReservations": 2,
-    "maxHours": 4,
-    "totalReservationsUsed": 1,
-    "totalHoursUsed": 1,
-}
 
 
-@pytest.mark.parametrize(
-    ("flavor_has", "spans", "given", "said"),
-    [
-        ({}, ["01T08:00", "01T11:00"], [], None),
-        (
-            {},
-            ["01T08:00", "01T10:59"],
-            [],
-            "1 slot is never free for 2 h",
-        ),
-        ({}, ["01T09:01", "01T11:00"], [], r"^1 slot of gpu\.large isn't free then\."),
-        (
-            {"max_length_hours": 1},
-            [],
-            [],
-            "^2 hours are too long; .* for at most 1 hours at",
-        ),
-        ({"active": False}, [], [], r"^gpu\.large is closed; see"),
-        ({}, [], ["--count", "2"], r"^That is more than your project may book; see"),
-    ],
-    ids=["free", "not free", "not yet free", "too long", "closed", "over quota"],
-)
-def test_dry_run_creates_no_reservation(
-    api: Api, run: Run, flavor_has: dict[str, Any], spans: list[str], given: list[str], said: str
-) -> None:
-    api.answers |= {
-        "GET /v2/flavors/f": Answer(200, flavor(**flavor_has)),
-        "GET /v2/limits": Answer(200, {"absolute": _UNUSED}),
-        f"GET /v2/flavors/{FLAVOR.id}/freeslots": Answer(200, [_free(*spans)] if spans else []),
-        "GET /v2/flavors/f/freeslots": Answer(200, []),
+def test_dry_run_asks_the_api_and_books_nothing(api: Api, run: Run) -> None:
+    api.answers["POST /v2/reservations"] = foreseen()
+    said = run(reservations.CreateReservation, "f", *_EXACT, "--name", "mine", "--dry-run")
+    assert said == (
+        "Dry run: would book 1 slot of f, Tue 2026-12-01 09:00 UTC to "
+        "Tue 2026-12-01 11:00 UTC, 2 hours\n"
+    )
+    (asked,) = api.seen
+    assert asked.query == {"dry_run": "true"}
+    assert asked.body == {
+        "flavor_id": "f",
+        "start": "2026-12-01T09:00:00+00:00",
+        "end": "2026-12-01T11:00:00+00:00",
+        "instance_count": 1,
+        "name": "mine",
     }
-    if said is None:
-        assert run(reservations.CreateReservation, "f", *_EXACT, "--dry-run") == (
-            "Dry run: would book 1 slot of f, Tue 2026-12-01 09:00 UTC to "
-            "Tue 2026-12-01 11:00 UTC, 2 hours\n"
-        )
-    else:
-        with pytest.raises(BlazarClientException, match=said):
-            run(reservations.CreateReservation, "f", *_EXACT, "--dry-run", *given)
-    assert not [r for r in api.seen if r.method != "GET"]
+
+
+def test_refused_dry_run_says_why_and_what_is_possible(api: Api, run: Run) -> None:
+    api.answers["POST /v2/reservations"] = foreseen(
+        ("too_long", "Too long", {"max_length_hours": 1}),
+        ("slots_exhausted", "No capacity", {"asked": 2, "free": 1, "slots": 2}),
+        ("quota_exceeded", "Over quota", {}),
+        count=2,
+        next_start=datetime.datetime(2026, 12, 2, 8),
+        longest=datetime.timedelta(hours=1),
+        most=1,
+    )
+    with pytest.raises(BlazarClientException) as refused:
+        run(reservations.CreateReservation, "f", *_EXACT, "--count", "2", "--dry-run")
+    assert str(refused.value).splitlines()[:2] == [
+        "Too long. Book at most 1 hours at a time",
+        "Only 1 of 2 slots is free then",
+    ]
+    assert re.match("Over quota. See .*limits.show;", str(refused.value).splitlines()[2])
+    assert str(refused.value).splitlines()[3:] == [
+        "2 slots are free for 2 h from 2026-12-02 08:00 UTC: --start 2026-12-02T08:00Z",
+        "At the wanted start, 2 slots can be had until --end 2026-12-01T10:00Z",
+        "For all of that time, --count 1 can be had",
+    ]
+
+
+def test_refused_dry_run_offers_no_way_if_there_is_none(api: Api, run: Run) -> None:
+    api.answers["POST /v2/reservations"] = foreseen(("flavor_inactive", "Flavor is closed", {}))
+    with pytest.raises(BlazarClientException, match=r"^Flavor is closed\. The operator .* others$"):
+        run(reservations.CreateReservation, "f", *_EXACT, "--dry-run")
 
 
 _PERIOD = ("--start", "2026-12-01T09:00", "--hours", "48", "--count", "2")
@@ -481,15 +577,11 @@ def test_refused_booking_says_when_slots_are_free(
     assert asked.query == {"start": "2026-12-01T09:00:00+00:00", "count": "2"}
 
 
-@pytest.mark.parametrize("arguments", [[], ["--dry-run"]], ids=["booked", "dry run"])
-def test_fewer_slots_are_not_suggested_if_no_host_matches(
-    api: Api, run: Run, arguments: list[str]
-) -> None:
+def test_fewer_slots_are_not_suggested_if_no_host_matches(api: Api, run: Run) -> None:
     said = "No host matches this flavor: none has the properties; ask the operator"
     api.answers["POST /v2/reservations"] = error(409, said, "no_host_matches", asked=2, free=0)
-    api.answers["GET /v2/flavors/f"] = Answer(200, flavor(name="f", bookable=False))
     with pytest.raises(BlazarClientException, match="No host matches") as refused:
-        run(reservations.CreateReservation, "f", *_PERIOD, *arguments)
+        run(reservations.CreateReservation, "f", *_PERIOD)
     assert "fewer" not in str(refused.value)
 
 
@@ -697,38 +789,70 @@ def test_dry_run_deletes_nothing(api: Api, run: Run) -> None:
 
 
 def test_dry_run_of_update_shows_the_change(api: Api, run: Run) -> None:
-    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation())
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {f"GET {path}": Answer(200, reservation()), f"PATCH {path}": foreseen()}
     update = reservations.UpdateReservation
     said = run(update, RESERVATION.id, "--hours", "1.5", "--dry-run")
     assert "would change reservation" in said
-    assert "to Tue 2026-12-01 10:30 UTC, 1 hour 30 minutes; whether there is room" in said
-    with pytest.raises(BlazarClientException, match="25 hours are too long"):
-        run(update, RESERVATION.id, "--hours", "25", "--dry-run")
+    assert said.endswith("to Tue 2026-12-01 10:30 UTC, 1 hour 30 minutes\n")
+    assert (api.seen[-1].query, api.seen[-1].body) == (
+        {"dry_run": "true"},
+        {"end": "2026-12-01T10:30:00+00:00"},
+    )
     with pytest.raises(BlazarClientException, match=r"2026-12-01 08:00 UTC, isn't after the start"):
         run(update, RESERVATION.id, "--end", "2026-12-01T08:00Z", "--dry-run")
 
 
 @pytest.mark.parametrize(
-    ("present", "arguments", "said"),
+    ("arguments", "body", "said"),
     [
-        ({}, ["--count", "3"], "would change reservation .*, 3 slots .now 2. of gpu.large, Tue"),
-        ({}, ["--start", "2026-12-02T09:00Z"], "Wed 2026-12-02 09:00 UTC to Wed .* 2 hours"),
-        ({"status": "ACTIVE"}, ["--count", "1"], "would change reservation .*, 1 slot .now 2."),
-        ({"status": "ACTIVE"}, ["--count", "3"], "has begun, so it can't have more"),
-        ({"status": "ACTIVE"}, ["--start", "2026-12-02T09:00Z"], "so its start can't change"),
-        ({"status": "COMPLETE"}, ["--count", "1"], "is COMPLETE"),
+        (["--count", "3"], {"instance_count": 3}, "3 slots .now 2. of gpu.large, Tue"),
+        (
+            ["--start", "2026-12-02T09:00Z"],
+            {"start": "2026-12-02T09:00:00+00:00", "end": "2026-12-02T11:00:00+00:00"},
+            "Wed 2026-12-02 09:00 UTC to Wed .* 2 hours",
+        ),
+        (["--note", "mine"], {"note": "mine"}, "would change reservation"),
     ],
 )
-def test_dry_run_of_set_shows_the_change_or_refuses(
-    api: Api, run: Run, present: dict[str, str], arguments: list[str], said: str
+def test_dry_run_of_set_asks_for_the_change(
+    api: Api, run: Run, arguments: list[str], body: dict[str, Any], said: str
 ) -> None:
-    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation(**present))
-    try:
-        printed = run(reservations.UpdateReservation, RESERVATION.id, *arguments, "--dry-run")
-    except BlazarClientException as error:
-        printed = str(error)
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {f"GET {path}": Answer(200, reservation()), f"PATCH {path}": foreseen()}
+    printed = run(reservations.UpdateReservation, RESERVATION.id, *arguments, "--dry-run")
     assert re.search(said, printed)
-    assert {r.method for r in api.seen} == {"GET"}
+    assert api.seen[-1].body == body
+
+
+def test_dry_run_of_a_change_to_what_is_there_asks_nothing(api: Api, run: Run) -> None:
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation())
+    run(
+        reservations.UpdateReservation,
+        *(RESERVATION.id, "--end", "2026-12-01T11:00Z", "--dry-run"),
+    )
+    assert {request.method for request in api.seen} == {"GET"}
+
+
+def test_refused_dry_run_of_a_change_says_how_far_it_could_go(api: Api, run: Run) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation()),
+        f"PATCH {path}": foreseen(
+            ("hosts_exhausted", "No room", {}),
+            span=Span(RESERVATION.span.start, RESERVATION.span.start + DAY),
+            count=2,
+            longest=datetime.timedelta(hours=5),
+            most=1,
+        ),
+    }
+    with pytest.raises(BlazarClientException) as refused:
+        run(reservations.UpdateReservation, RESERVATION.id, "--hours", "24", "--dry-run")
+    assert str(refused.value).splitlines() == [
+        "No host has room then",
+        "At the wanted start, 2 slots can be had until --end 2026-12-01T14:00Z",
+        "For all of that time, --count 1 can be had",
+    ]
 
 
 def test_inexact_new_end_is_confirmed(
@@ -784,8 +908,7 @@ def test_ctrl_c_ends_the_waiting_only(
         run(reservations.CreateReservation, "f", *_PERIOD, "--wait")
     assert caught.value.code == 130
     told = capsys.readouterr().err
-    show = {"blazar": "blazar reservation-show", "openstack": "openstack reservation show"}
-    assert f"The reservation stays: {show[run.cli]} {RESERVATION.id}" in told  # type: ignore[attr-defined]
+    assert f"The reservation stays: openstack reservation show {RESERVATION.id}" in told
     assert not [r for r in api.seen if r.method == "DELETE"]
 
 

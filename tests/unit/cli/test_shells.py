@@ -2,6 +2,7 @@
 
 import argparse
 import configparser
+import io
 import json
 import os
 import pathlib
@@ -18,8 +19,9 @@ from stevedore import extension
 
 from tests.fakes import keystone as fakes
 from tests.fakes.service import Answer, Request
+from tests.unit.cli.conftest import connect
 from tests.unit.cli.fake_api import Api, error, flavor, listing, reservation
-from warre_blazar.cli import command_names, error_advice
+from warre_blazar.cli import command_names, error_advice, flavors
 from warre_blazar.cli.base import Command
 from warre_blazar.client.errors import ApiError
 
@@ -83,6 +85,18 @@ def test_installed_package_has_all_commands() -> None:
 
 def _ignore(*_: object) -> None:
     """Other packages' commands may fail to load."""
+
+
+@pytest.mark.parametrize("cli", ["blazar", "openstack"])
+def test_command_uses_the_connection_of_either_cli(api: Api, cli: str) -> None:
+    api.answers["GET /v2/flavors"] = listing(flavor())
+    client = connect(f"{api.url}/v1")
+    manager = SimpleNamespace(reservation=client)
+    known = {"client": client} if cli == "blazar" else {"client_manager": manager}
+    command = flavors.ListFlavors(SimpleNamespace(stdout=io.StringIO(), **known), None)
+    assert command.run(command.get_parser("it").parse_args([])) == 0
+    assert flavor()["name"] in command.app.stdout.getvalue()
+    assert api.requests == ["GET /v2/flavors"]
 
 
 @pytest.mark.parametrize("command", _COMMANDS)
@@ -226,7 +240,7 @@ def test_end_that_the_blazar_parser_takes_is_restored(blazar: Cli, api: Api) -> 
         [
             "blazar reservation-create: argument --end-date/--end: not allowed with argument "
             "--hours",
-            "See blazar reservation-create --help",
+            "See blazar help reservation-create",
         ],
     )
 
@@ -242,9 +256,13 @@ def test_end_on_a_command_without_it_is_refused(blazar: Cli, api: Api) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["create", "f"], "one of the arguments --end-date/--end --hours is required"),
+        (
+            ["create", "f"],
+            "one of the arguments --end-date/--end --hours --length --days is required",
+        ),
         (["create", "f", "--hours", "x"], "argument --hours: 'x' isn't a number of hours"),
         (["show", "--nonsense"], "required: RESERVATION"),
+        (["create", "f", "--hours", "1", "--strat", "now"], "; is --start meant?"),
     ],
 )
 def test_usage_error_prints_only_its_reason(openstack: Cli, words: list[str], reason: str) -> None:
@@ -256,7 +274,7 @@ def test_usage_error_prints_only_its_reason(openstack: Cli, words: list[str], re
 
 @pytest.mark.slow
 def test_blazar_refuses_unknown_arguments(blazar: Cli, api: Api) -> None:
-    said = (1, "", ["Unrecognized arguments: --slot-count 3"])
+    said = (1, "", ["Unrecognized arguments: --slot-count 3; is --slots meant?"])
     assert blazar("flavor-update", "f", "--active", "--slot-count", "3") == said
     assert not api.seen
 

@@ -1,16 +1,17 @@
-"""Parsing of times as people write them, and time zones."""
+"""Reading of times as people write them, and time zones."""
 
 import datetime
 import pathlib
 import re
 import zoneinfo
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from warre_blazar.cli import time_display, time_input, time_phrases, time_zones
+from warre_blazar.cli import time_display, time_input, time_suggestions, time_zones
 from warre_blazar.cli.failure import Failure
 
 UTC = datetime.UTC
@@ -18,17 +19,21 @@ BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 #: A Saturday.
 NOW = datetime.datetime(2026, 11, 21, 6, 10, 30, tzinfo=UTC)
 TABLE = pathlib.Path(__file__).with_name("phrases.txt")
+_HEADER = re.compile(r"\[(\S+) (\S+?)(?: after (\S+?))?( list)?: .*\]")
 
 
 def _rows() -> Iterator[object]:
-    where, now = "UTC", NOW
+    where: datetime.tzinfo = UTC
+    now, options = NOW, {}
     for number, line in enumerate(TABLE.read_text().splitlines(), 1):
-        if header := re.fullmatch(r"\[(\S+) (\S+?): .*\]", line):
-            where, now = header[1], datetime.datetime.fromisoformat(header[2])
+        if header := _HEADER.fullmatch(line):
+            where = UTC if header[1] == "UTC" else zoneinfo.ZoneInfo(header[1])
+            now = datetime.datetime.fromisoformat(header[2])
+            start = header[3] and datetime.datetime.fromisoformat(header[3])
+            options = {"start": start, "looking_back": bool(header[4])}
         elif line and not line.startswith("#"):
             phrase, _, wanted = line.rpartition(" | ")
-            zone = UTC if where == "UTC" else zoneinfo.ZoneInfo(where)
-            yield pytest.param(zone, now, phrase, wanted, id=f"{number}: {phrase}")
+            yield pytest.param(where, now, options, phrase, wanted, id=f"{number}: {phrase}")
 
 
 ROWS = list(_rows())
@@ -38,30 +43,33 @@ def test_table_has_many_phrases() -> None:
     assert len(ROWS) >= 200
 
 
-@pytest.mark.parametrize(("where", "now", "phrase", "wanted"), ROWS)
-def test_a_phrase_is_understood_whole_or_refused(
-    where: datetime.tzinfo, now: datetime.datetime, phrase: str, wanted: str
+@pytest.mark.parametrize(("where", "now", "options", "phrase", "wanted"), ROWS)
+def test_phrase_is_understood_or_refused_with_a_suggestion(
+    where: datetime.tzinfo,
+    now: datetime.datetime,
+    options: dict[str, Any],
+    phrase: str,
+    wanted: str,
 ) -> None:
     try:
-        found = time_input.parse(phrase, where, now)
+        found = time_input.parse(phrase, where, now, **options)
     except time_input.NotUnderstood as error:
-        assert wanted.startswith("! ")
-        assert wanted.removeprefix("! ") in str(error)
-        understood = {time_input.parse(form, where, now) for form in error.forms}
+        assert "! " + str(error).rpartition(". Write ")[2] == wanted
+        understood = {time_input.parse(form, where, now, **options) for form in error.forms}
         assert len(understood) == len(error.forms) >= 1
     else:
         assert found.isoformat(timespec="minutes") == wanted
         assert (found.second, found.microsecond) == (0, 0)
 
 
-_WORDS = [
-    *time_phrases.VOCABULARY,
+_LETTERS = [
+    *(*time_suggestions.MONTHS, *time_suggestions.WEEKDAYS, "now", "noon", "tomorrow", "hours"),
     *("9:00", "9", "14", "9am", "in", "at", "on", "2", "UTC", "CET", "+01:00", "Asia/Tokyo"),
     *("2026-12-01", "1/2/2027", "25.12.2026", "midnight", "banana", "today", ",", "ago", "h"),
 ]
 
 
-@given(st.lists(st.sampled_from(_WORDS), max_size=6).map(" ".join))
+@given(st.lists(st.sampled_from(_LETTERS), max_size=6).map(" ".join))
 def test_understood_phrase_with_a_meaningless_word_is_refused(text: str) -> None:
     try:
         time_input.parse(text, BERLIN, NOW)
@@ -74,7 +82,7 @@ def test_understood_phrase_with_a_meaningless_word_is_refused(text: str) -> None
         time_input.parse(f"banana {text}", BERLIN, NOW)
 
 
-@given(st.text(max_size=30))
+@given(st.text(max_size=30) | st.text(alphabet="0123456789:-+TZW amp/dec.", max_size=20))
 def test_any_text_is_a_time_or_refused(text: str) -> None:
     try:
         assert time_input.parse(text, BERLIN, NOW).tzinfo
@@ -82,13 +90,180 @@ def test_any_text_is_a_time_or_refused(text: str) -> None:
         assert error.forms
 
 
-@given(st.datetimes(datetime.datetime(2000, 1, 1), datetime.datetime(2099, 1, 1)))
-def test_shown_time_can_be_typed_again(moment: datetime.datetime) -> None:
-    moment = moment.replace(second=0, microsecond=0, tzinfo=UTC)
-    for where in (UTC, BERLIN, zoneinfo.ZoneInfo("America/Caracas")):
-        for shown in (time_display.iso(moment, where), time_display.argument(moment, where)):
-            assert time_input.parse(shown, BERLIN, NOW) == moment
-            assert time_input.is_exact(shown)
+#: Zones with summer time, with two midnights, with half hours, with a name for UTC.
+_ZONES = st.sampled_from(
+    [
+        *("UTC", "Europe/Berlin", "Europe/London", "America/Caracas", "America/Santiago"),
+        *("America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"),
+    ]
+).map(lambda name: UTC if name == "UTC" else zoneinfo.ZoneInfo(name))
+_MOMENTS = st.datetimes(datetime.datetime(2000, 1, 1), datetime.datetime(2099, 1, 1)).map(
+    lambda moment: moment.replace(second=0, microsecond=0, tzinfo=UTC)
+)
+
+
+@given(_MOMENTS, _MOMENTS, _ZONES, _ZONES)
+def test_shown_time_is_read_back_as_the_same_time(
+    moment: datetime.datetime,
+    now: datetime.datetime,
+    where: datetime.tzinfo,
+    reader: datetime.tzinfo,
+) -> None:
+    shown = [f(moment, where) for f in (time_display.iso, time_display.argument)]
+    assert all(time_input.is_exact(text) for text in shown)
+    shown += [f(moment, where) for f in (time_display.brief, time_display.plain)]
+    assert [time_input.parse(text, reader, now) for text in shown] == [moment] * 4
+    field = time_display.field("start", moment.isoformat(), where)
+    assert time_input.parse(field, reader, now) == moment
+
+
+_CLOCKS = st.sampled_from(
+    [("", None), ("noon", (12, 0))]
+    + [(f"{h}:{m:02}", (h, m)) for h in range(24) for m in (0, 30, 59)]
+    + [(f"{h:02}:15", (h, 15)) for h in range(24)]
+    + [(f"{h}{space}am", (h, 0)) for h in range(1, 12) for space in ("", " ")]
+    + [(f"{h}:05pm", (h + 12, 5)) for h in range(1, 12)]
+)
+_TYPED_ZONES = st.sampled_from(
+    [("", None), ("UTC", UTC), ("utc", UTC)]
+    + [("UTC-5", datetime.timezone(datetime.timedelta(hours=-5)))]
+    + [(name, zoneinfo.ZoneInfo(name)) for name in ("Asia/Tokyo", "America/Santiago")]
+)
+_DATES = st.dates(datetime.date(2026, 1, 1), datetime.date(2029, 12, 31))
+
+
+@st.composite
+def _days(draw: st.DrawFn) -> tuple[str, Any]:
+    """Return the words of a day, and whether a date is the one that they mean, given today."""
+    date = draw(_DATES)
+    month = draw(
+        st.sampled_from([date.strftime("%b"), date.strftime("%B"), date.strftime("%B").lower()])
+    )
+    weekday = draw(
+        st.sampled_from([date.strftime("%a"), date.strftime("%A"), date.strftime("%A").upper()])
+    )
+    one = datetime.timedelta(days=1)
+    return draw(
+        st.sampled_from(
+            [
+                ("today", lambda day, today: day == today),
+                ("tomorrow", lambda day, today: day == today + one),
+                (str(date), lambda day, _: day == date),
+                (date.strftime("%G-W%V-%u"), lambda day, _: day == date),
+                (f"{date.day} {month} {date.year}", lambda day, _: day == date),
+                (f"{month} {date.day} {date.year}", lambda day, _: day == date),
+                (f"{weekday} {date}", lambda day, _: day == date),
+                (
+                    weekday,
+                    lambda day, today: _first(day, today, lambda d: d.weekday() == date.weekday()),
+                ),
+                (
+                    f"{month} {date.day}",
+                    lambda day, today: _first(
+                        day, today, lambda d: (d.month, d.day) == (date.month, date.day)
+                    ),
+                ),
+            ]
+        )
+    )
+
+
+def _first(day: datetime.date, today: datetime.date, fits: Any) -> bool:
+    """Whether a day is the first one from today on that fits."""
+    dates = (today + datetime.timedelta(days=n) for n in range(367 * 5))
+    return day == next(date for date in dates if fits(date))
+
+
+@given(_days(), _CLOCKS, _TYPED_ZONES, _ZONES, _MOMENTS)
+def test_understood_day_and_clock_mean_what_their_words_say(
+    day: tuple[str, Any],
+    clock: tuple[str, tuple[int, int] | None],
+    zone: tuple[str, datetime.tzinfo | None],
+    where: datetime.tzinfo,
+    now: datetime.datetime,
+) -> None:
+    text = " ".join(part for part in (day[0], clock[0], zone[0]) if part)
+    try:
+        found = time_input.parse(text, where, now)
+    except time_input.NotUnderstood as error:
+        assert re.search(r"that may be|no year|has no day|clocks in .* (skip|show)", str(error))
+        return
+    local = found.astimezone(zone[1] or where)
+    assert day[1](local.date(), now.astimezone(zone[1] or where).date())
+    if clock[1] is not None:
+        assert (local.hour, local.minute) == clock[1]
+    else:
+        before = (found.astimezone(UTC) - datetime.timedelta(minutes=1)).astimezone(local.tzinfo)
+        assert before.date() < local.date() or (local.hour, local.minute) == (0, 0)
+
+
+@given(st.integers(0, 5000), st.sampled_from(["minute", "hour", "day", "week"]), _ZONES, _MOMENTS)
+def test_time_from_now_means_what_its_words_say(
+    count: int, unit: str, where: datetime.tzinfo, now: datetime.datetime
+) -> None:
+    plural = "" if count == 1 else "s"
+    try:
+        found = time_input.parse(f"in {count} {unit}{plural}", where, now)
+    except time_input.NotUnderstood as error:
+        assert unit in ("day", "week")
+        assert re.search(r"clocks in .* (skip|show)", str(error))
+        return
+    step = datetime.timedelta(**{f"{unit}s": count})
+    if unit in ("minute", "hour"):
+        assert found.astimezone(UTC) == now + step
+    else:
+        local = now.astimezone(where).replace(tzinfo=None, fold=0)
+        assert found.replace(tzinfo=None, fold=0) == local + step
+
+
+@given(_CLOCKS, _days(), _MOMENTS, _MOMENTS, _ZONES)
+def test_end_without_a_day_is_on_the_day_of_the_start(
+    clock: tuple[str, tuple[int, int] | None],
+    day: tuple[str, Any],
+    start: datetime.datetime,
+    now: datetime.datetime,
+    where: datetime.tzinfo,
+) -> None:
+    assume(clock[1] is not None)
+    start = start.astimezone(where)
+    try:
+        found = time_input.parse(clock[0], where, now, start=start)
+    except time_input.NotUnderstood:
+        return
+    assert found > start
+    assert found.date() == start.date()
+    assert (found.hour, found.minute) == clock[1]
+
+
+@given(st.sampled_from(time_suggestions.WEEKDAYS), _CLOCKS, _MOMENTS, _MOMENTS, _ZONES)
+def test_weekday_of_an_end_is_within_a_week_of_the_start(
+    weekday: str,
+    clock: tuple[str, Any],
+    start: datetime.datetime,
+    now: datetime.datetime,
+    where: datetime.tzinfo,
+) -> None:
+    try:
+        end = time_input.parse(f"{weekday} {clock[0]}", where, now, start=start.astimezone(where))
+    except time_input.NotUnderstood:
+        return
+    assert end.strftime("%A").lower() == weekday
+    assert start < end
+    assert (end.date() - start.astimezone(where).date()).days < 7
+
+
+@given(st.dates(datetime.date(2020, 1, 1), datetime.date(2030, 1, 1)), _DATES)
+def test_date_in_a_list_is_the_near_one_or_refused(
+    date: datetime.date, today: datetime.date
+) -> None:
+    now = datetime.datetime.combine(today, datetime.time(12), UTC)
+    text = f"{date.day} {date:%b}"
+    try:
+        found = time_input.parse(text, UTC, now, looking_back=True)
+    except time_input.NotUnderstood:
+        return
+    assert (found.day, found.month) == (date.day, date.month)
+    assert abs((found.date() - today).days) <= 120
 
 
 @pytest.mark.parametrize(

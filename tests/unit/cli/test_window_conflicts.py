@@ -41,10 +41,6 @@ def refuse(api: Api, **detail: Any) -> None:
 def test_refusal_lists_the_reservations(api: Api, run: Run) -> None:
     refuse(api, reservations=[_BOOKED], total=1)
     api.answers["GET /v1/projects/p1"] = Answer(200, {"project": {"id": "p1", "name": "climate"}})
-    delete = {
-        "blazar": "blazar reservation-delete",
-        "openstack": "openstack reservation delete",
-    }[run.cli]
     for command, arguments in (
         (maintenance_windows.CreateWindow, _NEW),
         (maintenance_windows.UpdateWindow, [_WINDOW["id"], "--note", "x"]),
@@ -53,7 +49,8 @@ def test_refusal_lists_the_reservations(api: Api, run: Run) -> None:
             run(command, *arguments)
         assert str(refused.value) == (
             "The window was refused: 1 reservation of its flavors overlaps it. Choose another "
-            f"time, or ask the projects to delete these reservations ({delete}):\n  {_LINE}climate"
+            f"time, or ask the projects to delete these reservations (openstack reservation "
+            f"delete):\n  {_LINE}climate"
         )
 
 

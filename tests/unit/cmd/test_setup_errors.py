@@ -18,15 +18,18 @@ _CASES = {
     "no URL": (_DATABASE.format("nonsense"), "[database] connection can't be used: Could not"),
     "no driver": (_DATABASE.format("mysql+no://h/d"), "[database] connection can't be used: Can't"),
     "no module": (_DATABASE.format("mysql+pyodbc://h/d"), "can't be used: No module named"),
-    "no file of SQLite": (_DATABASE.format("sqlite:////no/where"), "The database can't be read: "),
+    "no file of SQLite": (
+        _DATABASE.format("sqlite:////no/where"),
+        "Blazar's database can't be read: ",
+    ),
     "a value": (_DATABASE.format("sqlite://") + "max_retries = many\n", "option max_retries from"),
     "no server": (
         _DATABASE.format("mysql+pymysql://127.0.0.1:1/d") + "max_retries = 0\n",
-        "The database can't be read: ",
+        "Blazar's database can't be read: ",
     ),
     "no answer": (
         _DATABASE.format("mysql+pymysql://127.0.0.1:1/d") + "max_retries = -1\n",
-        "The database can't be read: ",
+        "Blazar's database can't be read: ",
     ),
 }
 

@@ -14,11 +14,13 @@ from oslo_upgradecheck import upgradecheck
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar import compat, device_rules, enforcement, exceptions
-from warre_blazar.clients import limits
+from warre_blazar import compat, enforcement
 from warre_blazar.cmd import status
 from warre_blazar.db import migration, models, session, tables
-from warre_blazar.services.keeping import host_refresh
+from warre_blazar.edge import device_rules
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import limits
+from warre_blazar.services.hosts import host_refresh
 
 SUCCESS, WARNING, FAILURE = (
     upgradecheck.Code.SUCCESS,
@@ -251,10 +253,8 @@ def test_devices_that_are_counted_otherwise_than_configured_are_a_warning(with_a
     assert text.endswith("Run warre-blazar-manage flavor recount.")
 
 
-@pytest.mark.parametrize("allowed", [True, False])
-def test_devices_that_are_not_counted_are_a_warning(with_alias, allowed):
+def test_devices_that_are_not_counted_are_a_warning(with_alias):
     with_alias.config(pci_alias=[], group="warre")
-    with_alias.config(allow_uncounted_devices=allowed, group="warre")
     code, text = outcome("Devices")
     assert code == WARNING
     assert "gpus (" in text

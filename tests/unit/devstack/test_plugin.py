@@ -65,113 +65,78 @@ def uwsgi(stack: Devstack) -> dict[str, str]:
     return dict(parser["uwsgi"])
 
 
+PLUGINS = "physical.host.plugin,virtual.instance.plugin,flavor.instance.plugin"
+
+
 def test_stacking_twice_changes_nothing_the_second_time(stack: Devstack, keystone: pathlib.Path):
     config = f"--config-file {stack.conf}"
-    manager = f"start blazar-m: {stack.bin}/blazar-manager {config}"
+    # Blazar starts once, after our options and tables are there.
     expected = [
         f"setup_develop {ROOT} cli",
-        "start blazar-a: uwsgi blazar.wsgi.api:application",
-        manager,
+        "blazar-db-manage upgrade head",
         f"warre-blazar-manage {config} db upgrade",
-        "stop blazar-a",
-        "stop blazar-m",
         "start blazar-a: uwsgi warre_blazar.wsgi.api:application",
-        manager,
+        f"start blazar-m: {stack.bin}/blazar-manager {config}",
+        f"blazar-m reads {PLUGINS},flavor.slot.plugin",
         f"warre-blazar-status {config} upgrade check",
     ]
     assert ran(stack, "stack") == expected
     found = options(stack)
-    assert found["manager"]["plugins"] == (
-        "physical.host.plugin,virtual.instance.plugin,flavor.slot.plugin"
-    )
+    assert found["manager"]["plugins"] == f"{PLUGINS},flavor.slot.plugin"
     assert found["api"]["api_v2_controllers"] == (
         "oshosts,leases,flavors,flavorprojects,reservations,maintenancewindows,limits,warre"
     )
     assert found["enforcement"]["enabled_filters"] == (
         "MaxLeaseDurationFilter,StrictLeaseFilter,FlavorMaxLengthFilter,ProjectQuotaFilter"
     )
-    assert found["oslo_limit"]["endpoint_id"] == "E1"
+    assert found["oslo_limit"] == {
+        "auth_type": "password",
+        "auth_url": "http://127.0.0.1/identity",
+        "username": "blazar",
+        "password": "secret",
+        "user_domain_id": "default",
+        "system_scope": "all",
+        "endpoint_service_type": "reservation",
+        "endpoint_region_name": "RegionOne",
+        "endpoint_interface": "public",
+    }
     assert found["DEFAULT"]["host"] == "127.0.0.1"
+    assert uwsgi(stack) == {
+        "module": "warre_blazar.wsgi.api:application",
+        "processes": "2",
+        "post-buffering": "65535",
+        "threads": "16",
+    }
     made = resources(keystone)
     assert [s["name"] for s in made["service"]] == ["reservation", "nectar-reservation"]
     assert made["endpoint"][1]["url"] == "http://127.0.0.1/reservation/v2/warre"
     registered = {t["resource-name"]: t["default-limit"] for t in made["registered limit"]}
     assert registered == {"reservation": "10", "hours": "1000"}
     assert [t["role"] for t in made["role assignment"]] == ["reader"]
-    text = stack.conf.read_text()
     assert ran(stack, "stack") == expected
-    assert stack.conf.read_text() == text
+    assert options(stack) == found
     assert resources(keystone) == made
 
 
-def test_unstacking_twice_removes_what_stacking_added(stack: Devstack, keystone: pathlib.Path):
-    before, there = options(stack), resources(keystone)
+def test_unstacking_twice_restores_blazars_options(stack: Devstack, keystone: pathlib.Path):
+    before = options(stack)
     ran(stack, "stack")
-    # A project's own limit must not be in the way.
-    state = resources(keystone)
-    own = {"id": "L1", "service": "reservation", "region": "RegionOne", "resource-name": "hours"}
-    keystone.write_text(json.dumps({**state, "limit": [own]}))
-    stops = ["stop blazar-a", "stop blazar-m"]
+    made = keystone.read_text()
     for _ in range(2):
-        assert ran(stack, "unstack") == stops
+        assert ran(stack, "unstack") == ["stop blazar-a", "stop blazar-m"]
         assert options(stack) == before
-        assert resources(keystone) == there
         assert not stack.uwsgi_conf.exists()
+    # stack.sh makes Keystone anew.
+    assert keystone.read_text() == made
 
 
-@pytest.mark.parametrize(
-    ("application", "option"),
-    [
-        pytest.param("blazar.wsgi.api:application", "module", id="module"),
-        pytest.param("/usr/local/bin/blazar-api-wsgi", "wsgi-file", id="script"),
-    ],
-)
-def test_unstacking_before_blazars_plugin_restores_its_application(
-    stack: Devstack, application: str, option: str
-):
-    stack.variables["BLAZAR_UWSGI"] = application
+def test_plugin_enabled_before_blazars_stops_the_stack_at_once(stack: Devstack):
     stack.ours_first = True
-    ran(stack, "stack")
-    served = {
-        "module": "warre_blazar.wsgi.api:application",
-        "processes": "2",
-        "post-buffering": "65535",
-        "threads": "16",
-    }
-    assert uwsgi(stack) == served
-    # Up to the end of our own part: Blazar's plugin removes the file after it.
-    kept = stack.uwsgi_conf.with_suffix(".kept")
-    stack.variables["KEEP_UWSGI_CONF"] = str(kept)
-    ran(stack, "unstack")
-    kept.rename(stack.uwsgi_conf)
-    assert uwsgi(stack) == {option: application, "processes": "2"}
-
-
-def test_unstacking_keeps_limits_of_other_services_and_regions(
-    stack: Devstack, keystone: pathlib.Path
-):
-    ran(stack, "stack")
-    state = resources(keystone)
-    state["service"].append({"id": "S2", "name": "other"})
-    other = {"id": "L2", "service": "other", "region": "RegionOne", "resource-name": "hours"}
-    elsewhere = {**other, "id": "L3", "service": "reservation", "region": "Two"}
-    keystone.write_text(json.dumps({**state, "limit": [other, elsewhere]}))
-    ran(stack, "unstack")
-    left = resources(keystone)
-    assert [limit["id"] for limit in left["limit"]] == ["L2", "L3"]
-    assert "registered limit" not in left
-
-
-def test_unstacking_keeps_endpoints_of_other_regions(stack: Devstack, keystone: pathlib.Path):
-    ran(stack, "stack")
-    state = resources(keystone)
-    for kind in ("endpoint", "registered limit"):
-        state[kind] += [{**t, "id": f"{t['id']}-2", "region": "Two"} for t in state[kind]]
-    keystone.write_text(json.dumps(state))
-    ran(stack, "unstack")
-    left = resources(keystone)
-    assert {t["region"] for t in left["registered limit"]} == {"Two"}
-    assert len(left["service"]) == 2
+    done = stack.run("stack")
+    assert done.returncode == 1
+    assert "enable_plugin blazar must come before warre-blazar's line in local.conf" in done.stderr
+    assert stack.calls() == []
+    assert stack.conf.read_text() == devstack.BLAZAR_CONF
 
 
 def test_clean_uninstalls_the_package(stack: Devstack):
@@ -198,36 +163,16 @@ def test_clean_twice_succeeds(stack: Devstack):
     assert ran(stack, "clean") == ["stop blazar-a", "stop blazar-m"]
 
 
-@pytest.mark.parametrize(
-    "failing", ["limit delete", "registered limit delete", "role remove", "endpoint delete"]
-)
-def test_unstacking_names_what_keystone_refuses_to_remove(
-    stack: Devstack, keystone: pathlib.Path, monkeypatch: pytest.MonkeyPatch, failing: str
-):
-    ran(stack, "stack")
-    own = {"id": "L1", "service": "reservation", "region": "RegionOne", "resource-name": "hours"}
-    keystone.write_text(json.dumps({**resources(keystone), "limit": [own]}))
-    monkeypatch.setenv("FAKE_KEYSTONE_REFUSES", failing)
-    done = stack.run("unstack")
-    what = "endpoint" if failing.startswith("endpoint") else "limits"
-    assert done.returncode == 0
-    told = [line for line in done.stdout.splitlines() if "Keystone" in line]
-    assert len(told) == 1
-    assert told[0].startswith(f"warre-blazar: its {what} may still be in Keystone")
-    # The rest is undone all the same.
-    assert options(stack) == {
-        **options(stack),
-        "manager": {"plugins": "physical.host.plugin,virtual.instance.plugin"},
-    }
-
-
-def test_unstacking_without_keystone_undoes_the_rest(stack: Devstack):
+def test_clean_and_unstacking_ask_nothing_of_keystone(stack: Devstack):
     ran(stack, "stack")
     stack.program("openstack", 1)
-    done = stack.run("unstack")
+    done = stack.run("clean")
     assert done.returncode == 0
-    assert "its limits may still be in Keystone" in done.stdout
-    assert "its endpoint may still be in Keystone" in done.stdout
+    assert done.stdout.splitlines() == [
+        "Removing warre-blazar from blazar.conf",
+        "Uninstalling warre-blazar",
+    ]
+    assert not [call for call in stack.calls() if call.startswith("openstack")]
 
 
 def test_stacking_stops_if_keystone_refuses(stack: Devstack, monkeypatch: pytest.MonkeyPatch):
@@ -265,8 +210,6 @@ def test_blazar_on_its_own_port_gets_that_port_in_the_endpoint(
         "stop blazar-a",
         f"start blazar-a: {stack.bin}/warre-blazar-api {config}",
     ]
-    assert not stack.uwsgi_conf.exists()
-    ran(stack, "unstack")
     assert not stack.uwsgi_conf.exists()
 
 

@@ -17,15 +17,14 @@ SHAPE = Shape(
 FLAVOR = Flavor(
     id="f1",
     name="gpu.a100",
-    description=None,
     shape=SHAPE,
     slots=3,
     max_length_hours=24,
     start=None,
     end=None,
-    category=None,
     is_public=True,
     active=True,
+    texts={},
 )
 
 

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from tests.unit.domain import shapes
 from warre_blazar.domain import backing_names, providers
 from warre_blazar.domain.audit import cloud_side, overselling, table_side, trust_side
-from warre_blazar.domain.audit.differences import RULES, Difference, Kind, Needs, in_both
+from warre_blazar.domain.audit.differences import RULES, Difference, DifferenceKind, Needs, in_both
 from warre_blazar.domain.audit.facts import (
     Booking,
-    InstanceRow,
+    HostUse,
+    InstanceReservation,
     KnownHost,
     Note,
     NovaAggregate,
@@ -23,15 +24,15 @@ from warre_blazar.domain.audit.facts import (
     NovaFlavor,
     NovaServer,
     Offered,
-    Place,
     PlacementFacts,
-    Provider,
     SeenLease,
-    Standing,
+    SeenProvider,
     Taking,
+    TrustedLease,
+    WithoutBooking,
 )
 from warre_blazar.domain.backing_phases import Phase
-from warre_blazar.domain.lease_states import Age, Claim, Reservations, State, Statuses
+from warre_blazar.domain.lease_states import Age, ClaimState, State, Statuses, Summary
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.timeline import Span
 
@@ -56,9 +57,9 @@ def booking(status: str = "active", **changes: Any) -> Booking:
         status=status,
         shape=SHAPE,
         count=3,
-        places=(Place("1", "a", "a.example", 2), Place("2", "b", "b.example", 1)),
+        places=(HostUse("1", "a", "a.example", 2), HostUse("2", "b", "b.example", 1)),
         note=Note(ID, PROJECT, 7, Phase.OPEN if is_active else Phase.MADE),
-        row=InstanceRow(3, 8, 16384, 60, 7, backing_names.nova_flavor(ID)),
+        row=InstanceReservation(3, 8, 16384, 60, 7, backing_names.nova_flavor(ID)),
     )
     return dataclasses.replace(usual, **changes)
 
@@ -88,7 +89,7 @@ def nova(flavors: Any = (), aggregates: Any = (), servers: Any = ()) -> NovaFact
     return NovaFacts(tuple(flavors), tuple(aggregates), tuple(servers))
 
 
-def kinds(found: Any) -> list[Kind]:
+def kinds(found: Any) -> list[DifferenceKind]:
     return [difference.kind for difference in found]
 
 
@@ -102,17 +103,23 @@ assert NOTE is not None
     [
         pytest.param("active", {}, [], id="as it should be"),
         pytest.param("pending", WAITS, [], id="as it should be before its start"),
-        pytest.param("active", {"flavor": None}, [Kind.FLAVOR_MISSING], id="no flavor"),
+        pytest.param("active", {"flavor": None}, [DifferenceKind.FLAVOR_MISSING], id="no flavor"),
         pytest.param(
-            "active", {"flavor": flavor(ram=1)}, [Kind.FLAVOR_WRONG], id="flavor of another size"
+            "active",
+            {"flavor": flavor(ram=1)},
+            [DifferenceKind.FLAVOR_WRONG],
+            id="flavor of another size",
         ),
         pytest.param(
-            "active", {"flavor": flavor(is_public=True)}, [Kind.FLAVOR_WRONG], id="public flavor"
+            "active",
+            {"flavor": flavor(is_public=True)},
+            [DifferenceKind.FLAVOR_WRONG],
+            id="public flavor",
         ),
         pytest.param(
             "active",
             {"flavor": flavor(extra_specs={"hw:a": "1"})},
-            [Kind.FLAVOR_SPECS],
+            [DifferenceKind.FLAVOR_SPECS],
             id="flavor without our specs",
         ),
         pytest.param(
@@ -124,56 +131,70 @@ assert NOTE is not None
         pytest.param(
             "active",
             {"flavor": flavor(projects=frozenset())},
-            [Kind.ACCESS_MISSING],
+            [DifferenceKind.ACCESS_MISSING],
             id="project not let in",
         ),
         pytest.param(
             "active",
             {"flavor": flavor(projects=frozenset({PROJECT, "other"}))},
-            [Kind.ACCESS_TOO_MANY],
+            [DifferenceKind.ACCESS_TOO_MANY],
             id="another project let in",
         ),
         pytest.param(
-            "pending", {**WAITS, "flavor": flavor()}, [Kind.ACCESS_TOO_MANY], id="let in too early"
+            "pending",
+            {**WAITS, "flavor": flavor()},
+            [DifferenceKind.ACCESS_TOO_MANY],
+            id="let in too early",
         ),
         pytest.param(
-            "error", {**WAITS, "flavor": flavor()}, [Kind.ACCESS_TOO_MANY], id="let in after error"
+            "error",
+            {**WAITS, "flavor": flavor()},
+            [DifferenceKind.ACCESS_TOO_MANY],
+            id="let in after error",
         ),
-        pytest.param("active", {"aggregate": None}, [Kind.AGGREGATE_MISSING], id="no aggregate"),
+        pytest.param(
+            "active", {"aggregate": None}, [DifferenceKind.AGGREGATE_MISSING], id="no aggregate"
+        ),
         pytest.param(
             "active",
             {"aggregate": aggregate(metadata={"reservation": ID})},
-            [Kind.AGGREGATE_METADATA],
+            [DifferenceKind.AGGREGATE_METADATA],
             id="aggregate without project",
         ),
         pytest.param(
             "active",
             {"aggregate": aggregate(metadata={"reservation": ID, "filter_tenant_id": PROJECT})},
-            [Kind.AGGREGATE_METADATA],
+            [DifferenceKind.AGGREGATE_METADATA],
             id="aggregate of a release that wrote nothing for extra specs",
         ),
         pytest.param(
-            "active", {"aggregate": aggregate(id=8)}, [Kind.NOTE_WRONG], id="another aggregate"
+            "active",
+            {"aggregate": aggregate(id=8)},
+            [DifferenceKind.NOTE_WRONG],
+            id="another aggregate",
         ),
         pytest.param(
             "active",
             {"aggregate": aggregate(hosts=frozenset({"a"}))},
-            [Kind.HOSTS_MISSING],
+            [DifferenceKind.HOSTS_MISSING],
             id="host missing",
         ),
         pytest.param(
             "active",
             {"aggregate": aggregate(hosts=frozenset("abc"))},
-            [Kind.HOST_TOO_MANY],
+            [DifferenceKind.HOST_TOO_MANY],
             id="host too many",
         ),
         pytest.param(
-            "pending", {**WAITS, "aggregate": aggregate()}, [Kind.HOST_TOO_MANY] * 2, id="too early"
+            "pending",
+            {**WAITS, "aggregate": aggregate()},
+            [DifferenceKind.HOST_TOO_MANY] * 2,
+            id="too early",
         ),
     ],
 )
 def test_backing_in_nova_gives_these_differences(
-    status: str, changes: dict[str, Any], expected: list[Kind]
+    status: str, changes: dict[str, Any], expected: list[DifferenceKind]
 ):
     backing = {"flavor": flavor(), "aggregate": aggregate(), **changes}
     facts = nova(
@@ -186,15 +207,19 @@ def test_backing_in_nova_gives_these_differences(
 def test_running_reservation_that_is_half_open_is_a_difference():
     half = booking(note=dataclasses.replace(NOTE, phase=Phase.OPENING))
     facts = nova([flavor(projects=frozenset())], [aggregate(hosts=frozenset())])
-    assert kinds(cloud_side.compare_nova([half], facts)) == [Kind.NOT_OPENED]
+    assert kinds(cloud_side.compare_nova([half], facts)) == [DifferenceKind.NOT_OPENED]
 
 
 @pytest.mark.parametrize(
     ("status", "expected"),
-    [("active", []), ("pending", [Kind.SERVER_OUTSIDE]), ("error", [Kind.SERVER_OUTSIDE])],
+    [
+        ("active", []),
+        ("pending", [DifferenceKind.SERVER_OUTSIDE]),
+        ("error", [DifferenceKind.SERVER_OUTSIDE]),
+    ],
 )
 def test_server_on_a_reservation_that_does_not_run_is_a_difference(
-    status: str, expected: list[Kind]
+    status: str, expected: list[DifferenceKind]
 ):
     backing = [flavor(), aggregate()] if status == "active" else WAITS.values()
     nova_flavor, nova_aggregate = backing
@@ -206,7 +231,9 @@ def placement(classes: Any = (CLASS,), **offered: dict[str, Any]) -> PlacementFa
     return PlacementFacts(
         frozenset(classes),
         {
-            f"blazar_{host}.example": Provider(host, f"blazar_{host}.example", {CLASS: inventory})
+            f"blazar_{host}.example": SeenProvider(
+                host, f"blazar_{host}.example", {CLASS: inventory}
+            )
             for host, inventory in offered.items()
         },
     )
@@ -220,25 +247,35 @@ TWO, ONE = backing_names.inventory(2), backing_names.inventory(1)
     [
         pytest.param("active", placement(a=TWO, b=ONE), [], id="as it should be"),
         pytest.param("pending", placement(), [], id="as it should be before its start"),
-        pytest.param("pending", placement(()), [Kind.CLASS_MISSING], id="no class"),
-        pytest.param("active", placement(a=TWO), [Kind.INVENTORY_MISSING], id="host missing"),
+        pytest.param("pending", placement(()), [DifferenceKind.CLASS_MISSING], id="no class"),
         pytest.param(
-            "active", placement(a=ONE, b=ONE), [Kind.INVENTORY_MISSING], id="too few on a host"
+            "active", placement(a=TWO), [DifferenceKind.INVENTORY_MISSING], id="host missing"
+        ),
+        pytest.param(
+            "active",
+            placement(a=ONE, b=ONE),
+            [DifferenceKind.INVENTORY_MISSING],
+            id="too few on a host",
         ),
         pytest.param(
             "active",
             placement(a={**TWO, "reserved": 1}, b=ONE),
-            [Kind.INVENTORY_MISSING],
+            [DifferenceKind.INVENTORY_MISSING],
             id="reserved by somebody",
         ),
         pytest.param(
-            "active", placement(a=TWO, b=ONE, c=ONE), [Kind.INVENTORY_TOO_MANY], id="another host"
+            "active",
+            placement(a=TWO, b=ONE, c=ONE),
+            [DifferenceKind.INVENTORY_TOO_MANY],
+            id="another host",
         ),
-        pytest.param("pending", placement(a=TWO), [Kind.INVENTORY_TOO_MANY], id="too early"),
+        pytest.param(
+            "pending", placement(a=TWO), [DifferenceKind.INVENTORY_TOO_MANY], id="too early"
+        ),
     ],
 )
 def test_backing_in_placement_gives_these_differences(
-    status: str, facts: PlacementFacts, expected: list[Kind]
+    status: str, facts: PlacementFacts, expected: list[DifferenceKind]
 ):
     assert kinds(cloud_side.compare_placement([booking(status)], facts)) == expected
 
@@ -249,17 +286,27 @@ OTHER = "99999999-2222-4333-8444-555555555555"
 @pytest.mark.parametrize(
     ("standing", "expected"),
     [
-        pytest.param(Standing(frozenset(), frozenset(), {}), [Kind.LEFTOVER], id="unknown"),
-        pytest.param(Standing(frozenset(), frozenset({OTHER}), {}), [Kind.LEFTOVER], id="over"),
-        pytest.param(Standing(frozenset({OTHER}), frozenset(), {}), [], id="somebody's"),
         pytest.param(
-            Standing(frozenset(), frozenset(), {OTHER: Note(OTHER, PROJECT, None, False, False)}),
-            [Kind.LEFTOVER],
+            WithoutBooking(frozenset(), frozenset(), {}), [DifferenceKind.LEFTOVER], id="unknown"
+        ),
+        pytest.param(
+            WithoutBooking(frozenset(), frozenset({OTHER}), {}),
+            [DifferenceKind.LEFTOVER],
+            id="over",
+        ),
+        pytest.param(WithoutBooking(frozenset({OTHER}), frozenset(), {}), [], id="somebody's"),
+        pytest.param(
+            WithoutBooking(
+                frozenset(), frozenset(), {OTHER: Note(OTHER, PROJECT, None, False, False)}
+            ),
+            [DifferenceKind.LEFTOVER],
             id="noted",
         ),
     ],
 )
-def test_backing_without_a_live_reservation_is_a_leftover(standing: Standing, expected: list[Kind]):
+def test_backing_without_a_live_reservation_is_a_leftover(
+    standing: WithoutBooking, expected: list[DifferenceKind]
+):
     facts = PlacementFacts(frozenset({CLASS, backing_names.resource_class(OTHER)}), {})
     found = cloud_side.present(nova([flavor()], [aggregate()]), facts)
     assert set(found) == {ID, OTHER}
@@ -280,34 +327,42 @@ def test_names_of_other_things_belong_to_no_reservation():
     ("changed", "expected"),
     [
         pytest.param(booking(), [], id="as it should be"),
-        pytest.param(booking(shape=None, count=0), [Kind.BOOKING_MISSING], id="no row of ours"),
-        pytest.param(booking(count=4), [Kind.ALLOCATIONS_DIFFER, Kind.INSTANCE_ROW], id="count"),
-        pytest.param(booking(row=None), [Kind.INSTANCE_ROW], id="no row of Blazar's"),
         pytest.param(
-            booking(row=InstanceRow(3, 4, 8192, 30, 7, backing_names.nova_flavor(ID))),
-            [Kind.INSTANCE_ROW],
+            booking(shape=None, count=0), [DifferenceKind.BOOKING_MISSING], id="no row of ours"
+        ),
+        pytest.param(
+            booking(count=4),
+            [DifferenceKind.ALLOCATIONS_DIFFER, DifferenceKind.INSTANCE_ROW],
+            id="count",
+        ),
+        pytest.param(booking(row=None), [DifferenceKind.INSTANCE_ROW], id="no row of Blazar's"),
+        pytest.param(
+            booking(row=InstanceReservation(3, 4, 8192, 30, 7, backing_names.nova_flavor(ID))),
+            [DifferenceKind.INSTANCE_ROW],
             id="row of a smaller one",
         ),
         pytest.param(booking(places=()), [], id="without hosts: the lease's state says so"),
         pytest.param(
             booking(
                 places=(
-                    Place("1", "a", "a.example", 2, reservable=False),
-                    Place("2", "b", "b.example", 1),
+                    HostUse("1", "a", "a.example", 2, reservable=False),
+                    HostUse("2", "b", "b.example", 1),
                 )
             ),
-            [Kind.HOST_NOT_RESERVABLE],
+            [DifferenceKind.HOST_NOT_RESERVABLE],
             id="failed host",
         ),
     ],
 )
-def test_rows_of_a_reservation_give_these_differences(changed: Booking, expected: list[Kind]):
+def test_rows_of_a_reservation_give_these_differences(
+    changed: Booking, expected: list[DifferenceKind]
+):
     assert kinds(table_side.compare_bookings([changed])) == expected
 
 
 def lease(
     statuses: tuple[str, str, str],
-    reservations: Reservations,
+    reservations: Summary,
     *,
     due: datetime.datetime | None = None,
     is_requested: bool = False,
@@ -317,32 +372,36 @@ def lease(
     return SeenLease("lease", state, due, is_requested)
 
 
-RUNNING = (("ACTIVE", "DONE", "UNDONE"), Reservations.ACTIVE)
-STOPPED = (("CREATING", "UNDONE", "UNDONE"), Reservations.PENDING)
-BROKEN = (("ACTIVE", "ERROR", "UNDONE"), Reservations.ACTIVE)
+RUNNING = (("ACTIVE", "DONE", "UNDONE"), Summary.ACTIVE)
+STOPPED = (("CREATING", "UNDONE", "UNDONE"), Summary.PENDING)
+BROKEN = (("ACTIVE", "ERROR", "UNDONE"), Summary.ACTIVE)
 
 
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
         pytest.param(lease(*RUNNING), [], id="as it should be"),
-        pytest.param(lease(*BROKEN), [Kind.LEASE_STATE], id="contradiction"),
+        pytest.param(lease(*BROKEN), [DifferenceKind.LEASE_STATE], id="contradiction"),
         pytest.param(lease(*BROKEN, age=Age.FRESH), [], id="contradiction just now"),
-        pytest.param(lease(*STOPPED), [Kind.LEASE_STATE_LOST], id="making stopped"),
+        pytest.param(lease(*STOPPED), [DifferenceKind.LEASE_STATE_LOST], id="making stopped"),
         pytest.param(lease(*STOPPED, age=Age.QUIET), [], id="is being made"),
         pytest.param(
-            lease(*STOPPED, age=Age.QUIET, claim=Claim.DEAD),
-            [Kind.LEASE_STATE_LOST],
+            lease(*STOPPED, age=Age.QUIET, claim=ClaimState.DEAD),
+            [DifferenceKind.LEASE_STATE_LOST],
             id="its manager has died",
         ),
-        pytest.param(lease(*STOPPED, claim=Claim.LIVE), [], id="a manager works on it"),
+        pytest.param(lease(*STOPPED, claim=ClaimState.LIVE), [], id="a manager works on it"),
         pytest.param(lease(*STOPPED, is_requested=True), [], id="requested already"),
-        pytest.param(lease(*RUNNING, holds=False), [Kind.LEASE_STATE_LOST], id="hosts are gone"),
-        pytest.param(lease(*RUNNING, due=START - HOUR), [Kind.LEASE_OVERDUE], id="overdue"),
+        pytest.param(
+            lease(*RUNNING, holds=False), [DifferenceKind.LEASE_STATE_LOST], id="hosts are gone"
+        ),
+        pytest.param(
+            lease(*RUNNING, due=START - HOUR), [DifferenceKind.LEASE_OVERDUE], id="overdue"
+        ),
         pytest.param(lease(*RUNNING, due=START - HOUR / 60), [], id="due a minute ago"),
     ],
 )
-def test_state_of_a_lease_gives_these_differences(seen: SeenLease, expected: list[Kind]):
+def test_state_of_a_lease_gives_these_differences(seen: SeenLease, expected: list[DifferenceKind]):
     assert kinds(table_side.compare_leases([seen], START)) == expected
 
 
@@ -351,11 +410,20 @@ def test_state_of_a_lease_gives_these_differences(seen: SeenLease, expected: lis
     [
         ({"t"}, {"t"}, []),
         ({"t"}, set(), []),
-        ({"t"}, {"t", "u", "v"}, [Kind.TRUSTS_UNUSED]),
+        ({"t"}, {"t", "u", "v"}, [DifferenceKind.TRUSTS_UNUSED]),
     ],
 )
-def test_unused_trusts_are_a_difference(used: set[str], trusts: set[str], expected: list[Kind]):
+def test_unused_trusts_are_a_difference(
+    used: set[str], trusts: set[str], expected: list[DifferenceKind]
+):
     assert kinds(trust_side.compare_trusts(used, trusts)) == expected
+
+
+def test_lease_whose_trust_is_gone_is_a_difference():
+    leases = [TrustedLease(t, f"lease {t}", "PENDING", "user", PROJECT, START, t) for t in "tu"]
+    (found,) = trust_side.compare_leases(leases, {"t"})
+    assert (found.kind, found.subject) == (DifferenceKind.TRUST_GONE, "u")
+    assert "lease u" in found.text
 
 
 HOST = KnownHost("h", "host", "host.example", {"VCPU": 4})
@@ -387,7 +455,7 @@ def taking(name: str, when: Span, vcpus: int | None = 2) -> Taking:
 )
 def test_oversold_host_is_a_difference(takings: list[Taking], expected: int):
     found = list(overselling.oversold_hosts([HOST], takings, START))
-    assert kinds(found) == [Kind.HOST_OVERSOLD] * expected
+    assert kinds(found) == [DifferenceKind.HOST_OVERSOLD] * expected
 
 
 def test_host_that_shrank_counts_with_its_actual_capacity():
@@ -395,17 +463,19 @@ def test_host_that_shrank_counts_with_its_actual_capacity():
         "p", "host.example", None, {"VCPU": Inventory(4, reserved=1)}, frozenset()
     )
     facts = PlacementFacts(
-        frozenset(), {"host.example": Provider("p", "host.example", {})}, {"host.example": (root,)}
+        frozenset(),
+        {"host.example": SeenProvider("p", "host.example", {})},
+        {"host.example": (root,)},
     )
-    assert kinds(overselling.shrunk_hosts([HOST], facts)) == [Kind.HOST_SHRANK]
+    assert kinds(overselling.shrunk_hosts([HOST], facts)) == [DifferenceKind.HOST_SHRANK]
     (shrunk,) = overselling.with_actual_capacities([HOST], facts)
     assert shrunk.capacities == {"VCPU": 3}
     assert overselling.with_actual_capacities([HOST], None) == [HOST]
-    assert kinds(overselling.shrunk_hosts([HOST], placement())) == [Kind.HOST_GONE]
+    assert kinds(overselling.shrunk_hosts([HOST], placement())) == [DifferenceKind.HOST_GONE]
 
 
 def test_host_whose_providers_could_not_be_read_counts_with_what_is_known():
-    facts = PlacementFacts(frozenset(), {"host.example": Provider("p", "host.example", {})})
+    facts = PlacementFacts(frozenset(), {"host.example": SeenProvider("p", "host.example", {})})
     assert list(overselling.shrunk_hosts([HOST], facts)) == []
     assert overselling.with_actual_capacities([HOST], facts) == [HOST]
 
@@ -414,7 +484,9 @@ def test_devices_that_only_capabilities_name_are_not_expected_in_placement():
     host = KnownHost("h", "host", "host.example", {"VCPU": 4, "pci_alias_a100": 2})
     root = providers.Provider("p", "host.example", None, {"VCPU": Inventory(4)}, frozenset())
     facts = PlacementFacts(
-        frozenset(), {"host.example": Provider("p", "host.example", {})}, {"host.example": (root,)}
+        frozenset(),
+        {"host.example": SeenProvider("p", "host.example", {})},
+        {"host.example": (root,)},
     )
     assert list(overselling.shrunk_hosts([host], facts)) == []
     assert overselling.with_actual_capacities([host], facts) == [host]
@@ -455,14 +527,14 @@ def test_oversold_slots_are_those_that_a_count_by_the_hour_finds(booked: list[tu
 
 
 def test_in_both_keeps_only_what_two_looks_find():
-    one, two = (Difference(Kind.LEFTOVER, name, name) for name in "ab")
+    one, two = (Difference(DifferenceKind.LEFTOVER, name, name) for name in "ab")
     changed = dataclasses.replace(one, text="changed")
     assert in_both([one, two], [changed]) == [changed]
 
 
 def test_every_kind_has_a_rule_and_only_deletions_need_yes():
-    assert set(RULES) == set(Kind)
+    assert set(RULES) == set(DifferenceKind)
     for kind, rule in RULES.items():
         deletes = "delete" in rule.remedy or "removed" in rule.remedy
-        if rule.needs is not Needs.PERSON and kind is not Kind.LEASE_STATE_LOST:
+        if rule.needs is not Needs.PERSON and kind is not DifferenceKind.LEASE_STATE_LOST:
             assert deletes == (rule.needs is Needs.YES), kind

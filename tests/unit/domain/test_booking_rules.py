@@ -6,9 +6,9 @@ import pytest
 
 from tests.unit.domain.clock import MINUTE, at, span
 from tests.unit.domain.shapes import flavor
-from warre_blazar import exceptions
 from warre_blazar.domain import booking_rules
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 
 HOUR = 60
 SECOND = datetime.timedelta(seconds=1)
@@ -72,7 +72,7 @@ PERIOD = {"start": at(10), "end": at(10 + 3 * HOUR)}
     ],
 )
 def test_span_within_the_terms_is_bookable(terms, booked):
-    booking_rules.check_bookable(flavor(**terms), True, booked)
+    assert booking_rules.terms(flavor(**terms), True, booked) == []
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,19 @@ def test_span_within_the_terms_is_bookable(terms, booked):
     ],
 )
 def test_span_outside_a_term_is_refused_with_its_code(terms, accessible, booked, code):
-    with pytest.raises(exceptions.FlavorNotBookable) as refused:
-        booking_rules.check_bookable(flavor(**terms), accessible, booked)
-    assert refused.value.code == code
+    refusals = booking_rules.terms(flavor(**terms), accessible, booked)
+    assert refusals[0].code == code
+
+
+def test_every_term_that_is_broken_is_named():
+    closed = flavor(active=False, start=at(10), max_length_hours=1)
+    assert [error.code for error in booking_rules.terms(closed, False, span(0, 61))] == [
+        "flavor_inactive",
+        "flavor_not_accessible",
+        "too_long",
+        "before_flavor_start",
+    ]
+    assert booking_rules.terms(closed, True, span(10, 71), any_length=True)[1:] == []
 
 
 def test_span_that_is_too_long_names_the_limit():

@@ -19,7 +19,7 @@ from tests.unit.domain.placement_reference import (
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.placing import Packing, free_spans
 from warre_blazar.domain.providers import Inventory, Provider
-from warre_blazar.domain.request_groups import Group, Request
+from warre_blazar.domain.request_groups import Group, PlacementRequest
 from warre_blazar.domain.timeline import Levels
 
 #: The number of examples of the profile: 30 if few, 150 if many.
@@ -95,7 +95,7 @@ class Dice(random.Random):
         if suffixed and self.one_in(2):
             unsuffixed = Group.of({})
         root = self.some(tree[0].traits) if self.one_in(4) else ()
-        return Request.of(unsuffixed, suffixed, self.one_in(2), root)
+        return PlacementRequest.of(unsuffixed, suffixed, self.one_in(2), root)
 
     def span(self):
         start, end = sorted(self.sample(range(LAST + 1), 2))
@@ -115,7 +115,7 @@ class Dice(random.Random):
 class Asking(NamedTuple):
     """As much of a shape as a choice of hosts needs."""
 
-    request: Request
+    request: PlacementRequest
 
 
 dice = st.builds(Dice, st.integers(0, 2**64))

@@ -11,7 +11,7 @@ from warre_blazar.domain import provider_search
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.placing import free_spans
 from warre_blazar.domain.providers import Inventory
-from warre_blazar.domain.request_groups import Group, Request
+from warre_blazar.domain.request_groups import Group, PlacementRequest
 from warre_blazar.domain.timeline import Span
 
 HOUR = span(0, 60)
@@ -78,8 +78,8 @@ def test_the_gpu_that_a_request_without_traits_can_spare_is_left_to_the_picky_on
     one = host(
         provider("compute1", VCPU=8), provider("old", GPU=1), provider("new", ["FAST"], GPU=1)
     )
-    any_gpu = Request.of(Group.of({"VCPU": 1}), [Group.of({"GPU": 1})])
-    fast = Request.of(Group.of({"VCPU": 1}), [Group.of({"GPU": 1}, ["FAST"])])
+    any_gpu = PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of({"GPU": 1})])
+    fast = PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of({"GPU": 1}, ["FAST"])])
     beside = one.holding([Holding("r", HOUR, any_gpu)])
     assert beside.room(fast, HOUR) == beside.room(any_gpu, HOUR) == 1
     beside = one.holding([Holding("r", HOUR, fast)])
@@ -89,18 +89,20 @@ def test_the_gpu_that_a_request_without_traits_can_spare_is_left_to_the_picky_on
 def test_traits_of_the_unsuffixed_group_may_be_on_any_provider_that_it_uses():
     one = host(provider("compute1", ["VMX"], VCPU=8), provider("gpu", ["FAST"], GPU=2))
     both = ["VMX", "FAST"]
-    assert one.when_empty(Request.of(Group.of({"VCPU": 1, "GPU": 1}, both))) == 2
-    assert one.when_empty(Request.of(Group.of({"VCPU": 1}, both))) == 0
-    assert one.when_empty(Request.of(Group.of({"VCPU": 1, "GPU": 1}, ["VMX"], ["FAST"]))) == 0
+    assert one.when_empty(PlacementRequest.of(Group.of({"VCPU": 1, "GPU": 1}, both))) == 2
+    assert one.when_empty(PlacementRequest.of(Group.of({"VCPU": 1}, both))) == 0
+    assert (
+        one.when_empty(PlacementRequest.of(Group.of({"VCPU": 1, "GPU": 1}, ["VMX"], ["FAST"]))) == 0
+    )
 
 
 def test_isolated_groups_need_a_provider_each():
     one = host(provider("compute1", VCPU=8), provider("a", VGPU=4), provider("b", VGPU=4))
     pair = [Group.of({"VGPU": 1})] * 2
-    assert one.when_empty(Request.of(Group.of({"VCPU": 1}), pair, isolate=True)) == 4
+    assert one.when_empty(PlacementRequest.of(Group.of({"VCPU": 1}), pair, isolate=True)) == 4
     three = [Group.of({"VGPU": 1})] * 3
-    assert one.when_empty(Request.of(Group.of({"VCPU": 1}), three, isolate=True)) == 0
-    assert one.when_empty(Request.of(Group.of({"VCPU": 1}), three)) == 2
+    assert one.when_empty(PlacementRequest.of(Group.of({"VCPU": 1}), three, isolate=True)) == 0
+    assert one.when_empty(PlacementRequest.of(Group.of({"VCPU": 1}), three)) == 2
 
 
 def test_an_isolated_group_of_several_classes_takes_them_from_one_provider():
@@ -110,8 +112,8 @@ def test_an_isolated_group_of_several_classes_takes_them_from_one_provider():
         provider("b", VGPU=3, FPGA=3),
     )
     both = {"VGPU": 1, "FPGA": 1}
-    plain = Request.of(Group.of({"VCPU": 1}), [Group.of(both)])
-    wanted = Request.of(
+    plain = PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of(both)])
+    wanted = PlacementRequest.of(
         Group.of({"VCPU": 1}), [Group.of(both, ["FAST"]), Group.of({"VGPU": 1})], isolate=True
     )
     beside = one.holding([Holding("r", HOUR, plain)])
@@ -125,14 +127,14 @@ def test_groups_of_one_instance_do_not_exceed_max_unit_of_a_provider_together():
         provider("b", VGPU=Inventory(8, max_unit=2)),
     )
     of_two = [Group.of({"VGPU": 2})]
-    assert one.when_empty(Request.of(Group.of({"VCPU": 1}), of_two * 2)) == 4
-    assert one.when_empty(Request.of(Group.of({"VCPU": 1}), of_two * 3)) == 0
+    assert one.when_empty(PlacementRequest.of(Group.of({"VCPU": 1}), of_two * 2)) == 4
+    assert one.when_empty(PlacementRequest.of(Group.of({"VCPU": 1}), of_two * 3)) == 0
 
 
 def test_a_device_that_is_reserved_after_its_use_can_be_booked():
     used = Inventory(1, reserved=1)
     once = provider("gpu", ["HW_PCI_ONE_TIME_USE"], GPU=used)
-    wanted = Request.of(Group.of({"VCPU": 1}), [Group.of({"GPU": 1})])
+    wanted = PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of({"GPU": 1})])
     assert host(provider("compute1", VCPU=8), once).when_empty(wanted) == 1
     kept = provider("gpu", GPU=used)
     assert host(provider("compute1", VCPU=8), kept).when_empty(wanted) == 0
@@ -141,13 +143,15 @@ def test_a_device_that_is_reserved_after_its_use_can_be_booked():
 def test_the_provider_that_blazar_makes_is_not_counted():
     root = provider("compute1", VCPU=4)
     blazars = provider("blazar_compute1", VCPU=4)
-    assert host(root, blazars).when_empty(Request.plain({"VCPU": 1})) == 4
+    assert host(root, blazars).when_empty(PlacementRequest.plain({"VCPU": 1})) == 4
     other = provider("blazar_compute2", VCPU=4)
-    assert host(root, other).when_empty(Request.plain({"VCPU": 1})) == 8
+    assert host(root, other).when_empty(PlacementRequest.plain({"VCPU": 1})) == 8
 
 
 def test_what_blazars_other_types_hold_is_counted_beside_devices():
-    plain = Holding("other", HOUR, Request.plain({"VCPU": 60, "MEMORY_MB": 1, "DISK_GB": 1}))
+    plain = Holding(
+        "other", HOUR, PlacementRequest.plain({"VCPU": 60, "MEMORY_MB": 1, "DISK_GB": 1})
+    )
     one_gpu = shape(device_groups=(GPU,)).request
     assert gpu_host(1, [plain]).room(one_gpu, HOUR) == 1
     assert gpu_host(1, [Holding("other", HOUR, None)]).room(one_gpu, HOUR) == 0
@@ -166,7 +170,9 @@ def test_many_alike_devices_of_several_sizes_need_no_search():
     """A kind of search would take forever for so many."""
     gpus = [provider(f"gpu{n}", VGPU=16) for n in range(64)]
     one = host(provider("compute1", VCPU=10**6), *gpus)
-    sizes = [Request.of(Group.of({"VCPU": 1}), [Group.of({"VGPU": n})]) for n in (1, 2, 4, 8)]
+    sizes = [
+        PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of({"VGPU": n})]) for n in (1, 2, 4, 8)
+    ]
     held = [Holding("r", HOUR, size) for size in sizes for _ in range(60)]
     swept = one.holding(held).swept(sizes[3], HOUR)
     assert not swept.plan.searches
@@ -175,7 +181,9 @@ def test_many_alike_devices_of_several_sizes_need_no_search():
 
 def test_a_search_that_is_given_up_never_counts_too_much(monkeypatch):
     gpus = [provider(f"gpu{n}", VGPU=30 + n) for n in range(8)]
-    sizes = [Request.of(Group.of({"VCPU": 1}), [Group.of({"VGPU": n})]) for n in (7, 10, 13)]
+    sizes = [
+        PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of({"VGPU": n})]) for n in (7, 10, 13)
+    ]
     held = [Holding("r", HOUR, size) for size in sizes for _ in range(3)]
     # Not quite equal, because answers are remembered for equal hosts.
     one, other = (host(provider("compute1", VCPU=cpus), *gpus) for cpus in (1000, 1001))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from warre_blazar.domain import device_options, devices
-from warre_blazar.domain.devices import NEVER_RESOLVED, Resolved, Rules, Uncounted
+from warre_blazar.domain.devices import Rules
 from warre_blazar.domain.request_groups import Group
 
 GPU = {"name": "gpu", "vendor_id": "10de", "product_id": "20b0", "device_type": "type-PF"}
@@ -224,20 +224,16 @@ def test_any_group_of_a_profile_is_parsed_or_refused(group: dict):
     assert [dict(g.resources) for g in parsed] == [{"A": int(group["resources:A"])}]
 
 
-def test_what_devices_are_resolved_to_survives_json():
-    resolved = Resolved(
-        (Group.of({"CUSTOM_A": 1}, ["CUSTOM_T"]), Group.of({"CUSTOM_A": 1}, ["CUSTOM_T"])),
-        (Uncounted("accel:device_profile", "fpga", "why"),),
-    )
-    assert devices.of_column(json.loads(json.dumps(resolved.to_dict())), {}) == resolved
+def test_groups_survive_json():
+    groups = (Group.of({"CUSTOM_A": 1}, ["CUSTOM_T"]), Group.of({"CUSTOM_A": 1}, ["CUSTOM_T"]))
+    assert devices.of_column(json.loads(json.dumps(devices.to_column(groups)))) == groups
+    assert devices.to_column(()) is None
+    assert devices.of_column(None) == ()
 
 
-def test_devices_that_were_never_resolved_are_uncounted():
+def test_only_extra_specs_with_a_value_name_devices():
     specs = {"hw:a": "1", "pci_passthrough:alias": "gpu:1", "accel:device_profile": ""}
-    assert devices.of_column(None, specs) == Resolved(
-        uncounted=(Uncounted("pci_passthrough:alias", "gpu:1", NEVER_RESOLVED),)
-    )
-    assert devices.of_column(None, {"hw:a": "1"}) == Resolved()
+    assert devices.named(specs) == {"pci_passthrough:alias": "gpu:1"}
 
 
 def test_devices_of_other_flavors_are_counted_as_far_as_they_are_known():

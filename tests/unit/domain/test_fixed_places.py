@@ -13,18 +13,18 @@ from warre_blazar.domain import provider_search
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.placing import Wanted, free_spans
 from warre_blazar.domain.placing import choose as choose_hosts
-from warre_blazar.domain.request_groups import Group, Request
+from warre_blazar.domain.request_groups import Group, PlacementRequest
 
 #: The number of examples of the profile: 30 if few, 150 if many.
 EXAMPLES = settings.default.max_examples
 
 ROOT = provider("compute1", VCPU=100)
-ANY = Request.of(Group.of({"VCPU": 1}), [Group.of({"GPU": 1})])
-SPECIAL = Request.of(Group.of({"VCPU": 1}), [Group.of({"GPU": 1}, ["CUSTOM_X"])])
+ANY = PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of({"GPU": 1})])
+SPECIAL = PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of({"GPU": 1}, ["CUSTOM_X"])])
 
 
 def units(number):
-    return Request.of(Group.of({"VCPU": 1}), [Group.of({"VGPU": number})])
+    return PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of({"VGPU": number})])
 
 
 class Asking:

@@ -13,7 +13,7 @@ from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.placing import Packing, free_spans, kept
 from warre_blazar.domain.providers import Inventory
-from warre_blazar.domain.request_groups import Request
+from warre_blazar.domain.request_groups import PlacementRequest
 
 LAST = 12
 WHOLE = None
@@ -37,7 +37,7 @@ def host(number=1, **values):
 
 
 def held(start, end, resources, reservation="other"):
-    request = WHOLE if resources is WHOLE else Request.plain(resources)
+    request = WHOLE if resources is WHOLE else PlacementRequest.plain(resources)
     return Holding(reservation, span(start, end), request)
 
 
@@ -102,7 +102,7 @@ inventories = st.builds(
     allocation_ratio=st.sampled_from([0.0, 0.5, 1.0, 1.0, 1.5, 4.0]),
 )
 amounts = st.dictionaries(st.sampled_from(["VCPU", "MEMORY_MB", "DISK_GB"]), st.integers(0, 4))
-requests = st.builds(Request.plain, amounts)
+requests = st.builds(PlacementRequest.plain, amounts)
 holdings = st.builds(
     Holding,
     st.sampled_from(["a", "b"]),
@@ -364,11 +364,11 @@ def test_room(holdings, room):
 
 
 def test_shape_with_a_class_that_the_host_lacks_does_not_fit():
-    assert host().room(Request.plain({"VGPU": 1}), span(0, 60)) == 0
+    assert host().room(PlacementRequest.plain({"VGPU": 1}), span(0, 60)) == 0
 
 
 def test_shape_without_resources_fits_nowhere():
-    assert host().room(Request.plain({}), span(0, 60)) == 0
+    assert host().room(PlacementRequest.plain({}), span(0, 60)) == 0
 
 
 @pytest.mark.parametrize(

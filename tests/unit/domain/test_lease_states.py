@@ -19,10 +19,10 @@ from warre_blazar.domain.lease_states import (
     TRANSITIONAL,
     Action,
     Age,
-    Claim,
-    Reservations,
+    ClaimState,
     State,
     Statuses,
+    Summary,
 )
 
 EVENTS = (MISSING, "UNDONE", "IN_PROGRESS", "DONE", "ERROR")
@@ -45,7 +45,7 @@ def all_states(lease: str) -> Sequence[State]:
 
 def _all_states(lease: str) -> Iterator[State]:
     for start, end, reservations, exact, holds, backed, age in itertools.product(
-        EVENTS, EVENTS, Reservations, FLAGS, FLAGS, FLAGS, Age
+        EVENTS, EVENTS, Summary, FLAGS, FLAGS, FLAGS, Age
     ):
         statuses = Statuses(lease, start, end)
         # Events aren't exact if one is missing.
@@ -60,7 +60,7 @@ def executed(state: State, phase: Phase) -> State:
         return dataclasses.replace(
             state,
             statuses=Statuses("ACTIVE", "DONE", "UNDONE"),
-            reservations=Reservations.ACTIVE,
+            reservations=Summary.ACTIVE,
         )
     ends = statuses.lease in ("PENDING", "ACTIVE", "ERROR") and statuses.end == "UNDONE"
     if not ends or phase is not Phase.AFTER:
@@ -72,11 +72,11 @@ def over(state: State) -> State:
     return dataclasses.replace(
         state,
         statuses=Statuses("TERMINATED", "DONE", "DONE"),
-        reservations=Reservations.DELETED,
+        reservations=Summary.DELETED,
         events_exact=True,
         holds=True,
         backed=True,
-        claim=Claim.NONE,
+        claim=ClaimState.NONE,
     )
 
 
@@ -91,7 +91,7 @@ def looked_at(state: State, phase: Phase) -> State | None:
     if decision.action is Action.SETTLE:
         assert decision.target is not None
         state = dataclasses.replace(
-            state, statuses=decision.target, events_exact=True, claim=Claim.NONE
+            state, statuses=decision.target, events_exact=True, claim=ClaimState.NONE
         )
     return executed(state, phase)
 
@@ -104,7 +104,7 @@ def at_rest(state: State, phase: Phase) -> State | None:
             return None
         if after == state and state.age is Age.STUCK:
             return state
-        state = dataclasses.replace(after, age=Age.STUCK, claim=Claim.NONE)
+        state = dataclasses.replace(after, age=Age.STUCK, claim=ClaimState.NONE)
     pytest.fail(f"still not at rest after {LOOKS} looks: {state}")
 
 
@@ -118,16 +118,16 @@ def contradicts(state: State, phase: Phase) -> bool:
     if phase is Phase.AFTER:
         return statuses != Statuses("TERMINATED", "DONE", "DONE")
     agreed = {
-        Reservations.PENDING: Statuses("PENDING", "UNDONE", "UNDONE"),
-        Reservations.ACTIVE: Statuses("ACTIVE", "DONE", "UNDONE"),
-        Reservations.DELETED: Statuses("TERMINATED", "DONE", "DONE"),
-        Reservations.ERRONEOUS: Statuses("ERROR", "ERROR", "UNDONE"),
+        Summary.PENDING: Statuses("PENDING", "UNDONE", "UNDONE"),
+        Summary.ACTIVE: Statuses("ACTIVE", "DONE", "UNDONE"),
+        Summary.DELETED: Statuses("TERMINATED", "DONE", "DONE"),
+        Summary.ERRONEOUS: Statuses("ERROR", "ERROR", "UNDONE"),
     }
     if agreed.get(state.reservations) == statuses:
         # An executor would have started a lease whose start is due.
         return statuses.lease == "PENDING" and phase is not Phase.BEFORE
     # Some reservations run, and the others are started at the lease's time.
-    partly = (Reservations.PARTLY, Phase.BEFORE, "PENDING")
+    partly = (Summary.PARTLY, Phase.BEFORE, "PENDING")
     return (state.reservations, phase, statuses.lease) != partly
 
 
@@ -138,9 +138,9 @@ def test_every_state_comes_to_rest(lease: str, phase: Phase):
     for state in all_states(lease):
         rest = at_rest(state, phase)
         seen += 1
-        if rest is not None and rest.reservations is not Reservations.NONE:
+        if rest is not None and rest.reservations is not Summary.NONE:
             assert not contradicts(rest, phase), (state, rest)
-    assert seen == 5 * 5 * len(Reservations) * 8 * 3
+    assert seen == 5 * 5 * len(Summary) * 8 * 3
 
 
 @pytest.mark.parametrize("lease", [*TRANSITIONAL, *STABLE])
@@ -158,8 +158,8 @@ def test_lease_that_is_over_is_not_removed(lease: str):
         assert lease_states.decide(past).action is not Action.REMOVE
 
 
-@pytest.mark.parametrize("reservations", [Reservations.PENDING, Reservations.ACTIVE])
-def test_whole_reservation_is_never_ended_before_its_time(reservations: Reservations):
+@pytest.mark.parametrize("reservations", [Summary.PENDING, Summary.ACTIVE])
+def test_whole_reservation_is_never_ended_before_its_time(reservations: Summary):
     """A reservation is whole if it holds hosts, has its backing, and isn't being deleted."""
     seen = 0
     for lease in set(TRANSITIONAL + STABLE) - {"CREATING", "DELETING"}:
@@ -174,7 +174,7 @@ def test_whole_reservation_is_never_ended_before_its_time(reservations: Reservat
 def test_lease_that_a_living_manager_executes_is_left():
     for lease in (*TRANSITIONAL, *STABLE):
         for state in all_states(lease):
-            claimed = dataclasses.replace(state, claim=Claim.LIVE)
+            claimed = dataclasses.replace(state, claim=ClaimState.LIVE)
             assert lease_states.decide(claimed).action is Action.LEAVE
 
 
@@ -182,23 +182,23 @@ def test_claim_of_a_dead_manager_counts_as_none():
     for lease in (*TRANSITIONAL, *STABLE):
         for state in all_states(lease):
             if state.age is Age.STUCK:
-                dead = dataclasses.replace(state, claim=Claim.DEAD, age=Age.FRESH)
+                dead = dataclasses.replace(state, claim=ClaimState.DEAD, age=Age.FRESH)
                 assert lease_states.decide(dead) == lease_states.decide(state)
 
 
 @pytest.mark.parametrize(
     ("statuses", "expected"),
     [
-        ([], Reservations.NONE),
-        (["pending", "pending"], Reservations.PENDING),
-        (["pending", "active"], Reservations.PARTLY),
-        (["active"], Reservations.ACTIVE),
-        (["active", "error"], Reservations.ERRONEOUS),
-        (["error", "deleted"], Reservations.CLOSING),
-        (["deleted"], Reservations.DELETED),
+        ([], Summary.NONE),
+        (["pending", "pending"], Summary.PENDING),
+        (["pending", "active"], Summary.PARTLY),
+        (["active"], Summary.ACTIVE),
+        (["active", "error"], Summary.ERRONEOUS),
+        (["error", "deleted"], Summary.CLOSING),
+        (["deleted"], Summary.DELETED),
     ],
 )
-def test_summary(statuses: list[str], expected: Reservations):
+def test_summary(statuses: list[str], expected: Summary):
     assert lease_states.summary(statuses) is expected
 
 

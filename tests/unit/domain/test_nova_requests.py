@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.domain.shapes import shape
-from warre_blazar.domain.request_groups import Group, Request
+from warre_blazar.domain.request_groups import Group, PlacementRequest
 
 PLAIN = {"VCPU": 4, "MEMORY_MB": 8192, "DISK_GB": 30}
 NO_CPUS = {"MEMORY_MB": 8192, "DISK_GB": 30}
@@ -181,7 +181,7 @@ def test_groups_with_a_suffix_have_their_own_amounts_and_traits():
             "group_policy": "isolate",
         }
     )
-    assert request == Request.of(
+    assert request == PlacementRequest.of(
         Group.of({**PLAIN, "VGPU": 1}, ["HW_GPU"]),
         [
             Group.of({"NET_BW_EGR_KILOBIT_PER_SEC": 1000}),
@@ -208,7 +208,7 @@ def test_devices_that_placement_does_not_know_are_only_added_up():
     """Placement isn't asked for them, so its group_policy doesn't keep them apart."""
     gpu = Group.of({"pci_alias_gpu": 1})
     request = asked({"group_policy": "isolate"}, device_groups=(gpu, gpu))
-    assert request == Request.plain({**PLAIN, "pci_alias_gpu": 2})
+    assert request == PlacementRequest.plain({**PLAIN, "pci_alias_gpu": 2})
 
 
 def test_requests_are_equal_whatever_the_suffixes():

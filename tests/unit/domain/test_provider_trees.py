@@ -86,7 +86,7 @@ def test_other_device_that_is_reserved_can_not_be_booked():
 
 def test_difference_of_equal_trees_is_empty():
     same = provider_trees.difference((ROOT, *CHILDREN), (ROOT, *CHILDREN), ("nova", "nova"))
-    assert same == provider_trees.Difference({}, frozenset(), frozenset(), None, (), ())
+    assert same == provider_trees.TreeDifference({}, frozenset(), frozenset(), None, (), ())
 
 
 def test_difference_names_everything_that_has_changed():

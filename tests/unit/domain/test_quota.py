@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warre_blazar import exceptions
 from warre_blazar.domain import quota
 from warre_blazar.domain.quota import Amount
+from warre_blazar.errors import exceptions
 
 limits = st.builds(Amount, st.integers(-1, 5), st.integers(-1, 5))
 amounts = st.builds(Amount, st.integers(0, 6), st.integers(0, 6))

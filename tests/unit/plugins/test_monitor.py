@@ -1,9 +1,11 @@
 """How often a manager reads hosts anew, and with which tables it starts."""
 
+import logging
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from futurist import periodics
 
 from warre_blazar.db import migration
 from warre_blazar.plugins import monitor, notifications
@@ -59,6 +61,35 @@ def test_hosts_are_not_read_if_the_option_is_0(conf, time, calls):
     conf.config(provider_poll_interval=0, group="warre")
     monitor.Threads(lambda _: []).refresh_hosts()
     assert calls == []
+
+
+class Often:
+    """Has a method that is called often, and that ends the worker the third time."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    @periodics.periodic(0.01, run_immediately=True)
+    def begin_due(self) -> None:
+        self.calls += 1
+        if self.calls == 3:
+            self.worker.stop()
+        raise ValueError("not now")
+
+    def run(self) -> None:
+        self.worker = monitor.periodic_worker(self)
+        self.worker.start()
+
+
+def test_calls_of_periodic_methods_are_not_logged_but_failures_are(
+    caplog: pytest.LogCaptureFixture,
+):
+    with caplog.at_level(logging.DEBUG):
+        Often().run()
+    logged = {record.getMessage() for record in caplog.records}
+    assert logged == {
+        "The periodic call begin_due failed, and will run again: not now",
+    }
 
 
 class Recorded:

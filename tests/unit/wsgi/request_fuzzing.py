@@ -19,7 +19,7 @@ from tests.unit.api import identity
 from tests.unit.wsgi import odd_requests, sending, two_projects
 from tests.unit.wsgi.odd_requests import Request
 from tests.unit.wsgi.whole import WholeSite
-from warre_blazar.clients import limits
+from warre_blazar.openstack import limits
 
 #: How many requests are sent before the site gets what it had at first.
 ROUND = 50

@@ -11,7 +11,7 @@ from oslo_context import context as oslo_context
 
 from tests.unit.api import things
 from tests.unit.wsgi import sending
-from warre_blazar import exceptions
+from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import guard, request_bodies
 from warre_blazar.wsgi.guard import Guard
 

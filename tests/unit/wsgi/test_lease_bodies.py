@@ -11,7 +11,7 @@ from blazarclient.v1 import leases as client
 from tests.functional.db import world
 from tests.unit.api import things
 from tests.unit.wsgi import hostile, sending
-from warre_blazar import exceptions
+from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import lease_bodies
 
 INSTANCE = {

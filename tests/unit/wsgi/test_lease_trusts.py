@@ -12,8 +12,8 @@ from tests.unit.api import identity, things
 from tests.unit.api.people import Person
 from tests.unit.wsgi import hostile, sending
 from tests.unit.wsgi.whole import WholeSite
-from warre_blazar import exceptions
-from warre_blazar.clients import manager
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import manager
 
 LONGER = {"end_date": "2100-01-03 12:00"}
 STOCK = {"resource_type": "virtual:instance", **hostile.KINDS["virtual:instance"]}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.functional.db import world
 from tests.unit.wsgi import sending
-from warre_blazar import exceptions
+from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import guard, lease_bodies, request_bodies
 
 FORBIDDEN = {"events": [{"event_type": "start_lease"}], "project_id": "other", "user_id": "other"}

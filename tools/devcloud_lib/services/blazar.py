@@ -43,10 +43,7 @@ def configure(layout: Layout, endpoint_id: str) -> None:
                 "minutes_before_end_lease": 0,
             },
             "api": {"api_v2_controllers": ",".join(offered["controllers"] or _STOCK_CONTROLLERS)},
-            "enforcement": {
-                "enabled_filters": ",".join(offered["filters"]),
-                "project_quota_cache_time": layout.settings.limits_kept,
-            },
+            "enforcement": {"enabled_filters": ",".join(offered["filters"])},
             "warre": {
                 # These two determine when a half-finished lease is repaired: after three minutes,
                 # for which a test can wait.

@@ -1,5 +1,6 @@
 """The base class of this package's controllers, and functions that the controllers share."""
 
+import functools
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,10 +11,13 @@ from blazar.context import BlazarContext
 from oslo_middleware import http_proxy_to_wsgi
 from pecan import hooks, rest
 
-from warre_blazar import blazar_errors, exceptions, policy
-from warre_blazar.api import parsing, pecan_requests
+from warre_blazar import policy
+from warre_blazar.api import parsing, pecan_requests, schemas, views
 from warre_blazar.api.error_hook import ErrorHook, is_warres
 from warre_blazar.api.turn_hook import TurnHook
+from warre_blazar.errors import blazar_errors, exceptions
+from warre_blazar.fields.declaration import Field, Use
+from warre_blazar.fields.kinds import Schema
 
 # Blazar's v1 API runs in the same process, and looks up a manager's exception by its class name.
 blazar_errors.expose_to_v1()
@@ -74,6 +78,29 @@ def context() -> BlazarContext:
 def is_warres_path() -> bool:
     """Whether the request came to /v2/warre/v1, where requests and answers have Warre's form."""
     return is_warres(pecan.request)
+
+
+def field_filter() -> views.Sees:
+    """A function that says whether the caller gets a field on the present path."""
+    on_warres_path, caller = is_warres_path(), context()
+    allows = functools.cache(functools.partial(policy.allows, caller))
+
+    def sees(field: Field[Any]) -> bool:
+        if on_warres_path:
+            return Use.NOT_IN_WARRE not in field.use
+        return field.seen_by is None or allows(field.seen_by)
+
+    return sees
+
+
+def body(schema: Schema) -> dict[str, Any]:
+    """The request's body, checked against a schema. Times are converted to naive UTC.
+
+    On Warre's path only Warre's fields are allowed.
+
+    :raises InvalidField, Refused: see ``parsing.body``.
+    """
+    return parsing.body(pecan.request, schemas.in_warre(schema) if is_warres_path() else schema)
 
 
 def may_list_more(asked: bool, rule: str, hidden: str) -> bool:

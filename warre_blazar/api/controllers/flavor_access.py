@@ -4,9 +4,10 @@ from typing import Any
 
 import pecan
 
-from warre_blazar import exceptions, policy
+from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
+from warre_blazar.errors import exceptions
 from warre_blazar.policies import flavor_access as policies
 from warre_blazar.services.offering import flavor_access
 
@@ -23,21 +24,24 @@ class FlavorProjectsController(base.Controller):
         policy.authorize(base.context(), policies.LIST)
         query = parsing.query(pecan.request, LIST_QUERY)
         limit, offset = base.page_of(query)
+        sees = base.field_filter()
         accesses, total = flavor_access.listing(query, limit, offset)
-        return base.listing([views.access(a) for a in accesses], total, limit, offset)
+        return base.listing([views.access(a, sees) for a in accesses], total, limit, offset)
 
     @pecan.expose("json")
     def get_one(self, *path: str, **_query: Any) -> Any:
         access_id = base.item_id(path)
         _authorize_one(policies.GET, access_id)
-        return views.access(flavor_access.get(access_id))
+        return views.access(flavor_access.get(access_id), base.field_filter())
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.CREATE)
         parsing.query(pecan.request, {})
-        values = parsing.body(pecan.request, schemas.ACCESS_CREATE)
-        return views.access(flavor_access.grant(values["flavor_id"], values["project_id"]))
+        values = base.body(schemas.ACCESS_CREATE)
+        return views.access(
+            flavor_access.grant(values["flavor_id"], values["project_id"]), base.field_filter()
+        )
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:

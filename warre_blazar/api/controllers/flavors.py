@@ -6,10 +6,13 @@ from typing import Any
 import pecan
 from oslo_utils import timeutils
 
-from warre_blazar import booking_conditions, device_rules, exceptions, exemptions, policy
-from warre_blazar.api import error_hook, parsing, schemas, views
+from warre_blazar import policy
+from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.timeline import Span
+from warre_blazar.edge import conditions, device_rules
+from warre_blazar.errors import exceptions
+from warre_blazar.fields.flavors import FlavorShown
 from warre_blazar.policies import flavors as policies
 from warre_blazar.services.offering import capacity, flavors, free_slots, no_free_slots
 
@@ -93,10 +96,10 @@ class FlavorsController(base.Controller):
             count=query.get("count", 1),
             window=window,
             now=now,
-            cleaning=booking_conditions.cleaning(),
+            cleaning=conditions.cleaning(),
             affinity=query.get("affinity"),
             least=query.get("hours", datetime.timedelta(0)),
-            any_length=context.project_id in exemptions.projects_of_any_length(),
+            any_length=context.project_id in conditions.projects_of_any_length(),
             device_rules=device_rules.of_stock(),
         )
         spans = free_slots.find(question)
@@ -108,7 +111,7 @@ class FlavorsController(base.Controller):
     def post(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.CREATE)
         parsing.query(pecan.request, {})
-        values = parsing.body(pecan.request, schemas.FLAVOR_CREATE)
+        values = base.body(schemas.FLAVOR_CREATE)
         written = flavors.create(
             {**schemas.FLAVOR_DEFAULTS, **values}, timeutils.utcnow(), device_rules.configured()
         )
@@ -118,7 +121,7 @@ class FlavorsController(base.Controller):
     def patch(self, *path: str, **_query: Any) -> Any:
         flavor_id = base.item_id(path)
         _authorize_change(policies.UPDATE, flavor_id)
-        values = parsing.body(pecan.request, schemas.FLAVOR_UPDATE)
+        values = base.body(schemas.FLAVOR_UPDATE)
         return _written(flavors.update(flavor_id, values, device_rules.configured()))
 
     @pecan.expose("json")
@@ -136,26 +139,26 @@ def _document(flavor: flavors.Flavor) -> dict[str, Any]:
 def _written(written: flavors.Written) -> dict[str, Any]:
     """The document of a flavor that was made or changed, with what is in doubt about it."""
     document = _document(written.flavor)
-    if not error_hook.is_warres(pecan.request):
-        document["warnings"] += [views.doubt(doubt) for doubt in written.doubts]
+    if not base.is_warres_path():
+        document["warnings"] = [views.doubt(doubt) for doubt in written.doubts]
     return document
 
 
 def _shown(flavor: flavors.Flavor) -> dict[str, Any]:
     """The document of a single flavor, with the flavor's limits if the caller may see them."""
     document = _document(flavor)
-    if base.is_warres_path() or not policy.allows(base.context(), policies.CAPACITY):
+    if not base.field_filter()(FlavorShown.limits):
         return document
     return {**document, "limits": views.flavor_limits(capacity.limits(flavor))}
 
 
 def _documents(page: list[flavors.Flavor]) -> list[dict[str, Any]]:
-    """The documents of flavors. On Warre's path they have only the fields of Warre."""
-    if error_hook.is_warres(pecan.request):
-        return [views.flavor(flavor) for flavor in page]
+    """The documents of flavors. On Warre's path, the hosts that could hold them aren't computed."""
+    sees = base.field_filter()
+    if base.is_warres_path():
+        return [views.flavor(flavor, sees) for flavor in page]
     hosts = capacity.bookable_hosts(page)
-    counted = policy.allows(base.context(), policies.CAPACITY)
-    return [views.offered(flavor, hosts[flavor.id], counted=counted) for flavor in page]
+    return [views.offered(flavor, hosts[flavor.id], sees) for flavor in page]
 
 
 def _now_and_window(

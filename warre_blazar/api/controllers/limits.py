@@ -4,9 +4,11 @@ from typing import Any
 
 import pecan
 
-from warre_blazar import booking_conditions, exceptions, policy
+from warre_blazar import policy
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
+from warre_blazar.edge import conditions
+from warre_blazar.errors import exceptions
 from warre_blazar.policies import limits as policies
 from warre_blazar.services.booking import quotas
 
@@ -33,12 +35,12 @@ class LimitsController(base.Controller):
             )
         if project_id != context.project_id:
             policy.authorize(context, policies.GET_OTHER)
-        return views.limits(quotas.of_project(booking_conditions.quota_rule(), project_id))
+        return views.limits(quotas.of_project(conditions.quota_rule(), project_id))
 
 
 def _of_all_projects(query: dict[str, Any]) -> Any:
     limit, offset = base.page_of(query)
-    standings = quotas.of_all_projects(booking_conditions.quota_rule())
+    standings = quotas.of_all_projects(conditions.quota_rule())
     end = None if limit is None else offset + limit
     page = [views.project_limits(standing) for standing in standings[offset:end]]
     return base.listing(page, len(standings), limit, offset)

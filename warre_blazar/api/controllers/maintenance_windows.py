@@ -5,10 +5,11 @@ from typing import Any
 import pecan
 from oslo_utils import timeutils
 
-from warre_blazar import exceptions, policy
+from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 from warre_blazar.policies import flavors as flavor_policies
 from warre_blazar.policies import maintenance_windows as policies
 from warre_blazar.services.offering import maintenance_windows
@@ -24,34 +25,39 @@ class WindowsController(base.Controller):
         policy.authorize(base.context(), policies.LIST)
         query = parsing.query(pecan.request, base.PAGING)
         limit, offset = base.page_of(query)
+        sees = base.field_filter()
         windows, total = maintenance_windows.listing(limit, offset, **_sight())
-        return base.listing([views.window(w) for w in windows], total, limit, offset)
+        return base.listing([views.window(w, sees) for w in windows], total, limit, offset)
 
     @pecan.expose("json")
     def get_one(self, *path: str, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.GET)
         parsing.query(pecan.request, {})
-        return views.window(maintenance_windows.get(base.item_id(path), **_sight()))
+        return views.window(
+            maintenance_windows.get(base.item_id(path), **_sight()), base.field_filter()
+        )
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.CREATE)
         parsing.query(pecan.request, {})
-        values = parsing.body(pecan.request, schemas.WINDOW_CREATE)
+        values = base.body(schemas.WINDOW_CREATE)
         window = maintenance_windows.create(
             Span(values["start"], values["end"]),
             values.get("note"),
             values.get("flavor_ids", []),
             timeutils.utcnow(),
         )
-        return base.reply(201, views.window(window))
+        return base.reply(201, views.window(window, base.field_filter()))
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
         window_id = base.item_id(path)
         _authorize_change(policies.UPDATE, window_id)
-        values = parsing.body(pecan.request, schemas.WINDOW_UPDATE)
-        return views.window(maintenance_windows.update(window_id, values, timeutils.utcnow()))
+        values = base.body(schemas.WINDOW_UPDATE)
+        return views.window(
+            maintenance_windows.update(window_id, values, timeutils.utcnow()), base.field_filter()
+        )
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:

@@ -6,17 +6,21 @@ from typing import Any
 import pecan
 from oslo_utils import timeutils
 
-from warre_blazar import booking_conditions, exceptions, policy
+from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.reservation_filters import Filter
-from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
+from warre_blazar.edge import conditions
+from warre_blazar.errors import exceptions
 from warre_blazar.policies import reservations as policies
-from warre_blazar.services.booking import admission, lookup, through_manager
+from warre_blazar.services.booking import admission, dry_run, lookup
+from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.caller import Caller
+from warre_blazar.services.requests import change, creation, deletion
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
@@ -32,6 +36,8 @@ LIST_QUERY = {
     "deleted": parsing.boolean,
     **base.PAGING,
 }
+#: The query of requests that book or change. On Warre's path, it has no parameters.
+CHANGE_QUERY = {"dry_run": parsing.boolean}
 _WARRES_LIST_QUERY = {name: take for name, take in LIST_QUERY.items() if name != "deleted"}
 
 
@@ -70,41 +76,55 @@ class ReservationsController(base.Controller):
         policy.authorize(context, policies.CREATE)
         if not context.project_id:
             raise exceptions.Forbidden(policies.CREATE)
-        parsing.query(pecan.request, {})
-        schema = schemas.RESERVATION_CREATE
-        if base.is_warres_path():
-            schema = schemas.without(schema, "name", "note")
-        values = parsing.body(pecan.request, schema)
-        request = admission.Request(
+        is_dry_run = _is_dry_run()
+        values = base.body(schemas.RESERVATION_CREATE)
+        request = admission.BookingRequest(
             project_id=context.project_id,
             flavor=values["flavor_id"],
             count=values.get("instance_count", 1),
             span=Span(values["start"], values["end"]),
             now=timeutils.utcnow(),
-            conditions=booking_conditions.of(context),
+            conditions=conditions.of(context),
             affinity=values.get("affinity"),
             labels=Labels(values.get("name"), values.get("note")),
         )
-        return _document(*through_manager.create(_caller(), request))
+        if is_dry_run:
+            lookup.check_labels(request.labels)
+            return _foreseen(dry_run.booking(request))
+        return _document(*creation.create(_caller(), request))
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
         reservation_id = base.item_id(path)
         reservation, flavor = _find(policies.UPDATE, reservation_id)
-        parsing.query(pecan.request, {})
+        is_dry_run = _is_dry_run()
         only_extends = base.is_warres_path()
         schema = schemas.RESERVATION_EXTEND if only_extends else schemas.RESERVATION_UPDATE
-        values = parsing.body(pecan.request, schema)
-        change, conditions = _change(reservation, values), booking_conditions.of(base.context())
-        changed, is_done = through_manager.change(_caller(), reservation, change, conditions)
+        values = base.body(schema)
+        wanted, rules = _change(reservation, values), conditions.of(base.context())
+        if is_dry_run:
+            return _foreseen(change.foresee(reservation, flavor, wanted, rules))
+        changed, is_done = change.change(_caller(), reservation, wanted, rules)
         return base.reply(200 if is_done else 202, _document(changed, flavor))
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
         parsing.query(pecan.request, {})
         reservation, _ = _find(policies.DELETE, base.item_id(path))
-        is_done = through_manager.delete(_caller(), reservation)
+        is_done = deletion.delete(_caller(), reservation)
         return base.empty(204 if is_done else 202)
+
+
+def _is_dry_run() -> bool:
+    """Whether the request only asks what it would do."""
+    known = {} if base.is_warres_path() else CHANGE_QUERY
+    return bool(parsing.query(pecan.request, known).get("dry_run", False))
+
+
+def _foreseen(foreseen: Foreseen) -> dict[str, Any]:
+    """The document of a dry run. Only operators see the names of hosts."""
+    with_hosts = policy.allows(base.context(), policies.LIST_ALL)
+    return views.foreseen(foreseen, with_hosts=with_hosts)
 
 
 def _filter(query: dict[str, Any]) -> Filter:
@@ -130,23 +150,14 @@ def _filter(query: dict[str, Any]) -> Filter:
 
 
 def _document(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
-    """A reservation's document.
-
-    For a deleted reservation, the document also says when the reservation was deleted, and by whom.
-    On Warre's path the document has no name, no note and no flags, as in Warre.
-    """
-    document = views.reservation(reservation, flavor)
-    if base.is_warres_path():
-        return document
-    deletion = views.deletion(reservation) if reservation.deleted_at is not None else {}
-    labels, flags = views.labels(reservation.labels), views.host_flags(reservation)
-    return {**document, **labels, **flags, **deletion}
+    """A reservation's document, with the fields that the caller gets on the present path."""
+    return views.reservation(reservation, flavor, base.field_filter())
 
 
-def _change(reservation: Reservation, values: dict[str, Any]) -> through_manager.Change:
+def _change(reservation: Reservation, values: dict[str, Any]) -> change.Change:
     """The change that a body asks for."""
     labels = {name: values[name] for name in ("name", "note") if name in values}
-    return through_manager.Change(
+    return change.Change(
         values.get("start"),
         values.get("end"),
         values.get("instance_count"),

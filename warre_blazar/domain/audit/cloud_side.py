@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from warre_blazar.domain import backing_names
-from warre_blazar.domain.audit.differences import Difference, Kind
+from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import (
     Booking,
     NovaAggregate,
     NovaFacts,
     NovaFlavor,
     PlacementFacts,
-    Standing,
+    WithoutBooking,
 )
 from warre_blazar.domain.backing_phases import Phase
 
@@ -30,19 +30,21 @@ def compare_nova(bookings: Sequence[Booking], nova: NovaFacts) -> Iterator[Diffe
             continue  # ``table_side`` reports the missing row or note
         if not booking.note.phase.is_made:
             if booking.status == ACTIVE:
-                yield _about(booking, Kind.NOT_OPENED, "runs, but has nothing in Nova yet")
+                yield _about(
+                    booking, DifferenceKind.NOT_OPENED, "runs, but has nothing in Nova yet"
+                )
             continue
         yield from _flavor(booking, flavors.get(booking.note.flavor_id))
         yield from _aggregate(booking, aggregates.get(booking.reservation_id))
         if booking.status == ACTIVE:
             if booking.note.phase is not Phase.OPEN:
                 what = "runs, but isn't completely opened to its project"
-                yield _about(booking, Kind.NOT_OPENED, what)
+                yield _about(booking, DifferenceKind.NOT_OPENED, what)
             continue
         for server_id in servers[booking.reservation_id]:
             text = f"Server {server_id} uses reservation {_named(booking)}"
             yield Difference(
-                Kind.SERVER_OUTSIDE, server_id, text, (booking.reservation_id, server_id)
+                DifferenceKind.SERVER_OUTSIDE, server_id, text, (booking.reservation_id, server_id)
             )
 
 
@@ -50,7 +52,7 @@ def _named(booking: Booking) -> str:
     return f"{booking.reservation_id}, which is {booking.status}"
 
 
-def _about(booking: Booking, kind: Kind, what: str, part: str = "") -> Difference:
+def _about(booking: Booking, kind: DifferenceKind, what: str, part: str = "") -> Difference:
     """A difference about a reservation, or about one of its hosts, providers or projects."""
     subject = booking.reservation_id + (f" {part}" if part else "")
     text = f"Reservation {booking.reservation_id} {what}"
@@ -61,7 +63,7 @@ def _flavor(booking: Booking, flavor: NovaFlavor | None) -> Iterator[Difference]
     shape, note = booking.shape, booking.note
     assert shape is not None and note is not None
     if flavor is None:
-        yield _about(booking, Kind.FLAVOR_MISSING, "has no Nova flavor")
+        yield _about(booking, DifferenceKind.FLAVOR_MISSING, "has no Nova flavor")
         return
     wanted = {
         "name": backing_names.FLAVOR_PREFIX + booking.reservation_id,
@@ -78,48 +80,50 @@ def _flavor(booking: Booking, flavor: NovaFlavor | None) -> Iterator[Difference]
     ]
     if wrong_fields:
         what = f"has a Nova flavor with {', '.join(wrong_fields)}"
-        yield _about(booking, Kind.FLAVOR_WRONG, what)
+        yield _about(booking, DifferenceKind.FLAVOR_WRONG, what)
     specs = backing_names.flavor_specs(booking.reservation_id, shape)
     wrong_specs = sorted(
         key for key, value in specs.items() if flavor.extra_specs.get(key) != value
     )
     if wrong_specs:
         what = f"has a Nova flavor whose extra specs aren't as booked: {', '.join(wrong_specs)}"
-        yield _about(booking, Kind.FLAVOR_SPECS, what)
+        yield _about(booking, DifferenceKind.FLAVOR_SPECS, what)
     opened = booking.status == ACTIVE and note.phase is Phase.OPEN
     if opened and note.project_id not in flavor.projects:
         what = "runs, but its project can't use its Nova flavor"
-        yield _about(booking, Kind.ACCESS_MISSING, what)
+        yield _about(booking, DifferenceKind.ACCESS_MISSING, what)
     allowed = {note.project_id} if booking.status == ACTIVE else set()
     for project_id in sorted(flavor.projects - allowed):
         what = f"is {booking.status}, but project {project_id} can use its Nova flavor"
-        yield _about(booking, Kind.ACCESS_TOO_MANY, what, project_id)
+        yield _about(booking, DifferenceKind.ACCESS_TOO_MANY, what, project_id)
 
 
 def _aggregate(booking: Booking, aggregate: NovaAggregate | None) -> Iterator[Difference]:
     shape, note = booking.shape, booking.note
     assert shape is not None and note is not None
     if aggregate is None:
-        yield _about(booking, Kind.AGGREGATE_MISSING, "has no aggregate")
+        yield _about(booking, DifferenceKind.AGGREGATE_MISSING, "has no aggregate")
         return
     metadata = backing_names.aggregate_metadata(booking.reservation_id, note.project_id, shape)
     wrong = sorted(key for key, value in metadata.items() if aggregate.metadata.get(key) != value)
     if wrong:
         what = f"has an aggregate whose metadata aren't as they should be: {', '.join(wrong)}"
-        yield _about(booking, Kind.AGGREGATE_METADATA, what)
+        yield _about(booking, DifferenceKind.AGGREGATE_METADATA, what)
     recorded_ids = {note.aggregate_id}
     if booking.row is not None:
         recorded_ids.add(booking.row.aggregate_id)
     if recorded_ids != {aggregate.id}:
         what = f"has the aggregate {aggregate.id} in Nova, but the tables have another id or none"
-        yield _about(booking, Kind.NOTE_WRONG, what)
+        yield _about(booking, DifferenceKind.NOTE_WRONG, what)
     hosts = {place.service_name for place in booking.places}
     if booking.status == ACTIVE and note.phase is Phase.OPEN and hosts - aggregate.hosts:
         missing = ", ".join(sorted(hosts - aggregate.hosts))
-        yield _about(booking, Kind.HOSTS_MISSING, f"runs, but its aggregate lacks {missing}")
+        yield _about(
+            booking, DifferenceKind.HOSTS_MISSING, f"runs, but its aggregate lacks {missing}"
+        )
     for host in sorted(aggregate.hosts - (hosts if note.phase.is_opened else set())):
         what = f"has {host} in its aggregate, but isn't on that host or hasn't started there"
-        yield _about(booking, Kind.HOST_TOO_MANY, what, host)
+        yield _about(booking, DifferenceKind.HOST_TOO_MANY, what, host)
 
 
 def compare_placement(
@@ -132,7 +136,7 @@ def compare_placement(
             continue
         cls = backing_names.resource_class(booking.reservation_id)
         if cls not in placement.classes:
-            yield _about(booking, Kind.CLASS_MISSING, f"has no resource class {cls}")
+            yield _about(booking, DifferenceKind.CLASS_MISSING, f"has no resource class {cls}")
         actual = offered[cls]
         wanted = {
             backing_names.PROVIDER_PREFIX + place.hypervisor: place.instances
@@ -142,13 +146,13 @@ def compare_placement(
             for name, instances in sorted(wanted.items()):
                 if actual.get(name) != backing_names.inventory(instances):
                     what = f"runs, but provider {name} doesn't offer its {instances} instances"
-                    yield _about(booking, Kind.INVENTORY_MISSING, what, name)
+                    yield _about(booking, DifferenceKind.INVENTORY_MISSING, what, name)
         for name in sorted(set(actual) - set(wanted if booking.note.phase.is_opened else ())):
             what = (
                 f"has a resource class that provider {name} offers, although the reservation has "
                 "no instances on that host, or hasn't started there yet"
             )
-            yield _about(booking, Kind.INVENTORY_TOO_MANY, what, name)
+            yield _about(booking, DifferenceKind.INVENTORY_TOO_MANY, what, name)
 
 
 def _offered(placement: PlacementFacts) -> Mapping[str, dict[str, Mapping[str, object]]]:
@@ -186,7 +190,7 @@ def present(nova: NovaFacts | None, placement: PlacementFacts | None) -> dict[st
 
 
 def strays(
-    bookings: Iterable[Booking], standing: Standing, found: Mapping[str, Sequence[str]]
+    bookings: Iterable[Booking], standing: WithoutBooking, found: Mapping[str, Sequence[str]]
 ) -> Iterator[Difference]:
     """Find leftovers: backings and notes whose reservation has ended, or is in no table.
 
@@ -195,7 +199,7 @@ def strays(
     for reservation_id, note in standing.leftovers.items():
         there = ", ".join(found.get(reservation_id, ())) or "a note and nothing else"
         text = f"Reservation {reservation_id} is over, but this is left of it: {there}"
-        yield Difference(Kind.LEFTOVER, reservation_id, text, note)
+        yield Difference(DifferenceKind.LEFTOVER, reservation_id, text, note)
     known = {booking.reservation_id for booking in bookings}
     for reservation_id in sorted(set(found) - known - standing.left_alone):
         if reservation_id in standing.leftovers:
@@ -205,4 +209,4 @@ def strays(
             text = f"Reservation {reservation_id} is over, but this is left of it: {there}"
         else:
             text = f"Reservation {reservation_id} is in no table, but has this: {there}"
-        yield Difference(Kind.LEFTOVER, reservation_id, text)
+        yield Difference(DifferenceKind.LEFTOVER, reservation_id, text)

@@ -18,7 +18,7 @@ class Needs(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Rule:
+class DifferenceRule:
     """The meaning of a kind of difference, its remedy, and what the remedy needs."""
 
     meaning: str
@@ -26,7 +26,7 @@ class Rule:
     needs: Needs
 
 
-class Kind(enum.Enum):
+class DifferenceKind(enum.Enum):
     """The kinds of differences. The value is the name that the command prints."""
 
     LEASE_STATE = "lease-state"
@@ -59,6 +59,7 @@ class Kind(enum.Enum):
     SERVER_OUTSIDE = "server-outside"
     LEFTOVER = "leftover"
     TRUSTS_UNUSED = "trusts-unused"
+    TRUST_GONE = "trust-gone"
 
 
 _OPEN_AGAIN = "The reservation is opened to its project again."
@@ -66,155 +67,168 @@ _MAKE_AGAIN = "The missing part is made again."
 _REMOVE = "The servers and the rest of the reservation's backing are removed."
 
 RULES = {
-    Kind.LEASE_STATE: Rule(
+    DifferenceKind.LEASE_STATE: DifferenceRule(
         "The statuses of a lease, its events and its reservations contradict each other.",
         "The statuses are written as the table of states says.",
         Needs.FIX,
     ),
-    Kind.LEASE_STATE_LOST: Rule(
+    DifferenceKind.LEASE_STATE_LOST: DifferenceRule(
         "The creation, the end or the deletion of a lease stopped halfway.",
         "A manager is requested to end or delete the lease, as the table of states says.",
         Needs.YES,
     ),
-    Kind.LEASE_OVERDUE: Rule(
+    DifferenceKind.LEASE_OVERDUE: DifferenceRule(
         "A lease should have started or ended, but no manager has begun to start or end it.",
         "Start a blazar-manager, or look for errors in its log.",
         Needs.PERSON,
     ),
-    Kind.ORPHAN_EVENTS: Rule(
+    DifferenceKind.ORPHAN_EVENTS: DifferenceRule(
         "There are events that belong to no lease. If one of them is due, Blazar's own executor "
         "stops.",
         "The events are deleted.",
         Needs.YES,
     ),
-    Kind.STALE_PROMISE: Rule(
+    DifferenceKind.STALE_PROMISE: DifferenceRule(
         "A reservation still claims the time that was promised to an update, but the update has "
         "ended.",
         "The promise is dropped.",
         Needs.FIX,
     ),
-    Kind.BOOKING_MISSING: Rule(
+    DifferenceKind.BOOKING_MISSING: DifferenceRule(
         "Blazar has a flavor:slot reservation that has no row in this package's table, so its "
         "slots aren't counted.",
         "Delete the lease, or restore the row from a backup.",
         Needs.PERSON,
     ),
-    Kind.ALLOCATIONS_DIFFER: Rule(
+    DifferenceKind.ALLOCATIONS_DIFFER: DifferenceRule(
         "The number of a reservation's instances on hosts isn't the number that was booked.",
         "Move the reservation, or delete it and book again.",
         Needs.PERSON,
     ),
-    Kind.INSTANCE_ROW: Rule(
+    DifferenceKind.INSTANCE_ROW: DifferenceRule(
         "The reservation's row in Blazar's table instance_reservations is missing, or its amounts "
         "aren't those that were booked.",
         "The row is written again with the booked amounts.",
         Needs.FIX,
     ),
-    Kind.NOTE_WRONG: Rule(
+    DifferenceKind.NOTE_WRONG: DifferenceRule(
         "The note of the backing, or Blazar's row, doesn't have the id of the aggregate that Nova "
         "has for the reservation.",
         "The aggregate's id is written.",
         Needs.FIX,
     ),
-    Kind.FLAVOR_OVERSOLD: Rule(
+    DifferenceKind.FLAVOR_OVERSOLD: DifferenceRule(
         "At some time, more instances of a flavor are booked than the flavor has slots.",
         "Increase the flavor's slots, or move or delete reservations.",
         Needs.PERSON,
     ),
-    Kind.HOST_OVERSOLD: Rule(
+    DifferenceKind.HOST_OVERSOLD: DifferenceRule(
         "At some time, reservations of all resource types together have booked more of a host "
         "than the host has.",
         "Move or delete reservations, or restore what the host had.",
         Needs.PERSON,
     ),
-    Kind.HOST_SHRANK: Rule(
+    DifferenceKind.HOST_SHRANK: DifferenceRule(
         "A host has less of a resource class in Placement than when it was last read.",
         "Restore what the host had, or run warre-blazar-manage host refresh, which takes over what "
         "it has now and names the reservations that no longer fit.",
         Needs.PERSON,
     ),
-    Kind.HOST_GONE: Rule(
+    DifferenceKind.HOST_GONE: DifferenceRule(
         "Placement has no resource provider for a host that is reservable in Blazar.",
         "Start nova-compute on the host, or delete the host in Blazar.",
         Needs.PERSON,
     ),
-    Kind.HOST_NOT_RESERVABLE: Rule(
+    DifferenceKind.HOST_NOT_RESERVABLE: DifferenceRule(
         "A reservation is on a host that has failed or was taken out of use.",
         "Make the host reservable again, or move the reservation.",
         Needs.PERSON,
     ),
-    Kind.CLASS_MISSING: Rule("A reservation's resource class is missing.", _MAKE_AGAIN, Needs.FIX),
-    Kind.AGGREGATE_MISSING: Rule("A reservation's aggregate is missing.", _MAKE_AGAIN, Needs.FIX),
-    Kind.AGGREGATE_METADATA: Rule(
+    DifferenceKind.CLASS_MISSING: DifferenceRule(
+        "A reservation's resource class is missing.", _MAKE_AGAIN, Needs.FIX
+    ),
+    DifferenceKind.AGGREGATE_MISSING: DifferenceRule(
+        "A reservation's aggregate is missing.", _MAKE_AGAIN, Needs.FIX
+    ),
+    DifferenceKind.AGGREGATE_METADATA: DifferenceRule(
         "The metadata of a reservation's aggregate don't name its reservation and project, or lack "
         "what Nova's AggregateInstanceExtraSpecsFilter looks for.",
         "The metadata are written.",
         Needs.FIX,
     ),
-    Kind.FLAVOR_MISSING: Rule("A reservation's Nova flavor is missing.", _MAKE_AGAIN, Needs.FIX),
-    Kind.FLAVOR_SPECS: Rule(
+    DifferenceKind.FLAVOR_MISSING: DifferenceRule(
+        "A reservation's Nova flavor is missing.", _MAKE_AGAIN, Needs.FIX
+    ),
+    DifferenceKind.FLAVOR_SPECS: DifferenceRule(
         "Extra specs of a reservation's Nova flavor are missing, or aren't as they were booked.",
         "The extra specs are written.",
         Needs.FIX,
     ),
-    Kind.FLAVOR_WRONG: Rule(
+    DifferenceKind.FLAVOR_WRONG: DifferenceRule(
         "A reservation's Nova flavor has a wrong name or wrong sizes, or is public.",
         "The Nova flavor is deleted and made again. Servers stay.",
         Needs.YES,
     ),
-    Kind.NOT_OPENED: Rule(
+    DifferenceKind.NOT_OPENED: DifferenceRule(
         "A reservation runs, but it hasn't been completely opened to its project.",
         _OPEN_AGAIN,
         Needs.FIX,
     ),
-    Kind.HOSTS_MISSING: Rule(
+    DifferenceKind.HOSTS_MISSING: DifferenceRule(
         "Hosts of a running reservation are missing from its aggregate.", _OPEN_AGAIN, Needs.FIX
     ),
-    Kind.INVENTORY_MISSING: Rule(
+    DifferenceKind.INVENTORY_MISSING: DifferenceRule(
         "Hosts of a running reservation don't offer its resource class for the instances that it "
         "has on them.",
         _OPEN_AGAIN,
         Needs.FIX,
     ),
-    Kind.ACCESS_MISSING: Rule(
+    DifferenceKind.ACCESS_MISSING: DifferenceRule(
         "The project of a running reservation can't use its Nova flavor.", _OPEN_AGAIN, Needs.FIX
     ),
-    Kind.HOST_TOO_MANY: Rule(
+    DifferenceKind.HOST_TOO_MANY: DifferenceRule(
         "A reservation's aggregate has a host, but the reservation isn't on the host or hasn't "
         "started.",
         "The host is taken out of the aggregate.",
         Needs.FIX,
     ),
-    Kind.INVENTORY_TOO_MANY: Rule(
+    DifferenceKind.INVENTORY_TOO_MANY: DifferenceRule(
         "A host offers a reservation's resource class, but the reservation isn't on the host or "
         "hasn't started.",
         "The inventory is removed, unless servers use it.",
         Needs.YES,
     ),
-    Kind.ACCESS_TOO_MANY: Rule(
+    DifferenceKind.ACCESS_TOO_MANY: DifferenceRule(
         "A project can use a Nova flavor whose reservation isn't running, or belongs to another "
         "project.",
         "The project loses its access to the Nova flavor.",
         Needs.FIX,
     ),
-    Kind.SERVER_OUTSIDE: Rule(
+    DifferenceKind.SERVER_OUTSIDE: DifferenceRule(
         "A server uses a reservation that hasn't started, or that couldn't be started.",
         "The server is deleted.",
         Needs.YES,
     ),
-    Kind.LEFTOVER: Rule(
+    DifferenceKind.LEFTOVER: DifferenceRule(
         "A backing, or the note of a backing, is left of a reservation that has ended or that is "
         "in no table.",
         _REMOVE,
         Needs.YES,
     ),
-    Kind.TRUSTS_UNUSED: Rule(
+    DifferenceKind.TRUSTS_UNUSED: DifferenceRule(
         "Blazar's service user has trusts that no lease and no host uses. Leases of flavor:slot "
         "reservations use none, except that Warre would need those of imported leases after an "
         "undo of the import.",
         "The trusts are deleted after a wait, so that a lease that is being made can still use its "
         "trust.",
         Needs.YES,
+    ),
+    DifferenceKind.TRUST_GONE: DifferenceRule(
+        "Keystone no longer has the trust of a live lease of a stock resource type. Blazar can't "
+        "start, end, change or delete this lease, and sets it to ERROR at its start or end.",
+        "As a user with a role in the lease's project, make a trust for Blazar's service user "
+        "(openstack trust create), and write its id to trust_id in Blazar's table leases.",
+        Needs.PERSON,
     ),
 }
 
@@ -223,7 +237,7 @@ RULES = {
 class Difference:
     """A difference that an audit has found."""
 
-    kind: Kind
+    kind: DifferenceKind
     #: The thing that the difference is about: its id, or its id and the name of a part of it.
     subject: str
     #: A description of the difference, for people.
@@ -232,12 +246,12 @@ class Difference:
     details: Any = dataclasses.field(default=None, compare=False, repr=False)
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> DifferenceRule:
         """The meaning and the remedy of this kind of difference."""
         return RULES[self.kind]
 
     @property
-    def key(self) -> tuple[Kind, str]:
+    def key(self) -> tuple[DifferenceKind, str]:
         """The key by which an audit recognizes a difference that it finds a second time."""
         return self.kind, self.subject
 

@@ -33,7 +33,7 @@ class Note:
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class HostUse:
     """A host on which a reservation has instances."""
 
     host_id: str
@@ -46,7 +46,7 @@ class Place:
 
 
 @dataclasses.dataclass(frozen=True)
-class InstanceRow:
+class InstanceReservation:
     """A reservation's row in Blazar's table instance_reservations.
 
     Blazar's own plugins read from this table how much of each host is booked.
@@ -71,9 +71,9 @@ class Booking:
     #: None if the reservation has no row in this package's table. In that case ``count`` is 0.
     shape: Shape | None
     count: int
-    places: tuple[Place, ...]
+    places: tuple[HostUse, ...]
     note: Note | None
-    row: InstanceRow | None
+    row: InstanceReservation | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,22 +98,23 @@ class SeenLease:
         """Whether a manager works on the lease, or will soon begin to work on it."""
         state = self.state
         return (
-            state.claim is lease_states.Claim.LIVE
+            state.claim is lease_states.ClaimState.LIVE
             or self.is_requested
             or (
                 state.statuses.lease in lease_states.TRANSITIONAL
                 and state.age is not lease_states.Age.STUCK
-                and state.claim is not lease_states.Claim.DEAD
+                and state.claim is not lease_states.ClaimState.DEAD
             )
         )
 
 
 @dataclasses.dataclass(frozen=True)
-class Standing:
+class WithoutBooking:
     """The reservations for which an audit has no ``Booking``."""
 
     #: The ids of reservations that an audit ignores. These are reservations of other resource
-    #: types, and our reservations while a manager is working on their lease.
+    #: types, our reservations that aren't deleted or on whose lease a manager is working, and those
+    #: whose traces a manager may still be removing.
     left_alone: frozenset[str]
     #: The ids of reservations of this package that have ended.
     over: frozenset[str]
@@ -165,7 +166,7 @@ class NovaFacts:
 
 
 @dataclasses.dataclass(frozen=True)
-class Provider:
+class SeenProvider:
     """A resource provider with its inventories by class, as Placement shows them."""
 
     id: str
@@ -181,7 +182,7 @@ class PlacementFacts:
     classes: frozenset[str]
     #: By name, the providers of the reservable hosts themselves, and the providers that Blazar has
     #: made below them.
-    providers: Mapping[str, Provider]
+    providers: Mapping[str, SeenProvider]
     #: By hypervisor hostname, the providers of each reservable host, without those that Blazar has
     #: made. Hosts that couldn't be read are left out.
     trees: Mapping[str, Tree] = dataclasses.field(default_factory=dict)
@@ -221,6 +222,20 @@ class KnownHost:
         recorded = {name: inventory.capacity for name, inventory in host.inventories.items()}
         capacities = provider_trees.totals(host.providers) if host.providers else recorded
         return cls(host.id, host.name, str(host.properties["hypervisor_hostname"]), capacities)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrustedLease:
+    """A live lease of a stock resource type, on which Blazar works with a Keystone trust."""
+
+    id: str
+    name: str
+    status: str
+    #: The user whose roles the trust delegates to Blazar.
+    user_id: str | None
+    project_id: str | None
+    end: datetime.datetime
+    trust_id: str
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from warre_blazar.domain import provider_trees
-from warre_blazar.domain.audit.differences import Difference, Kind
+from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import KnownHost, Offered, PlacementFacts, Taking
 from warre_blazar.domain.timeline import Span
 
@@ -57,7 +57,7 @@ def oversold_flavors(
                 f"Flavor {flavor.name} ({flavor.id}) has {flavor.slots} slots, but {most} "
                 f"instances are booked at {when}"
             )
-            yield Difference(Kind.FLAVOR_OVERSOLD, flavor.id, text)
+            yield Difference(DifferenceKind.FLAVOR_OVERSOLD, flavor.id, text)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +129,7 @@ def oversold_hosts(
         yield from _whole_and_shared(host, by_host[host.id], now)
     for each in overbooked(hosts, takings, now):
         subject = f"{each.host.name} {each.resource_class}"
-        yield Difference(Kind.HOST_OVERSOLD, subject, each.summary())
+        yield Difference(DifferenceKind.HOST_OVERSOLD, subject, each.summary())
 
 
 def _by_host(takings: Iterable[Taking]) -> dict[str, list[Taking]]:
@@ -155,7 +155,7 @@ def _whole_and_shared(
                 f"reservations overlap it there: {', '.join(sorted(others))}"
             )
             subject = f"{host.name} {whole.reservation_id}"
-            yield Difference(Kind.HOST_OVERSOLD, subject, text)
+            yield Difference(DifferenceKind.HOST_OVERSOLD, subject, text)
 
 
 def _overlap(one: Taking, other: Taking, now: datetime.datetime) -> bool:
@@ -167,7 +167,7 @@ def shrunk_hosts(hosts: Iterable[KnownHost], placement: PlacementFacts) -> Itera
     for host in hosts:
         if host.hypervisor not in placement.providers:
             text = f"Placement has no resource provider {host.hypervisor}"
-            yield Difference(Kind.HOST_GONE, host.name, text)
+            yield Difference(DifferenceKind.HOST_GONE, host.name, text)
             continue
         tree = placement.trees.get(host.hypervisor)
         if tree is None:
@@ -179,7 +179,7 @@ def shrunk_hosts(hosts: Iterable[KnownHost], placement: PlacementFacts) -> Itera
                     f"Host {host.name} has {actual.get(cls, 0)} of {cls} in Placement, and "
                     f"{known} in the tables"
                 )
-                yield Difference(Kind.HOST_SHRANK, f"{host.name} {cls}", text)
+                yield Difference(DifferenceKind.HOST_SHRANK, f"{host.name} {cls}", text)
 
 
 def in_placement(host: KnownHost) -> dict[str, int]:

@@ -4,8 +4,8 @@ import datetime
 from collections.abc import Iterable, Iterator
 
 from warre_blazar.domain import backing_names, lease_states
-from warre_blazar.domain.audit.differences import Difference, Kind
-from warre_blazar.domain.audit.facts import Booking, InstanceRow, Promised, SeenLease
+from warre_blazar.domain.audit.differences import Difference, DifferenceKind
+from warre_blazar.domain.audit.facts import Booking, InstanceReservation, Promised, SeenLease
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.lease_states import Action
 
@@ -22,7 +22,7 @@ def compare_leases(leases: Iterable[SeenLease], now: datetime.datetime) -> Itera
                 f"Lease {lease.id} is {lease.state.statuses.lease}, but its next start or end was "
                 f"due at {lease.due}"
             )
-            yield Difference(Kind.LEASE_OVERDUE, lease.id, text)
+            yield Difference(DifferenceKind.LEASE_OVERDUE, lease.id, text)
         if lease.is_worked_on:
             continue
         decision = lease_states.decide(lease.state)
@@ -35,7 +35,7 @@ def compare_leases(leases: Iterable[SeenLease], now: datetime.datetime) -> Itera
             f"{decision.meaning}"
         )
         settles = decision.action is Action.SETTLE
-        kind = Kind.LEASE_STATE if settles else Kind.LEASE_STATE_LOST
+        kind = DifferenceKind.LEASE_STATE if settles else DifferenceKind.LEASE_STATE_LOST
         yield Difference(kind, lease.id, text, (lease.read, decision))
 
 
@@ -45,20 +45,20 @@ def compare_bookings(bookings: Iterable[Booking]) -> Iterator[Difference]:
         about = f"Reservation {booking.reservation_id} of lease {booking.lease_id}"
         if booking.shape is None:
             text = f"{about} has no row in warre_reservations"
-            yield Difference(Kind.BOOKING_MISSING, booking.reservation_id, text)
+            yield Difference(DifferenceKind.BOOKING_MISSING, booking.reservation_id, text)
             continue
         held = sum(place.instances for place in booking.places)
         if held and held != booking.count:
             text = f"{about} has {held} instances on hosts, but {booking.count} are booked"
-            yield Difference(Kind.ALLOCATIONS_DIFFER, booking.reservation_id, text)
+            yield Difference(DifferenceKind.ALLOCATIONS_DIFFER, booking.reservation_id, text)
         if booking.places and not is_instance_row_right(booking):
             text = f"{about} has no row, or a wrong one, in Blazar's table instance_reservations"
-            yield Difference(Kind.INSTANCE_ROW, booking.reservation_id, text)
+            yield Difference(DifferenceKind.INSTANCE_ROW, booking.reservation_id, text)
         for place in booking.places:
             if not place.reservable:
                 text = f"{about} is on host {place.hypervisor}, which isn't reservable"
                 subject = f"{booking.reservation_id} {place.hypervisor}"
-                yield Difference(Kind.HOST_NOT_RESERVABLE, subject, text)
+                yield Difference(DifferenceKind.HOST_NOT_RESERVABLE, subject, text)
 
 
 def is_instance_row_right(booking: Booking) -> bool:
@@ -83,7 +83,7 @@ def _amounts(shape: Shape, instances: int) -> tuple[int, int, int]:
     return shape.vcpu * instances, shape.memory_mb * instances, disk * instances
 
 
-def _is_named(row: InstanceRow, booking: Booking) -> bool:
+def _is_named(row: InstanceReservation, booking: Booking) -> bool:
     """Whether the row has the right id of the Nova flavor and the right number of instances."""
     note = booking.note
     named = note.flavor_id if note else backing_names.nova_flavor(booking.reservation_id)
@@ -98,7 +98,7 @@ def compare_promises(promises: Iterable[Promised]) -> Iterator[Difference]:
             f"Reservation {promise.reservation_id} still claims {span.start} to {span.end}, the "
             "time that was promised to an update which has ended"
         )
-        yield Difference(Kind.STALE_PROMISE, promise.reservation_id, text, promise.read)
+        yield Difference(DifferenceKind.STALE_PROMISE, promise.reservation_id, text, promise.read)
 
 
 def orphan_events(count: int) -> Iterator[Difference]:
@@ -107,4 +107,6 @@ def orphan_events(count: int) -> Iterator[Difference]:
     :param count: the number of events that belong to no lease.
     """
     if count:
-        yield Difference(Kind.ORPHAN_EVENTS, "events", f"{count} events belong to no lease")
+        yield Difference(
+            DifferenceKind.ORPHAN_EVENTS, "events", f"{count} events belong to no lease"
+        )

@@ -1,32 +1,37 @@
-"""Admission: checks whether a request can be booked, and books it."""
+"""Admission: decides whether a request can be booked, and books it."""
 
 import dataclasses
 import datetime
+import functools
+from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
-from warre_blazar.booking_conditions import BookingConditions
 from warre_blazar.db import (
     backings,
+    booking_terms,
     flavors,
     hosts,
     instance_reservations,
     reservations,
     session,
 )
+from warre_blazar.db import quotas as stored_quotas
+from warre_blazar.db.booking_terms import Terms
 from warre_blazar.domain import backing_names, booking_rules, timeline
+from warre_blazar.domain import quota as quota_rules
+from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.quota import Amount
-from warre_blazar.services import new_hosts
+from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import finding_room, quotas
-from warre_blazar.services.booking.quotas import Quota
-from warre_blazar.services.booking.turns import NO_TURN, Turn
+from warre_blazar.services.booking.quotas import Quota, QuotaStanding
+from warre_blazar.services.hosts import new_hosts
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
+class BookingRequest:
     """A request to book instances of a flavor."""
 
     project_id: str
@@ -41,121 +46,223 @@ class Request:
     affinity: bool | None = None
     labels: Labels = NO_LABELS
 
+    def is_same(self, other: "BookingRequest") -> bool:
+        """Whether another request asks for the same, at whatever moment it does."""
+        return dataclasses.replace(self, now=other.now) == other
+
     @property
     def amount(self) -> Amount:
         """The amount of quota that the request needs."""
         return Amount(1, self.span.hours() * self.count)
 
 
-def check(request: Request) -> list[str]:
-    """Check whether the request could be booked at this moment, without booking it.
+@dataclasses.dataclass(frozen=True)
+class BookingDecision:
+    """What a booking would do, or all rules that refuse it.
 
-    :returns: the ids of the hosts that the reservation would be on.
-    :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, InvalidPeriod, FlavorNotBookable,
-        InMaintenance, NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded,
-        LimitsNotRegistered, ServiceUnavailable:
+    It holds as long as the generations with which it was made.
     """
 
-    new_hosts.read()
+    request: BookingRequest
+    flavor: Flavor
+    #: The hosts of the booking. None if a rule refuses it.
+    place: finding_room.Place | None
+    #: Every rule that refuses the booking, in the order in which a booking checks them.
+    refusals: tuple[exceptions.WarreError, ...]
+    #: The project's limits, usage and generation. None if no quota is enforced.
+    standing: QuotaStanding | None
+    #: The most instances for which there are slots and hosts at this time. None if nobody asked.
+    most: int | None = None
 
-    def decide(quota: Quota | None) -> list[str]:
+    def require(self) -> finding_room.Place:
+        """The hosts of the booking.
+
+        :raises WarreError: the first rule that refuses the booking.
+        """
+        for refusal in self.refusals:
+            raise refusal
+        assert self.place is not None
+        return self.place
+
+
+def check(request: BookingRequest) -> BookingDecision:
+    """Check whether the request could be booked at this moment, without booking it.
+
+    :raises WarreError: the first rule that refuses it, or an error of ``decide``.
+    """
+    decision = decide(request)
+    decision.require()
+    return decision
+
+
+def decide(request: BookingRequest, *, with_most: bool = False) -> BookingDecision:
+    """Decide about a request at this moment, without booking it.
+
+    :param with_most: whether to find out how many instances could be booked.
+    :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, LimitsNotRegistered,
+        ServiceUnavailable: no decision is possible.
+    """
+
+    def look(quota: Quota | None) -> BookingDecision:
         with session.reader() as db:
-            place = _place(db, request)
-            if quota:
-                quota.check(db, request.amount)
-            return list(place.chosen)
+            decision, unread = _decide(db, request, quota, with_most=with_most)
+        if unread:
+            new_hosts.wait(unread)
+            with session.reader() as db:
+                decision, _ = _decide(db, request, quota, with_most=with_most)
+        return decision
 
-    return quotas.decided(request.conditions.quotas, request.project_id, decide)
+    return quotas.decided(
+        request.conditions.quotas, request.project_id, look, lambda decision: decision.refusals
+    )
 
 
 def book(
-    reservation_id: str,
-    request: Request,
-    turn: Turn = NO_TURN,
+    reservation_id: str, request: BookingRequest, decision: BookingDecision | None = None
 ) -> str:
     """Book what a request asks for, under the id of a reservation that Blazar has just created.
 
     Nothing is made in Nova and Placement. The reservation's backing is only planned.
 
-    :param turn: bookings and changes that share a turn wait for each other.
+    :param decision: a decision about the same request. It is written if nothing that it depends on
+        has been claimed since. If something has, or without a decision, the request is decided
+        in the transaction that books.
     :returns: the id of the reservation's row in Blazar's ``instance_reservations``.
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, InvalidPeriod, FlavorNotBookable,
         InMaintenance, NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded,
         LimitsNotRegistered, ServiceUnavailable, TryAgain: nothing was claimed.
     """
-
+    if decision and (resource_id := _written(reservation_id, decision)):
+        return resource_id
     new_hosts.read()
 
-    def decide(quota: Quota | None) -> str:
-        return _claim(reservation_id, request, quota, turn)
+    def claim(quota: Quota | None) -> str:
+        return _claim(reservation_id, request, quota)
 
-    return quotas.decided(request.conditions.quotas, request.project_id, decide)
+    return quotas.decided(request.conditions.quotas, request.project_id, claim)
+
+
+def _written(reservation_id: str, decision: BookingDecision) -> str | None:
+    """Write a decision that was made earlier, unless it no longer holds.
+
+    :returns: the same as ``book``, or None if nothing was written.
+    """
+    try:
+        with session.claiming() as db:
+            return _write(db, reservation_id, decision)
+    except Exception as error:
+        if not session.is_lost_race(error):
+            raise
+        return None
 
 
 @session.retried
-def _claim(
-    reservation_id: str,
-    request: Request,
-    quota: Quota | None,
-    turn: Turn = NO_TURN,
-) -> str:
-    """Check the request and write its claims in one transaction.
+def _claim(reservation_id: str, request: BookingRequest, quota: Quota | None) -> str:
+    """Decide about the request and write its claims in one transaction.
 
     The transaction is tried again if the generation of the flavor, of a host or of the project has
     changed since it was read.
     """
-    with turn, session.writer() as db:
-        place = _place(db, request)
-        if quota:
-            quota.claim(db, request.amount)
-        flavors.update(db, place.flavor, {})
-        hosts.claim(db, place.hosts)
-        reservations.insert(
-            db,
-            {
-                "id": reservation_id,
-                "reservation_id": reservation_id,
-                "flavor_id": place.flavor.id,
-                "instance_count": request.count,
-                "created_at": request.now,
-                **dataclasses.asdict(request.labels),
-            },
-            place.flavor.shape,
-        )
-        resource_id = instance_reservations.insert(
-            db,
-            reservation_id,
-            place.flavor,
-            place.chosen,
-            affinity=request.affinity,
-            nova_flavor=backing_names.nova_flavor(reservation_id),
-        )
-        hosts.allocate(db, reservation_id, place.chosen)
-        backings.insert(db, reservation_id, request.project_id, request.now)
+    with session.claiming() as db:
+        return _write(db, reservation_id, _decide(db, request, quota)[0])
+
+
+def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
+    """Write what was decided, and the claims on the project's quota, the flavor and the hosts.
+
+    :raises WarreError: the first rule that refuses the booking.
+    :raises session.LostRace: something was claimed since the decision.
+    """
+    request, flavor, place = decision.request, decision.flavor, decision.require()
+    if decision.standing:
+        stored_quotas.claim(db, request.project_id, decision.standing.generation)
+    flavors.update(db, flavor, {})
+    hosts.claim(db, place.hosts)
+    reservations.insert(
+        db,
+        {
+            "id": reservation_id,
+            "reservation_id": reservation_id,
+            "flavor_id": flavor.id,
+            "instance_count": request.count,
+            "created_at": request.now,
+            **dataclasses.asdict(request.labels),
+        },
+        flavor.shape,
+    )
+    resource_id = instance_reservations.insert(
+        db,
+        reservation_id,
+        flavor,
+        place.chosen,
+        affinity=request.affinity,
+        nova_flavor=backing_names.nova_flavor(reservation_id),
+    )
+    hosts.allocate(db, reservation_id, place.chosen)
+    backings.insert(db, reservation_id, request.project_id, request.now)
     return resource_id
 
 
-def _place(db: Session, request: Request) -> finding_room.Place:
-    flavor = _flavor(db, request.flavor, request.project_id)
-    booking_rules.check_period(request.span)
-    booking_rules.check_future(request.span, request.now)
-    finding_room.check_flavor(db, flavor, request.project_id, request.span, request.conditions)
-    need = finding_room.Need(flavor.shape, request.count, request.span, request.affinity)
-    return finding_room.find_place(db, flavor, need, request.conditions)
+def _decide(
+    db: Session, request: BookingRequest, quota: Quota | None, *, with_most: bool = False
+) -> tuple[BookingDecision, Sequence[str]]:
+    """Evaluate every rule about a booking. This is the only place that does.
+
+    If the time isn't valid, the rules that depend on it can't be evaluated.
+
+    :returns: the decision, and the ids of reservable hosts about whose providers nothing is stored.
+    :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous: no decision is possible.
+    """
+    span, conditions = request.span, request.conditions
+    terms = _terms(db, request, quota)
+    flavor = terms.flavor
+    refusals = booking_rules.refusals(functools.partial(booking_rules.check_period, span))
+    if refusals:
+        return BookingDecision(request, flavor, None, tuple(refusals), _standing(quota, terms)), ()
+    refusals += booking_rules.refusals(
+        functools.partial(booking_rules.check_future, span, request.now)
+    )
+    any_length = request.project_id in conditions.any_length
+    refusals += booking_rules.terms(flavor, True, span, any_length)
+    if terms.is_closed and not conditions.in_windows:
+        refusals.append(exceptions.InMaintenance())
+    need = finding_room.Need(flavor.shape, request.count, span, request.affinity)
+    room = finding_room.Room(db, flavor, need, conditions)
+    place, lacking = room.find()
+    refusals += lacking
+    standing = _standing(quota, terms)
+    if standing:
+        refusals += booking_rules.refusals(
+            functools.partial(quota_rules.check, standing.limits, standing.used, request.amount)
+        )
+    most = room.most() if with_most else None
+    decision = BookingDecision(
+        request, flavor, None if refusals else place, tuple(refusals), standing, most
+    )
+    return decision, room.unread
 
 
-def _flavor(db: Session, ref: str, project_id: str) -> Flavor:
-    """The flavor with this id or name that a project can book.
+def _standing(quota: Quota | None, terms: Terms) -> QuotaStanding | None:
+    if quota is None or terms.usage is None:
+        return None
+    return QuotaStanding(quota.project_id, quota.limits, terms.usage.used, terms.usage.generation)
+
+
+def _terms(db: Session, request: BookingRequest, quota: Quota | None) -> Terms:
+    """The flavor with this id or name that a project can book, and what else decides about it.
 
     :raises FlavorNotAccessible: flavors with this id or name exist, but all of them are private,
         and the project has access to none of them.
     :raises FlavorNotFound, FlavorAmbiguous:
     """
-    accessible = flavors.find(db, ref, project_id=project_id, everything=False)
+    ref, project_id = request.flavor, request.project_id
+    counted = quota.types if quota else None
+    found = booking_terms.read(db, ref, project_id, request.span, counted)
     # Only Warre's API path tells users that a flavor isn't accessible. For FlavorNotAccessible, all
     # other paths answer that there is no such flavor.
-    if not accessible and flavors.find(db, ref):
+    if not found and flavors.find(db, ref):
         raise exceptions.FlavorNotAccessible(ref)
-    if not accessible:
+    if not found:
         raise exceptions.FlavorNotFound(ref)
-    return flavors.only(ref, accessible)
+    flavors.only(ref, [terms.flavor for terms in found])
+    return found[0]

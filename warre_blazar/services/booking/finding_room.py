@@ -1,18 +1,18 @@
-"""Finds slots and hosts for a booking, and checks whether a project may book the flavor."""
+"""Finds slots and hosts for a booking, and says why a project may not book the flavor."""
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
-from warre_blazar.booking_conditions import BookingConditions
-from warre_blazar.db import flavors, hosts, maintenance_windows
-from warre_blazar.db.reservations import Reservation
+from warre_blazar.db import flavors, hosts, maintenance_windows, reservable_hosts
 from warre_blazar.domain import booking_rules, placing, timeline
+from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.reservation import Reservation
+from warre_blazar.errors import exceptions
 from warre_blazar.services import garbage_collection, search_limits
 
 
@@ -30,7 +30,7 @@ class Need:
 
 
 @dataclasses.dataclass(frozen=True)
-class Present:
+class PresentPlace:
     """A reservation that is to change, and the hosts that it is on."""
 
     reservation: Reservation
@@ -54,97 +54,147 @@ class Place:
     elsewhere: bool
 
 
-def check_flavor(
+def terms(
     db: Session, flavor: Flavor, project_id: str, span: timeline.Span, conditions: BookingConditions
-) -> None:
-    """Check whether the project may book the flavor for this time. Slots and hosts aren't checked.
+) -> list[exceptions.WarreError]:
+    """Why the project may not have the flavor at this time. Slots and hosts aren't checked.
 
-    :raises FlavorNotBookable, InMaintenance:
+    :returns: FlavorNotBookable and InMaintenance, in this order.
     """
     accessible = flavors.is_accessible(db, flavor, project_id)
-    booking_rules.check_bookable(flavor, accessible, span, project_id in conditions.any_length)
+    any_length = project_id in conditions.any_length
+    refusals = booking_rules.terms(flavor, accessible, span, any_length)
     if not conditions.in_windows and maintenance_windows.closing(db, flavor.id, span):
-        raise exceptions.InMaintenance
+        refusals.append(exceptions.InMaintenance())
+    return refusals
 
 
-@garbage_collection.uncollected()
-def find_place(
-    db: Session,
-    flavor: Flavor,
-    need: Need,
-    conditions: BookingConditions,
-    present: Present | None = None,
-) -> Place:
-    """Find slots and hosts for a booking.
+class Room:
+    """The hosts of a flavor and the claims on its slots, as they were read for a booking."""
 
-    :param present: the reservation that is to change; None for a new booking.
-    :raises NoHostMatches, SlotsExhausted, HostsExhausted:
-    """
-    cleaning, count = conditions.cleaning, need.count
-    window = need.span.padded(cleaning)
-    # A changed reservation also needs room at its present time, because Blazar writes the new dates
-    # later or never.
-    held_window = present.reservation.span.padded(cleaning) if present else None
-    snapshot = hosts.snapshot(
-        db,
-        flavor.id,
-        need.shape,
-        window.hull(held_window or window),
-        cleaning,
-        conditions.device_rules,
-        also=present.hosts if present and present.stays else (),
-    )
-    candidates = snapshot.hosts
-    if not any(host.when_empty(need.shape.request) for host in candidates):
-        raise exceptions.NoHostMatches(count, len(candidates))
-    own = present.reservation if present else None
-    _check_slots(flavor, snapshot, own, count, window)
-    if own and held_window and count > own.instance_count:
-        _check_slots(flavor, snapshot, own, count, held_window)
-    if own:
-        candidates = [host.without(own.reservation_id) for host in candidates]
-    preferred = present.hosts if present else {}
-    wanted = placing.Wanted(
-        need.shape.request,
-        count,
-        window,
-        held_window,
-        preferred,
-        placing.Packing(conditions.spread, need.affinity),
-    )
-    complete = functools.partial(
-        hosts.complete,
-        db,
-        cleaning=cleaning,
-        device_rules=conditions.device_rules,
-        without=own.reservation_id if own else None,
-    )
-    with search_limits.logged(f"{count} of flavor {flavor.name}"):
-        chosen, room = placing.choose(candidates, wanted, complete)
-    if room < count:
-        raise exceptions.HostsExhausted(count, room, len(candidates), need.affinity)
-    chosen_hosts = [host for host in candidates if host.id in chosen]
-    return Place(flavor, chosen_hosts, chosen, elsewhere=chosen != preferred)
+    def __init__(
+        self,
+        db: Session,
+        flavor: Flavor,
+        need: Need,
+        conditions: BookingConditions,
+        present: PresentPlace | None = None,
+    ) -> None:
+        """
+        :param present: the reservation that is to change; None for a new booking.
+        """
+        self._db, self._flavor, self._need, self._conditions = db, flavor, need, conditions
+        self._present = present
+        self._own = present.reservation if present else None
+        cleaning = conditions.cleaning
+        self._window = need.span.padded(cleaning)
+        # A changed reservation also needs room at its present time, because Blazar writes the new
+        # dates later or never.
+        self._held_window = self._own.span.padded(cleaning) if self._own else None
+        snapshot = hosts.snapshot(
+            db,
+            flavor.id,
+            need.shape,
+            self._window.hull(self._held_window or self._window),
+            cleaning,
+            conditions.device_rules,
+            also=present.hosts if present and present.stays else (),
+        )
+        self._claims = snapshot.claims
+        self._matching = snapshot.hosts
+        #: The ids of the reservable hosts about whose providers nothing is stored.
+        self.unread = snapshot.unread
 
+    @garbage_collection.uncollected()
+    def find(self) -> tuple[Place | None, list[exceptions.WarreError]]:
+        """Find slots and hosts for the booking.
 
-def _check_slots(
-    flavor: Flavor,
-    snapshot: hosts.Snapshot,
-    own: Reservation | None,
-    count: int,
-    window: timeline.Span,
-) -> None:
-    """Check whether the flavor has enough free slots for a booking.
+        :returns: the place, or None and the reasons why there is none: NoHostMatches,
+            SlotsExhausted and HostsExhausted, in this order.
+        """
+        count, shape = self._need.count, self._need.shape
+        refusals: list[exceptions.WarreError] = []
+        if not any(host.when_empty(shape.request) for host in self._matching):
+            registered = bool(self._matching) or reservable_hosts.is_any_registered(self._db)
+            refusals.append(
+                exceptions.NoHostMatches(count, len(self._matching), registered=registered)
+            )
+        refusals += booking_rules.refusals(self._check_slots)
+        chosen, room = self._choose(count)
+        if room < count and self._fits_empty(refusals):
+            refusals.append(
+                exceptions.HostsExhausted(count, room, len(self._matching), self._need.affinity)
+            )
+        if refusals:
+            return None, refusals
+        preferred = self._present.hosts if self._present else {}
+        chosen_hosts = [host for host in self._candidates() if host.id in chosen]
+        return Place(self._flavor, chosen_hosts, chosen, elsewhere=chosen != preferred), []
 
-    :param own: the reservation that is to change. Its own slots don't count as taken. None for a
-        new booking.
-    :param window: the time during which the slots must be free.
-    :raises SlotsExhausted:
-    """
-    others = [
-        claim
-        for reservation_id, claims in snapshot.claims.items()
-        if own is None or reservation_id != own.reservation_id
-        for claim in claims
-    ]
-    booking_rules.check_slots(flavor, timeline.peak(others, window), count)
+    @garbage_collection.uncollected()
+    def most(self) -> int:
+        """The largest number of instances for which there are slots and hosts at this time.
+
+        Of a reservation that has begun, only the instances on their present hosts count.
+        """
+        free = self._flavor.slots - self._taken(self._window)
+        if free <= 0:
+            return 0
+        if self._present is None or not self._present.stays:
+            return self._choose(free)[1]
+        held = self._present.hosts
+        chosen, _ = self._choose(min(free, sum(held.values())))
+        return sum(min(chosen.get(host_id, 0), n) for host_id, n in held.items())
+
+    @staticmethod
+    def _fits_empty(refusals: Sequence[exceptions.WarreError]) -> bool:
+        return not any(isinstance(error, exceptions.NoHostMatches) for error in refusals)
+
+    def _candidates(self) -> list[Host]:
+        if self._own is None:
+            return self._matching
+        return [host.without(self._own.reservation_id) for host in self._matching]
+
+    def _choose(self, count: int) -> tuple[dict[str, int], int]:
+        """Choose hosts for instances, as ``placing.choose`` does."""
+        need, conditions = self._need, self._conditions
+        wanted = placing.Wanted(
+            need.shape.request,
+            count,
+            self._window,
+            self._held_window,
+            self._present.hosts if self._present else {},
+            placing.Packing(conditions.spread, need.affinity),
+        )
+        complete = functools.partial(
+            hosts.complete,
+            self._db,
+            cleaning=conditions.cleaning,
+            device_rules=conditions.device_rules,
+            without=self._own.reservation_id if self._own else None,
+        )
+        with search_limits.logged(f"{count} of flavor {self._flavor.name}"):
+            return placing.choose(self._candidates(), wanted, complete)
+
+    def _check_slots(self) -> None:
+        """Check whether the flavor has enough free slots for the booking.
+
+        :raises SlotsExhausted:
+        """
+        count = self._need.count
+        booking_rules.check_slots(self._flavor, self._taken(self._window), count)
+        if self._own and self._held_window and count > self._own.instance_count:
+            booking_rules.check_slots(self._flavor, self._taken(self._held_window), count)
+
+    def _taken(self, window: timeline.Span) -> int:
+        """How many slots others take at some moment of a span.
+
+        The slots of the reservation that is to change don't count as taken.
+        """
+        others = [
+            claim
+            for reservation_id, claims in self._claims.items()
+            if self._own is None or reservation_id != self._own.reservation_id
+            for claim in claims
+        ]
+        return timeline.peak(others, window)

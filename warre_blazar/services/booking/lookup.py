@@ -5,12 +5,12 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
 from warre_blazar.db import flavors, history, hosts, reservations, session
 from warre_blazar.db.reservation_filters import Filter
-from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import NO_LABELS, Labels
+from warre_blazar.domain.reservation import Reservation
+from warre_blazar.errors import exceptions
 
 
 def get(ref: str, project_id: str | None) -> tuple[Reservation, Flavor]:
@@ -32,21 +32,20 @@ def _flavor_of(db: Session, reservation: Reservation) -> Flavor:
     return flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
 
 
-def find_flavor(ref: str, project_id: str) -> Flavor:
-    """The flavor with this id or name that a project can book.
+def get_by_lease_name(name: str) -> Reservation | None:
+    """The reservation of the lease with this name, or None if nothing is found."""
+    with session.reader() as db:
+        return reservations.find_by_lease_name(db, name)
 
-    :raises FlavorNotFound, FlavorAmbiguous:
+
+def with_flavor(reservation: Reservation, known: Flavor) -> tuple[Reservation, Flavor]:
+    """A reservation and its flavor.
+
+    :param known: the flavor, unless another one has taken its name in the meantime.
     """
+    if reservation.flavor_id == known.id:
+        return reservation, known
     with session.reader() as db:
-        return flavors.require(db, ref, project_id=project_id, everything=False)
-
-
-def get_by_lease_name(name: str) -> tuple[Reservation, Flavor] | None:
-    """The reservation of the lease with this name, and its flavor, or None if nothing is found."""
-    with session.reader() as db:
-        reservation = reservations.find_by_lease_name(db, name)
-        if reservation is None:
-            return None
         return reservation, _flavor_of(db, reservation)
 
 

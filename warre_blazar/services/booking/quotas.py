@@ -1,16 +1,16 @@
 """Quotas: a project's limits and usage, and the check whether a request stays within the limits."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
-from warre_blazar.clients import limits
 from warre_blazar.db import quotas, session
 from warre_blazar.domain import quota
 from warre_blazar.domain.quota import Amount, Rule
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import limits
 
 T = TypeVar("T")
 
@@ -41,34 +41,36 @@ class Quota:
         used = quotas.usage(db, self.project_id, self.types, growing.keys())
         quota.check(self.limits, sum(growing.values(), used), requested)
 
-    def claim(
-        self, db: Session, requested: Amount, growing: Mapping[str, Amount] | None = None
-    ) -> None:
-        """Check the same as ``check``, and claim the amount in the caller's transaction.
+    def standing(self, db: Session, growing: Mapping[str, Amount]) -> "QuotaStanding":
+        """The project's limits, usage and generation.
 
-        Of two simultaneous claims, only one finds the project's generation unchanged. The other
-        claim raises ``LostRace``, and its caller tries again. The check then also counts the claim
-        that was written.
-
-        :raises QuotaExceeded:
-        :raises session.LostRace: the project's generation has changed since it was read.
+        :param growing: the same as for ``check``.
         """
+        # The generation must be read before the usage.
         generation = quotas.generation(db, self.project_id)
-        self.check(db, requested, growing)
-        quotas.claim(db, self.project_id, generation)
+        used = quotas.usage(db, self.project_id, self.types, growing.keys())
+        return QuotaStanding(self.project_id, self.limits, sum(growing.values(), used), generation)
 
 
 @dataclasses.dataclass(frozen=True)
-class Standing:
+class QuotaStanding:
     """A project's limits and usage."""
 
     project_id: str
     #: -1 is unlimited.
     limits: Amount
     used: Amount
+    #: A claim on the quota is written only if this generation still holds: see
+    #: ``db.quotas.claim``. Of two simultaneous claims, only one finds it unchanged.
+    generation: int = 0
 
 
-def decided(rule: Rule, project_id: str, decide: Callable[[Quota | None], T]) -> T:
+def decided(
+    rule: Rule,
+    project_id: str,
+    decide: Callable[[Quota | None], T],
+    refusals: Callable[[T], Iterable[Exception]] = lambda _: (),
+) -> T:
     """Call ``decide`` with the project's quota, and return its result.
 
     The limits may come from a cache. If ``decide`` refuses because of cached limits, and Keystone
@@ -76,18 +78,26 @@ def decided(rule: Rule, project_id: str, decide: Callable[[Quota | None], T]) ->
     are passed on to the caller.
 
     :param decide: gets None instead of a quota if quotas aren't enforced for the project.
+    :param refusals: the errors with which a result of ``decide`` refuses something.
     :raises LimitsNotRegistered, ServiceUnavailable:
     """
     if not rule.enforced:
         return decide(None)
     cached = limits.of_project(project_id, rule.cache_time)
     try:
-        return decide(Quota(project_id, cached, rule.types))
+        result = decide(Quota(project_id, cached, rule.types))
     except exceptions.QuotaExceeded:
         fresh = limits.of_project(project_id)
         if fresh == cached:
             raise
         return decide(Quota(project_id, fresh, rule.types))
+    # Other refusals come before the quota's, so they don't depend on the limits.
+    first = next(iter(refusals(result)), None)
+    if isinstance(first, exceptions.QuotaExceeded):
+        fresh = limits.of_project(project_id)
+        if fresh != cached:
+            return decide(Quota(project_id, fresh, rule.types))
+    return result
 
 
 def check(
@@ -108,17 +118,17 @@ def check(
     decided(rule, project_id, decide)
 
 
-def of_project(rule: Rule, project_id: str) -> Standing:
+def of_project(rule: Rule, project_id: str) -> QuotaStanding:
     """A project's limits, as Keystone has them now, and its usage.
 
     :raises LimitsNotRegistered, ServiceUnavailable:
     """
     allowed = limits.of_project(project_id)
     with session.reader() as db:
-        return Standing(project_id, allowed, quotas.usage(db, project_id, rule.types))
+        return QuotaStanding(project_id, allowed, quotas.usage(db, project_id, rule.types))
 
 
-def of_all_projects(rule: Rule) -> list[Standing]:
+def of_all_projects(rule: Rule) -> list[QuotaStanding]:
     """The limits and usage of every project that has limits of its own or any usage, sorted by id.
 
     :raises LimitsNotRegistered, ServiceUnavailable:
@@ -127,6 +137,6 @@ def of_all_projects(rule: Rule) -> list[Standing]:
     with session.reader() as db:
         used = quotas.usage_by_project(db, rule.types)
     return [
-        Standing(project_id, own.get(project_id, registered), used.get(project_id, Amount()))
+        QuotaStanding(project_id, own.get(project_id, registered), used.get(project_id, Amount()))
         for project_id in sorted({*own, *used})
     ]

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
-from warre_blazar.clients import nova, placement
 from warre_blazar.db import backings, hosts, session
 from warre_blazar.domain import placing
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import nova, placement
 from warre_blazar.services.running import backing
 
 LOG = logging.getLogger(__name__)
@@ -64,6 +64,17 @@ def shrunk(reservation_id: str, count: int) -> Iterator[Shrunk]:
         _reopen(reservation_id)
 
 
+def foreseen(reservation_id: str, count: int) -> Shrunk:
+    """The hosts that a running reservation would keep. Nothing is lowered.
+
+    :raises InvalidState: the reservation has more than ``count`` servers.
+    :raises ServiceUnavailable, ServiceRefused:
+    """
+    with session.reader() as db:
+        hosts_by_id = _hosts(db, reservation_id)
+    return Shrunk(_kept(reservation_id, hosts_by_id, count))
+
+
 def _half_close(db: Session, reservation_id: str) -> dict[str, _Host]:
     """Write into the backing's note that the reservation isn't completely open.
 
@@ -74,6 +85,10 @@ def _half_close(db: Session, reservation_id: str) -> dict[str, _Host]:
         raise exceptions.InvalidState(
             f"Reservation {reservation_id} is being started or changed; try again in a few seconds"
         )
+    return _hosts(db, reservation_id)
+
+
+def _hosts(db: Session, reservation_id: str) -> dict[str, _Host]:
     held = hosts.allocated(db, reservation_id)
     places = hosts.places(db, reservation_id)
     return {i: _Host(*names, held[i]) for i, names in places.items()}
@@ -87,6 +102,23 @@ def _lower_inventories(
     :returns: the number of instances that stay on each host, by host id.
     :raises InvalidState: the reservation has more than ``count`` servers.
     """
+    kept = _kept(reservation_id, hosts_by_id, count)
+    cls = backing.resource_class(reservation_id)
+    for host_id, host in hosts_by_id.items():
+        remaining = kept.get(host_id, 0)
+        if remaining < host.held and not placement.lower(host.hypervisor, cls, remaining):
+            raise exceptions.InvalidState(
+                f"A server was created on reservation {reservation_id} at the same moment; try "
+                "again"
+            )
+    return kept
+
+
+def _kept(reservation_id: str, hosts_by_id: Mapping[str, _Host], count: int) -> dict[str, int]:
+    """The instances that stay on each host, by host id.
+
+    :raises InvalidState: the reservation has more than ``count`` servers.
+    """
     cls = backing.resource_class(reservation_id)
     used = {i: placement.used(host.hypervisor, cls) for i, host in hosts_by_id.items()}
     held = {i: host.held for i, host in hosts_by_id.items()}
@@ -97,13 +129,6 @@ def _lower_inventories(
             f"Reservation {reservation_id} has {servers} servers, so it can't have fewer instances "
             f"than that; delete {servers - count} of them first"
         )
-    for host_id, host in hosts_by_id.items():
-        remaining = kept.get(host_id, 0)
-        if remaining < host.held and not placement.lower(host.hypervisor, cls, remaining):
-            raise exceptions.InvalidState(
-                f"A server was created on reservation {reservation_id} at the same moment; try "
-                "again"
-            )
     return kept
 
 

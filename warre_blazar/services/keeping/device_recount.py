@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
 from warre_blazar.db import booked_shapes, flavors, hosts, session
 from warre_blazar.domain import devices
-from warre_blazar.domain.devices import Resolved, Rules
+from warre_blazar.domain.devices import Rules
 from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.domain.request_groups import Group
+from warre_blazar.errors import exceptions
 from warre_blazar.services.offering import devices as device_resolution
 
 #: The extra specs that are about devices, in a form that can be a key of a dict.
@@ -23,21 +24,17 @@ _Named = frozenset[tuple[str, str]]
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A flavor whose devices aren't counted, or are still counted by an older configuration."""
+    """A flavor whose devices aren't counted, or are counted otherwise than configured now."""
 
     flavor: Flavor
-    #: What its devices are resolved to now; None if they can't be resolved.
-    resolved: Resolved | None
+    #: The groups of its devices with the present configuration; None if its devices, or those of
+    #: a reservation of it, can't be resolved.
+    groups: tuple[Group, ...] | None
     #: The number of reservations that hold hosts and whose devices must be counted anew.
     reservations: int = 0
     #: Why the devices can't be resolved; empty if they can. If they can't be resolved, the flavor
     #: and its reservations stay as they are.
     failure: str = ""
-
-    @property
-    def uncounted(self) -> tuple[devices.Uncounted, ...]:
-        """The devices that aren't counted with the present configuration."""
-        return self.resolved.uncounted if self.resolved else self.flavor.uncounted_devices
 
 
 class _Resolutions:
@@ -45,22 +42,21 @@ class _Resolutions:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
-        self._known: dict[_Named, Resolved | exceptions.WarreError] = {}
+        self._known: dict[_Named, tuple[Group, ...] | exceptions.WarreError] = {}
 
     def learn(self, extra_specs: Mapping[str, str]) -> None:
         """Resolve the devices that are named in extra specs. Call this outside of transactions."""
         key = _named(extra_specs)
         if key not in self._known:
             try:
-                found = device_resolution.resolve(extra_specs, self._rules)
-                self._known[key] = found or Resolved()
+                self._known[key] = device_resolution.resolve(extra_specs, self._rules)
             except exceptions.WarreError as error:
                 self._known[key] = error
 
-    def of(self, extra_specs: Mapping[str, str]) -> Resolved | None:
-        """What the devices were resolved to. None if they couldn't be resolved."""
+    def of(self, extra_specs: Mapping[str, str]) -> tuple[Group, ...] | None:
+        """The groups of the devices. None if the devices couldn't be resolved."""
         found = self._known.get(_named(extra_specs))
-        return found if isinstance(found, Resolved) else None
+        return found if isinstance(found, tuple) else None
 
     def failure(self, extra_specs: Mapping[str, str]) -> str:
         """Why the devices couldn't be resolved. Empty if they were resolved."""
@@ -127,17 +123,13 @@ def _finding(
     ]
     if failures:
         return Finding(flavor, None, failure=failures[0])
-    resolved = resolutions.of(flavor.shape.extra_specs) or Resolved()
+    groups = resolutions.of(flavor.shape.extra_specs)
     changed = _changed(shapes, resolutions)
-    if resolved == _present(flavor) and not changed and not resolved.uncounted:
+    if groups == flavor.shape.device_groups and not changed:
         return None
     with session.reader() as db:
         reservations = sum(booked_shapes.count(db, flavor.id, text) for text in changed)
-    return Finding(flavor, resolved, reservations)
-
-
-def _present(flavor: Flavor) -> Resolved:
-    return Resolved(flavor.shape.device_groups, flavor.uncounted_devices)
+    return Finding(flavor, groups, reservations)
 
 
 def _changed(shapes: Mapping[str, Shape], resolutions: _Resolutions) -> dict[str, Shape]:
@@ -147,9 +139,9 @@ def _changed(shapes: Mapping[str, Shape], resolutions: _Resolutions) -> dict[str
     """
     changed = {}
     for text, shape in shapes.items():
-        resolved = resolutions.of(shape.extra_specs)
-        if resolved is not None and resolved.groups != shape.device_groups:
-            changed[text] = dataclasses.replace(shape, device_groups=resolved.groups)
+        groups = resolutions.of(shape.extra_specs)
+        if groups is not None and groups != shape.device_groups:
+            changed[text] = dataclasses.replace(shape, device_groups=groups)
     return changed
 
 
@@ -160,11 +152,11 @@ def _write(flavor_id: str, resolutions: _Resolutions) -> None:
         if not present:
             return  # The flavor has been deleted meanwhile.
         flavor, shapes = present[0], _shapes(db, flavor_id)
-        resolved = resolutions.of(flavor.shape.extra_specs)
+        groups = resolutions.of(flavor.shape.extra_specs)
         changed = _changed(shapes, resolutions)
-        if resolved is None or (resolved == _present(flavor) and not changed):
+        if groups is None or (groups == flavor.shape.device_groups and not changed):
             return
-        flavors.update(db, flavor, {"device_groups": _column(resolved)})
+        flavors.update(db, flavor, {"device_groups": devices.to_column(groups)})
         for text, shape in changed.items():
             booked_shapes.replace(db, flavor_id, text, shape)
         if changed:
@@ -172,10 +164,6 @@ def _write(flavor_id: str, resolutions: _Resolutions) -> None:
             # is held there. A host that can't be booked now may be bookable again by then.
             for host_id in sorted(booked_shapes.host_ids(db, flavor_id)):
                 hosts.outdate(db, host_id)
-
-
-def _column(resolved: Resolved) -> dict[str, object] | None:
-    return None if resolved == Resolved() else resolved.to_dict()
 
 
 def failures(findings: Iterable[Finding]) -> list[Finding]:

@@ -7,13 +7,13 @@ in Blazar and Nova, so running reservations stay on the host until they end.
 import dataclasses
 import datetime
 
-from warre_blazar import exceptions
-from warre_blazar.booking_conditions import BookingConditions
 from warre_blazar.db import healing, hosts, session
 from warre_blazar.db.healing import OnHost
+from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import RESOURCE_TYPE
-from warre_blazar.services import new_hosts
-from warre_blazar.services.running.healing import Healed, Outcome, relocate
+from warre_blazar.errors import exceptions
+from warre_blazar.services.hosts import new_hosts
+from warre_blazar.services.running.healing import Healed, HealingResult, relocate
 
 #: Blazar's status of a reservation that hasn't begun.
 _PENDING = "pending"
@@ -68,7 +68,7 @@ def _relocated(
     try:
         return relocate(each.reservation_id, conditions, now, drained={host_id})
     except exceptions.TryAgain:
-        return Healed(Outcome.BUSY)
+        return Healed(HealingResult.BUSY)
 
 
 def resume(host: str) -> str:
@@ -109,7 +109,7 @@ def _why(each: OnHost, healed: Healed | None) -> str:
         return "it has begun; wait for its end, or delete it"
     if each.status != _PENDING:
         return f"its status is {each.status}; run 'warre-blazar-manage audit'"
-    if healed is None or healed.outcome is not Outcome.SHORT:
+    if healed is None or healed.outcome is not HealingResult.SHORT:
         return "it is being started or changed; run this command again"
     if not healed.matching:
         return "no other host matches; add a host, or ask its project to delete it"

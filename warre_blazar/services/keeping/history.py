@@ -3,12 +3,11 @@
 import dataclasses
 import datetime
 
-import sqlalchemy as sa
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from warre_blazar.db import history, session
-from warre_blazar.db.reservations import Reservation
+from warre_blazar.domain.reservation import Reservation
 
 LOG = logging.getLogger(__name__)
 
@@ -24,15 +23,6 @@ class Purged:
     leases: int = 0
     #: The number of records.
     records: int = 0
-
-
-def record_deletion(connection: sa.Connection, lease_id: str, user_id: str | None) -> None:
-    """Write records of a lease's reservations, in the transaction that deletes the lease.
-
-    :param connection: the connection of the transaction that deletes the lease.
-    :param user_id: the user who deletes the lease, or None if no user deletes it.
-    """
-    history.record_deletion(connection, lease_id, timeutils.utcnow(), user_id)
 
 
 def delete(reservation: Reservation, user_id: str | None) -> None:

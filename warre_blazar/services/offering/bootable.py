@@ -7,12 +7,12 @@ a reservation may be booked months before that. So they are asked when a flavor 
 import dataclasses
 from collections.abc import Iterator
 
-from warre_blazar import exceptions
-from warre_blazar.clients import nova, placement
 from warre_blazar.db import flavors, reservable_hosts, session
 from warre_blazar.domain import device_sharing
 from warre_blazar.domain.flavor import Flavor, Shape
-from warre_blazar.services import new_hosts
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import nova, placement
+from warre_blazar.services.hosts import new_hosts
 
 _NOT_CHECKED = "not_checked"
 
@@ -21,14 +21,15 @@ _NOT_CHECKED = "not_checked"
 class Doubt:
     """What an operator should know about a flavor, although the flavor isn't refused."""
 
-    #: A stable word: ``not_checked``, ``no_candidates`` or ``devices_shared``.
+    #: A stable word: ``not_checked``, ``no_candidates``, ``devices_shared`` or
+    #: ``no_hosts``.
     code: str
     #: A clause without a period at its end.
     text: str
 
 
 @dataclasses.dataclass(frozen=True)
-class Verdict:
+class BootCheck:
     """Whether servers of a flavor could ever boot, and what is in doubt."""
 
     #: Why no server could ever boot. Empty if servers could.
@@ -41,14 +42,14 @@ class Verdict:
         return all(doubt.code != _NOT_CHECKED for doubt in self.doubts)
 
 
-def check(shape: Shape) -> Verdict:
+def check(shape: Shape) -> BootCheck:
     """Ask Nova and Placement whether servers of a shape could ever boot.
 
     This sends requests, so it must not be called inside a transaction. Nothing is asked about a
     shape without extra specs, because Nova and Placement never refuse mere sizes.
     """
     if not shape.extra_specs:
-        return Verdict()
+        return BootCheck()
     refusals, doubts = [], []
     for ask in (_ask_nova, _ask_placement):
         try:
@@ -63,7 +64,7 @@ def check(shape: Shape) -> Verdict:
                     f"{error.message}; run warre-blazar-manage flavor check later",
                 )
             )
-    return Verdict("; ".join(refusals), tuple(doubts))
+    return BootCheck("; ".join(refusals), tuple(doubts))
 
 
 def _ask_nova(shape: Shape) -> list[Doubt]:
@@ -82,7 +83,7 @@ def _ask_placement(shape: Shape) -> list[Doubt]:
     ]
 
 
-def check_all(ref: str | None = None) -> Iterator[tuple[Flavor, Verdict]]:
+def check_all(ref: str | None = None) -> Iterator[tuple[Flavor, BootCheck]]:
     """Each flavor with the verdict about it.
 
     :param ref: the id or the name of the only flavor to look at. None: all flavors.
@@ -93,7 +94,21 @@ def check_all(ref: str | None = None) -> Iterator[tuple[Flavor, Verdict]]:
     for flavor in looked_at:
         verdict = check(flavor.shape)
         doubts = (*verdict.doubts, *shared_devices(flavor))
-        yield flavor, Verdict(verdict.refusal, doubts)
+        yield flavor, BootCheck(verdict.refusal, doubts)
+
+
+def no_hosts() -> list[Doubt]:
+    """The doubt about each flavor if no host has been registered in Blazar yet."""
+    with session.reader() as db:
+        if reservable_hosts.is_any_registered(db):
+            return []
+    return [
+        Doubt(
+            "no_hosts",
+            "Blazar has no host yet, so nobody can book the flavor; register each host with "
+            "openstack reservation host create HOST",
+        )
+    ]
 
 
 def shared_devices(flavor: Flavor) -> list[Doubt]:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from warre_blazar.db import flavor_usage, flavors, reservable_hosts, session
 from warre_blazar.domain import capacity
-from warre_blazar.domain.capacity import Limits, Room, Sharing
+from warre_blazar.domain.capacity import HostRoom, Limits, Sharing
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import new_hosts
+from warre_blazar.services.hosts import new_hosts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Capacity:
     #: The span of time for which the bookings are counted.
     window: Span
     #: By host, how many instances the host holds when nothing else is on it.
-    rooms: Sequence[Room]
+    rooms: Sequence[HostRoom]
     #: How many instances all these hosts hold when nothing else is on them.
     instances: int
     #: The smaller of ``instances`` and the flavor's slots.

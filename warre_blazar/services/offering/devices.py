@@ -1,59 +1,47 @@
 """Resolves the devices of flavors: finds the request groups by which the devices are counted."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from warre_blazar import exceptions
-from warre_blazar.clients import cyborg
 from warre_blazar.db import host_capabilities, session
 from warre_blazar.domain import devices
-from warre_blazar.domain.devices import ALIAS_KEY, PROFILE_KEY, Resolved, Rules, Uncounted
+from warre_blazar.domain.devices import ALIAS_KEY, PROFILE_KEY, Rules
 from warre_blazar.domain.request_groups import Group
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import cyborg
 
 
-def resolve(extra_specs: Mapping[str, str], rules: Rules) -> Resolved | None:
+def resolve(extra_specs: Mapping[str, str], rules: Rules) -> tuple[Group, ...]:
     """Resolve the devices that are named in extra specs.
 
     This may ask Cyborg and the database, so it must not be called inside a transaction.
 
-    :returns: None if the extra specs name no devices.
+    :returns: the request groups of the devices. Each device that is named has at least one.
     :raises InvalidField: an extra spec can't be parsed.
-    :raises DeviceNotCountable: the devices can't be counted, and the rules don't allow uncounted
-        devices.
+    :raises DeviceNotCountable: the devices can't be counted.
     :raises ServiceUnavailable, ServiceRefused: Cyborg doesn't answer.
     """
-    named = devices.named(extra_specs)
-    if not named:
-        return None
     groups: list[Group] = []
-    uncounted: list[Uncounted] = []
-    for key, value in named.items():
-        resolved = _RESOLVERS[key](value, rules)
-        groups += resolved.groups
-        uncounted += resolved.uncounted
+    for key, value in devices.named(extra_specs).items():
+        groups += _RESOLVERS[key](value, rules)
     if not devices.fits(groups):
         raise exceptions.InvalidField(
             "extra_specs", f"expected at most {devices.MOST_DEVICES} devices, with short traits"
         )
-    if uncounted and not rules.allow_uncounted:
-        first = uncounted[0]
-        raise exceptions.DeviceNotCountable(first.key, first.name, first.reason)
-    return Resolved(tuple(groups), tuple(uncounted))
+    return tuple(groups)
 
 
-def _of_aliases(text: str, rules: Rules) -> Resolved:
+def _of_aliases(text: str, rules: Rules) -> list[Group]:
     try:
         requests = devices.alias_requests(text)
     except ValueError as error:
         raise exceptions.InvalidField("extra_specs", str(error)) from error
     countable = rules.aliases if rules.in_placement else _capabilities({n for n, _ in requests})
     groups: list[Group] = []
-    uncounted: dict[str, Uncounted] = {}
     for name, number in requests:
-        if name in countable:
-            groups += [countable[name]] * number
-        else:
-            uncounted[name] = Uncounted(ALIAS_KEY, name, _unknown_alias(name, rules))
-    return Resolved(tuple(groups), tuple(uncounted.values()))
+        if name not in countable:
+            raise exceptions.DeviceNotCountable(ALIAS_KEY, name, _unknown_alias(name, rules))
+        groups += [countable[name]] * number
+    return groups
 
 
 def _capabilities(names: set[str]) -> dict[str, Group]:
@@ -79,22 +67,23 @@ def _unknown_alias(name: str, rules: Rules) -> str:
     )
 
 
-def _of_profile(name: str, _rules: Rules) -> Resolved:
+def _of_profile(name: str, _rules: Rules) -> Sequence[Group]:
     url = cyborg.endpoint()
     if url is None:
-        text = "Keystone's catalog has no Cyborg, without which Nova can't boot such servers"
-        return _uncounted_profile(name, text)
+        reason = "Keystone's catalog has no Cyborg, without which Nova can't boot such servers"
+        raise exceptions.DeviceNotCountable(PROFILE_KEY, name, reason)
     described = cyborg.device_profile(url, name)
     if described is None:
-        return _uncounted_profile(name, "Cyborg has no such device profile; create it there")
+        reason = "Cyborg has no such device profile; create it there"
+        raise exceptions.DeviceNotCountable(PROFILE_KEY, name, reason)
     try:
-        return Resolved(devices.profile_groups(described))
+        return devices.profile_groups(described)
     except ValueError as error:
-        return _uncounted_profile(name, f"Cyborg's device profile isn't one of Nova's: {error}")
+        reason = f"Cyborg's device profile isn't one of Nova's: {error}"
+        raise exceptions.DeviceNotCountable(PROFILE_KEY, name, reason) from error
 
 
-def _uncounted_profile(name: str, reason: str) -> Resolved:
-    return Resolved(uncounted=(Uncounted(PROFILE_KEY, name, reason),))
-
-
-_RESOLVERS = {ALIAS_KEY: _of_aliases, PROFILE_KEY: _of_profile}
+_RESOLVERS: dict[str, Callable[[str, Rules], Sequence[Group]]] = {
+    ALIAS_KEY: _of_aliases,
+    PROFILE_KEY: _of_profile,
+}

@@ -3,9 +3,9 @@
 from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
 
-from warre_blazar import exceptions
 from warre_blazar.db import flavor_access, flavors, session
 from warre_blazar.db.flavor_access import Access
+from warre_blazar.errors import exceptions
 
 
 @session.retried

@@ -8,12 +8,13 @@ from typing import Any
 from oslo_log import log as logging
 from oslo_utils import uuidutils
 
-from warre_blazar import exceptions
 from warre_blazar.db import flavors, reservations, session
+from warre_blazar.domain import devices as device_domain
 from warre_blazar.domain import flavor as flavor_rules
 from warre_blazar.domain import host_properties
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.errors import exceptions
 from warre_blazar.services.offering import bootable, devices
 from warre_blazar.services.offering.bootable import Doubt
 
@@ -27,6 +28,12 @@ class Written:
     flavor: Flavor
     doubts: tuple[Doubt, ...] = ()
 
+
+#: Why the devices of an imported flavor aren't counted, and what to do.
+_NEVER_RESOLVED = (
+    "the import didn't resolve them; run warre-blazar-manage flavor recount, then make the flavor "
+    "active"
+)
 
 #: The columns of a flavor's attributes, by attribute. Only attributes whose columns have another
 #: name are listed.
@@ -50,8 +57,8 @@ def _checked(values: Mapping[str, Any], vcpu: int, device_rules: Rules) -> dict[
         raise exceptions.InvalidField("extra_specs", str(error)) from error
     columns = {_COLUMNS.get(k, k): v for k, v in values.items()}
     if "extra_specs" in values:
-        resolved = devices.resolve(values["extra_specs"], device_rules)
-        columns["device_groups"] = resolved.to_dict() if resolved else None
+        groups = devices.resolve(values["extra_specs"], device_rules)
+        columns["device_groups"] = device_domain.to_column(groups)
     return columns
 
 
@@ -86,8 +93,8 @@ def create(
 ) -> Written:
     """Create a flavor.
 
-    :param values: all attributes of a Flavor and its Shape, except ``id``, ``generation``,
-        ``device_groups`` and ``uncounted_devices``.
+    :param values: all attributes of a Flavor and its Shape, except ``id``, ``generation``
+        and ``device_groups``.
     :param device_rules: what aliases and device profiles stand for.
     :raises InvalidField: properties or extra_specs can't be parsed, or no server with these extra
         specs could ever boot, or the end isn't after the start.
@@ -106,7 +113,7 @@ def create(
 
 def _written(flavor: Flavor, doubts: tuple[Doubt, ...]) -> Written:
     """Log what is in doubt about a flavor that was made or changed, and return both."""
-    doubts = (*doubts, *bootable.shared_devices(flavor))
+    doubts = (*doubts, *bootable.shared_devices(flavor), *bootable.no_hosts())
     for doubt in doubts:
         LOG.warning("Flavor %s (%s): %s", flavor.name, flavor.id, doubt.text)
     return Written(flavor, doubts)
@@ -131,7 +138,7 @@ def listing(
     limit: int | None,
     offset: int,
 ) -> tuple[list[Flavor], int]:
-    """A page of flavors sorted by name, and the number of flavors on all pages.
+    """A page of flavors sorted by name and memory, and the number of flavors on all pages.
 
     :param project_id: private flavors to which this project has access are included.
     :param everything: whether to also include inactive flavors, and private flavors to which the
@@ -162,9 +169,19 @@ def update(ref: str, values: Mapping[str, Any], device_rules: Rules = NO_DEVICES
         shape = flavors.require(db, ref).shape
     columns = _checked(values, shape.vcpu, device_rules)
     if "extra_specs" not in values:
-        return Written(_write(ref, values, columns))
+        return Written(_write(ref, values, columns), tuple(bootable.no_hosts()))
     doubts = _check_boots(flavors.shape_of({**vars(shape), **columns}))
     return _written(_write(ref, values, columns), doubts)
+
+
+def _check_resolved(shape: Shape) -> None:
+    """Check that the devices of an imported flavor are counted before the flavor becomes active.
+
+    :raises DeviceNotCountable: the devices were never resolved.
+    """
+    named = device_domain.named(shape.extra_specs)
+    if named and not shape.device_groups:
+        raise exceptions.DeviceNotCountable(*next(iter(named.items())), _NEVER_RESOLVED)
 
 
 @session.retried
@@ -173,6 +190,8 @@ def _write(ref: str, values: Mapping[str, Any], columns: Mapping[str, Any]) -> F
         flavor = flavors.require(db, ref)
         _check_period(values.get("start", flavor.start), values.get("end", flavor.end))
         _check_cpus(flavor.shape.vcpu, values.get("extra_specs", {}))
+        if values.get("active") and "extra_specs" not in values:
+            _check_resolved(flavor.shape)
         flavors.update(db, flavor, columns)
         return flavors.require(db, flavor.id)
 

@@ -3,7 +3,7 @@
 import dataclasses
 import datetime
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
@@ -12,8 +12,21 @@ from warre_blazar.domain import placing, timeline
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.request_groups import PlacementRequest
+from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import garbage_collection, new_hosts, search_limits
+from warre_blazar.services import garbage_collection, search_limits
+from warre_blazar.services.hosts import new_hosts
+
+
+@dataclasses.dataclass(frozen=True)
+class Own:
+    """A reservation that is to change. What it takes itself counts as free."""
+
+    reservation: Reservation
+    #: The instances that must stay on their hosts, by host id. None: the reservation hasn't begun,
+    #: so it may get other hosts.
+    staying: Mapping[str, int] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,6 +54,8 @@ class Question:
     any_length: bool = False
     #: How devices in reservations of stock resource types are counted.
     device_rules: Rules = NO_DEVICES
+    #: None: the question is about a new booking.
+    own: Own | None = None
 
 
 def find(question: Question) -> list[Span]:
@@ -107,13 +122,23 @@ def _fitting(db: Session, flavor: Flavor, question: Question, span: Span) -> lis
     """
     cleaning, count = question.cleaning, question.count
     window = span.padded(cleaning)
-    snapshot = hosts.snapshot(db, flavor.id, flavor.shape, window, cleaning, question.device_rules)
-    claims = itertools.chain.from_iterable(snapshot.claims.values())
-    slots = timeline.free_runs(claims, flavor.slots, count, window)
-    request = flavor.shape.request
-    found = _completed(db, flavor, snapshot.hosts, question)
+    own = question.own
+    shape = own.reservation.shape if own else flavor.shape
+    staying = own.staying if own else None
+    snapshot = hosts.snapshot(
+        db, flavor.id, shape, window, cleaning, question.device_rules, also=staying or ()
+    )
+    own_id = own.reservation.reservation_id if own else None
+    others = (claims for owner, claims in snapshot.claims.items() if owner != own_id)
+    slots = timeline.free_runs(itertools.chain.from_iterable(others), flavor.slots, count, window)
+    found = _completed(db, shape.request, snapshot.hosts, question)
+    if own_id:
+        found = [host.without(own_id) for host in found]
     with search_limits.logged(f"free slots for {count} of flavor {flavor.name}"):
-        room = placing.free_spans(found, request, count, window, question.affinity)
+        if staying is None:
+            room = placing.free_spans(found, shape.request, count, window, question.affinity)
+        else:
+            room = _staying_room(found, shape.request, staying, window)
     return [
         Span(both.start, both.end - cleaning)
         for both in timeline.intersect(slots, room)
@@ -121,15 +146,27 @@ def _fitting(db: Session, flavor: Flavor, question: Question, span: Span) -> lis
     ]
 
 
+def _staying_room(
+    found: Sequence[Host], request: PlacementRequest, staying: Mapping[str, int], window: Span
+) -> list[Span]:
+    """The parts of a span during which instances have room on the hosts where they are."""
+    spans = [window]
+    by_id = {host.id: host for host in found}
+    for host_id, count in staying.items():
+        on_host = [by_id[host_id]] if host_id in by_id else []
+        room = placing.free_spans(on_host, request, count, window)
+        spans = timeline.widest(timeline.intersect(spans, room))
+    return spans
+
+
 def _completed(
-    db: Session, flavor: Flavor, found: Sequence[Host], question: Question
+    db: Session, request: PlacementRequest, found: Sequence[Host], question: Question
 ) -> list[Host]:
     """Read everything that is booked on those hosts where instances must stay on their providers.
 
     Whether they must depends on what else is on the hosts. That is what was found on them, and what
     the other flavors offer.
     """
-    request = flavor.shape.request
     contested = [host for host in found if host.is_contested(request)]
     if not contested:
         return list(found)

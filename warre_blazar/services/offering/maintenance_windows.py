@@ -9,12 +9,12 @@ import sqlalchemy as sa
 from oslo_utils import uuidutils
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
 from warre_blazar.db import claims, flavors, maintenance_windows, reservations, session
-from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.maintenance_window import Window
+from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 
 #: At most this many reservations are listed in a ``WindowConflict``.
 _MOST_CONFLICTS = 20

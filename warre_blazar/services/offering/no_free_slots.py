@@ -11,7 +11,7 @@ from warre_blazar.db import maintenance_windows, reservable_hosts, session
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services import new_hosts
+from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.offering import free_slots
 from warre_blazar.services.offering.free_slots import Question
 

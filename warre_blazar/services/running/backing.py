@@ -16,15 +16,16 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions, waiting
-from warre_blazar.clients import nova, placement
+from warre_blazar import waiting
 from warre_blazar.db import backings, hosts, instance_reservations, reservations, session
-from warre_blazar.db.backings import Backing
-from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import backing_names
+from warre_blazar.domain.backing import Backing
 from warre_blazar.domain.backing_names import nova_flavor, resource_class
 from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.reservation import Reservation
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import nova, placement
 
 LOG = logging.getLogger(__name__)
 

@@ -2,8 +2,8 @@
 
 from oslo_log import log as logging
 
-from warre_blazar import exceptions
 from warre_blazar.db import hosts, reservations, session
+from warre_blazar.errors import exceptions
 from warre_blazar.services.running import backing
 
 LOG = logging.getLogger(__name__)

@@ -22,13 +22,12 @@ from blazar.db import api as db_api
 from oslo_log import log as logging
 from oslo_utils import uuidutils
 
-from warre_blazar import exceptions, waiting
+from warre_blazar import waiting
 from warre_blazar.db import (
     executions,
     hosts,
     lease_queries,
     lease_writes,
-    leases,
     session,
 )
 from warre_blazar.domain import lease_states
@@ -37,6 +36,8 @@ from warre_blazar.domain.execution_timing import (
     END,
     START,
 )
+from warre_blazar.domain.lease import Event
+from warre_blazar.errors import exceptions
 from warre_blazar.services.running import backing
 from warre_blazar.services.running import executor_transactions as transactions
 from warre_blazar.services.running.executor_transactions import Claimed
@@ -47,8 +48,7 @@ LOG = logging.getLogger(__name__)
 #: is handled in the same way, but is logged with its traceback.
 _FAILURES = (
     exceptions.WarreError,
-    executions.ClaimLost,
-    session.LostRace,
+    session.RowChanged,
     *session.FAILURES,
 )
 
@@ -230,7 +230,7 @@ class Executor:
             except Exception:
                 LOG.exception("The claim of lease %s couldn't be given back yet", lease_id)
 
-    def _remind(self, lease_id: str, event: leases.Event) -> None:
+    def _remind(self, lease_id: str, event: Event) -> None:
         try:
             with session.writer() as db:
                 lease_writes.set_event(db, event, lease_states.DONE, event.time)

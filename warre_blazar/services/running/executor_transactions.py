@@ -9,11 +9,12 @@ import datetime
 from collections.abc import Collection, Mapping
 
 from blazar.db import api as db_api
+from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import executions, hosts, lease_writes, leases, reservations, session
-from warre_blazar.db.leases import Lease
+from warre_blazar.db import executions, history, hosts, lease_writes, leases, reservations, session
 from warre_blazar.domain import lease_states
+from warre_blazar.domain.execution import claim_state
 from warre_blazar.domain.execution_timing import (
     BEFORE,
     DELETE,
@@ -25,8 +26,8 @@ from warre_blazar.domain.execution_timing import (
     START,
     pause,
 )
-from warre_blazar.domain.lease_states import TARGETS, Reservations, Statuses
-from warre_blazar.services.keeping import history
+from warre_blazar.domain.lease import Lease
+from warre_blazar.domain.lease_states import TARGETS, Statuses, Summary
 from warre_blazar.services.running.backing import Places
 
 
@@ -82,7 +83,7 @@ def claim(
         claimable = [
             lease
             for lease in leases.read(db, lease_ids)
-            if executions.state_of(lease.claim) is lease_states.Claim.NONE
+            if claim_state(lease.claim) is lease_states.ClaimState.NONE
             and (
                 _is_requested(lease, action)
                 if requested
@@ -136,7 +137,7 @@ def finish_start(claimed: Claimed, manager_id: str, not_open: Mapping[str, str])
         lease_writes.set_reservations(db, claimed.reservation_ids, "active")
         for reservation_id, reason in not_open.items():
             reservations.set_reason(db, reservation_id, reason)
-        _write(db, lease, START, TARGETS[Reservations.ACTIVE])
+        _write(db, lease, START, TARGETS[Summary.ACTIVE])
 
 
 @session.retried
@@ -152,7 +153,7 @@ def finish_end(claimed: Claimed, manager_id: str) -> None:
         for reservation_id in ids:
             hosts.release(db, reservation_id)
         lease_writes.set_reservations(db, ids, "deleted")
-        _write(db, lease, END, TARGETS[Reservations.DELETED])
+        _write(db, lease, END, TARGETS[Summary.DELETED])
 
 
 @session.retried
@@ -163,7 +164,7 @@ def finish_deletion(claimed: Claimed, manager_id: str) -> None:
     """
     with session.writer() as db:
         executions.finish(db, claimed.lease.id, manager_id)
-        history.record_deletion(db.connection(), claimed.lease.id, None)
+        history.record_deletion(db.connection(), claimed.lease.id, timeutils.utcnow(), None)
         db_api.lease_destroy(claimed.lease.id)
 
 
@@ -189,7 +190,7 @@ def postpone(lease_id: str, manager_id: str, now: datetime.datetime) -> None:
         executions.postpone(db, lease_id, manager_id, attempts)
         if lease.claim.action != DELETE:
             summary = lease_states.summary(r.status for r in lease.reservations)
-            target = TARGETS.get(summary, TARGETS[Reservations.ERRONEOUS])
+            target = TARGETS.get(summary, TARGETS[Summary.ERRONEOUS])
             event = EVENTS[lease.claim.action]
             _write(db, lease, lease.claim.action, target, {event: now + pause(attempts)})
 

@@ -16,12 +16,8 @@ from collections.abc import Collection, Mapping, Sequence
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
-from warre_blazar.booking_conditions import BookingConditions
-from warre_blazar.clients import placement
 from warre_blazar.db import (
     backings,
-    executions,
     flavors,
     healing,
     hosts,
@@ -30,11 +26,15 @@ from warre_blazar.db import (
     reservations,
     session,
 )
-from warre_blazar.db.reservations import Reservation
 from warre_blazar.domain import lease_states, placing, timeline
+from warre_blazar.domain.booking_conditions import BookingConditions
+from warre_blazar.domain.execution import claim_state
 from warre_blazar.domain.hosts import Host
-from warre_blazar.services import new_hosts
-from warre_blazar.services.booking.turns import NO_TURN, Turn
+from warre_blazar.domain.lease import Lease
+from warre_blazar.domain.reservation import Reservation
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import placement
+from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.running import backing
 
 LOG = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ _FAILURES = (exceptions.WarreError, *session.FAILURES)
 _STABLE = (lease_states.PENDING, lease_states.ACTIVE, lease_states.ERROR)
 
 
-class Outcome(enum.Enum):
+class HealingResult(enum.Enum):
     """What became of a reservation that was to leave some hosts."""
 
     #: No instance of the reservation had to leave its host, or the reservation is over.
@@ -62,7 +62,7 @@ class Outcome(enum.Enum):
 class Healed:
     """What became of a reservation, and of its instances on the hosts that it was to leave."""
 
-    outcome: Outcome
+    outcome: HealingResult
     #: How many of these instances have other hosts now.
     moved: int = 0
     #: How many of these instances stay.
@@ -80,7 +80,6 @@ def heal(
     host_ids: Collection[str] | None = None,
     *,
     unflagged: bool = False,
-    turn: Turn = NO_TURN,
 ) -> None:
     """Move reservations off failed hosts, and correct the flags of reservations.
 
@@ -102,7 +101,7 @@ def heal(
     to_open = []
     for reservation_id in ids:
         try:
-            healed = relocate(reservation_id, conditions, now, turn=turn)
+            healed = relocate(reservation_id, conditions, now)
         except _FAILURES as error:
             LOG.warning("Reservation %s couldn't be healed yet: %s", reservation_id, error)
             continue
@@ -119,7 +118,7 @@ def _log(reservation_id: str, healed: Healed) -> None:
     if healed.stay:
         text = "%s instances of reservation %s stay on failed hosts: there is no room elsewhere"
         LOG.warning(text, healed.stay, reservation_id)
-    if healed.outcome is Outcome.BUSY:
+    if healed.outcome is HealingResult.BUSY:
         LOG.info("Reservation %s is being changed, and will be healed later", reservation_id)
 
 
@@ -165,7 +164,6 @@ def relocate(
     conditions: BookingConditions,
     now: datetime.datetime,
     drained: Collection[str] = (),
-    turn: Turn = NO_TURN,
 ) -> Healed:
     """Move a reservation's instances off failed or drained hosts, and correct its flags.
 
@@ -176,12 +174,12 @@ def relocate(
     :param drained: the ids of the hosts to leave. By default, these are the hosts that have failed.
     :raises TryAgain: nothing changed.
     """
-    with turn, session.writer() as db:
+    with session.claiming() as db:
         case = _read(db, reservation_id, drained)
         if case is None:
-            return Healed(Outcome.WELL)
+            return Healed(HealingResult.WELL)
         if case.is_busy:
-            return Healed(Outcome.BUSY if case.to_leave else Outcome.WELL)
+            return Healed(HealingResult.BUSY if case.to_leave else HealingResult.WELL)
         place = _elsewhere(db, case, conditions, now)
         chosen = _merged(case, place.chosen)
         _write_flags(db, case, place, chosen)
@@ -195,7 +193,7 @@ class _Case:
     """A reservation, and the hosts that it has to leave, as they were read."""
 
     reservation: Reservation
-    lease: leases.Lease
+    lease: Lease
     #: The ids of all hosts that have failed.
     failed: Collection[str]
     #: Instances by host id.
@@ -206,7 +204,7 @@ class _Case:
     @property
     def is_busy(self) -> bool:
         """Whether the lease is being started, changed, ended or deleted."""
-        is_claimed = executions.state_of(self.lease.claim) is not lease_states.Claim.NONE
+        is_claimed = claim_state(self.lease.claim) is not lease_states.ClaimState.NONE
         return is_claimed or self.lease.status not in _STABLE
 
     @property
@@ -341,7 +339,7 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     """
     reservation_id = case.reservation.reservation_id
     hosts.claim(db, place.hosts)
-    hosts.allocate(db, reservation_id, chosen)
+    hosts.reallocate(db, reservation_id, chosen)
     instance_reservations.set_amounts(db, reservation_id, case.reservation.shape, chosen)
     backings.half_close(db, reservation_id)
     if not case.is_running:
@@ -355,5 +353,5 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
 def _result(case: _Case, place: _Place) -> Healed:
     moved = sum(place.chosen.values())
     stay = sum(case.to_leave.values()) - moved
-    outcome = Outcome.SHORT if stay else Outcome.MOVED if moved else Outcome.WELL
+    outcome = HealingResult.SHORT if stay else HealingResult.MOVED if moved else HealingResult.WELL
     return Healed(outcome, moved, stay, place.matching, reopen=case.is_running and moved > 0)

@@ -4,8 +4,8 @@ import datetime
 
 from oslo_log import log as logging
 
-from warre_blazar.clients import nova
 from warre_blazar.db import backings, session
+from warre_blazar.openstack import nova
 
 LOG = logging.getLogger(__name__)
 

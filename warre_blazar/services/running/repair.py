@@ -22,9 +22,9 @@ from warre_blazar.db import (
     promises,
     session,
 )
-from warre_blazar.db.leases import Lease
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import DELETE, END
+from warre_blazar.domain.lease import Lease
 from warre_blazar.domain.lease_states import Action, Age, Decision
 
 LOG = logging.getLogger(__name__)
@@ -166,8 +166,7 @@ def act(db: Session, lease: Lease, decision: Decision) -> None:
         return
     if lease.claim is not None:
         executions.forget(db, lease.claim)
-    if lease.is_abandoned:
-        lease_workers.forget(db, lease.id)
+    lease_workers.forget(db, lease.id)
     if decision.action is Action.SETTLE:
         assert decision.target is not None
         lease_writes.write(db, lease, decision.target)

@@ -8,14 +8,12 @@ from typing import TypeVar
 
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions
-from warre_blazar.clients import nova, placement, trusts
+from warre_blazar import warre_import
 from warre_blazar.db import audit_reads, lease_queries, promises, reservable_hosts, session
 from warre_blazar.db import leases as lease_rows
-from warre_blazar.db.leases import END_EVENT, START_EVENT, Lease
 from warre_blazar.domain import lease_states, provider_trees
 from warre_blazar.domain.audit import cloud_side, overselling, table_side, trust_side
-from warre_blazar.domain.audit.differences import Difference, Kind
+from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import (
     Booking,
     KnownHost,
@@ -24,10 +22,13 @@ from warre_blazar.domain.audit.facts import (
     PlacementFacts,
     Promised,
     SeenLease,
-    Standing,
     Taking,
+    TrustedLease,
+    WithoutBooking,
 )
-from warre_blazar.services.keeping import warre_import
+from warre_blazar.domain.lease import END_EVENT, START_EVENT, Lease
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import nova, placement, trusts
 
 T = TypeVar("T")
 _Patience = Callable[[int], float]
@@ -50,7 +51,7 @@ class Tables:
     leases: Sequence[SeenLease]
     #: Live reservations, except those whose leases a manager is working on.
     bookings: Sequence[Booking]
-    standing: Standing
+    standing: WithoutBooking
     hosts: Sequence[KnownHost]
     of_hosts: Sequence[Taking]
     of_flavors: Sequence[Taking]
@@ -58,6 +59,7 @@ class Tables:
     promises: Sequence[Promised]
     orphan_events: int
     trusts_in_use: Collection[str]
+    trusted_leases: Sequence[TrustedLease]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,7 +146,9 @@ def _tables(
     bookings = audit_reads.live_bookings(db)
     worked_on = {lease.id for lease in leases if lease.is_worked_on}
     lost = {
-        d.subject for d in table_side.compare_leases(leases, now) if d.kind is Kind.LEASE_STATE_LOST
+        d.subject
+        for d in table_side.compare_leases(leases, now)
+        if d.kind is DifferenceKind.LEASE_STATE_LOST
     }
     busy = {r.id for lease in read_leases if lease.id in worked_on for r in lease.reservations}
     of_hosts, of_flavors = audit_reads.taken(db, now)
@@ -161,6 +165,7 @@ def _tables(
         promises=_stale_promises(db),
         orphan_events=audit_reads.orphan_event_count(db),
         trusts_in_use=trusts_in_use(db),
+        trusted_leases=audit_reads.trusted_leases(db),
     )
 
 
@@ -169,7 +174,7 @@ def trusts_in_use(db: Session) -> set[str]:
 
     After an undo of an import, Warre needs the trusts of the leases that were adopted from it.
     """
-    return audit_reads.trusts_in_use(db, adopted=warre_import.can_be_undone(db))
+    return audit_reads.trusts_in_use(db, warre_import.leases_to_give_back(db))
 
 
 def _stale_promises(db: Session) -> list[Promised]:
@@ -223,13 +228,13 @@ def _standing(
     now: datetime.datetime,
     present: Mapping[str, Sequence[str]],
     busy: set[str],
-) -> Standing:
+) -> WithoutBooking:
     notes = audit_reads.leftovers(db, now - _TIDYING, now)
     statuses = audit_reads.statuses(db, set(present))
     being_tidied = {i for i, (_, is_fresh) in notes.items() if is_fresh}
     stock = {i for i, (is_ours, _) in statuses.items() if not is_ours}
     alive = {i for i, (is_ours, status) in statuses.items() if is_ours and status != "deleted"}
-    return Standing(
+    return WithoutBooking(
         left_alone=frozenset(stock | busy | being_tidied | alive),
         over=frozenset(i for i, (is_ours, status) in statuses.items() if status == "deleted"),
         leftovers={
@@ -258,4 +263,5 @@ def differences(seen: Look) -> list[Difference]:
     differences += cloud_side.strays(tables.bookings, tables.standing, seen.present)
     if seen.trusts is not None:
         differences += trust_side.compare_trusts(tables.trusts_in_use, seen.trusts)
+        differences += trust_side.compare_leases(tables.trusted_leases, seen.trusts)
     return differences

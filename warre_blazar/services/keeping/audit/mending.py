@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
-from warre_blazar import exceptions, waiting
-from warre_blazar.clients import nova, placement, trusts
+from warre_blazar import waiting
 from warre_blazar.db import (
     audit_reads,
     backings,
@@ -21,9 +20,13 @@ from warre_blazar.db import (
     session,
 )
 from warre_blazar.domain import backing_names
-from warre_blazar.domain.audit.differences import Difference, Kind
+from warre_blazar.domain.audit.differences import Difference, DifferenceKind
+from warre_blazar.domain.backing import Backing
 from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.lease_states import Action
+from warre_blazar.domain.reservation import Reservation
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import nova, placement, trusts
 from warre_blazar.services.keeping.audit import looking
 from warre_blazar.services.running import backing, repair
 
@@ -33,11 +36,6 @@ LOG = logging.getLogger(__name__)
 _OVER = "deleted"
 #: In the note of a backing, this stands for the project's id if the project isn't known.
 _NOBODY = "unknown"
-
-
-class Changed(Exception):
-    """The thing that a remedy was to mend has changed since the audit read it."""
-
 
 _CHANGED = "What was found has changed meanwhile; run the audit again"
 
@@ -71,12 +69,14 @@ class Mender:
         failures: dict[tuple[object, str], str] = {}
         # Wrong Nova flavors are mended first. A wrong Nova flavor must be deleted before a remedy
         # restores the backing, because each backing is restored only once.
-        for difference in sorted(differences, key=lambda d: d.kind is not Kind.FLAVOR_WRONG):
+        for difference in sorted(
+            differences, key=lambda d: d.kind is not DifferenceKind.FLAVOR_WRONG
+        ):
             try:
                 self._remedies[difference.kind](self, difference)
             except exceptions.WarreError as error:
                 failures[difference.key] = error.message
-            except (Changed, session.LostRace):
+            except session.RowChanged:
                 failures[difference.key] = _CHANGED
             else:
                 LOG.info("Audit: %s %s", difference.text, difference.rule.remedy)
@@ -85,7 +85,7 @@ class Mender:
     def _lease(self, difference: Difference) -> None:
         lease, decision = difference.details
         if not repair.act_on_unchanged(lease, decision):
-            raise Changed
+            raise session.RowChanged
         if decision.action in (Action.LEAVE, Action.SETTLE):
             return
         for reservation in lease.reservations:
@@ -130,7 +130,7 @@ class Mender:
             reservation = _alive(db, reservation_id)
             note = backings.get(db, reservation_id)
             if note is None:
-                raise Changed
+                raise session.RowChanged
             # Because of this write, the reconciler opens the reservation if the remedy is
             # interrupted.
             backings.half_close(db, reservation_id)
@@ -165,7 +165,7 @@ class Mender:
             note = backings.get(db, reservation_id)
             service_names = {service for service, _, _ in hosts.nova_names(db, reservation_id)}
         if note is None or (note.phase.is_opened and host in service_names):
-            raise Changed
+            raise session.RowChanged
         aggregate_id = nova.find_aggregate(reservation_id)
         if aggregate_id is not None:
             nova.remove_host(aggregate_id, host)
@@ -177,7 +177,7 @@ class Mender:
             hypervisors = {name for _, name, _ in hosts.nova_names(db, reservation_id)}
         hypervisor = provider_name.removeprefix(backing_names.PROVIDER_PREFIX)
         if note is None or (note.phase.is_opened and hypervisor in hypervisors):
-            raise Changed
+            raise session.RowChanged
         cls = backing_names.resource_class(reservation_id)
         placement.remove_inventory(provider_name, cls)
 
@@ -187,7 +187,7 @@ class Mender:
             note = backings.get(db, reservation_id)
             is_active = _is_active(db, reservation_id)
         if note is None or (is_active and note.project_id == project_id):
-            raise Changed
+            raise session.RowChanged
         nova.revoke(note.flavor_id, project_id)
 
     def _server(self, difference: Difference) -> None:
@@ -195,7 +195,7 @@ class Mender:
         with session.reader() as db:
             is_active = _is_active(db, reservation_id)
         if is_active:
-            raise Changed
+            raise session.RowChanged
         nova.delete_again(server_id)
 
     def _leftover(self, difference: Difference) -> None:
@@ -207,7 +207,7 @@ class Mender:
         with session.reader() as db:
             statuses = audit_reads.statuses(db, {reservation_id})
         if statuses.get(reservation_id, (True, _OVER)) != (True, _OVER):
-            raise Changed
+            raise session.RowChanged
         self._note(reservation_id)
         backing.remove_hidden_servers(reservation_id)
         backing.remove(reservation_id, self._server_patience)
@@ -233,51 +233,50 @@ class Mender:
         with session.writer() as db:
             unused = difference.details - looking.trusts_in_use(db)
             lease_writes.forget_trusts(db, unused)
-        for trust_id in sorted(unused):
-            trusts.delete(trust_id)
+        trusts.delete(unused)
 
     _remedies = {  # noqa: RUF012
-        Kind.LEASE_STATE: _lease,
-        Kind.LEASE_STATE_LOST: _lease,
-        Kind.ORPHAN_EVENTS: _orphan_events,
-        Kind.STALE_PROMISE: _promise,
-        Kind.INSTANCE_ROW: _instance_row,
-        Kind.NOTE_WRONG: _restore,
-        Kind.CLASS_MISSING: _restore,
-        Kind.AGGREGATE_MISSING: _restore,
-        Kind.AGGREGATE_METADATA: _restore,
-        Kind.FLAVOR_MISSING: _restore,
-        Kind.FLAVOR_SPECS: _restore,
-        Kind.FLAVOR_WRONG: _wrong_flavor,
-        Kind.NOT_OPENED: _restore,
-        Kind.HOSTS_MISSING: _restore,
-        Kind.INVENTORY_MISSING: _restore,
-        Kind.ACCESS_MISSING: _restore,
-        Kind.HOST_TOO_MANY: _excess_host,
-        Kind.INVENTORY_TOO_MANY: _excess_inventory,
-        Kind.ACCESS_TOO_MANY: _excess_access,
-        Kind.SERVER_OUTSIDE: _server,
-        Kind.LEFTOVER: _leftover,
-        Kind.TRUSTS_UNUSED: _unused_trusts,
+        DifferenceKind.LEASE_STATE: _lease,
+        DifferenceKind.LEASE_STATE_LOST: _lease,
+        DifferenceKind.ORPHAN_EVENTS: _orphan_events,
+        DifferenceKind.STALE_PROMISE: _promise,
+        DifferenceKind.INSTANCE_ROW: _instance_row,
+        DifferenceKind.NOTE_WRONG: _restore,
+        DifferenceKind.CLASS_MISSING: _restore,
+        DifferenceKind.AGGREGATE_MISSING: _restore,
+        DifferenceKind.AGGREGATE_METADATA: _restore,
+        DifferenceKind.FLAVOR_MISSING: _restore,
+        DifferenceKind.FLAVOR_SPECS: _restore,
+        DifferenceKind.FLAVOR_WRONG: _wrong_flavor,
+        DifferenceKind.NOT_OPENED: _restore,
+        DifferenceKind.HOSTS_MISSING: _restore,
+        DifferenceKind.INVENTORY_MISSING: _restore,
+        DifferenceKind.ACCESS_MISSING: _restore,
+        DifferenceKind.HOST_TOO_MANY: _excess_host,
+        DifferenceKind.INVENTORY_TOO_MANY: _excess_inventory,
+        DifferenceKind.ACCESS_TOO_MANY: _excess_access,
+        DifferenceKind.SERVER_OUTSIDE: _server,
+        DifferenceKind.LEFTOVER: _leftover,
+        DifferenceKind.TRUSTS_UNUSED: _unused_trusts,
     }
 
 
-def _flavor_id(reservation_id: str, note: backings.Backing | None) -> str:
+def _flavor_id(reservation_id: str, note: Backing | None) -> str:
     """The id of a reservation's Nova flavor."""
     return note.flavor_id if note else backing_names.nova_flavor(reservation_id)
 
 
-def _alive(db: Session, reservation_id: str) -> reservations.Reservation:
+def _alive(db: Session, reservation_id: str) -> Reservation:
     """The reservation with this id, if it hasn't ended.
 
-    :raises Changed: the reservation has ended or is gone.
+    :raises session.RowChanged: the reservation has ended or is gone.
     """
     reservation = reservations.find(db, reservation_id)
     if (
         reservation is None
         or audit_reads.statuses(db, {reservation_id})[reservation_id][1] == _OVER
     ):
-        raise Changed
+        raise session.RowChanged
     return reservation
 
 

@@ -1,0 +1,38 @@
+"""What a booking costs: SQL statements and transactions of the API and the manager together."""
+
+import contextlib
+from collections.abc import Iterator
+
+import sqlalchemy as sa
+
+from tests.unit.api import things
+from tests.unit.api.people import Person
+from tests.unit.api.site import Site
+
+
+@contextlib.contextmanager
+def counted(engine: sa.Engine) -> Iterator[dict[str, int]]:
+    """Count what is sent to the database: statements without the drivers' pings, transactions."""
+    counts = {"statements": 0, "transactions": 0}
+
+    def executes(connection, cursor, statement, *rest) -> None:
+        counts["statements"] += statement != "BEGIN"  # Only on SQLite, this is a statement too.
+
+    def begins(connection) -> None:
+        counts["transactions"] += 1
+
+    sa.event.listen(engine, "before_cursor_execute", executes)
+    sa.event.listen(engine, "begin", begins)
+    yield counts
+    sa.event.remove(engine, "before_cursor_execute", executes)
+    sa.event.remove(engine, "begin", begins)
+
+
+def test_booking_takes_few_statements_and_transactions(site: Site, admin: Person, alpha: Person):
+    """The project and the host have a booking already. Their first one adds rows for both."""
+    flavor = things.add_flavor(admin)
+    things.book(alpha, flavor)
+    with counted(site.engine) as counts:
+        things.book(alpha, flavor)
+    assert counts["statements"] <= 35
+    assert counts["transactions"] <= 15

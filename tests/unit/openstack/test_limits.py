@@ -1,0 +1,49 @@
+"""The limits of projects in Keystone, as several threads read them."""
+
+import threading
+from concurrent import futures
+
+from oslo_config import fixture as config_fixture
+
+from tests.fakes.cloud import Cloud
+from tests.fakes.service import Request
+from warre_blazar.domain.quota import Amount
+from warre_blazar.openstack import limits
+
+_PROJECT = "project-alpha"
+_THREADS = 8
+
+
+def test_endpoint_is_found_by_service_type_and_region(cloud: Cloud, conf: config_fixture.Config):
+    by_name = {
+        "endpoint_id": None,
+        "endpoint_service_type": "reservation",
+        "endpoint_region_name": "RegionOne",
+        "endpoint_interface": "public",
+    }
+    conf.config(group="oslo_limit", **by_name)
+    cloud.keystone.limits = {(_PROJECT, "hours"): 20}
+    assert limits.of_project(_PROJECT) == Amount(1000, 20)
+
+
+def test_one_of_several_threads_asks_keystone_for_all(cloud: Cloud):
+    cloud.keystone.limits = {(_PROJECT, "reservation"): 3, (_PROJECT, "hours"): 20}
+    limits.of_project(_PROJECT)  # Logs in.
+    asked, all_wait = [], threading.Event()
+
+    def note(request: Request) -> None:
+        asked.append(request.line)
+        all_wait.wait(0.3)
+
+    cloud.keystone.fail(match="limits", then=note)
+    together = threading.Barrier(_THREADS)
+
+    def ask(_: int) -> Amount:
+        together.wait()
+        return limits.of_project(_PROJECT)
+
+    with futures.ThreadPoolExecutor(_THREADS) as pool:
+        assert set(pool.map(ask, range(_THREADS))) == {Amount(3, 20)}
+    # The first thread asks for the registered limits and for the project's. What it began to read
+    # before the others came isn't new enough for them, so one of them asks once more.
+    assert 2 <= len(asked) <= 4

@@ -1,0 +1,29 @@
+"""Booking conditions: what the configuration and the caller's roles decide about a booking."""
+
+import dataclasses
+import datetime
+
+from warre_blazar.domain.devices import NO_DEVICES, Rules
+from warre_blazar.domain.quota import Rule
+
+
+@dataclasses.dataclass(frozen=True)
+class BookingConditions:
+    """What the configuration and the caller's roles decide about a booking.
+
+    The conditions don't depend on the flavor, time or number of instances that the request asks
+    for.
+    """
+
+    #: Blazar's ``cleaning_time``: how long slots and hosts stay empty after a reservation.
+    cleaning: datetime.timedelta
+    #: Which reservations count against quotas, and whether quotas are enforced.
+    quotas: Rule
+    #: Projects that may book any flavor for longer than its max_length_hours.
+    any_length: frozenset[str] = frozenset()
+    #: Whether the caller's own roles allow booking inside a maintenance window.
+    in_windows: bool = False
+    #: Whether instances go to the emptiest hosts first (true) or to the fullest (false).
+    spread: bool = False
+    #: How devices in reservations of stock resource types are counted.
+    device_rules: Rules = NO_DEVICES

@@ -1,0 +1,53 @@
+"""A reservation of instances of a flavor."""
+
+import dataclasses
+import datetime
+
+from warre_blazar.domain import timeline
+from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.labels import NO_LABELS, Labels
+from warre_blazar.domain.quota import Amount
+
+
+@dataclasses.dataclass(frozen=True)
+class Reservation:
+    """A reservation, read from this package's and Blazar's tables. Times are in naive UTC."""
+
+    #: The id that the API shows.
+    id: str
+    #: The id of the reservation in Blazar's table.
+    reservation_id: str
+    #: Empty if the reservation never had a lease, or the lease isn't known.
+    lease_id: str
+    lease_name: str
+    flavor_id: str
+    instance_count: int
+    shape: Shape
+    span: timeline.Span
+    project_id: str
+    user_id: str | None
+    state: str
+    status_reason: str | None
+    created_at: datetime.datetime
+    #: The new time that was promised to an update of the lease. None: there is no promise.
+    promised: timeline.Span | None = None
+    #: True: all instances on one host; False: each instance on a host of its own; None: instances
+    #: on any hosts.
+    affinity: bool | None = None
+    labels: Labels = NO_LABELS
+    #: The id of the Nova flavor. None: the reservation never had a Nova flavor.
+    nova_flavor: str | None = None
+    #: Blazar's flags: whether instances are on failed hosts, and whether instances were moved while
+    #: the reservation was running.
+    missing_resources: bool = False
+    resources_changed: bool = False
+    #: Whether the reservation is a record: only the table ``warre_history`` has it.
+    is_record: bool = False
+    deleted_at: datetime.datetime | None = None
+    #: The user who deleted the reservation. None if it isn't deleted, or if no user deleted it.
+    deleted_by: str | None = None
+
+    @property
+    def amount(self) -> Amount:
+        """What the reservation takes of its project's quota."""
+        return Amount(1, self.span.hours() * self.instance_count)

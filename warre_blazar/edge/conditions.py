@@ -1,0 +1,105 @@
+"""Makes booking conditions from the configuration and the caller's roles.
+
+The API's controllers, the plugin and the filters pass these conditions to the services, which read
+neither the configuration nor the caller's roles. This is the only module that decides who is exempt
+from a rule.
+"""
+
+import dataclasses
+import datetime
+from typing import Any
+
+from blazar import context
+from oslo_config import cfg
+
+from warre_blazar import conf, policy
+from warre_blazar.domain.booking_conditions import BookingConditions
+from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.domain.quota import Rule
+from warre_blazar.edge import device_rules
+from warre_blazar.policies import reservations as policies
+
+conf.register(cfg.CONF)
+cfg.CONF.import_opt("cleaning_time", "blazar.config")
+cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="enforcement")
+
+#: The plugin needs this filter, which refuses leases that the plugin couldn't start and end.
+STRICT_FILTER = "StrictLeaseFilter"
+#: Quotas are enforced while this filter is in ``[enforcement] enabled_filters``.
+QUOTA_FILTER = "ProjectQuotaFilter"
+#: Seconds for which a project's limits from Keystone are cached. A lowered limit may take this long
+#: to have an effect.
+LIMITS_CACHED_FOR = 30.0
+
+
+def cleaning() -> datetime.timedelta:
+    """Blazar's ``cleaning_time``: how long slots and hosts stay empty after a reservation."""
+    return datetime.timedelta(minutes=cfg.CONF.cleaning_time)
+
+
+def quota_rule() -> Rule:
+    """Which reservations count against quotas, and whether quotas are enforced."""
+    options = cfg.CONF.enforcement
+    return Rule(
+        types=frozenset(options.project_quota_resource_types),
+        enforced=QUOTA_FILTER in options.enabled_filters,
+        cache_time=LIMITS_CACHED_FOR,
+    )
+
+
+def _slot_rule() -> Rule:
+    """The quota rule for flavor:slot bookings.
+
+    If flavor:slot reservations don't count against quotas, no quota is enforced for them.
+    """
+    rule = quota_rule()
+    return dataclasses.replace(rule, enforced=rule.enforced and RESOURCE_TYPE in rule.types)
+
+
+def projects_of_any_length() -> frozenset[str]:
+    """The projects that may book any flavor for longer than its ``max_length_hours``."""
+    return frozenset(cfg.CONF.enforcement.flavor_max_length_exempt_project_ids)
+
+
+def caller() -> Any:
+    """Blazar's context of the request that the manager is working on, with the caller's own roles.
+
+    While the manager works on a lease, the current context is the context of the lease's trust. It
+    has the roles of the lease's owner. The context of the request is at the bottom of
+    Blazar's stack of contexts. The stack isn't a public interface of Blazar, but a plugin has no
+    other access to the request.
+    """
+    return context.BlazarContext._context_stack.stack[0]
+
+
+def of(caller: Any) -> BookingConditions:
+    """The conditions of a caller's bookings.
+
+    :param caller: Blazar's context of the request, with the caller's own roles.
+    """
+    return BookingConditions(
+        cleaning=cleaning(),
+        quotas=_slot_rule(),
+        any_length=projects_of_any_length(),
+        in_windows=policy.allows(caller, policies.IN_WINDOW),
+        spread=_spreads(),
+        device_rules=device_rules.of_stock(),
+    )
+
+
+def of_service() -> BookingConditions:
+    """The conditions under which this package itself moves reservations to other hosts.
+
+    Such a move claims no additional quota, and doesn't change the time of a reservation.
+    """
+    return BookingConditions(
+        cleaning=cleaning(),
+        quotas=_slot_rule(),
+        in_windows=True,
+        spread=_spreads(),
+        device_rules=device_rules.of_stock(),
+    )
+
+
+def _spreads() -> bool:
+    return bool(cfg.CONF.warre.host_choice == "spread")

@@ -1,0 +1,1 @@
+"""The errors of this package, their HTTP statuses, and how Blazar raises them."""

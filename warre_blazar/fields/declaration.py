@@ -1,0 +1,100 @@
+"""How a resource and its fields are declared."""
+
+import enum
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+
+from wsme import types as wsme
+
+from warre_blazar.fields.kinds import Kind
+
+T = TypeVar("T")
+
+
+class Use(enum.Flag):
+    """Where a field is used."""
+
+    #: Each body may have the field, and each answer has it.
+    PLAIN = 0
+    #: A body that creates an item must have the field.
+    REQUIRED = enum.auto()
+    #: No body has the field.
+    READ_ONLY = enum.auto()
+    #: No answer has the field.
+    WRITE_ONLY = enum.auto()
+    #: The field can't be changed.
+    FIXED = enum.auto()
+    #: Warre doesn't have the field, so requests and answers on Warre's path don't have it either.
+    NOT_IN_WARRE = enum.auto()
+    #: Only some answers have the field. The description says which.
+    SOMETIMES = enum.auto()
+    #: Lists have a column for the field also without ``--long``.
+    BRIEF = enum.auto()
+    #: The same, but only if an item of the list has a value.
+    RARE = enum.auto()
+
+
+class Field(wsme.wsattr, Generic[T]):
+    """A field of a resource.
+
+    :param kind: the values that the field may have.
+    :param description: whole sentences. Commands show the first one as the help of an option.
+    :param default: the value if a body that creates an item, or an answer, doesn't have the field.
+    :param name: the field's name in the API, if it isn't the name of the attribute.
+    :param seen_by: the policy rule of the callers who get the field. None: everybody who gets the
+        item gets the field.
+    :param metavar: a word that stands for the value in the help of an option.
+    """
+
+    def __init__(
+        self,
+        kind: Kind[T],
+        description: str,
+        use: Use = Use.PLAIN,
+        default: Any = None,
+        *,
+        name: str | None = None,
+        seen_by: str | None = None,
+        metavar: str | None = None,
+    ) -> None:
+        super().__init__(kind, Use.REQUIRED in use, name, default, Use.READ_ONLY in use)
+        self.kind, self.description, self.use = kind, description, use
+        self.seen_by, self.metavar = seen_by, metavar
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, instance: None, owner: Any) -> Self: ...
+        @overload
+        def __get__(self, instance: object, owner: Any) -> T: ...
+        def __get__(self, instance: Any, owner: Any) -> Any: ...
+
+
+class Resource(wsme.Base):
+    """The base class of the declared resources."""
+
+    def __init_subclass__(cls) -> None:
+        # WSME would look for the order in the source, and take keyword arguments for fields.
+        names = dict.fromkeys(name for c in reversed(cls.__mro__) for name in vars(c))
+        cls._wsme_attr_order = [name for name in names if isinstance(getattr(cls, name), Field)]
+
+
+def fields(resource: type[Resource]) -> list[Field[Any]]:
+    """The fields of a resource, in the order in which they are declared."""
+    return wsme.list_attributes(resource)
+
+
+def answered(resource: type[Resource]) -> list[Field[Any]]:
+    """The fields that answers may have."""
+    return [field for field in fields(resource) if Use.WRITE_ONLY not in field.use]
+
+
+def given(resource: type[Resource]) -> list[Field[Any]]:
+    """The fields that bodies may have."""
+    return [field for field in fields(resource) if Use.READ_ONLY not in field.use]
+
+
+def columns(resource: type[Resource], *, long: bool) -> list[str]:
+    """The names of the fields for which a list of a resource has a column, the brief ones first."""
+    brief = [field.name for field in fields(resource) if Use.BRIEF in field.use]
+    shown = [field.name for field in fields(resource) if Use.SOMETIMES not in field.use]
+    return list(dict.fromkeys([*brief, *shown])) if long else brief

@@ -1,0 +1,123 @@
+"""The fields of flavors."""
+
+from typing import Any
+
+from warre_blazar.fields import kinds
+from warre_blazar.fields.declaration import Field, Resource, Use
+from warre_blazar.fields.kinds import BOOLEAN, ID, Integer, Kind, Text, TextMap, Time, or_null
+
+# A flavor can be named in paths, in place of its id. No path leads to these names.
+_NAME = Text(
+    64,
+    1,
+    rf"{kinds.CONTROL_OR_ENDS}|/|^\.\.?$|^freeslots$",
+    "expected printable text without a slash that neither starts nor ends with a space, and isn't "
+    '".", ".." or "freeslots"',
+)
+_PROSE = or_null(Text(4096, forbidden=kinds.CONTROL_IN_PROSE))
+_MIB, _GIB = Integer(unit="MiB"), Integer(unit="GiB")
+#: The rule about callers who may see how much room the hosts have.
+_CAPACITY = "warre:flavor:capacity"
+_WARNINGS = ["devices_shared", "no_candidates", "no_hosts", "not_checked"]
+
+
+class Flavor(Resource):
+    """A flavor that an operator offers, as it is inside a reservation."""
+
+    id = Field(ID, "The flavor's id.", Use.READ_ONLY | Use.BRIEF)
+    name = Field(_NAME, "The flavor's name.", Use.REQUIRED | Use.BRIEF)
+    vcpu = Field(Integer(), "The vCPUs of one instance.", Use.REQUIRED | Use.FIXED | Use.BRIEF)
+    memory_mb = Field(
+        _MIB, "The memory of one instance in MiB.", Use.REQUIRED | Use.FIXED | Use.BRIEF
+    )
+    disk_gb = Field(_GIB, "The disk of one instance in GiB.", Use.REQUIRED | Use.FIXED | Use.BRIEF)
+    slots = Field(
+        Integer(),
+        "The number of instances that can be booked at the same time.",
+        Use.REQUIRED | Use.BRIEF,
+    )
+    max_length_hours = Field(
+        Integer(), "The longest time of one reservation, in hours.", Use.REQUIRED | Use.BRIEF
+    )
+    category = Field(or_null(Text(64, 1)), "A word by which flavors are grouped.", Use.BRIEF)
+    ephemeral_gb = Field(
+        Integer(0, unit="GiB"), "The ephemeral disk of one instance in GiB.", Use.FIXED, default=0
+    )
+    extra_specs = Field(
+        TextMap(128, 255),
+        "The extra specs of the Nova flavors that are made for reservations of the flavor, such as "
+        "resources:VGPU=1.",
+        default={},
+    )
+    properties = Field(
+        _PROSE,
+        "The hosts that the flavor may use: an expression on host properties in Blazar's syntax, "
+        'such as \'["==", "$gpu_model", "A100"]\'.',
+        metavar="JSON",
+    )
+    availability_zone = Field(
+        or_null(Text(255, 1)), "The availability zone of the flavor's hosts.", metavar="ZONE"
+    )
+    start = Field(or_null(Time()), "The flavor can be booked from this time on.")
+    end = Field(or_null(Time()), "The flavor can be booked until this time.")
+    is_public = Field(
+        BOOLEAN,
+        "Whether all projects may book the flavor. If not, only projects with access may.",
+        default=True,
+    )
+    active = Field(BOOLEAN, "Whether the flavor can be booked for now.", default=True)
+    description = Field(_PROSE, "A description for people.")
+
+
+class FlavorOffered(Flavor):
+    """A flavor in the answers under /flavors."""
+
+    bookable: Field[bool | None] = Field(
+        BOOLEAN,
+        "Whether any host could hold an instance of the flavor. If no host could, a booking is "
+        "refused with `no_host_matches`.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE,
+    )
+    bookable_hosts: Field[int | None] = Field(
+        Integer(0),
+        "How many hosts match the flavor and hold at least one instance when empty.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE,
+        seen_by=_CAPACITY,
+    )
+    warnings: Field[tuple[dict[str, Any], ...]] = Field(
+        Kind(
+            {
+                "type": "array",
+                "items": kinds.answer(
+                    code={"enum": _WARNINGS},
+                    message={"type": "string", "description": "A text for people."},
+                ),
+            }
+        ),
+        "What is in doubt about the flavor. Only the answer to the request that makes or changes "
+        "the flavor has this field. `devices_shared`: another flavor takes the same devices in "
+        "other amounts, so that servers may be placed where too little is left for the next one. "
+        "`no_candidates`: Placement finds no host on which a server could boot now. `no_hosts`: "
+        "no host has been registered in Blazar yet. `not_checked`: Nova or Placement couldn't be "
+        "asked whether a server could ever boot.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+        default=(),
+    )
+
+
+class FlavorShown(FlavorOffered):
+    """The answer to a request for one flavor."""
+
+    capacity: Field[dict[str, Any] | None] = Field(
+        Kind(kinds.reference("Capacity")),
+        "How many instances the hosts can hold, and how many are booked. Only answers to requests "
+        "with `detail=capacity` have this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+        seen_by=_CAPACITY,
+    )
+    limits: Field[dict[str, Any] | None] = Field(
+        Kind(kinds.reference("FlavorLimits")),
+        "What limits how many instances can be booked at the same time.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE,
+        seen_by=_CAPACITY,
+    )

@@ -1,0 +1,156 @@
+"""The kinds of values that fields have: WSME's user types, with their bounds as JSON Schema."""
+
+import copy
+import datetime
+import re
+from typing import Any, Generic, TypeVar, cast
+
+from wsme import types as wsme
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+Schema = dict[str, Any]
+
+#: A keyword in schemas. Its value is a text that says what the field must be. If a schema doesn't
+#: have this keyword, the text is made from the rule that the client's value breaks.
+EXPECTED = "x-expected"
+MAX_INT = 2**31 - 1
+
+# Characters that texts may not have. Nobody sees control characters in a list, and NUL ends a text
+# in some databases. The patterns describe what is forbidden. A pattern of what is allowed would
+# have to end with "$", which in Python allows a newline at the end.
+CONTROL = r"[\u0000-\u001f\u007f]"
+#: The same, but tabs and line breaks are allowed.
+CONTROL_IN_PROSE = r"[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]"
+#: The same as CONTROL, and also spaces at the start or the end.
+CONTROL_OR_ENDS = rf"{CONTROL}|^\s|\s$"
+
+
+class Kind(wsme.UserType, Generic[T_co]):
+    """A kind of values.
+
+    ``tobasetype`` converts a value of the server to JSON, and ``frombasetype`` converts JSON to a
+    value of the client.
+
+    :param answer: the JSON Schema of a value in an answer. It doesn't bound texts, because texts of
+        older rows may be longer than a body may have.
+    :param body: the JSON Schema of a value in a request's body.
+    """
+
+    #: Whether null is a value too.
+    nullable = False
+
+    def __init__(self, answer: Schema, body: Schema | None = None) -> None:
+        self.answer, self.body = answer, body or answer
+
+
+def or_null(kind: Kind[T]) -> Kind[T | None]:
+    """A kind that also has the value null, in bodies and in answers."""
+    wider = copy.copy(kind)
+    wider.nullable = True
+    wider.body, wider.answer = (
+        {**schema, "type": [schema["type"], "null"]} for schema in (kind.body, kind.answer)
+    )
+    return cast(Kind[T | None], wider)
+
+
+class Integer(Kind[int], wsme.IntegerType):
+    """A whole number.
+
+    :param unit: ``MiB`` or ``GiB`` if the number is a size.
+    """
+
+    def __init__(
+        self, minimum: int = 1, maximum: int | None = MAX_INT, unit: str | None = None
+    ) -> None:
+        wsme.IntegerType.__init__(self, minimum, maximum)
+        most = {} if maximum is None else {"maximum": maximum}
+        Kind.__init__(self, {"type": "integer", **most, "minimum": minimum})
+        self.unit = unit
+
+
+class Text(Kind[str], wsme.StringType):
+    """A text.
+
+    :param forbidden: a regular expression of what the text may not contain.
+    :param expected: what the text must be, for the answer to a text with forbidden parts.
+    """
+
+    def __init__(
+        self, longest: int, least: int = 0, forbidden: str = CONTROL, expected: str = ""
+    ) -> None:
+        wsme.StringType.__init__(self, least, longest)
+        body = {"type": "string", **({"minLength": least} if least else {}), "maxLength": longest}
+        reason = {EXPECTED: expected} if expected else {}
+        refused = {"type": "string", "pattern": forbidden, **reason}
+        Kind.__init__(self, {"type": "string"}, {**body, "not": refused})
+        # JSON can encode half of a surrogate pair, which isn't a character.
+        self._forbidden = re.compile(rf"{forbidden}|[\ud800-\udfff]")
+
+    def validate(self, value: Any) -> str:
+        """Check a text that didn't come in a body of this package's API.
+
+        :raises ValueError: the error says what was expected.
+        """
+        if not isinstance(value, str) or not self.min_length <= len(value) <= self.max_length:
+            raise ValueError(
+                f"expected a text of {self.min_length} to {self.max_length} characters"
+            )
+        if self._forbidden.search(value):
+            raise ValueError("expected printable text without spaces at its ends")
+        return value
+
+
+class Boolean(Kind[bool]):
+    """True or false."""
+
+
+class Time(Kind[datetime.datetime]):
+    """A time. The server has it in naive UTC, and the client with the time zone UTC."""
+
+    def __init__(self) -> None:
+        answer = {"type": "string", "format": "date-time"}
+        super().__init__(answer, {**answer, "maxLength": 64})
+
+    def tobasetype(self, value: datetime.datetime | None) -> str | None:
+        return None if value is None else value.replace(tzinfo=datetime.UTC).isoformat()
+
+    def frombasetype(self, value: str | None) -> datetime.datetime | None:
+        if not value:
+            return None
+        moment = datetime.datetime.fromisoformat(value)
+        return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+
+
+class TextMap(Kind[dict[str, str]]):
+    """An object whose values are texts."""
+
+    def __init__(self, most: int, longest: int) -> None:
+        body = {
+            "type": "object",
+            "maxProperties": most,
+            "propertyNames": {"minLength": 1, "maxLength": longest},
+            "additionalProperties": Text(longest).body,
+        }
+        super().__init__({"type": "object", "additionalProperties": {"type": "string"}}, body)
+
+    def tobasetype(self, value: Any) -> dict[str, str]:
+        return dict(value)
+
+
+def answer(**properties: Schema) -> Schema:
+    """The schema of an object in an answer. It always has these properties."""
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+def reference(name: str) -> Schema:
+    """A reference to one of the named schemas of the OpenAPI document."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+BOOLEAN = Boolean({"type": "boolean"})
+_ID = {"type": "string", "minLength": 1, "maxLength": 64}
+#: The id of an item, or in bodies perhaps the name of a flavor.
+ID: Kind[str] = Kind(_ID, Text(64, 1).body)
+#: A text in an answer that Blazar or Keystone has chosen.
+VALUE: Kind[str] = Kind({"type": "string"})

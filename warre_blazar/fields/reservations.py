@@ -1,0 +1,81 @@
+"""The fields of reservations."""
+
+import datetime
+from typing import Any
+
+from warre_blazar.fields import kinds
+from warre_blazar.fields.declaration import Field, Resource, Use
+from warre_blazar.fields.kinds import BOOLEAN, ID, VALUE, Integer, Kind, Text, Time, or_null
+
+STATES = ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "COMPLETE", "ERROR")
+
+
+class Reservation(Resource):
+    """Instances of a flavor that a project has booked for a time with a start and an end."""
+
+    id = Field(ID, "The reservation's id.", Use.READ_ONLY | Use.BRIEF)
+    flavor: Field[Any] = Field(
+        Kind(kinds.reference("Flavor")), "The flavor, as it is now.", Use.READ_ONLY | Use.BRIEF
+    )
+    flavor_id = Field(ID, "The flavor's id or name.", Use.REQUIRED | Use.WRITE_ONLY | Use.FIXED)
+    instance_count = Field(Integer(), "The number of instances.", Use.BRIEF, default=1)
+    start = Field(Time(), "The start.", Use.REQUIRED | Use.BRIEF)
+    end = Field(
+        Time(), "The end: the first moment after the reservation.", Use.REQUIRED | Use.BRIEF
+    )
+    status: Field[str] = Field(
+        Kind({"enum": list(STATES)}), "The reservation's status.", Use.READ_ONLY | Use.BRIEF
+    )
+    name = Field(
+        or_null(Text(255, 1, kinds.CONTROL_OR_ENDS)),
+        "A name by which people recognize the reservation. It needn't be unique.",
+        Use.NOT_IN_WARRE | Use.RARE,
+    )
+    note = Field(
+        or_null(Text(4096, 1, kinds.CONTROL_IN_PROSE)), "A note for people.", Use.NOT_IN_WARRE
+    )
+    status_reason = Field(
+        or_null(VALUE), "Why the reservation has its status, if that is known.", Use.READ_ONLY
+    )
+    missing_resources = Field(
+        BOOLEAN,
+        "Whether some instances are still on failed hosts, because other hosts have no room for "
+        "them.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.RARE,
+        default=False,
+    )
+    resources_changed = Field(
+        BOOLEAN,
+        "Whether some instances got other hosts while the reservation was running, because their "
+        "previous hosts had failed.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.RARE,
+        default=False,
+    )
+    affinity = Field(
+        or_null(BOOLEAN),
+        "true: all instances are on one host; false: each instance is on a host of its own; null: "
+        "the instances are on any hosts that have room.",
+        Use.FIXED,
+    )
+    project_id = Field(VALUE, "The project that has booked.", Use.READ_ONLY)
+    user_id = Field(or_null(VALUE), "The user who has booked.", Use.READ_ONLY)
+    compute_flavor = Field(
+        or_null(VALUE),
+        "The id of the Nova flavor to boot servers on. It is null while the status is "
+        "PENDING_CREATE.",
+        Use.READ_ONLY,
+    )
+    lease_id = Field(or_null(VALUE), "The id of the lease in Blazar.", Use.READ_ONLY)
+    created_at = Field(Time(), "When the reservation was made.", Use.READ_ONLY)
+    # Only a listing with ``deleted=true`` contains deleted reservations.
+    deleted_at: Field[datetime.datetime | None] = Field(
+        Time(),
+        "When the reservation was deleted. Only deleted reservations have this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+    )
+    deleted_by = Field(
+        or_null(VALUE),
+        "The id of the user who deleted the reservation. It is null if no user did. Only deleted "
+        "reservations have this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+    )

@@ -1,0 +1,166 @@
+"""The limits of projects in Keystone, read through oslo.limit."""
+
+import contextlib
+import functools
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from keystoneauth1 import exceptions as ks_exc
+from openstack import exceptions as sdk_exc
+from oslo_limit import exception as limit_exc
+from oslo_limit import limit
+
+from warre_blazar.domain.quota import HOURS, RESERVATIONS, Amount
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack.turns import Turns
+
+_SERVICE = "Keystone's limits"
+
+
+class _Remembered:
+    """A cache of the limits of projects, with the times when they were read from Keystone."""
+
+    def __init__(self) -> None:
+        self._limits: dict[str, tuple[float, Amount]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, project_id: str, since: float) -> Amount | None:
+        """The limits of a project, or None if they weren't read after ``since``.
+
+        :param since: a time of the monotonic clock.
+        """
+        with self._lock:
+            read_at, limits = self._limits.get(project_id, (-float("inf"), Amount()))
+        return limits if read_at > since else None
+
+    def put(self, project_id: str, read_at: float, limits: Amount) -> None:
+        """Keep the limits of a project.
+
+        :param read_at: the time when the limits were read, by the monotonic clock.
+        """
+        with self._lock:
+            self._limits[project_id] = (read_at, limits)
+
+    def clear(self) -> None:
+        """Drop all limits."""
+        with self._lock:
+            self._limits.clear()
+
+
+_remembered = _Remembered()
+#: Of the threads that need the limits of the same project, one asks Keystone for all of them.
+_turns = Turns()
+
+
+@functools.cache
+def _enforcer() -> limit.Enforcer:
+    # oslo.limit gets 0 as the usage: this package counts the usage itself, in the transaction of a
+    # booking. The cache of oslo.limit is off, because it never expires.
+    return limit.Enforcer(lambda project_id, names: dict.fromkeys(names, 0), cache=False)
+
+
+@contextlib.contextmanager
+def _speaking() -> Iterator[None]:
+    try:
+        yield
+    except (limit_exc.SessionInitError, ValueError) as error:
+        raise exceptions.ServiceUnavailable(_SERVICE, f"[oslo_limit]: {error}") from error
+    except (ks_exc.ClientException, sdk_exc.SDKException) as error:
+        raise exceptions.ServiceUnavailable(_SERVICE, type(error).__name__) from error
+
+
+def of_project(project_id: str, max_age: float = 0) -> Amount:
+    """The limits of a project. -1 means unlimited.
+
+    :param max_age: the age in seconds up to which cached limits are returned.
+    :raises LimitsNotRegistered: the operator hasn't registered limits in Keystone.
+    :raises ServiceUnavailable: Keystone can't be reached, or the options in [oslo_limit] are wrong.
+    """
+    since = time.monotonic() - max_age
+    remembered = _remembered.get(project_id, since)
+    if remembered is not None:
+        return remembered
+    with _turns.turn(project_id):
+        # Another thread may have asked Keystone while this one waited for its turn.
+        return _remembered.get(project_id, since) or _read(project_id)
+
+
+def _read(project_id: str) -> Amount:
+    """The limits of a project, as Keystone has them now. They are put into the cache."""
+    begun = time.monotonic()
+    with _speaking():
+        registered = _registered()
+        own = dict(_enforcer().get_project_limits(project_id, None))  # type: ignore[arg-type]
+    limits = _amount(registered | own)
+    _remembered.put(project_id, begun, limits)
+    return limits
+
+
+def of_all_projects() -> tuple[Amount, dict[str, Amount]]:
+    """The registered limits, and the limits of each project that has any limit of its own.
+
+    :raises LimitsNotRegistered, ServiceUnavailable: in the same cases as ``of_project``.
+    """
+    own: dict[str, dict[str, int]] = {}
+    with _speaking():
+        registered = _registered()
+        for each in _identity().limits(**_service()):
+            if each.project_id and each.resource_name in (RESERVATIONS, HOURS):
+                own.setdefault(each.project_id, {})[each.resource_name] = each.resource_limit
+    return _amount(registered), {p: _amount(registered | limits) for p, limits in own.items()}
+
+
+def register(defaults: Mapping[str, int | None]) -> dict[str, tuple[int | None, int]]:
+    """Register limits in Keystone, or change registered ones.
+
+    A registered limit applies to all projects that have no limit of their own.
+
+    :param defaults: limits by resource name. If the value is None, a registered limit stays as it
+        is, and a limit that isn't registered is registered as unlimited.
+    :returns: the former limit (None if it wasn't registered) and the present limit, by resource
+        name.
+    :raises ServiceUnavailable: in the same cases as ``of_project``. Also if the service user may
+        not register limits.
+    """
+    changes = {}
+    with _speaking():
+        there = {r.resource_name: r for r in _identity().registered_limits(**_service())}
+        for name, wanted in defaults.items():
+            known = there.get(name)
+            before = known.default_limit if known else None
+            after = wanted if wanted is not None else -1 if before is None else before
+            if known is None:
+                _identity().create_registered_limit(
+                    resource_name=name, default_limit=after, **_service()
+                )
+            elif after != before:
+                _identity().update_registered_limit(known, default_limit=after)
+            changes[name] = (before, after)
+    return changes
+
+
+def _registered() -> dict[str, int]:
+    return dict(_enforcer().get_registered_limits(None))  # type: ignore[arg-type]
+
+
+def _amount(limits: Mapping[str, int]) -> Amount:
+    missing = {RESERVATIONS, HOURS} - set(limits)
+    if missing:
+        raise exceptions.LimitsNotRegistered(", ".join(sorted(missing)))
+    return Amount(limits[RESERVATIONS], limits[HOURS])
+
+
+def _identity() -> Any:
+    """openstacksdk's client for Keystone, with the credentials in [oslo_limit]."""
+    return _enforcer().connection
+
+
+def _service() -> dict[str, str]:
+    """The service and the region that limits in Keystone belong to.
+
+    oslo.limit determines both from its options, but has no public function that returns them.
+    """
+    utils = _enforcer().model._utils  # type: ignore[attr-defined]
+    return {"service_id": utils._service_id, "region_id": utils._region_id}

@@ -1,0 +1,345 @@
+"""Makes and removes the Nova flavors and aggregates of reservations, and deletes their servers.
+
+Every function can be repeated safely. Every function raises ServiceUnavailable if Nova doesn't
+answer, and ServiceRefused if Nova refuses a request.
+"""
+
+import contextlib
+import dataclasses
+import datetime
+import uuid
+from collections.abc import Collection, Iterator, Mapping
+from concurrent import futures
+
+from novaclient import client as nova_client
+from novaclient import exceptions as nova_exc
+from oslo_config import cfg
+from oslo_log import log as logging
+from oslo_utils import timeutils
+
+from warre_blazar.domain import backing_names
+from warre_blazar.domain.audit.facts import NovaAggregate, NovaFlavor, NovaServer
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import keystone, turns
+
+LOG = logging.getLogger(__name__)
+
+cfg.CONF.import_group("nova", "blazar.utils.openstack.nova")
+cfg.CONF.import_group("physical:host", "blazar.plugins.oshosts.host_plugin")
+
+_MICROVERSION = "2.1"
+#: The first microversion in which the list of flavors has extra specs, and servers have the name of
+#: their flavor.
+_SURVEY_MICROVERSION = "2.61"
+#: The first microversion in which Nova checks extra specs.
+_CHECKED_MICROVERSION = "2.86"
+_PAGE = 1000
+#: Nova can't return some data in a list: for each object, one more request is needed. At most this
+#: many of these requests are sent at the same time.
+_AT_ONCE = 8
+#: If Nova began to delete a server longer ago than this, the deletion counts as failed.
+_LONGEST_DELETION = datetime.timedelta(minutes=2)
+_SERVICE = "Nova"
+#: A lock for each host. Only one thread of this process at a time adds the host to an aggregate.
+_turns = turns.Turns()
+
+
+@contextlib.contextmanager
+def _nova(microversion: str = _MICROVERSION) -> Iterator[nova_client.Client]:
+    conf = cfg.CONF
+    client = nova_client.Client(
+        microversion,
+        session=keystone.service_session(),
+        service_type=conf.nova.compute_service,
+        endpoint_type=conf.nova.endpoint_type,
+        region_name=conf.os_region_name,
+        connect_retries=1,
+    )
+    try:
+        with keystone.speaking_of(_SERVICE):
+            yield client
+    except nova_exc.ClientException as error:
+        if error.code >= 500:
+            raise keystone.failure(_SERVICE, error.code, str(error)) from error
+        raise exceptions.ServiceRefused(_SERVICE, str(error)) from error
+
+
+def make_flavor(
+    flavor_id: str,
+    name: str,
+    *,
+    vcpus: int,
+    ram: int,
+    disk: int,
+    ephemeral: int,
+    extra_specs: Mapping[str, str],
+) -> None:
+    """Make a private Nova flavor. No project has access to it yet.
+
+    :param ram: the memory in MiB.
+    :param disk: the size of the root disk in GiB.
+    :param ephemeral: the size of the ephemeral disk in GiB.
+    """
+    with _nova() as nova:
+        with contextlib.suppress(nova_exc.Conflict):
+            nova.flavors.create(
+                name, ram, vcpus, disk, flavorid=flavor_id, ephemeral=ephemeral, is_public=False
+            )
+        nova.flavors.get(flavor_id).set_keys(dict(extra_specs))
+
+
+def check_extra_specs(extra_specs: Mapping[str, str]) -> None:
+    """Ask Nova whether a Nova flavor may have these extra specs.
+
+    Nova looks at extra specs before it looks for the flavor that is to get them. So they are sent
+    for a flavor that doesn't exist: Nova answers 404 if it accepts them. Nothing is made, so
+    nothing has to be removed.
+
+    :raises RequestInvalid: Nova doesn't accept them.
+    :raises ServiceRefused: this Nova can't check extra specs (it is older than Victoria).
+    """
+    with _nova(_CHECKED_MICROVERSION) as nova:
+        refusal = _refusal_of(nova, extra_specs)
+        if refusal is None:
+            return
+        # What Nova says about a value doesn't name its key. Nova looks at each key by itself.
+        for key, value in extra_specs.items():
+            said = _refusal_of(nova, {key: value})
+            if said is not None:
+                refusal = f"{key}: {said}"
+                break
+        raise exceptions.RequestInvalid(_SERVICE, refusal)
+
+
+def _refusal_of(nova: nova_client.Client, extra_specs: Mapping[str, str]) -> str | None:
+    """What Nova says against extra specs; None if it accepts them."""
+    url = f"/flavors/{uuid.uuid4()}/os-extra_specs"
+    try:
+        with contextlib.suppress(nova_exc.NotFound):
+            nova.client.post(url, body={"extra_specs": dict(extra_specs)})
+    except nova_exc.BadRequest as error:
+        return str(error.message)
+    return None
+
+
+def remove_flavor(flavor_id: str) -> None:
+    """Delete a Nova flavor with all projects' access to it."""
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
+        nova.flavors.delete(flavor_id)
+
+
+def grant(flavor_id: str, project_id: str) -> None:
+    """Give a project access to a Nova flavor."""
+    with _nova() as nova, contextlib.suppress(nova_exc.Conflict):
+        nova.flavor_access.add_tenant_access(flavor_id, project_id)
+
+
+def revoke(flavor_id: str, project_id: str) -> None:
+    """Take away a project's access to a Nova flavor."""
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
+        nova.flavor_access.remove_tenant_access(flavor_id, project_id)
+
+
+def make_aggregate(name: str, metadata: Mapping[str, str]) -> int:
+    """Make the aggregate with this name, unless it exists. Set its metadata, and return its id."""
+    with _nova() as nova:
+        try:
+            aggregate = nova.aggregates.create(name, None)
+        except nova_exc.Conflict:
+            aggregate = next((a for a in nova.aggregates.list() if a.name == name), None)
+            if aggregate is None:
+                raise
+        nova.aggregates.set_metadata(aggregate, dict(metadata))
+        return int(aggregate.id)
+
+
+@dataclasses.dataclass(frozen=True)
+class Aggregate:
+    """An aggregate. ``hosts`` are host names of compute services."""
+
+    name: str
+    hosts: frozenset[str]
+    metadata: Mapping[str, str]
+
+
+def aggregates() -> list[Aggregate]:
+    """All aggregates."""
+    with _nova() as nova:
+        return [
+            Aggregate(a.name, frozenset(a.hosts), dict(a.metadata)) for a in nova.aggregates.list()
+        ]
+
+
+def find_aggregate(name: str) -> int | None:
+    """The id of the aggregate with this name, or None if there is no such aggregate."""
+    with _nova() as nova:
+        return next((int(a.id) for a in nova.aggregates.list() if a.name == name), None)
+
+
+def add_host(aggregate_id: int, host: str) -> None:
+    """Add a host to an aggregate.
+
+    :param host: the host name of the host's compute service.
+    """
+    # Nova writes the host's aggregates to Placement. If two requests make Nova write them at the
+    # same time, Placement refuses one of the writes, and Nova has to write again.
+    with _turns.turn(f"host {host}"), _nova() as nova, contextlib.suppress(nova_exc.Conflict):
+        nova.aggregates.add_host(aggregate_id, host)
+
+
+def remove_host(aggregate_id: int, host: str) -> None:
+    """Remove a host from an aggregate.
+
+    :param host: the host name of the host's compute service.
+    """
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
+        nova.aggregates.remove_host(aggregate_id, host)
+
+
+def keep_hosts(aggregate_id: int, hosts: Collection[str]) -> None:
+    """Remove all hosts from an aggregate, except the given hosts."""
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
+        for host in nova.aggregates.get(aggregate_id).hosts:
+            if host not in hosts:
+                remove_host(aggregate_id, host)
+
+
+def remove_aggregate(aggregate_id: int) -> None:
+    """Remove all hosts from an aggregate, and delete the aggregate."""
+    keep_hosts(aggregate_id, ())
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
+        nova.aggregates.delete(aggregate_id)
+
+
+def servers_on(flavor_id: str) -> list[str]:
+    """The ids of all servers on a Nova flavor, in all projects."""
+    with _nova() as nova:
+        servers = nova.servers.list(
+            detailed=False, search_opts={"flavor": flavor_id, "all_tenants": 1}
+        )
+        return [server.id for server in servers]
+
+
+def delete_server(server_id: str) -> None:
+    """Request the deletion of a server, even if Nova is configured to keep deleted servers."""
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound, nova_exc.Conflict):
+        nova.servers.force_delete(server_id)
+
+
+def delete_again(server_id: str) -> None:
+    """Request the deletion of a server that is still there after an earlier request.
+
+    While Nova is deleting a server, it ignores new requests to delete the server. If a deletion
+    fails and Nova can't record the failure, Nova ignores all new requests too. So if the earlier
+    deletion began more than ``_LONGEST_DELETION`` ago, this function resets the server's state
+    before it sends the new request. If the earlier deletion is only slow, Nova still deletes the
+    server.
+    """
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
+        # Nova lists the latest action first. Its times are naive UTC.
+        actions = nova.instance_action.list(server_id)
+        began = next((a.start_time for a in actions if a.action == "delete"), None)
+        if (
+            began
+            and datetime.datetime.fromisoformat(began) < timeutils.utcnow() - _LONGEST_DELETION
+        ):
+            LOG.warning(
+                "Nova began to delete server %s at %s; requesting it anew", server_id, began
+            )
+            nova.servers.reset_state(server_id)
+    delete_server(server_id)
+
+
+def zones() -> dict[str, str] | None:
+    """The availability zone of each compute service's host, as Nova shows it to users.
+
+    For a physical:host reservation, Blazar gives a host another zone until the reservation ends. A
+    host that has only such a zone isn't in the result. The function reads Nova's list of services,
+    because Nova's list of zones leaves out disabled hosts.
+
+    :returns: None if ``[nova] az_aware`` is off. Without this option, Blazar records no zones.
+    """
+    conf = cfg.CONF
+    if not conf.nova.az_aware:
+        return None
+    with _nova() as nova:
+        services = nova.services.list(binary="nova-compute")
+    prefix = conf["physical:host"].blazar_az_prefix
+    # If a host is in several zones, Nova joins their names with commas.
+    named = [(service.host, service.zone.split(",")) for service in services]
+    own = {host: [z for z in zones if not z.startswith(prefix)] for host, zones in named}
+    return {host: ",".join(zones) for host, zones in own.items() if zones}
+
+
+# The functions below search all of Nova for what belongs to reservations.
+
+
+def flavors_of_reservations() -> tuple[NovaFlavor, ...]:
+    """Every Nova flavor that belongs to a reservation, with the projects that may use it.
+
+    Nova lists the flavors without their projects. So one more request is sent for each private
+    flavor.
+    """
+    flavors = []
+    with _nova(_SURVEY_MICROVERSION) as nova:
+        marker = None
+        while page := nova.flavors.list(is_public=None, marker=marker, limit=_PAGE):
+            flavors += [f for f in page if backing_names.of_flavor(f.name)]
+            marker = page[-1].id
+    with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+        projects = list(pool.map(_projects_of, [f.id for f in flavors if not f.is_public]))
+    by_flavor = dict(zip([f.id for f in flavors if not f.is_public], projects, strict=True))
+    return tuple(
+        NovaFlavor(
+            id=f.id,
+            name=f.name,
+            vcpus=f.vcpus,
+            ram=f.ram,
+            disk=f.disk,
+            ephemeral=f.ephemeral,
+            is_public=f.is_public,
+            extra_specs=f.to_dict().get("extra_specs", {}),
+            projects=by_flavor.get(f.id, frozenset()),
+        )
+        for f in flavors
+    )
+
+
+def _projects_of(flavor_id: str) -> frozenset[str]:
+    # NotFound: the flavor was deleted since it was listed.
+    with _nova() as nova, contextlib.suppress(nova_exc.NotFound):
+        return frozenset(access.tenant_id for access in nova.flavor_access.list(flavor=flavor_id))
+    return frozenset()
+
+
+def aggregates_of_reservations() -> tuple[NovaAggregate, ...]:
+    """The aggregates of all reservations of instances.
+
+    The aggregates of physical:host reservations are left out.
+    """
+    with _nova() as nova:
+        return tuple(
+            NovaAggregate(int(a.id), a.name, frozenset(a.hosts), dict(a.metadata))
+            for a in nova.aggregates.list()
+            if backing_names.of_aggregate(a.name, a.metadata)
+        )
+
+
+def servers_of_reservations(
+    changed_since: datetime.datetime | None = None,
+) -> tuple[NovaServer, ...]:
+    """The servers of all projects that were booted on the Nova flavor of a reservation.
+
+    This includes servers whose Nova flavor was deleted.
+
+    :param changed_since: leave out servers that haven't changed since this time, in naive UTC.
+    """
+    search: dict[str, int | str] = {"all_tenants": 1}
+    if changed_since is not None:
+        search["changes-since"] = f"{changed_since.isoformat(timespec='seconds')}Z"
+    with _nova(_SURVEY_MICROVERSION) as nova:
+        # With "changes-since", Nova lists deleted servers too.
+        listed = nova.servers.list(search_opts=search, limit=-1)
+    servers = [server for server in listed if server.status != "DELETED"]
+    named = [(s.id, backing_names.of_flavor(s.flavor.get("original_name", ""))) for s in servers]
+    return tuple(NovaServer(server_id, owner) for server_id, owner in named if owner)

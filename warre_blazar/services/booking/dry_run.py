@@ -1,0 +1,199 @@
+"""Foresees what a booking or a change would do, and what else could be booked.
+
+Nothing is written.
+"""
+
+import dataclasses
+import datetime
+from collections.abc import Mapping, Sequence
+
+from warre_blazar.db import session
+from warre_blazar.domain import quota
+from warre_blazar.domain.booking_conditions import BookingConditions
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.quota import Amount
+from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
+from warre_blazar.services.booking import admission, changing, finding_room
+from warre_blazar.services.booking.quotas import QuotaStanding
+from warre_blazar.services.offering import free_slots
+
+#: How far beyond the wanted start other times are looked for.
+_LOOK_AHEAD = datetime.timedelta(days=365)
+
+#: The refusals that fewer instances may avoid.
+_OF_COUNT = (exceptions.SlotsExhausted, exceptions.HostsExhausted, exceptions.QuotaExceeded)
+
+
+@dataclasses.dataclass(frozen=True)
+class Foreseen:
+    """What a booking or a change would do, and what could be booked instead."""
+
+    flavor: Flavor
+    span: Span
+    count: int
+    affinity: bool | None
+    #: The number of instances on each host, by the host's name. Empty if a rule refuses the
+    #: request, or if a change leaves the hosts as they are.
+    hosts: Mapping[str, int]
+    #: Every rule that refuses the request. The request itself is refused with the first one.
+    refusals: Sequence[exceptions.WarreError]
+    #: What the request needs of the project's quota beyond what the project uses already.
+    cost: Amount
+    #: The project's quota. None if none is enforced.
+    standing: QuotaStanding | None
+    #: The first start, from the wanted one on, at which the wanted length and count fit. None:
+    #: there is none within a year.
+    next_start: datetime.datetime | None
+    #: The longest time for which the wanted count can be had from the wanted start on.
+    longest: datetime.timedelta
+    #: The most instances that can be had for the wanted time.
+    most: int
+
+
+@dataclasses.dataclass(frozen=True)
+class _Case:
+    """A request that was decided: what decides about other times for it."""
+
+    flavor: Flavor
+    project_id: str
+    span: Span
+    count: int
+    affinity: bool | None
+    cost: Amount
+    refusals: Sequence[exceptions.WarreError]
+    place: finding_room.Place | None
+    standing: QuotaStanding | None
+    #: The most instances for which there are slots and hosts.
+    room: int
+    own: free_slots.Own | None = None
+
+    def hours_left(self) -> int | None:
+        """The hours that the reservation may have in all. None: without limit."""
+        if self.standing is None or self.standing.limits.hours == quota.UNLIMITED:
+            return None
+        held = self.own.reservation.amount.hours if self.own else 0
+        return max(self.standing.limits.hours - self.standing.used.hours, 0) + held
+
+
+def booking(request: admission.BookingRequest) -> Foreseen:
+    """Foresee a booking.
+
+    :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, LimitsNotRegistered,
+        ServiceUnavailable: no decision is possible.
+    """
+    decision = admission.decide(request, with_most=True)
+    case = _Case(
+        flavor=decision.flavor,
+        project_id=request.project_id,
+        span=request.span,
+        count=request.count,
+        affinity=request.affinity,
+        cost=request.amount,
+        refusals=decision.refusals,
+        place=decision.place,
+        standing=decision.standing,
+        room=decision.most or 0,
+    )
+    return _foreseen(case, request.conditions, request.now)
+
+
+def change(
+    outcome: changing.Outcome,
+    flavor: Flavor,
+    conditions: BookingConditions,
+    now: datetime.datetime,
+) -> Foreseen:
+    """Foresee a change of a reservation's time or count."""
+    before = outcome.before
+    case = _Case(
+        flavor=flavor,
+        project_id=before.project_id,
+        span=outcome.span,
+        count=outcome.count,
+        affinity=before.affinity,
+        cost=outcome.growth,
+        refusals=outcome.refusals,
+        place=outcome.place,
+        standing=outcome.standing,
+        room=before.instance_count if outcome.most is None else outcome.most,
+        own=free_slots.Own(before, outcome.held if outcome.stays else None),
+    )
+    return _foreseen(case, conditions, now)
+
+
+def _foreseen(case: _Case, conditions: BookingConditions, now: datetime.datetime) -> Foreseen:
+    spans = _spans(case, conditions, now)
+    any_length = case.project_id in conditions.any_length
+    return Foreseen(
+        flavor=case.flavor,
+        span=case.span,
+        count=case.count,
+        affinity=case.affinity,
+        hosts=_hosts(case),
+        refusals=case.refusals,
+        cost=case.cost,
+        standing=case.standing,
+        next_start=_next_start(case, spans, any_length),
+        longest=_longest(case, spans, any_length),
+        most=_most(case),
+    )
+
+
+def _hosts(case: _Case) -> dict[str, int]:
+    if case.place is None or case.refusals:
+        return {}
+    return {host.name: case.place.chosen[host.id] for host in case.place.hosts}
+
+
+def _spans(case: _Case, conditions: BookingConditions, now: datetime.datetime) -> list[Span]:
+    """The free spans of the year from the wanted start on, for the wanted count."""
+    ahead = min(_LOOK_AHEAD, datetime.datetime.max - case.span.start)
+    question = free_slots.Question(
+        flavor=case.flavor.id,
+        project_id=case.project_id,
+        everything=True,
+        count=case.count,
+        window=Span(case.span.start, case.span.start + ahead),
+        now=now,
+        cleaning=conditions.cleaning,
+        affinity=case.affinity,
+        device_rules=conditions.device_rules,
+        own=case.own,
+    )
+    if case.own and case.own.staying is not None:
+        # A reservation that has begun goes on from its start, which has passed.
+        question = dataclasses.replace(question, now=min(now, case.span.start))
+    with session.reader() as db:
+        return free_slots.spans(db, case.flavor, question, with_windows=not conditions.in_windows)
+
+
+def _next_start(case: _Case, spans: Sequence[Span], any_length: bool) -> datetime.datetime | None:
+    length = case.span.end - case.span.start
+    longest = datetime.timedelta(hours=case.flavor.max_length_hours)
+    of_quota = any(isinstance(error, exceptions.QuotaExceeded) for error in case.refusals)
+    if length <= datetime.timedelta(0) or of_quota or (length > longest and not any_length):
+        return None
+    fitting = (span.start for span in spans if span.end - span.start >= length)
+    return min(fitting, default=None)
+
+
+def _longest(case: _Case, spans: Sequence[Span], any_length: bool) -> datetime.timedelta:
+    start = case.span.start
+    around = [span.end - start for span in spans if span.start <= start < span.end]
+    bounds = [max(around, default=datetime.timedelta(0))]
+    if not any_length:
+        bounds.append(datetime.timedelta(hours=case.flavor.max_length_hours))
+    hours = case.hours_left()
+    if hours is not None:
+        bounds.append(datetime.timedelta(hours=hours // case.count))
+    return min(bounds)
+
+
+def _most(case: _Case) -> int:
+    if any(not isinstance(error, _OF_COUNT) for error in case.refusals):
+        return 0
+    hours = case.hours_left()
+    if hours is None:
+        return case.room
+    return min(case.room, hours // case.span.hours())

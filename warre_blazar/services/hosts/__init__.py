@@ -1,0 +1,1 @@
+"""What Placement and Nova say about hosts."""

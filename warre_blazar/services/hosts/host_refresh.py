@@ -1,0 +1,248 @@
+"""Reads hosts' resource providers and zones anew, and reports what has changed.
+
+Several managers and commands may do this at the same time. Each of them reads the tables before it
+asks Placement, and writes only if the tables still say the same. So an older answer of Placement
+can't replace a newer one.
+"""
+
+import dataclasses
+import datetime
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from oslo_log import log as logging
+from oslo_utils import timeutils
+
+from warre_blazar.db import audit_reads, host_providers, reservable_hosts, session
+from warre_blazar.db.host_providers import NOTHING, Overtaken, Reading, Stored
+from warre_blazar.domain import provider_trees
+from warre_blazar.domain.audit import overselling
+from warre_blazar.domain.audit.facts import KnownHost
+from warre_blazar.domain.audit.overselling import Overbooked
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.provider_trees import TreeDifference
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import nova, placement
+
+LOG = logging.getLogger(__name__)
+
+#: For this long after its first reading and after each change, a host is *settling*: it is read
+#: more often than other hosts. For a new compute host, Nova reports the processors and the memory
+#: first, and the devices later.
+_SETTLING = datetime.timedelta(minutes=10)
+
+#: One refresh reads a host at most this many times. It reads the host again if another manager or
+#: command has stored something about the host in the meantime.
+_ATTEMPTS = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Refreshed:
+    """The result of reading a host anew."""
+
+    host_id: str
+    #: The hypervisor hostname.
+    name: str
+    #: None if nothing has changed or the host couldn't be read.
+    difference: TreeDifference | None = None
+    #: Why the host couldn't be read; empty if it was read. If it couldn't be read, nothing is
+    #: changed in what is stored about it.
+    failure: str = ""
+    #: If the host has changed: the resource classes of which more is booked than the host has now.
+    overbooked: tuple[Overbooked, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Refresh:
+    """The result of reading hosts anew."""
+
+    hosts: Sequence[Refreshed]
+    #: Why the zones couldn't be read; empty if they were read. If they couldn't be read, each host
+    #: keeps its zone.
+    zones_failure: str = ""
+
+
+#: A function that is called for each changed host that is overbooked now. A host is overbooked if
+#: more of a resource class is booked on the host than the host has.
+Tell = Callable[[Refreshed], None]
+
+
+def _tell_nobody(_: Refreshed) -> None:
+    """Do nothing. An overbooked host is named in the log anyway."""
+
+
+def refresh(ids: Collection[str] | None = None, tell: Tell = _tell_nobody) -> Refresh:
+    """Read the providers and zones of reservable hosts, and store those that have changed.
+
+    :param ids: the ids of the hosts to read; None for all.
+    :param tell: a function that is called for each changed host that is overbooked now.
+    :raises oslo_db.exception.DBError: the database is unavailable.
+    """
+    before = _hosts(ids)
+    if not before:
+        return Refresh(())
+    zones, zones_failure = _zones()
+    failures: dict[str, str] = {}
+    changed: set[str] = set()
+    left = list(before.values())
+    for _ in range(_ATTEMPTS):
+        left = _read(left, zones, changed, failures) if left else left
+    result = Refresh(_outcomes(before, changed, failures), zones_failure)
+    _report(result, tell)
+    return result
+
+
+def refresh_settling(tell: Tell = _tell_nobody) -> None:
+    """Read the hosts that nobody has read yet, and the hosts that are settling (``_SETTLING``).
+
+    :param tell: the same as for ``refresh``.
+    :raises oslo_db.exception.DBError: the database is unavailable.
+    """
+    with session.reader() as db:
+        ids = host_providers.unread(db)
+        ids += host_providers.settling(db, timeutils.utcnow() - _SETTLING)
+    if ids:
+        refresh(ids, tell)
+
+
+def _read(
+    hosts: Sequence[Host],
+    zones: Mapping[str, str] | None,
+    changed: set[str],
+    failures: dict[str, str],
+) -> list[Host]:
+    """Read hosts once, and store what has changed.
+
+    :param changed: gets the ids of the hosts that have changed.
+    :param failures: gets the reasons why hosts couldn't be read, by host id.
+    :returns: the hosts that must be read again, because another manager or command has stored
+        something about them.
+    """
+    with session.reader() as db:
+        stored = host_providers.stored(db)
+    trees = placement.trees(sorted({host.name for host in hosts}))
+    overtaken = []
+    for host in hosts:
+        tree, known = trees[host.name], stored.get(host.id, NOTHING)
+        if isinstance(tree, exceptions.WarreError):
+            failures[host.id] = tree.message
+            continue
+        reading = _reading(tree, _zone(host, known, zones))
+        if known == Stored(provider_trees.digest(reading.tree), reading.zone):
+            continue
+        try:
+            _store(host.id, reading, known)
+        except Overtaken:
+            overtaken.append(host)
+        else:
+            changed.add(host.id)
+    return overtaken
+
+
+def _hosts(ids: Collection[str] | None = None) -> dict[str, Host]:
+    with session.reader() as db:
+        return {h.id: h for h in reservable_hosts.empty(db) if ids is None or h.id in ids}
+
+
+def _zones() -> tuple[Mapping[str, str] | None, str]:
+    """Read the hosts' zones from Nova.
+
+    :returns: the zones by host, and the reason why they couldn't be read. The zones are None if
+        Blazar's option ``[nova] az_aware`` is off. The reason is empty if the zones were read.
+    """
+    try:
+        return nova.zones(), ""
+    except exceptions.WarreError as error:
+        return {}, error.message
+
+
+def _zone(host: Host, known: Stored, zones: Mapping[str, str] | None) -> str | None:
+    if zones is None:
+        return None
+    return zones.get(str(host.properties["service_name"]), known.zone)
+
+
+def _reading(tree: provider_trees.Tree, zone: str | None) -> Reading:
+    return Reading(tuple(provider_trees.bookable(provider) for provider in tree), zone)
+
+
+@session.retried
+def _store(host_id: str, reading: Reading, before: Stored) -> None:
+    with session.writer() as db:
+        host_providers.store(db, host_id, reading, before, timeutils.utcnow())
+
+
+def _outcomes(
+    before: Mapping[str, Host], changed: Collection[str], failures: Mapping[str, str]
+) -> list[Refreshed]:
+    after = _hosts(changed) if changed else {}
+    overbooked = find_overbooked(after.values())
+    outcomes = []
+    for host in sorted(before.values(), key=lambda h: h.name):
+        now = after.get(host.id)
+        outcomes.append(
+            Refreshed(
+                host.id,
+                host.name,
+                difference=_difference(host, now) if now else None,
+                failure=failures.get(host.id, ""),
+                overbooked=tuple(o for o in overbooked if o.host.id == host.id),
+            )
+        )
+    return outcomes
+
+
+def find_overbooked(hosts: Iterable[Host]) -> list[Overbooked]:
+    """Find resource classes of which more is booked on a host than the host has.
+
+    Only the time from now on counts.
+    """
+    known = [KnownHost.of(host) for host in hosts]
+    if not known:
+        return []
+    now = timeutils.utcnow()
+    with session.reader() as db:
+        takings, _ = audit_reads.taken(db, now)
+    return list(overselling.overbooked(known, takings, now))
+
+
+def all_overbooked() -> list[Overbooked]:
+    """``find_overbooked`` for all reservable hosts, as they were last read."""
+    return find_overbooked(_hosts().values())
+
+
+def _difference(before: Host, after: Host) -> TreeDifference:
+    zones = (before.availability_zone, after.availability_zone)
+    return provider_trees.difference(_tree(before, after), after.providers, zones)
+
+
+def _tree(host: Host, after: Host) -> provider_trees.Tree:
+    """The host's providers, for a comparison.
+
+    If no providers were stored for the host, this returns a single root provider. The root has the
+    inventories and traits that Blazar's own tables have for the host.
+    """
+    if host.providers:
+        return host.providers
+    root = dataclasses.replace(after.providers[0], inventories=host.inventories, traits=host.traits)
+    return (root,)
+
+
+def _report(result: Refresh, tell: Tell) -> None:
+    if result.zones_failure:
+        LOG.warning(
+            "The zones of hosts couldn't be read, so the stored zones stay: %s",
+            result.zones_failure,
+        )
+    for host in result.hosts:
+        if host.failure:
+            LOG.warning(
+                "The resource providers of host %s couldn't be read, so its stored data stays: %s",
+                host.name,
+                host.failure,
+            )
+        elif host.difference:
+            LOG.info("Host %s has changed: %s", host.name, host.difference)
+        for overbooked in host.overbooked:
+            LOG.warning("%s", overbooked.text())
+        if host.overbooked:
+            tell(host)

@@ -1,0 +1,1 @@
+"""What the API asks Blazar's manager to do with reservations."""

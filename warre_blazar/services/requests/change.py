@@ -1,0 +1,253 @@
+"""Changes reservations for the API, by calls to Blazar's manager.
+
+The manager decides whether a change is made. The API only checks it beforehand, so that it can
+refuse the change sooner.
+"""
+
+import dataclasses
+import datetime
+import functools
+from typing import Any
+
+from oslo_db import exception as db_exc
+from oslo_utils import timeutils
+
+from warre_blazar.domain import booking_rules, reservation_states
+from warre_blazar.domain.booking_conditions import BookingConditions
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import manager
+from warre_blazar.services.booking import changing, dry_run, lookup
+from warre_blazar.services.booking.dry_run import Foreseen
+from warre_blazar.services.caller import Caller
+from warre_blazar.services.requests.manager_calls import (
+    LEASE_TIME,
+    answered,
+    check_created,
+    seen,
+    settle,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """The new values of a reservation. None: the value stays as it is."""
+
+    start: datetime.datetime | None = None
+    end: datetime.datetime | None = None
+    count: int | None = None
+    #: The new name and the new note, even if only one of the two changes.
+    labels: Labels | None = None
+
+    @property
+    def is_of_lease(self) -> bool:
+        """Whether the change includes a value that only the manager can change."""
+        return bool(self.start or self.end or self.count)
+
+    def of(self, reservation: Reservation) -> Reservation:
+        """The reservation with the new values."""
+        present = reservation.span
+        span = Span(self.start or present.start, self.end or present.end)
+        return dataclasses.replace(
+            reservation,
+            span=span,
+            instance_count=self.count or reservation.instance_count,
+            labels=self.labels or reservation.labels,
+        )
+
+    def is_in(self, reservation: Reservation) -> bool:
+        """Whether a reservation has the new time and count."""
+        span = reservation.span
+        pairs = (
+            (self.start, span.start),
+            (self.end, span.end),
+            (self.count, reservation.instance_count),
+        )
+        return all(new is None or new == present for new, present in pairs)
+
+    def of_lease(self, reservation: Reservation) -> dict[str, Any]:
+        """The values to send to Blazar's manager for an update of the reservation's lease."""
+        values: dict[str, Any] = {}
+        if self.start:
+            values["start_date"] = self.start.strftime(LEASE_TIME)
+        if self.end:
+            values["end_date"] = self.end.strftime(LEASE_TIME)
+        if self.count:
+            values["reservations"] = [{"id": reservation.reservation_id, "amount": self.count}]
+        return values
+
+
+def change(
+    caller: Caller, reservation: Reservation, new_values: Change, conditions: BookingConditions
+) -> tuple[Reservation, bool]:
+    """Change a reservation's time, number of instances, name or note.
+
+    :returns: the reservation and a boolean. True: the change is done. False: the change is still
+        under way.
+    :raises NoAnswer: it isn't known whether the change will be made.
+    :raises InvalidState: the reservation is still being created, or has been starting or ending for
+        too long. This is also raised if the start would change although the reservation has begun.
+    :raises LeaseShared: the lease holds other reservations, whose times would change too.
+    :raises WarreError: after any other error nothing has changed.
+    """
+    if new_values.labels:
+        lookup.check_labels(new_values.labels)
+    if reservation.is_record:
+        _check_not_over(reservation)
+    done = True
+    if new_values.is_of_lease:
+        done = _change_lease(caller, reservation, new_values, conditions)
+    # The labels are written last, so that they stay as they were if the change of the lease is
+    # refused.
+    if new_values.labels and new_values.labels != reservation.labels:
+        _label(reservation, new_values.labels)
+    if not done:
+        return lookup.get(reservation.id, None)[0], False
+    not_known = exceptions.NoAnswer(
+        reservation.lease_name, f"reservation {reservation.id} has changed"
+    )
+    changed = seen(lambda: _changed(reservation, new_values), not_known)
+    return changed or new_values.of(reservation), True
+
+
+def foresee(
+    reservation: Reservation,
+    flavor: Flavor,
+    new_values: Change,
+    conditions: BookingConditions,
+) -> Foreseen:
+    """What ``change`` would do at this moment. Nothing is written.
+
+    :raises ServiceUnavailable, ServiceRefused, LimitsNotRegistered: no decision is possible.
+    """
+    if new_values.labels:
+        lookup.check_labels(new_values.labels)
+    now, wanted = timeutils.utcnow(), new_values.of(reservation)
+    state = booking_rules.refusals(functools.partial(_check_not_over, reservation))
+    if not reservation.is_record and new_values.is_of_lease:
+        state += booking_rules.refusals(
+            functools.partial(check_created, reservation),
+            functools.partial(lookup.check_sole, reservation),
+        )
+    outcome = changing.Outcome(reservation, wanted.span, wanted.instance_count, tuple(state))
+    if new_values.is_of_lease and not state:
+        outcome = changing.foresee(reservation, wanted.span, wanted.instance_count, conditions, now)
+    refusals = state
+    if new_values.is_of_lease and not reservation.is_record:
+        of_quota = [e for e in outcome.refusals if isinstance(e, exceptions.QuotaExceeded)]
+        refusals = [
+            *booking_rules.refusals(functools.partial(_check_period, reservation, wanted)),
+            *state,
+            *of_quota,
+            *booking_rules.refusals(functools.partial(_check_as_blazar, reservation, wanted, now)),
+            *outcome.refusals,
+        ]
+    # The API and the manager have some rules in common.
+    by_text = {error.message: error for error in reversed(refusals)}
+    in_order = sorted(by_text.values(), key=refusals.index)
+    outcome = dataclasses.replace(outcome, refusals=tuple(in_order))
+    return dry_run.change(outcome, flavor, conditions, now)
+
+
+def _check_as_blazar(reservation: Reservation, wanted: Reservation, now: datetime.datetime) -> None:
+    """Check a new time by those rules of Blazar's manager that this package doesn't have.
+
+    :raises Refused: with Blazar's own text.
+    """
+    minute = now.replace(second=0, microsecond=0)
+    present, span = reservation.span, wanted.span
+    if present.start < minute and span.start != present.start:
+        text = "Cannot modify the start date of already started leases"
+    elif present.end < minute:
+        text = "Terminated leases can only be renamed"
+    elif span.end < minute:
+        text = "End date must be later than current and start date"
+    else:
+        return
+    raise exceptions.Refused("refused", text)
+
+
+def _label(reservation: Reservation, labels: Labels) -> None:
+    """Write a reservation's name and note.
+
+    :raises NoAnswer: it isn't known whether they have been written.
+    """
+    try:
+        lookup.label(reservation, labels)
+    except db_exc.DBError:
+        # The database may have committed the write before the connection was lost.
+        not_known = exceptions.NoAnswer(
+            reservation.lease_name, f"reservation {reservation.id} has its new name and note"
+        )
+        if not seen(lambda: lookup.get(reservation.id, None)[0].labels == labels, not_known):
+            raise
+
+
+def _change_lease(
+    caller: Caller, reservation: Reservation, new_values: Change, conditions: BookingConditions
+) -> bool:
+    """Let the manager change a reservation's lease.
+
+    :returns: True: the change is done. False: the change is still under way.
+    :raises: the same errors as ``change``.
+    """
+    wanted = new_values.of(reservation)
+    _check_period(reservation, wanted)
+    _check_not_over(reservation)
+    check_created(reservation)
+    lookup.check_sole(reservation)
+    # The manager checks the quota too. But if Keystone is unavailable during that check, Blazar
+    # sets the lease to ERROR. So the quota is checked here first. If Keystone is unavailable or the
+    # quota would be exceeded, the change is refused before the manager is called.
+    changing.check_growth(reservation, wanted.span, conditions, wanted.instance_count)
+    return _update(caller, reservation, new_values)
+
+
+def _check_period(reservation: Reservation, wanted: Reservation) -> None:
+    """Check a new time by Blazar's rules.
+
+    If the time breaks a rule, this function raises the error that a booking would raise. Blazar
+    would raise an error of its own.
+
+    :raises InvalidPeriod, InvalidState:
+    """
+    booking_rules.check_period(wanted.span)
+    if wanted.span.start == reservation.span.start:
+        return
+    if reservation.state == reservation_states.ACTIVE:
+        raise exceptions.InvalidState(
+            f"Reservation {reservation.id} has begun, so its start can't change"
+        )
+    booking_rules.check_future(wanted.span, timeutils.utcnow())
+
+
+def _update(caller: Caller, reservation: Reservation, new_values: Change) -> bool:
+    try:
+        return answered(manager.update_lease, caller, reservation, new_values.of_lease(reservation))
+    except exceptions.WarreError as error:
+        settle(reservation, error)
+        # Although there was an error, the change may already have been written.
+        if not new_values.is_in(reservation) and _changed(reservation, new_values):
+            return True
+        raise
+
+
+def _changed(reservation: Reservation, new_values: Change) -> Reservation | None:
+    """The reservation in the database. None if it doesn't have the new time and count yet."""
+    present, _ = lookup.get(reservation.id, None)
+    return present if new_values.is_in(present) else None
+
+
+def _check_not_over(reservation: Reservation) -> None:
+    """Check that a reservation hasn't ended.
+
+    It makes no difference to the answer how long ago it ended, and whether it exists only as a
+    record in the history.
+
+    :raises InvalidState:
+    """
+    if reservation.is_record or reservation.state == reservation_states.COMPLETE:
+        raise exceptions.InvalidState(f"Reservation {reservation.id} is {reservation.state}")

@@ -1,0 +1,117 @@
+"""Creates reservations for the API, by calls to Blazar's manager.
+
+The manager decides whether a request is fulfilled. The API only checks a request beforehand, so
+that it can refuse the request sooner.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_log import log as logging
+from oslo_utils import uuidutils
+
+from warre_blazar.domain import reservation_states
+from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
+from warre_blazar.domain.reservation import Reservation
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import manager
+from warre_blazar.services.booking import admission, lookup
+from warre_blazar.services.caller import Caller
+from warre_blazar.services.requests.manager_calls import LEASE_TIME, seen
+
+LOG = logging.getLogger(__name__)
+
+
+def create(caller: Caller, request: admission.BookingRequest) -> tuple[Reservation, Flavor]:
+    """Book what a request asks for.
+
+    :returns: the reservation and its flavor. The reservation may still be PENDING_CREATE if the
+        manager didn't answer in time.
+    :raises NoAnswer: it isn't known whether the request will be booked.
+    :raises WarreError: another error. In that case nothing is booked.
+    """
+    # The manager checks the request again. Because of the check here, most refusals need no call of
+    # the manager.
+    lookup.check_labels(request.labels)
+    decision = admission.check(request)
+    name = f"reservation-{uuidutils.generate_uuid()}"
+    reservation = {
+        "resource_type": RESOURCE_TYPE,
+        "flavor_id": request.flavor,
+        "amount": request.count,
+        "affinity": request.affinity,
+        **{k: v for k, v in dataclasses.asdict(request.labels).items() if v is not None},
+    }
+    values = {
+        "name": name,
+        "start_date": request.span.start.strftime(LEASE_TIME),
+        "end_date": request.span.end.strftime(LEASE_TIME),
+        "user_id": caller.user_id,
+        "trust_id": None,
+        "events": [],
+        "reservations": [reservation],
+    }
+    lease = None
+    try:
+        with contextlib.suppress(manager.ManagerSilent):
+            lease = manager.create_lease(caller.context, values)
+    except exceptions.WarreError as error:
+        if booked := _booked_despite(error, name):
+            return lookup.with_flavor(booked, decision.flavor)
+        raise
+    if lease is not None:
+        created = seen(lambda: _created(name), _not_known(name))
+        return lookup.with_flavor(created or _from_answer(lease, decision), decision.flavor)
+    pending = lookup.get_by_lease_name(name)
+    if pending is None:
+        raise _not_known(name)
+    return lookup.with_flavor(pending, decision.flavor)
+
+
+def _not_known(lease_name: str) -> exceptions.NoAnswer:
+    return exceptions.NoAnswer(lease_name, f"a lease named {lease_name} appears")
+
+
+def _booked_despite(error: exceptions.WarreError, lease_name: str) -> Reservation | None:
+    """The reservation, if the manager has booked it although it answered with an error.
+
+    For example, the database may have committed the manager's last write, but the connection was
+    lost before the manager heard of that.
+    """
+    if isinstance(error, exceptions.Refused):
+        return None
+    booked = seen(lambda: _created(lease_name), _not_known(lease_name))
+    if booked:
+        LOG.warning("Lease %s was created in spite of an error: %s", lease_name, error)
+    return booked
+
+
+def _created(lease_name: str) -> Reservation | None:
+    """The reservation, if the manager's writes can already be read from the database."""
+    found = lookup.get_by_lease_name(lease_name)
+    return found if found and found.state != reservation_states.PENDING_CREATE else None
+
+
+def _from_answer(lease: Mapping[str, Any], decision: admission.BookingDecision) -> Reservation:
+    """The reservation as the manager's answer describes it, if the database doesn't show it yet."""
+    request, flavor = decision.request, decision.flavor
+    (answered,) = lease["reservations"]
+    return Reservation(
+        id=answered["id"],
+        reservation_id=answered["id"],
+        lease_id=lease["id"],
+        lease_name=lease["name"],
+        flavor_id=flavor.id,
+        instance_count=request.count,
+        shape=flavor.shape,
+        span=request.span,
+        project_id=request.project_id,
+        user_id=lease["user_id"],
+        state=reservation_states.ALLOCATED,
+        status_reason=None,
+        created_at=request.now,
+        affinity=request.affinity,
+        labels=request.labels,
+    )

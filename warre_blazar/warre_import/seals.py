@@ -1,0 +1,190 @@
+"""Seals: digests of the rows of imported things, in the column ``after`` of ``warre_imported``.
+
+A seal shows whether the rows are still as the import left them. If they aren't, the import can't be
+undone.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from warre_blazar.db.tables import (
+    allocations,
+    backings,
+    bookings,
+    events,
+    flavor_projects,
+    flavors,
+    imported,
+    instance_reservations,
+    leases,
+    maintenance_windows,
+    reservations,
+    window_flavors,
+)
+from warre_blazar.domain.lease import BEFORE_END_EVENT
+
+#: The number of things that are read or sealed at a time.
+PART = 500
+#: Options for statements whose length depends on the number of rows. In SQLAlchemy's cache of
+#: compiled statements, these statements would take memory and never be used again.
+UNCACHED: Mapping[str, Any] = {"compiled_cache": None}
+
+#: The kinds of imported things that are sealed.
+SEALED = ("flavor", "access", "window", "reservation")
+
+
+def seal(db: Session, kind: str) -> None:
+    """Seal all imported things of a kind that aren't sealed yet."""
+    for ids in parts(db, kind, imported.c.after.is_(None)):
+        digests = _digests(db, kind, ids)
+        case = sa.case(
+            {thing_id: sa.literal(digests[thing_id]) for thing_id in ids}, value=imported.c.id
+        )
+        these = (imported.c.kind == kind, imported.c.id.in_(ids))
+        sealed = imported.update().where(*these).values(after=case)
+        db.execute(sealed, execution_options=UNCACHED)
+
+
+def move_seals(db: Session, flavor_ids: Collection[str]) -> None:
+    """Remove the seals of flavors that an import is about to change.
+
+    After the change, the import seals these flavors again (``seal``). But if a flavor has already
+    changed since it was sealed, its seal stays, so that ``broken_seals`` finds the change.
+    """
+    intact = set(flavor_ids).difference(broken_seals(db, "flavor"))
+    if intact:
+        these = (imported.c.kind == "flavor", imported.c.id.in_(intact))
+        db.execute(imported.update().where(*these).values(after=None))
+
+
+def broken_seals(db: Session, kind: str) -> list[str]:
+    """The ids of the things of a kind that have changed since they were sealed."""
+    broken = []
+    for ids in parts(db, kind):
+        digests = _digests(db, kind, ids)
+        query = sa.select(imported.c.id, imported.c.after).where(
+            imported.c.kind == kind, imported.c.id.in_(ids)
+        )
+        broken += [thing_id for thing_id, after in db.execute(query) if digests[thing_id] != after]
+    return sorted(broken)
+
+
+def parts(db: Session, kind: str, *conditions: sa.ColumnElement[bool]) -> Iterator[list[str]]:
+    """The ids of all imported things of a kind, in lists of at most ``PART``.
+
+    :param conditions: further SQL conditions on the rows of ``warre_imported``.
+    """
+    last = ""
+    query = (
+        sa.select(imported.c.id).where(imported.c.kind == kind, *conditions).order_by(imported.c.id)
+    )
+    while ids := list(db.scalars(query.where(imported.c.id > last).limit(PART))):
+        yield ids
+        last = ids[-1]
+
+
+def _digests(db: Session, kind: str, ids: Collection[str]) -> dict[str, str]:
+    """A digest of all rows of each thing, by the id of the thing."""
+    parts: dict[str, list[Any]] = {thing_id: [] for thing_id in ids}
+    for query in _sealed_columns(kind, ids):
+        for owner, *values in db.execute(query):
+            parts[owner].append(values)
+    return {
+        thing_id: hashlib.sha256(json.dumps(sorted(map(_plain, rows))).encode()).hexdigest()
+        for thing_id, rows in parts.items()
+    }
+
+
+def _plain(values: Sequence[Any]) -> str:
+    return json.dumps(values, default=str, sort_keys=True)
+
+
+def _sealed_columns(kind: str, ids: Collection[str]) -> list[sa.Select[Any]]:
+    """Queries for the rows that a seal covers.
+
+    The first column of each query is the id of the imported thing. The other columns are the sealed
+    values.
+    """
+    queries = {
+        "flavor": _of_flavors,
+        "access": _of_access,
+        "window": _of_windows,
+        "reservation": _of_reservations,
+    }
+    return queries[kind](ids)
+
+
+def _of_flavors(ids: Collection[str]) -> list[sa.Select[Any]]:
+    # When an undo removes a flavor, it also removes the access to the flavor, and takes the flavor
+    # out of windows. So the seal covers access and windows too.
+    bound, rights = window_flavors, flavor_projects
+    # Each booking and each start of a reservation changes the flavor's generation, and nothing else
+    # of the flavor.
+    others = [column for column in flavors.c if column.name != "generation"]
+    return [
+        sa.select(flavors.c.id.label("owner"), *others).where(flavors.c.id.in_(ids)),
+        sa.select(rights.c.flavor_id, rights.c.id).where(rights.c.flavor_id.in_(ids)),
+        sa.select(bound.c.flavor_id, bound.c.window_id).where(bound.c.flavor_id.in_(ids)),
+    ]
+
+
+def _of_access(ids: Collection[str]) -> list[sa.Select[Any]]:
+    return [_all_columns(flavor_projects, ids)]
+
+
+def _of_windows(ids: Collection[str]) -> list[sa.Select[Any]]:
+    bound = window_flavors
+    return [
+        _all_columns(maintenance_windows, ids),
+        sa.select(bound.c.window_id, bound.c.flavor_id).where(bound.c.window_id.in_(ids)),
+    ]
+
+
+def _of_reservations(ids: Collection[str]) -> list[sa.Select[Any]]:
+    booked = bookings.join(reservations, reservations.c.id == bookings.c.reservation_id)
+    of_lease = booked.join(leases, leases.c.id == reservations.c.lease_id)
+    lease = [c for c in leases.c if c.name not in ("created_at", "updated_at", "degraded")]
+    row = [c for c in instance_reservations.c if c.name not in ("created_at", "updated_at")]
+    joins = (
+        (booked, (reservations.c.resource_type, reservations.c.status)),
+        (of_lease, lease),
+        (
+            of_lease.join(events, events.c.lease_id == leases.c.id),
+            (
+                events.c.event_type,
+                # The status of a before-end event isn't sealed. It changes when Blazar sends the
+                # reminder that the lease is about to end. This must not prevent an undo.
+                sa.case((events.c.event_type != BEFORE_END_EVENT, events.c.status)),
+                events.c.time,
+            ),
+        ),
+        (
+            booked.join(
+                instance_reservations, instance_reservations.c.reservation_id == reservations.c.id
+            ),
+            row,
+        ),
+        (
+            booked.join(allocations, allocations.c.reservation_id == reservations.c.id),
+            (allocations.c.id, allocations.c.compute_host_id),
+        ),
+        (
+            booked.join(backings, backings.c.reservation_id == reservations.c.id),
+            tuple(backings.c),
+        ),
+    )
+    return [_all_columns(bookings, ids)] + [
+        sa.select(bookings.c.id.label("owner"), *columns)
+        .select_from(joined)
+        .where(bookings.c.id.in_(ids))
+        for joined, columns in joins
+    ]
+
+
+def _all_columns(table: sa.Table, ids: Collection[str]) -> sa.Select[Any]:
+    return sa.select(table.c.id.label("owner"), *table.c).where(table.c.id.in_(ids))
