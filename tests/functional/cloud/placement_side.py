@@ -23,8 +23,16 @@ class Placement:
         }
 
     def ask(self, method: str, path: str, body: Any = None) -> requests.Response:
-        """Send a request. Error responses are returned too."""
-        return self._session.request(path, method, json=body, headers=_HEADERS, raise_exc=False)
+        """Send a request. Error responses are returned too.
+
+        A request that met a deadlock is sent again, because Placement gives up at the first one.
+        """
+        while True:
+            answer = self._session.request(
+                path, method, json=body, headers=_HEADERS, raise_exc=False
+            )
+            if answer.status_code != 500 or "Deadlock found" not in answer.text:
+                return answer
 
     def asks(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request that must succeed, and return the response's JSON."""
