@@ -54,7 +54,6 @@ flavors = sa.Table(
     sa.Column("start_date", sa.DateTime),
     sa.Column("end_date", sa.DateTime),
     sa.Column("category", _string(64), info=TEXT),
-    sa.Column("contact", _string(255), info=TEXT),
     sa.Column("is_public", sa.Boolean, nullable=False),
     sa.Column("active", sa.Boolean, nullable=False),
     # Increases with every claim on the flavor's slots and with every change of the flavor.

@@ -67,9 +67,6 @@ class Flavor(Resource):
     )
     active = Field(BOOLEAN, "Whether the flavor can be booked for now.", default=True)
     description = Field(_PROSE, "A description for people.")
-    contact = Field(
-        or_null(Text(255, 1)), "Whom to ask about the flavor.", Use.NOT_IN_WARRE, metavar="ADDRESS"
-    )
 
 
 class FlavorOffered(Flavor):

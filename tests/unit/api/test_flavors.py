@@ -67,13 +67,6 @@ def test_flavors_of_one_name_are_listed_by_their_memory(admin: Person):
     assert [flavor["memory_mb"] for flavor in listed] == [128, 256, 512, 1024]
 
 
-def test_contact_is_set_changed_and_shown(admin: Person):
-    flavor = things.add_flavor(admin, contact="gpu@example.org")
-    assert flavor["contact"] == "gpu@example.org"
-    changed = admin.patch(f"flavors/{flavor['id']}", {"contact": None})
-    assert changed.json["contact"] is None
-
-
 def test_all_projects_is_forbidden_to_users_except_on_warres_path(site, offer):
     for who in ("beta", "reader"):
         refused = Person(site.app, who).get("flavors?all_projects=true")
@@ -116,15 +109,7 @@ def test_create_fills_in_defaults_and_refuses_duplicates(admin: Person, alpha: P
     made = things.add_flavor(admin)
     usual = {
         **dict.fromkeys(
-            (
-                "description",
-                "contact",
-                "properties",
-                "start",
-                "end",
-                "category",
-                "availability_zone",
-            )
+            ("description", "properties", "start", "end", "category", "availability_zone")
         ),
         **{"active": True, "is_public": True, "ephemeral_gb": 0, "extra_specs": {}},
     }
