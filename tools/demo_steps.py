@@ -231,12 +231,12 @@ def main() -> None:
         if booked["status"] != "ALLOCATED":
             fail("expected the status ALLOCATED")
         nova_flavor = booked["compute_flavor"]
-        show_flavor(admin, nova_flavor)
     with step(f"the reservation starts at {when['start']}"):
         path = f"/v2/reservations/{booked['id']}/"
         url = alpha.v1.removesuffix("/v1") + path
         until("the start", lambda: alpha.cloud.session.get(url).json()["status"] == "ACTIVE")
         alpha.request("GET", path)
+        show_flavor(admin, nova_flavor)
     use(admin, alpha, beta, nova_flavor)
     overlapping = period() | {"end": when["end"]}
     with step("2 more instances are refused, because only 1 slot is left"):
