@@ -216,23 +216,38 @@ class ChangeCommand(Command):
         return arguments.span(start or before.start, end, length, self.where)
 
     def confirm_times(
-        self, plan: str, typed: Iterable[str | None], parsed_args: argparse.Namespace
+        self,
+        plan: str,
+        typed: Iterable[str | None],
+        parsed_args: argparse.Namespace,
+        *,
+        otherwise: str = "Nothing changed",
+        loss: str = "",
     ) -> None:
         """Print what the command is about to do, and on a terminal ask the user to confirm it.
 
         So the user sees how the command has understood the typed times. Times that can't be
-        misunderstood (ISO 8601 with an offset) need no confirmation. In a dry run this method does
-        nothing, because the dry run itself prints the plan.
+        misunderstood (ISO 8601 with an offset) need no confirmation, unless something would be
+        lost. In a dry run this method does nothing, because the dry run itself prints the plan.
 
         :param plan: a description of what the command is about to do, with the times in full.
         :param typed: the times as the user has typed them. An absent time is None.
-        :raises Failure: the user doesn't confirm.
+        :param otherwise: what is true if the user doesn't confirm.
+        :param loss: a sentence about what the command would destroy, without its period. "" if it
+            destroys nothing.
+        :raises Failure: the user doesn't confirm, or something would be lost and nobody can be
+            asked.
         """
-        if parsed_args.dry_run or all(text is None or time_input.is_exact(text) for text in typed):
+        exact = all(text is None or time_input.is_exact(text) for text in typed)
+        if parsed_args.dry_run or (exact and not loss):
             return
         self.tell(plan)
-        if not parsed_args.yes and confirmation.on_terminal():
-            confirmation.ask("Is that right?", f"Nothing changed: {plan}")
+        if parsed_args.yes:
+            return
+        if confirmation.on_terminal():
+            confirmation.ask(f"{loss}. Is that right?" if loss else "Is that right?", otherwise)
+        elif loss:
+            confirmation.refuse(loss)
 
 
 class DeleteCommand(ChangeCommand):

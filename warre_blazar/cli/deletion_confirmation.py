@@ -1,4 +1,4 @@
-"""Asks for confirmation before a reservation and its servers are deleted."""
+"""What is said and asked before a reservation's servers are deleted."""
 
 from typing import Any
 
@@ -18,22 +18,29 @@ _OVER = ("COMPLETE",)
 def ask(session: Any, reservation: Reservation, what: str) -> None:
     """Ask whether a reservation and its servers shall be deleted.
 
-    If the reservation has ended, the user isn't asked.
+    If the reservation has ended, the user isn't asked. Without a terminal, nobody is asked about a
+    reservation that has no servers.
 
     :param what: a description of the reservation.
-    :raises Failure: the user doesn't confirm.
+    :raises Failure: the user doesn't confirm, or there are servers and nobody can be asked.
     """
     if reservation.status in _OVER:
         return
-    servers = running(session, reservation)
-    warning = f" {servers} will be deleted for good." if servers else ""
-    confirmation.ask(f"{what}.{warning} Delete?", f"Not deleted: {reservation.id}")
+    lost = loss(session, reservation)
+    if confirmation.on_terminal():
+        warning = f" {lost}." if lost else ""
+        confirmation.ask(f"{what}.{warning} Delete?", f"Not deleted: {reservation.id}")
+    elif lost:
+        confirmation.refuse(lost)
 
 
-def running(session: Any, reservation: Reservation) -> str:
-    """Return a phrase for the servers on a reservation, or "" if it has no servers."""
+def loss(session: Any, reservation: Reservation) -> str:
+    """Return a sentence about the servers that go when a reservation ends, without its period.
+
+    :returns: "" if the reservation has no servers.
+    """
     names = _servers(session, reservation) if reservation.status in _RUNNING else []
-    return "" if names == [] else _phrase(names)
+    return "" if names == [] else f"{_phrase(names)} will be deleted for good"
 
 
 def _servers(session: Any, reservation: Reservation) -> list[str] | None:

@@ -99,7 +99,8 @@ class CreateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
         start, end = arguments.span(start, end, parsed_args.hours, self.where)
         period = time_display.period(start, end, start.tzinfo or self.where)
         plan = f"{', '.join(parsed_args.flavors)} closed, {period}"
-        self.confirm_times(plan, (parsed_args.start, parsed_args.end), parsed_args)
+        typed = (parsed_args.start, parsed_args.end)
+        self.confirm_times(plan, typed, parsed_args, otherwise="No window made")
         flavor_ids = self.flavor_ids(parsed_args.flavors)
         if parsed_args.dry_run:
             dry_run.window(self.v2, flavor_ids, start, end, self.where)

@@ -9,7 +9,6 @@ from warre_blazar.cli import (
     alternatives,
     arguments,
     base,
-    confirmation,
     deletion_confirmation,
     dry_run,
     flavors,
@@ -30,6 +29,8 @@ _REF = (
 )
 #: The exit status of a program that was interrupted, as shells define it.
 _INTERRUPTED = 130
+#: A new end of a running reservation is confirmed if less than this is left until then.
+_SOON = datetime.timedelta(minutes=15)
 
 
 class _Reservations(base.Command):
@@ -48,6 +49,14 @@ class _Reservations(base.Command):
                 f"{self.name('reservation-delete')} {made.id} deletes it."
             )
             raise SystemExit(_INTERRUPTED) from None
+
+    def _loss(self, reservation: Reservation) -> str:
+        """Return a sentence about the servers that go when a reservation ends, or ""."""
+        return deletion_confirmation.loss(self.v2.transport.session, reservation)
+
+    def _describe(self, reservation: Reservation) -> str:
+        period = time_display.period(reservation.start, reservation.end, self.where)
+        return f"{phrase(reservation)}, {period}, {reservation.status}"
 
 
 class ShowReservation(_Reservations, base.ShowCommand):
@@ -99,7 +108,8 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         wanted = self._wanted(parsed_args)
         plan = f"{wording.slots(wanted.count)} of {wanted.flavor}, {wanted.period}"
-        self.confirm_times(plan, (parsed_args.start, parsed_args.end), parsed_args)
+        typed = (parsed_args.start, parsed_args.end)
+        self.confirm_times(plan, typed, parsed_args, otherwise="Nothing booked")
         if parsed_args.dry_run:
             labels = {"name": parsed_args.name, "note": parsed_args.note}
             dry_run.booking(self.v2, wanted, self.app, **labels)
@@ -196,21 +206,32 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         ref = parsed_args.reservation
         typed = {parsed_args.start: start, parsed_args.end: end}
         zones = _inexact_zones(typed, self.where)
-        if parsed_args.dry_run or zones or (end is None and (start or hours)):
+        if parsed_args.dry_run or zones or start or hours or self._is_soon(end):
             before = self.v2.reservations.get(ref)
             period = self.new_times(before, start, end, hours)
             if start or hours:
                 end = period[1]
             changed = dry_run.Changed(before, *period, count)
             plan = _plan(changed, *zones[:1] or (self.where,))
-            self.confirm_times(plan, (parsed_args.start, parsed_args.end), parsed_args)
+            loss = self._loss(before) if self._is_soon(end) else ""
+            self.confirm_times(
+                plan,
+                (parsed_args.start, parsed_args.end),
+                parsed_args,
+                otherwise=f"Nothing changed: {self._describe(before)}",
+                loss=loss,
+            )
             if parsed_args.dry_run:
                 dry_run.change(self.v2, changed, self.app, self.where, **labels)
-                return self.report_dry_run(f"change {plan}")
+                return self.report_dry_run(f"change {plan}" + (f". {loss}" if loss else ""))
             ref = before.id
         return self.details(
             flat(self.v2.reservations.update(ref, start=start, end=end, count=count, **labels))
         )
+
+    def _is_soon(self, end: datetime.datetime | None) -> bool:
+        """Whether a new end is so near, or so long ago, that servers would go at once."""
+        return end is not None and end < self.now() + _SOON
 
 
 def _inexact_zones(
@@ -228,13 +249,16 @@ def _inexact_zones(
 
 
 class DeleteReservation(_Reservations, base.DeleteCommand):
-    """Delete reservations and their servers. On a terminal the command asks first."""
+    """Delete reservations and their servers. The command asks first.
+
+    Without a terminal it needs --yes if a reservation has servers.
+    """
 
     asks = True
     refs = "ID, the start of the ID, or (if the flavor has no other reservation) the flavor"
 
     def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
-        if not parsed_args.yes and confirmation.on_terminal():
+        if not parsed_args.yes:
             reservation = self.v2.reservations.get(ref)
             description = self._describe(reservation)
             deletion_confirmation.ask(self.v2.transport.session, reservation, description)
@@ -243,13 +267,8 @@ class DeleteReservation(_Reservations, base.DeleteCommand):
 
     def describe(self, ref: str) -> str:
         reservation = self.v2.reservations.get(ref)
-        servers = deletion_confirmation.running(self.v2.transport.session, reservation)
-        warning = f". {servers} would be deleted with it" if servers else ""
-        return self._describe(reservation) + warning
-
-    def _describe(self, reservation: Reservation) -> str:
-        period = time_display.period(reservation.start, reservation.end, self.where)
-        return f"{phrase(reservation)}, {period}, {reservation.status}"
+        loss = self._loss(reservation)
+        return self._describe(reservation) + (f". {loss}" if loss else "")
 
 
 def _add_labels(parser: argparse.ArgumentParser, name: str, note: str) -> None:

@@ -207,7 +207,7 @@ def test_inexact_times_of_a_window_are_confirmed(
     api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture
 ) -> None:
     answers("n")
-    with pytest.raises(BlazarClientException, match="Nothing changed"):
+    with pytest.raises(BlazarClientException, match="No window made"):
         run(
             maintenance_windows.CreateWindow,
             "gpu.large",

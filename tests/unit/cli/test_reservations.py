@@ -437,7 +437,7 @@ def test_inexact_time_is_confirmed_on_a_terminal(
     if answer == "y":
         run(reservations.CreateReservation, "f", *given)
     else:
-        with pytest.raises(BlazarClientException, match=r"^Nothing changed: 1 slot of f, .* --yes"):
+        with pytest.raises(BlazarClientException, match=r"^Nothing booked\. .* --yes"):
             run(reservations.CreateReservation, "f", *given)
     assert "09:00 UTC, 2 hours" not in (told := capsys.readouterr().err)
     assert "1 slot of f, " in told
@@ -717,7 +717,8 @@ _OTHER = "22222222-9999-4999-8999-999999999999"
 def test_delete_several(api: Api, run: Run) -> None:
     api.answers[f"DELETE /v2/reservations/{RESERVATION.id}"] = Answer(204)
     api.answers[f"DELETE /v2/reservations/{_OTHER}"] = Answer(202)
-    assert run(reservations.DeleteReservation, RESERVATION.id, _OTHER).splitlines() == [
+    both = (RESERVATION.id, _OTHER, "--yes")
+    assert run(reservations.DeleteReservation, *both).splitlines() == [
         f"Deleted reservation: {RESERVATION.id}",
         f"Still deleting reservation: {_OTHER}",
     ]
@@ -743,7 +744,7 @@ def test_delete_asks_before_it_deletes_servers(
     else:
         with pytest.raises(BlazarClientException, match=r"^Not deleted: "):
             run(reservations.DeleteReservation, RESERVATION.id)
-    assert "Its 2 servers (my 😀, b) will be deleted for good" in capsys.readouterr().err
+    assert "Its 2 servers (my 😀, b) will be deleted for good. Delete?" in capsys.readouterr().err
     assert (f"DELETE {path}" in api.requests) == (answered == "y")
     servers = next(r for r in api.seen if r.path.endswith("/servers"))
     assert servers.query == {"flavor": reservation()["compute_flavor"]}
@@ -778,6 +779,115 @@ def test_delete_does_not_ask_without_need(
     assert run(reservations.DeleteReservation, RESERVATION.id, *more).startswith("Deleted")
 
 
+@pytest.mark.parametrize("servers", [[], [{"name": "b"}]], ids=["none", "one"])
+def test_delete_without_a_terminal_needs_yes_if_there_are_servers(
+    api: Api, run: Run, servers: list[dict[str, str]]
+) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation(status="ACTIVE")),
+        f"DELETE {path}": Answer(204),
+        "GET /v1/servers": Answer(200, {"servers": servers}),
+    }
+    if servers:
+        with pytest.raises(BlazarClientException, match=r"^Its 1 server \(b\) .* needs --yes$"):
+            run(reservations.DeleteReservation, RESERVATION.id)
+        assert f"DELETE {path}" not in api.requests
+    else:
+        run(reservations.DeleteReservation, RESERVATION.id)
+    run(reservations.DeleteReservation, RESERVATION.id, "--yes")
+    assert api.requests[-1] == f"DELETE {path}"
+
+
+def _now_is(monkeypatch: pytest.MonkeyPatch, hour: int, minute: int = 0) -> None:
+    now = datetime.datetime(2026, 12, 1, hour, minute, tzinfo=datetime.UTC)
+    monkeypatch.setattr(base.Command, "now", lambda _: now)
+
+
+#: New times, given at 10:00 to a reservation that ends at 11:00, that end it now or within minutes.
+ENDS_SOON = (
+    ["--end", "now"],
+    ["--end", "2026-12-01T10:01Z"],
+    ["--end", "in 5 minutes"],
+    ["--hours", "1"],
+    ["--length", "62m"],
+)
+
+
+@pytest.mark.parametrize("given", ENDS_SOON, ids=" ".join)
+@pytest.mark.parametrize("answered", ["y", "n", None], ids=["yes", "no", "no terminal"])
+def test_an_end_within_minutes_is_confirmed_with_the_servers(
+    api: Api,
+    run: Run,
+    answers: Callable[[str], None],
+    capsys: pytest.CaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    given: list[str],
+    answered: str | None,
+) -> None:
+    _now_is(monkeypatch, 10)
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation(status="ACTIVE")),
+        f"PATCH {path}": Answer(200, reservation(status="ACTIVE")),
+        "GET /v1/servers": Answer(200, {"servers": [{"name": "a"}, {"name": "b"}]}),
+    }
+    update = reservations.UpdateReservation
+    if answered == "y":
+        answers(answered)
+        run(update, RESERVATION.id, *given)
+    elif answered == "n":
+        answers(answered)
+        kept = r"^Nothing changed: .* 11:00 UTC, 2 hours, ACTIVE\. Use --yes"
+        with pytest.raises(BlazarClientException, match=kept):
+            run(update, RESERVATION.id, *given)
+    else:
+        lost = r"^Its 2 servers \(a, b\) will be deleted for good\. .* needs --yes$"
+        with pytest.raises(BlazarClientException, match=lost):
+            run(update, RESERVATION.id, *given)
+    if answered:
+        asked = "Its 2 servers (a, b) will be deleted for good. Is that right? [y/N] "
+        assert asked in capsys.readouterr().err
+    assert (f"PATCH {path}" in api.requests) == (answered == "y")
+    run(update, RESERVATION.id, *given, "--yes")
+    assert api.requests[-1] == f"PATCH {path}"
+
+
+@pytest.mark.parametrize(
+    ("status", "servers"), [("ACTIVE", []), ("ALLOCATED", [{"name": "a"}])], ids=["none", "pending"]
+)
+def test_an_end_within_minutes_needs_no_yes_without_servers(
+    api: Api,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    status: str,
+    servers: list[dict[str, str]],
+) -> None:
+    _now_is(monkeypatch, 10)
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation(status=status)),
+        f"PATCH {path}": Answer(200, reservation(status=status)),
+        "GET /v1/servers": Answer(200, {"servers": servers}),
+    }
+    run(reservations.UpdateReservation, RESERVATION.id, "--end", "2026-12-01T10:01Z")
+    assert api.requests[-1] == f"PATCH {path}"
+
+
+def test_dry_run_of_an_early_end_names_the_servers(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _now_is(monkeypatch, 10)
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation(status="ACTIVE")),
+        f"PATCH {path}": foreseen(),
+        "GET /v1/servers": Answer(200, {"servers": [{"name": "b"}]}),
+    }
+    said = run(reservations.UpdateReservation, RESERVATION.id, "--end", "now", "--dry-run")
+    assert said.endswith(". Its 1 server (b) will be deleted for good\n")
+
+
 def test_dry_run_deletes_nothing(api: Api, run: Run) -> None:
     api.answers |= {
         f"GET /v2/reservations/{RESERVATION.id}": Answer(200, reservation(status="ACTIVE")),
@@ -785,7 +895,7 @@ def test_dry_run_deletes_nothing(api: Api, run: Run) -> None:
     }
     said = run(reservations.DeleteReservation, RESERVATION.id, "--dry-run")
     assert said.startswith(f"Dry run: would delete reservation {RESERVATION.id}, 2 slots of gpu")
-    assert said.endswith("ACTIVE. Its 1 server (b) would be deleted with it\n")
+    assert said.endswith("ACTIVE. Its 1 server (b) will be deleted for good\n")
 
 
 def test_dry_run_of_update_shows_the_change(api: Api, run: Run) -> None:
@@ -860,7 +970,8 @@ def test_inexact_new_end_is_confirmed(
 ) -> None:
     answers("n")
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation())
-    with pytest.raises(BlazarClientException, match="Nothing changed"):
+    kept = r"^Nothing changed: reservation .* to Tue 2026-12-01 11:00 UTC, 2 hours, ALLOCATED\. Use"
+    with pytest.raises(BlazarClientException, match=kept):
         run(reservations.UpdateReservation, RESERVATION.id, "--end", "2026-12-01 12:00")
     assert "09:00 UTC to Tue 2026-12-01 12:00 UTC, 3 hours" in capsys.readouterr().err
     assert [r.method for r in api.seen] == ["GET"]
