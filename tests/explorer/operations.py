@@ -249,7 +249,7 @@ def active(world: World) -> Scene:
     for moment in (SPAN.start - datetime.timedelta(seconds=5), SPAN.start):
         world.go_to(moment)
         world.run(executor, moment)
-    world.cloud.nova.boot(backing.nova_flavor(scene.reservation_id), _ALPHA)
+    world.cloud.nova.boot(backing.nova_flavor_id(scene.reservation_id), _ALPHA)
     world.go_to(SPAN.start + datetime.timedelta(hours=1))
     return scene
 

@@ -17,8 +17,7 @@ from warre_blazar.db.reservation_filters import SORT_KEYS
 from warre_blazar.domain import reservation_states
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.kinds import EXPECTED, Schema
-
-MAX_BODY = 128 * 1024
+from warre_blazar.wsgi.request_bodies import MAX_BODY
 
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from warre_blazar.db.flavor_access import Access
-from warre_blazar.domain import reservation_states
+from warre_blazar.domain import backing_names, reservation_states
 from warre_blazar.domain.capacity import Limit
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.maintenance_window import Window
@@ -20,7 +20,6 @@ from warre_blazar.services.booking.quotas import QuotaStanding
 from warre_blazar.services.offering.bootable import Doubt
 from warre_blazar.services.offering.capacity import Capacity, FlavorLimits
 from warre_blazar.services.offering.no_free_slots import Reason
-from warre_blazar.services.running import backing
 
 #: A function that says whether the caller of a request gets a field.
 Sees = Callable[[Field[Any]], bool]
@@ -132,7 +131,7 @@ def _compute_flavor(item: Reservation) -> str | None:
         return None
     # For a new reservation, perhaps no row with the Nova flavor's id has been written yet. In that
     # case the id of the Nova flavor is derived from the reservation's id.
-    made = None if item.is_record else backing.nova_flavor(item.reservation_id)
+    made = None if item.is_record else backing_names.nova_flavor_id(item.reservation_id)
     return item.nova_flavor or made
 
 

@@ -15,10 +15,9 @@ from cheroot import wsgi
 from oslo_config import cfg
 from oslo_log import log as logging
 
-from warre_blazar.api import parsing
 from warre_blazar.db import migration
 from warre_blazar.errors import exceptions
-from warre_blazar.wsgi import checked_application
+from warre_blazar.wsgi import checked_application, request_bodies
 
 LOG = logging.getLogger(__name__)
 
@@ -78,7 +77,7 @@ def _server(application: Any) -> _Server:
     server = _Server(address, application, numthreads=_THREADS, server_name="warre-blazar-api")
     # The application itself refuses bodies that are too large. But the server reads a whole chunk
     # of a body before the application gets any of it. This higher limit stops endless chunks.
-    server.max_request_body_size = 4 * parsing.MAX_BODY
+    server.max_request_body_size = 4 * request_bodies.MAX_BODY
     return server
 
 

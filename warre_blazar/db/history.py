@@ -96,7 +96,7 @@ def record_deletion(
         state = reservation_states.derive(row["lease_status"], row["reservation_status"])
         if state == reservation_states.PENDING_CREATE:
             continue
-        nova_flavor = row["nova_flavor"] or backing_names.nova_flavor(row["reservation_id"])
+        nova_flavor = row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"])
         connection.execute(
             history.insert().values(
                 **{name: row[name] for name in _SAME},

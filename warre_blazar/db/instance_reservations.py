@@ -79,7 +79,7 @@ def write_again(db: Session, reservation_id: str, flavor: Flavor, **values: Any)
     db.execute(reservations.update().where(same_reservation).values(resource_id=row_id))
 
 
-def nova_flavor(db: Session, reservation_id: str) -> str | None:
+def nova_flavor_id(db: Session, reservation_id: str) -> str | None:
     """The id of a reservation's Nova flavor, or None if the reservation has no row."""
     query = sa.select(instance_reservations.c.flavor_id).where(
         instance_reservations.c.reservation_id == reservation_id

@@ -49,7 +49,7 @@ def in_question(db: Session) -> list[str]:
     return list(db.scalars(sa.union(by_status, by_event, by_claim)))
 
 
-def live(db: Session, since: datetime.datetime) -> set[str]:
+def unsettled(db: Session, since: datetime.datetime) -> set[str]:
     """The ids of all leases that may contradict themselves.
 
     These are:

@@ -64,7 +64,7 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         promised=_promised(row["claim_start"], row["claim_end"]),
         affinity=row["affinity"],
         labels=Labels(row["name"], row["note"]),
-        nova_flavor=row["nova_flavor"] or backing_names.nova_flavor(row["reservation_id"]),
+        nova_flavor=row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"]),
         missing_resources=row["missing_resources"],
         resources_changed=row["resources_changed"],
     )

@@ -23,7 +23,7 @@ class Backing:
     @property
     def flavor_id(self) -> str:
         """The id of the reservation's Nova flavor."""
-        return self.nova_flavor or backing_names.nova_flavor(self.reservation_id)
+        return self.nova_flavor or backing_names.nova_flavor_id(self.reservation_id)
 
     def awaits_late(self, now: datetime.datetime) -> bool:
         """Whether a service may still carry out a request to make the backing."""

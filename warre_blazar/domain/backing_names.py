@@ -30,7 +30,7 @@ def resource_class(reservation_id: str) -> str:
     return _CLASS_PREFIX + reservation_id.upper().replace("-", "_")
 
 
-def nova_flavor(reservation_id: str) -> str:
+def nova_flavor_id(reservation_id: str) -> str:
     """The id of a reservation's Nova flavor: the reservation's id without its dashes.
 
     The two ids differ because clients of Warre expect a reservation and its Nova flavor to have

@@ -17,7 +17,7 @@ from oslo_log import log as logging
 
 from warre_blazar.db import clock, migration
 from warre_blazar.plugins import notifications
-from warre_blazar.plugins.lease_workers import LeaseWorks
+from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.keeping import history

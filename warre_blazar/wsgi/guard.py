@@ -10,7 +10,6 @@ import webob
 from oslo_context.context import RequestContext
 from oslo_log import log as logging
 
-from warre_blazar.api import parsing
 from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import error_answers, host_bodies, json_bodies, lease_bodies, request_bodies
 
@@ -76,7 +75,7 @@ def _prepare(environ: dict[str, Any]) -> None:
     """
     _add_missing_headers(environ)
     # The body is read before anything is refused (see ``request_bodies``).
-    body = request_bodies.read(environ, parsing.MAX_BODY)
+    body = request_bodies.read(environ, request_bodies.MAX_BODY)
     # The path is empty if the application is mounted at a path, and the request is for that path.
     environ["PATH_INFO"] = environ["PATH_INFO"] or "/"
     _check_path(environ["PATH_INFO"])

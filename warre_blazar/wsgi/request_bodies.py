@@ -18,6 +18,8 @@ from warre_blazar.errors import exceptions
 
 Environ = MutableMapping[str, Any]
 
+#: The largest number of bytes of a body that any request of the API may have.
+MAX_BODY = 128 * 1024
 #: The largest number of bytes that are read in one call.
 _AT_ONCE = 64 * 1024
 #: The largest number of bytes of a body that are read and dropped if the body is refused.

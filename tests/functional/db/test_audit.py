@@ -64,7 +64,7 @@ class Scene:
         return result
 
     def nova_flavor(self, lease: world.Lease) -> dict[str, Any]:
-        return self.cloud.nova.flavors[backing.nova_flavor(lease.reservation_id)]
+        return self.cloud.nova.flavors[backing.nova_flavor_id(lease.reservation_id)]
 
     def aggregate(self, lease: world.Lease) -> dict[str, Any]:
         named = (
@@ -158,7 +158,7 @@ def other_metadata(scene: Scene) -> None:
 
 
 def missing_flavor(scene: Scene) -> None:
-    del scene.cloud.nova.flavors[backing.nova_flavor(scene.running.reservation_id)]
+    del scene.cloud.nova.flavors[backing.nova_flavor_id(scene.running.reservation_id)]
 
 
 def other_specs(scene: Scene) -> None:
@@ -246,7 +246,7 @@ def inventory_too_early(scene: Scene) -> None:
 
 def server_too_early(scene: Scene) -> None:
     scene.nova_flavor(scene.waiting)["access"].add(world.PROJECT)
-    scene.cloud.nova.boot(backing.nova_flavor(scene.waiting.reservation_id), world.PROJECT)
+    scene.cloud.nova.boot(backing.nova_flavor_id(scene.waiting.reservation_id), world.PROJECT)
     scene.nova_flavor(scene.waiting)["access"].clear()
 
 
@@ -267,7 +267,9 @@ def orphan_aggregate(scene: Scene) -> None:
 
 
 def orphan_flavor(scene: Scene) -> None:
-    scene.cloud.nova.flavors[backing.nova_flavor(GONE)] = nova_flavor(backing.nova_flavor(GONE))
+    scene.cloud.nova.flavors[backing.nova_flavor_id(GONE)] = nova_flavor(
+        backing.nova_flavor_id(GONE)
+    )
 
 
 def orphan_flavor_of_a_stock_plugin(scene: Scene) -> None:
@@ -291,7 +293,7 @@ def nova_flavor(flavor_id: str) -> dict[str, Any]:
 def orphan_server(scene: Scene) -> None:
     """A server whose Nova flavor is gone, so that Nova doesn't find the server by the flavor."""
     scene.cloud.nova.servers["server"] = {
-        "flavor": backing.nova_flavor(GONE),
+        "flavor": backing.nova_flavor_id(GONE),
         "flavor_name": f"reservation:{GONE}",
         "project_id": world.PROJECT,
     }
@@ -448,7 +450,7 @@ def test_difference_that_needs_a_person_is_left_alone(
 
 
 def test_server_of_running_reservation_is_no_difference(scene: Scene):
-    scene.cloud.nova.boot(backing.nova_flavor(scene.running.reservation_id), world.PROJECT)
+    scene.cloud.nova.boot(backing.nova_flavor_id(scene.running.reservation_id), world.PROJECT)
     assert scene.found() == set()
 
 
@@ -515,7 +517,7 @@ class TestBesideManagers:
         scene.audit().run(FIX)
         backing.reconcile()
         assert scene.inventories(scene.running) == {}
-        assert backing.nova_flavor(scene.running.reservation_id) not in scene.cloud.nova.flavors
+        assert backing.nova_flavor_id(scene.running.reservation_id) not in scene.cloud.nova.flavors
 
     def test_unused_trust_that_a_lease_uses_after_the_pause_is_kept(self, scene: Scene):
         """The trust was made for a lease of a stock type that was just being created."""

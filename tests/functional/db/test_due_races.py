@@ -152,7 +152,7 @@ def test_extended_lease_keeps_its_servers(running: Running, cloud: Cloud):
     leases = booked(COUNT, minute(now) - datetime.timedelta(minutes=5), minute(now) + LATER)
     world.until(lambda: all(state(lease)[0] == "ACTIVE" for lease in leases), 600)
     servers = {
-        lease.id: cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+        lease.id: cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
         for lease in leases
     }
     due = timeutils.utcnow().replace(microsecond=0) + datetime.timedelta(
@@ -200,7 +200,7 @@ def test_postponed_lease_is_not_opened_early(running: Running, cloud: Cloud):
     moved = [lease for lease in leases if outcome_by_lease[lease.id] == "done"]
     assert moved
     for lease in moved:
-        flavor = cloud.nova.flavors[backing.nova_flavor(lease.reservation_id)]
+        flavor = cloud.nova.flavors[backing.nova_flavor_id(lease.reservation_id)]
         assert flavor["access"] == set(), outcomes
         assert state(lease)[0] == "PENDING"
     rest = [lease for lease in leases if outcome_by_lease[lease.id] != "done"]

@@ -42,7 +42,7 @@ def lease(cloud: Cloud) -> world.Lease:
 
 
 def access(cloud: Cloud, lease: world.Lease) -> set[str]:
-    return cloud.nova.flavors[backing.nova_flavor(lease.reservation_id)]["access"]
+    return cloud.nova.flavors[backing.nova_flavor_id(lease.reservation_id)]["access"]
 
 
 def test_lease_is_started_and_ended(manager: Manager, cloud: Cloud, lease: world.Lease):
@@ -56,7 +56,7 @@ def test_lease_is_started_and_ended(manager: Manager, cloud: Cloud, lease: world
     manager.run(SPAN.start)
     assert state(lease) == RUNNING
     assert access(cloud, lease) == {world.PROJECT}
-    cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
     manager.run(SPAN.end - SECOND)
     assert len(cloud.nova.servers) == 1
     manager.run(SPAN.end)
@@ -468,7 +468,7 @@ def test_status_that_blazar_writes_over_a_claim_is_repaired(
 
 def test_requested_deletion_deletes_the_lease(manager: Manager, cloud: Cloud, lease: world.Lease):
     manager.run(SPAN.start)
-    cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
     with session.writer() as db:
         executions.request(db, lease.id, DELETE)
     manager.run(SPAN.start + SECOND)
@@ -598,7 +598,7 @@ def test_filter_that_hangs_does_not_delay_the_eviction(cloud: Cloud, lease: worl
     """The pool for calls of filters never runs the call of ``on_end``."""
     manager = Manager()
     manager.run(SPAN.start)
-    cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
     told: list[Any] = []
     manager.executor._pools = Pools(Inline(), Inline(), Held(told))
     began = time.monotonic()

@@ -121,7 +121,7 @@ def check_making(
             if is_tried_again:
                 make(lease)
                 assert world.phase(lease) == "made"
-                assert set(cloud.nova.flavors) == {backing.nova_flavor(lease.reservation_id)}
+                assert set(cloud.nova.flavors) == {backing.nova_flavor_id(lease.reservation_id)}
                 assert len(cloud.nova.aggregates) == len(cloud.placement.classes) == 1
             databases.delete_leases()
             timeutils.set_time_override(ends)
@@ -159,7 +159,7 @@ def check_start(cloud: Cloud, flavor, fault) -> None:
         cloud.mend()
         world.set_status(lease, "ACTIVE")
         backing.reconcile()
-        assert cloud.nova.flavors[backing.nova_flavor(lease.reservation_id)]["access"] == {
+        assert cloud.nova.flavors[backing.nova_flavor_id(lease.reservation_id)]["access"] == {
             world.PROJECT
         }
         assert sum(sum(c.values()) for c in cloud.placement.offered().values()) == 3

@@ -104,7 +104,7 @@ class Site:
         self.run(SPAN.start - datetime.timedelta(seconds=5))
         self.run(SPAN.start)
         assert state(lease) == RUNNING
-        self.cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+        self.cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
         return lease
 
 

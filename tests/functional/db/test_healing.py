@@ -168,7 +168,7 @@ def running(cloud: Cloud, pair, flavor) -> world.Lease:
     lease = book_on(pair[0], flavor, hours(1, 3), 2)
     world.begin(lease)
     cloud.placement.use("blazar_a", backing.resource_class(lease.reservation_id), 1)
-    cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
     return lease
 
 

@@ -69,7 +69,7 @@ def test_backing_is_made_shortly_before_the_start(cloud: Cloud, lease: world.Lea
     assert (world.phase(lease), cloud.leftovers()) == ("planned", {})
     make_at(AHEAD)
     assert world.phase(lease) == "made"
-    assert set(cloud.nova.flavors) == {backing.nova_flavor(lease.reservation_id)}
+    assert set(cloud.nova.flavors) == {backing.nova_flavor_id(lease.reservation_id)}
     assert cloud.placement.offered() == {}
     row = db_api.instance_reservation_get(
         db_api.reservation_get(lease.reservation_id)["resource_id"]
@@ -133,7 +133,7 @@ def test_deletion_while_the_backing_is_made_leaves_nothing(
 
     monkeypatch.setattr(nova, "make_flavor", make_too_late)
     make_at(AHEAD)
-    assert set(cloud.nova.flavors) == {backing.nova_flavor(lease.reservation_id)}
+    assert set(cloud.nova.flavors) == {backing.nova_flavor_id(lease.reservation_id)}
     backing.reconcile()
     assert (world.phase(lease), cloud.leftovers()) == (None, {})
 

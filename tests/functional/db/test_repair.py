@@ -21,7 +21,7 @@ from warre_blazar.db import backings, executions, hosts, leases, session, tables
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.lease_states import Age
 from warre_blazar.plugins import lease_guard
-from warre_blazar.plugins.lease_workers import LeaseWorks
+from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.services.running import backing, blazar_start_end, repair
 from warre_blazar.services.running.repair import QUIET, Repairer
 
@@ -146,7 +146,7 @@ def test_lease_whose_deletion_failed_at_keystone_runs_until_its_end(
 ):
     """Blazar takes the end event before it makes a context, and leaves it in progress."""
     running(lease)
-    cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+    cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
     world.set_event(lease, "end_lease", "IN_PROGRESS")
     world.write_lease(lease.id, {"status": "ERROR"})
     keeper.look(DURING, QUIET)
@@ -241,7 +241,7 @@ def test_deletion_that_has_begun_to_remove_the_backing_is_finished(
     """Nothing is left of the backing, but its note couldn't be deleted."""
     if is_running:
         running(lease)
-        cloud.nova.boot(backing.nova_flavor(lease.reservation_id), world.PROJECT)
+        cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
 
     def fail(*args) -> None:
         raise db_exc.DBConnectionError

@@ -84,7 +84,7 @@ def test_leases_are_at_rest(engine: sa.Engine):
         assert sorted(lease.status for lease in found) == ["ACTIVE", "PENDING"]
         for lease in found:
             assert lease_states.is_at_rest(lease.state(now, lease_states.Age.STUCK))
-        assert lease_queries.live(db, now) == {lease.id for lease in found}
+        assert lease_queries.unsettled(db, now) == {lease.id for lease in found}
 
 
 def test_tables_are_those_of_this_release(engine: sa.Engine):

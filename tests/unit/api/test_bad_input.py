@@ -10,6 +10,7 @@ from tests.unit.api import identity, people, things
 from tests.unit.api.people import Answer, Person
 from tests.unit.api.site import Site
 from warre_blazar.api import openapi, parsing
+from warre_blazar.wsgi import request_bodies
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
@@ -175,7 +176,7 @@ RAW = {
     "many digits": (b'{"slots": ' + b"9" * 5000 + b"}", "malformed_json"),
     "a megabyte": (b'{"description": "' + b"x" * 2**20 + b'"}', "body_too_large"),
     "a megabyte of spaces": (b" " * 2**20, "body_too_large"),
-    "just too large": (b" " * (parsing.MAX_BODY + 1), "body_too_large"),
+    "just too large": (b" " * (request_bodies.MAX_BODY + 1), "body_too_large"),
 }
 
 

@@ -19,7 +19,7 @@ def flavor(admin: Person) -> dict:
 def test_booking_is_answered_and_stored(site: Site, alpha: Person, flavor, path):
     answer = alpha.post(path, things.booking(flavor, instance_count=2))
     made = things.made(answer)
-    nova_flavor = backing.nova_flavor(made["id"])
+    nova_flavor = backing.nova_flavor_id(made["id"])
     assert made == {
         "id": made["id"],
         "flavor": things.plain(flavor),

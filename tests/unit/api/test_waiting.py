@@ -72,7 +72,7 @@ def test_booking_that_takes_long_is_answered_as_pending(site: Site, alpha: Perso
     made = alpha.get(path).json
     assert made["status"] == "ALLOCATED"
     assert made == {**booked, "status": made["status"], "compute_flavor": made["compute_flavor"]}
-    assert made["compute_flavor"] == backing.nova_flavor(made["id"])
+    assert made["compute_flavor"] == backing.nova_flavor_id(made["id"])
 
 
 def test_pending_booking_that_fails_is_not_found(

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from warre_blazar.api import parsing
+from warre_blazar.wsgi import request_bodies
 
 pytestmark = pytest.mark.slow
 
-LIMIT = parsing.MAX_BODY
+LIMIT = request_bodies.MAX_BODY
 
 
 def free_port() -> int:

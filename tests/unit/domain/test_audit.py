@@ -59,14 +59,14 @@ def booking(status: str = "active", **changes: Any) -> Booking:
         count=3,
         places=(HostUse("1", "a", "a.example", 2), HostUse("2", "b", "b.example", 1)),
         note=Note(ID, PROJECT, 7, Phase.OPEN if is_active else Phase.MADE),
-        row=InstanceReservation(3, 8, 16384, 60, 7, backing_names.nova_flavor(ID)),
+        row=InstanceReservation(3, 8, 16384, 60, 7, backing_names.nova_flavor_id(ID)),
     )
     return dataclasses.replace(usual, **changes)
 
 
 def flavor(**changes: Any) -> NovaFlavor:
     usual = NovaFlavor(
-        id=backing_names.nova_flavor(ID),
+        id=backing_names.nova_flavor_id(ID),
         name=f"reservation:{ID}",
         vcpus=4,
         ram=8192,
@@ -337,7 +337,7 @@ def test_names_of_other_things_belong_to_no_reservation():
         ),
         pytest.param(booking(row=None), [DifferenceKind.INSTANCE_ROW], id="no row of Blazar's"),
         pytest.param(
-            booking(row=InstanceReservation(3, 4, 8192, 30, 7, backing_names.nova_flavor(ID))),
+            booking(row=InstanceReservation(3, 4, 8192, 30, 7, backing_names.nova_flavor_id(ID))),
             [DifferenceKind.INSTANCE_ROW],
             id="row of a smaller one",
         ),

@@ -130,7 +130,7 @@ def early_start(layered: Layered, flavor: dict[str, Any]) -> bool:
         if event["event_type"] == "start_lease" and event["time"] != EARLY:
             db_api.event_destroy(event["id"])
     layered.run(EARLY)
-    flavor_id = backing.nova_flavor(lease["reservations"][0]["id"])
+    flavor_id = backing.nova_flavor_id(lease["reservations"][0]["id"])
     made = layered.site.cloud.nova.flavors.get(flavor_id)
     return made is not None and bool(made["access"])
 

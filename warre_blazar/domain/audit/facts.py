@@ -29,7 +29,7 @@ class Note:
     @property
     def flavor_id(self) -> str:
         """The id of the reservation's Nova flavor."""
-        return self.nova_flavor or backing_names.nova_flavor(self.reservation_id)
+        return self.nova_flavor or backing_names.nova_flavor_id(self.reservation_id)
 
 
 @dataclasses.dataclass(frozen=True)

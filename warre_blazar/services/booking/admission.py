@@ -196,7 +196,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
         flavor,
         place.chosen,
         affinity=request.affinity,
-        nova_flavor=backing_names.nova_flavor(reservation_id),
+        nova_flavor=backing_names.nova_flavor_id(reservation_id),
     )
     hosts.allocate(db, reservation_id, place.chosen)
     backings.insert(db, reservation_id, request.project_id, request.now)

@@ -20,7 +20,7 @@ from warre_blazar import waiting
 from warre_blazar.db import backings, hosts, instance_reservations, reservations, session
 from warre_blazar.domain import backing_names
 from warre_blazar.domain.backing import Backing
-from warre_blazar.domain.backing_names import nova_flavor, resource_class
+from warre_blazar.domain.backing_names import nova_flavor_id, resource_class
 from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.reservation import Reservation
@@ -70,7 +70,7 @@ def make(reservation_id: str, project_id: str, shape: Shape, flavor_id: str | No
     )
     session.change(backings.update, reservation_id, aggregate_id=aggregate_id)
     nova.make_flavor(
-        flavor_id or nova_flavor(reservation_id),
+        flavor_id or nova_flavor_id(reservation_id),
         backing_names.FLAVOR_PREFIX + reservation_id,
         vcpus=shape.vcpu,
         ram=shape.memory_mb,

@@ -75,7 +75,7 @@ class Repairer:
         with session.reader() as db:
             ids = {*lease_queries.in_question(db), *self._seen}
             if thorough:
-                ids.update(lease_queries.live(db, now - _RECENT))
+                ids.update(lease_queries.unsettled(db, now - _RECENT))
             read_leases = leases.read(db, ids)
         self._seen = {lease.id: self._sight(lease) for lease in read_leases}
         for lease in read_leases:

@@ -141,7 +141,7 @@ def _tables(
     present: Mapping[str, Sequence[str]],
     known_hosts: Sequence[KnownHost],
 ) -> Tables:
-    read_leases = lease_rows.read(db, lease_queries.live(db, now - _RECENT))
+    read_leases = lease_rows.read(db, lease_queries.unsettled(db, now - _RECENT))
     leases = [_seen(lease, now, patience) for lease in read_leases]
     bookings = audit_reads.live_bookings(db)
     worked_on = {lease.id for lease in leases if lease.is_worked_on}

@@ -224,7 +224,7 @@ class Mender:
         """
         with session.writer() as db:
             if backings.get(db, reservation_id) is None:
-                known = instance_reservations.nova_flavor(db, reservation_id)
+                known = instance_reservations.nova_flavor_id(db, reservation_id)
                 backings.insert(db, reservation_id, _NOBODY, self._now(), known)
             backings.update(db, reservation_id, phase=Phase.CLOSING)
 
@@ -263,7 +263,7 @@ class Mender:
 
 def _flavor_id(reservation_id: str, note: Backing | None) -> str:
     """The id of a reservation's Nova flavor."""
-    return note.flavor_id if note else backing_names.nova_flavor(reservation_id)
+    return note.flavor_id if note else backing_names.nova_flavor_id(reservation_id)
 
 
 def _alive(db: Session, reservation_id: str) -> Reservation:
