@@ -62,6 +62,15 @@ _COMPONENTS: dict[str, Schema] = {
 }
 
 
+_KEY_PARAMETER = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "A new text for each new request. If a request is repeated with its key within "
+    "a day, it creates nothing again, and is answered with what was created.",
+    "schema": {"type": "string", "pattern": "^[!-~]{1,255}$"},
+}
+
+
 def request_schema(name: str) -> Schema:
     """The schema of a request's body, by its name in the document."""
     return _COMPONENTS[name]
@@ -98,7 +107,11 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "summary": operation.summary,
         "tags": [operation.noun],
         "x-policies": operation.rules(),
-        "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
+        "parameters": [
+            *_path_parameters(operation),
+            *_query_parameters(operation),
+            *([_KEY_PARAMETER] if operation.creates else []),
+        ],
     }
     if operation.body:
         described["requestBody"] = {"required": True, "content": _json(ref(operation.body))}

@@ -41,6 +41,11 @@ class Operation:
         """The resource, which is the first part of the path."""
         return self.path.split("/")[1]
 
+    @property
+    def creates(self) -> bool:
+        """Whether the operation creates an item, so that it takes an idempotency key."""
+        return self.method == "POST"
+
     def rules(self) -> list[str]:
         """The names of the policy rules that this operation checks."""
         operation = {"path": f"/v2{self.path}", "method": self.method}
@@ -52,6 +57,8 @@ class Operation:
         codes = {*self.codes, "invalid_field", "service_unavailable"}
         if "{" in self.path:
             codes.add("not_found")
+        if self.creates:
+            codes |= {"idempotency_key_reused", "try_again"}
         if self.body:
             codes |= {"empty_body", "malformed_json", "length_required", "body_too_large"}
         by_status: dict[int, list[str]] = defaultdict(list)

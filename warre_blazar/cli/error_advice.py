@@ -30,6 +30,15 @@ _ADVICE = {
 }
 
 
+#: The command that lists the objects of a kind, by the name of the kind in paths.
+_LISTS = {
+    "flavors": "flavor-list",
+    "flavorprojects": "flavor-access-list",
+    "reservations": "reservation-list",
+    "maintenancewindows": "maintenance-window-list",
+}
+
+
 def ambiguous(error: errors.ClientError) -> str | None:
     """Return a text for the error that a flavor's name is ambiguous, or None for other errors.
 
@@ -53,6 +62,8 @@ def text(error: errors.ClientError, app: object) -> str:
     :param app: the running CLI. The advice uses the names that commands have in this CLI.
     """
     message = str(error)
+    if isinstance(error, errors.Unanswered):
+        return f"{message}: {Fields(app)[_LISTS[error.noun]]}"
     code = error.code if isinstance(error, errors.ApiError) else ""
     if not isinstance(error, errors.ApiError) or code not in _ADVICE:
         return message

@@ -47,6 +47,22 @@ class NaiveTime(ClientError, ValueError):
         )
 
 
+class Unanswered(ClientError):
+    """A request that creates something wasn't answered, although it was sent several times.
+
+    It isn't known whether it has created anything.
+
+    :ivar noun: the kind of object, as it is spelled in paths.
+    """
+
+    def __init__(self, noun: str, reason: object) -> None:
+        super().__init__(
+            f"No answer from the API ({reason}). What you asked for may have been created "
+            "nevertheless, so see what is there before you try again"
+        )
+        self.noun = noun
+
+
 class WaitError(ClientError):
     """Waiting for a reservation has failed, because it can no longer become ACTIVE."""
 

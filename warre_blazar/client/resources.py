@@ -4,6 +4,8 @@ import datetime
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from keystoneauth1 import exceptions as ksa
+
 from warre_blazar import waiting
 from warre_blazar.client import errors, lookup
 from warre_blazar.client.transport import Transport, path
@@ -99,7 +101,7 @@ class Flavors(_Collection):
     def create(self, name: str, **values: Any) -> Flavor:
         """Create a flavor. ``values`` are fields of ``Flavor``."""
         body = _values({"name": name, **values})
-        return Flavor.of(self._transport.request_document("POST", "/flavors", body=body))
+        return Flavor.of(self._transport.create("/flavors", body))
 
     def update(self, ref: str, **values: Any) -> Flavor:
         """Change fields of a flavor. ``extra_specs`` replaces all extra specs of the flavor."""
@@ -176,7 +178,7 @@ class AccessRights(_Collection):
     def grant(self, flavor: str, project_id: str) -> Access:
         """Allow a project to book a private flavor. ``flavor`` is the flavor's id or name."""
         body = {"flavor_id": flavor, "project_id": project_id}
-        return Access.of(self._transport.request_document("POST", "/flavorprojects", body=body))
+        return Access.of(self._transport.create("/flavorprojects", body))
 
     def revoke(self, access_id: str) -> None:
         """Withdraw an access right. Existing reservations stay."""
@@ -293,7 +295,7 @@ class Reservations(_Collection):
         """
         labels = {"name": name, "note": note}
         body = _booking(flavor, start=start, end=end, count=count, affinity=affinity, **labels)
-        return Reservation.of(self._transport.request_document("POST", "/reservations", body=body))
+        return Reservation.of(self._transport.create("/reservations", body))
 
     def try_create(self, flavor: str, **values: Any) -> DryRun:
         """Return what ``create`` would do with the same arguments. Nothing is booked."""
@@ -342,6 +344,7 @@ class Reservations(_Collection):
         tell: Callable[[Reservation], None] = lambda _: None,
         pause: float = 1.0,
         poll: float = 5.0,
+        patience: float = 600.0,
         sleep: Callable[[float], None] = waiting.sleep,
     ) -> Reservation:
         """Wait until a reservation is ACTIVE, and return it.
@@ -350,11 +353,12 @@ class Reservations(_Collection):
             was last read.
         :param pause: the seconds between two calls of ``tell``.
         :param poll: the seconds between two requests to the API.
-        :raises errors.WaitError: the reservation is COMPLETE or ERROR. The text gives the reason,
-            if it is known.
+        :param patience: the seconds for which the API may be away.
+        :raises errors.WaitError: the reservation is COMPLETE or ERROR, or the API is away for too
+            long. The text gives the reason, if it is known.
         """
         reservation = self.get(ref)
-        seconds_to_poll = poll
+        seconds_to_poll, seconds_away = poll, 0.0
         while True:
             tell(reservation)
             if reservation.status == "ACTIVE":
@@ -364,11 +368,29 @@ class Reservations(_Collection):
                 raise errors.WaitError(f"Reservation {reservation.id} is {reservation.status}{why}")
             sleep(pause)
             seconds_to_poll -= pause
-            if seconds_to_poll <= 0:
-                reservation, seconds_to_poll = self.get(reservation.id), poll
+            if seconds_to_poll > 0:
+                continue
+            seconds_to_poll = poll
+            try:
+                reservation, seconds_away = self.get(reservation.id), 0.0
+            except (errors.ApiError, ksa.ClientException) as error:
+                if not _is_outage(error):
+                    raise
+                seconds_away += poll
+                if seconds_away >= patience:
+                    raise errors.WaitError(
+                        f"Reservation {reservation.id} was {reservation.status} when the API was "
+                        f"last there, {seconds_away:.0f} s ago: {error}"
+                    ) from error
 
     def _path(self, ref: str) -> str:
         return path(self.noun, lookup.reservation(self, ref))
+
+
+def _is_outage(error: Exception) -> bool:
+    """Whether an error says that the API or Keystone is away."""
+    status = getattr(error, "status", None) or getattr(error, "http_status", None)
+    return isinstance(error, ksa.ConnectionError) or (status or 0) >= 500
 
 
 class Windows(_Collection):
@@ -393,7 +415,7 @@ class Windows(_Collection):
     ) -> Window:
         """Create a window. While it lasts, the given flavors can't be booked."""
         body = _values({"start": start, "end": end, "note": note, "flavor_ids": list(flavor_ids)})
-        return Window.of(self._transport.request_document("POST", "/maintenancewindows", body=body))
+        return Window.of(self._transport.create("/maintenancewindows", body))
 
     def update(self, ref: str, **values: Any) -> Window:
         """Change the fields ``start``, ``end``, ``note`` or ``flavor_ids`` of a window.

@@ -2,6 +2,7 @@
 
 import functools
 import re
+import uuid
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -9,11 +10,15 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from keystoneauth1 import adapter, discover
 from keystoneauth1 import exceptions as ksa
 
+from warre_blazar import waiting
 from warre_blazar.client import errors
 from warre_blazar.client.types import Document
 
 #: Seconds to wait for an answer if the session has no timeout of its own. A booking can take long.
 TIMEOUT = 300
+
+#: Seconds to wait before a request that creates something is sent again.
+_PAUSES = (1, 2, 4, 8, 15)
 
 _VERSION = re.compile(r"/v\d+(\.\d+)?/*$")
 _HTML = re.compile(r"<(!doctype|html)\b", re.IGNORECASE)
@@ -102,14 +107,20 @@ class Transport:
             parameters = parse_qsl(urlsplit(page["next"]).query)
 
     def request_document(
-        self, method: str, path: str, *, query: Any = (), body: Document | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Any = (),
+        body: Document | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Any:
         """Send a request and return the JSON document of its response.
 
         :raises errors.NoDocument: the response has no JSON document.
         :raises errors.ClientError: the response is an error.
         """
-        response = self.request(method, path, query=query, body=body)
+        response = self.request(method, path, query=query, body=body, headers=headers)
         document = _document(response)
         if document is None:
             raise errors.NoDocument(
@@ -118,8 +129,40 @@ class Transport:
             )
         return document
 
+    def create(self, path: str, body: Document) -> Any:
+        """Send a request that creates something, and return the JSON document of its response.
+
+        If the answer is lost, the request is sent again for half a minute. All these requests have
+        the same idempotency key, so that the API creates only one item.
+
+        :raises errors.Unanswered: none of the requests was answered.
+        :raises errors.ClientError: the response is an error.
+        """
+        # The token and the endpoint are asked for before, so that a Keystone that is away isn't
+        # taken for a lost answer.
+        _ = self.url
+        key = {"Idempotency-Key": str(uuid.uuid4())}
+        for pause in (*_PAUSES, None):
+            try:
+                return self.request_document("POST", path, body=body, headers=key)
+            except (ksa.RetriableConnectionFailure, ksa.UnknownConnectionError) as error:
+                lost: Exception = error
+            except errors.ApiError as error:
+                if not _leaves_open(error):
+                    raise
+                lost = error
+            if pause is not None:
+                waiting.sleep(pause)
+        raise errors.Unanswered(path.strip("/"), lost) from lost
+
     def request(
-        self, method: str, path: str, *, query: Any = (), body: Document | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Any = (),
+        body: Document | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Any:
         """Send a request and return its response.
 
@@ -127,7 +170,7 @@ class Transport:
         """
         url = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
         options = {"json": body} if body is not None else {}
-        headers = {"Accept": "application/json"}
+        headers = {"Accept": "application/json", **(headers or {})}
         response = self._adapter.request(
             url, method, headers=headers, endpoint_override=self.url, **options, **self._options
         )
@@ -161,6 +204,15 @@ class Transport:
             f"{self.url} doesn't serve {request}: its blazar-api has no warre-blazar, or a version "
             "of it that is older than this client; ask the operator to install or upgrade it"
         )
+
+
+def _leaves_open(error: errors.ApiError) -> bool:
+    """Whether an error doesn't say if the request can be fulfilled.
+
+    A proxy answers without a code if it gets no answer from the API.
+    """
+    without_code = not error.code and error.status in (502, 503, 504)
+    return without_code or error.code in ("no_answer", "try_again")
 
 
 class _SessionWithTimeout:

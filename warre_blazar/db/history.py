@@ -126,6 +126,13 @@ def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | 
     return _reservation(row) if row else None
 
 
+def find_by_lease(db: Session, lease_id: str) -> Reservation | None:
+    """The record of the reservation of a lease that was deleted, or None."""
+    query = sa.select(history).where(history.c.lease_id == lease_id)
+    row = db.execute(query).mappings().first()
+    return _reservation(row) if row else None
+
+
 def delete(db: Session, ref: str, now: datetime.datetime, user_id: str | None) -> None:
     """Mark a reservation in the history as deleted by a user.
 

@@ -134,9 +134,9 @@ def require(db: Session, ref: str, project_id: str | None = None) -> Reservation
     return reservation
 
 
-def find_by_lease_name(db: Session, name: str) -> Reservation | None:
-    """The reservation of the lease with this name, or None if it doesn't exist."""
-    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(leases.c.name == name)
+def find_by_lease(db: Session, lease_id: str) -> Reservation | None:
+    """The reservation of a lease, or None if it doesn't exist."""
+    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(leases.c.id == lease_id)
     row = db.execute(query).mappings().first()
     return _reservation(row) if row else None
 

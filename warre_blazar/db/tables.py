@@ -27,6 +27,7 @@ bookings = models.reservations
 backings = models.backings
 executions = models.executions
 history = models.history
+idempotency_keys = models.idempotency_keys
 host_providers = models.host_providers
 imported = models.imported
 managers = models.managers

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from blazar.enforcement.filters import base_filter
+from oslo_utils import uuidutils
 
 from warre_blazar.domain import booking_rules
 from warre_blazar.edge import conditions
@@ -22,6 +23,9 @@ from warre_blazar.errors import blazar_errors, exceptions
 _CLIENT_FIELDS = {"name", "start_date", "end_date", "before_end_date", "reservations"}
 #: The fields that Blazar's API and manager add when a lease is created.
 _BLAZARS_OWN = {"status", "user_id", "project_id"}
+
+#: The fields that this package's v2 API adds when a lease is created.
+_APIS_OWN = {"id"}
 
 #: The length of the column ``name`` in Blazar's table of leases.
 _LONGEST_NAME = 80
@@ -37,7 +41,9 @@ class StrictLeaseFilter(base_filter.BaseFilter):
 
     def check_create(self, context: Any, lease_values: Mapping[str, Any]) -> None:
         with blazar_errors.translated():
-            _check(lease_values, _CLIENT_FIELDS | _BLAZARS_OWN)
+            _check(lease_values, _CLIENT_FIELDS | _BLAZARS_OWN | _APIS_OWN)
+            if "id" in lease_values and not uuidutils.is_uuid_like(lease_values["id"]):
+                raise exceptions.InvalidField("id", "expected a UUID")
             _check_user(lease_values.get("user_id"))
             reservations = lease_values["reservations"]
             booking_rules.check_types(str(r.get("resource_type")) for r in reservations)

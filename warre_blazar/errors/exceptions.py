@@ -304,6 +304,19 @@ class ServiceTimedOut(ServiceUnavailable):
     """Nova, Placement or Keystone gave no answer of its own, and may still fulfill the request."""
 
 
+class IdempotencyKeyReused(WarreError):
+    """A user has sent an idempotency key with two different requests."""
+
+    code = "idempotency_key_reused"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Idempotency-Key: this key was sent with another request within the last day; send a "
+            "new key with each new request",
+            field="Idempotency-Key",
+        )
+
+
 class NoAnswer(WarreError):
     """The manager took too long, and may or may not have fulfilled the request.
 

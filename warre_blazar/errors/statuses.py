@@ -46,6 +46,7 @@ STATUSES: dict[str, HttpStatuses] = {
     "too_many_reservations": HttpStatuses(413),
     "quota_exceeded": HttpStatuses(413, v1_creation=413),
     "invalid_field": HttpStatuses(422),
+    "idempotency_key_reused": HttpStatuses(422),
     "internal": HttpStatuses(500),
     "service_refused": HttpStatuses(502, v1_creation=502),
     "service_unavailable": HttpStatuses(503, v1_creation=503),

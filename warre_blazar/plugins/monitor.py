@@ -21,6 +21,7 @@ from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.keeping import history
+from warre_blazar.services.requests import once
 from warre_blazar.services.running import backing, late_servers
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
@@ -208,6 +209,11 @@ class Threads:
         days = cfg.CONF.warre.history_days
         if days:
             history.purge(clock.utcnow(), days)
+
+    @periodics.periodic(3600, run_immediately=True)
+    def forget_keys(self) -> None:
+        """Delete idempotency keys that are older than a day."""
+        once.forget(clock.utcnow())
 
     @periodics.periodic(1, run_immediately=True)
     def refresh_hosts(self) -> None:

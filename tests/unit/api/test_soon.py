@@ -153,14 +153,14 @@ class TestDatabaseThatLags:
 
     def lag(self, monkeypatch: pytest.MonkeyPatch, reads: float) -> None:
         """Hide reservations from lookups by their lease's name, for some number of reads."""
-        read: Callable = lookup.get_by_lease_name
+        read: Callable = lookup.get_by_lease
         done = []
 
         def lagging(name: str):
             done.append(name)
             return read(name) if len(done) > reads else None
 
-        monkeypatch.setattr(lookup, "get_by_lease_name", lagging)
+        monkeypatch.setattr(lookup, "get_by_lease", lagging)
 
     @pytest.mark.parametrize("reads", [3, float("inf")])
     def test_booking(self, site: Site, alpha: Person, flavor, monkeypatch, reads):

@@ -7,6 +7,7 @@ import pytest
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, error, flavor, listing, reservation
 from tests.unit.client.test_transport import connect
+from warre_blazar import waiting
 from warre_blazar.client import Access, Client, Limits, Span, errors
 
 UTC = datetime.UTC
@@ -204,3 +205,94 @@ def test_times_without_a_zone_are_refused(
         with pytest.raises(errors.NaiveTime, match=r"(start|end)=.* has no time zone; give an aw"):
             ask()
     assert not api.seen
+
+
+class Patience(waiting.Clock):
+    """A clock on which waiting takes no time."""
+
+    def __init__(self) -> None:
+        self.slept: list[float] = []
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> Patience:
+    clock = Patience()
+    monkeypatch.setattr(waiting, "clock", clock)
+    return clock
+
+
+PERIOD = {"start": START, "end": START + datetime.timedelta(hours=2)}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"drop": True},
+        {"lose": True},
+        {"status": 503},
+        {"status": 504},
+    ],
+    ids=str,
+)
+def test_creation_without_an_answer_is_repeated_with_its_key(
+    api: Api, client: Client, patience: Patience, fault: dict
+) -> None:
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    api.fail(match="POST", times=2, **fault)
+    assert client.reservations.create("f", **PERIOD).id == RESERVATION.id
+    posts = [request for request in api.seen if request.line == "POST /v2/reservations"]
+    assert len(posts) == 3
+    assert len({request.headers["idempotency-key"] for request in posts}) == 1
+    assert patience.slept == [1, 2]
+
+
+def test_each_creation_has_its_own_key(api: Api, client: Client) -> None:
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    for _ in range(2):
+        client.reservations.create("f", **PERIOD)
+    keys = {request.headers["idempotency-key"] for request in api.seen}
+    assert len(keys) == 2
+
+
+def test_creation_that_is_never_answered_says_what_may_have_happened(
+    api: Api, client: Client, patience: Patience
+) -> None:
+    api.answers["POST /v2/reservations"] = error(503, "The manager is silent", "no_answer")
+    with pytest.raises(errors.Unanswered, match="may have been created nevertheless"):
+        client.reservations.create("f", **PERIOD)
+    assert sum(patience.slept) == 30
+
+
+def test_refused_creation_is_not_repeated(api: Api, client: Client) -> None:
+    api.answers["POST /v2/reservations"] = error(503, "Nova is away", "service_unavailable")
+    with pytest.raises(errors.ApiError, match="Nova is away"):
+        client.reservations.create("f", **PERIOD)
+    assert len(api.seen) == 1
+
+
+def test_wait_survives_an_api_that_is_away(api: Api, client: Client) -> None:
+    away = [error(503, "away", "service_unavailable") for _ in range(5)]
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = [
+        Answer(200, reservation()),
+        *away,
+        Answer(200, reservation(status="ACTIVE")),
+    ]
+    found = client.reservations.wait(RESERVATION.id, poll=1, sleep=lambda _: None)
+    assert found.status == "ACTIVE"
+
+
+def test_wait_for_an_api_that_stays_away_names_the_reservation(api: Api, client: Client) -> None:
+    away = [error(503, "away", "service_unavailable") for _ in range(4)]
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = [Answer(200, reservation()), *away]
+    with pytest.raises(errors.WaitError, match=RESERVATION.id):
+        client.reservations.wait(RESERVATION.id, poll=1, patience=3, sleep=lambda _: None)
+
+
+def test_wait_ends_if_the_reservation_is_gone(api: Api, client: Client) -> None:
+    gone = error(404, "gone", "reservation_not_found")
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = [Answer(200, reservation()), gone]
+    with pytest.raises(errors.NotFound):
+        client.reservations.wait(RESERVATION.id, poll=1, sleep=lambda _: None)

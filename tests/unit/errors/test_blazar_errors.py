@@ -43,6 +43,7 @@ SAMPLES = [
     exceptions.Forbidden("warre:reservations:create"),
     exceptions.ServiceUnavailable("Nova", "ConnectFailure"),
     exceptions.ServiceTimedOut("Nova", "ConnectTimeout"),
+    exceptions.IdempotencyKeyReused(),
     exceptions.NoAnswer("reservation-1", "reservation r1 has changed"),
     exceptions.RequestInvalid("Placement", "No such trait(s): CUSTOM_X."),
     exceptions.ServiceRefused("Placement", "409 %s %(count)d"),

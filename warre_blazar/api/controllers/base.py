@@ -1,7 +1,10 @@
 """The base class of this package's controllers, and functions that the controllers share."""
 
 import functools
-from typing import Any
+import json
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import pecan
@@ -9,6 +12,7 @@ import webob
 import webob.exc
 from blazar.context import BlazarContext
 from oslo_middleware import http_proxy_to_wsgi
+from oslo_utils import timeutils, uuidutils
 from pecan import hooks, rest
 
 from warre_blazar import policy
@@ -18,11 +22,17 @@ from warre_blazar.api.turn_hook import TurnHook
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.fields.declaration import Field, Use
 from warre_blazar.fields.kinds import Schema
+from warre_blazar.services.requests import once
+
+T = TypeVar("T")
 
 # Blazar's v1 API runs in the same process, and looks up a manager's exception by its class name.
 blazar_errors.expose_to_v1()
 
 MAX_ID = 64
+
+_KEY_HEADER = "Idempotency-Key"
+_KEY = re.compile(r"[!-~]{1,255}")
 
 #: All controllers share the turns.
 _TURNS = TurnHook()
@@ -119,6 +129,43 @@ def may_list_more(asked: bool, rule: str, hidden: str) -> bool:
     if asked and not allowed and not is_warres_path():
         raise exceptions.Forbidden(rule, hidden)
     return allowed
+
+
+def made_once(
+    values: dict[str, Any], find: Callable[[str], T | None], create: Callable[[str], T]
+) -> T:
+    """Create the item that a request asks for, but only once for each idempotency key.
+
+    :param values: the request's body, with which the key was first sent.
+    :param find: returns the item with an id, or None.
+    :param create: creates the item with an id.
+    :raises InvalidField, IdempotencyKeyReused: the header has no valid key, or a key of another
+        request.
+    """
+    text = pecan.request.headers.get(_KEY_HEADER)
+    if text is None:
+        return create(uuidutils.generate_uuid())
+    if not _KEY.fullmatch(text):
+        raise exceptions.InvalidField(_KEY_HEADER, "expected 1 to 255 visible characters of ASCII")
+    caller = context()
+    noun = pecan.request.path.strip("/").rpartition("/")[2]
+    request = json.dumps([noun, caller.project_id, values], sort_keys=True, default=str)
+    key = once.key(caller.user_id, text, request, timeutils.utcnow())
+    return once.make(key, find, create)
+
+
+def found(
+    get: Callable[[str], T], missing: type[exceptions.WarreError]
+) -> Callable[[str], T | None]:
+    """A function that returns what ``get`` returns, or None if ``get`` raises ``missing``."""
+
+    def find(item_id: str) -> T | None:
+        try:
+            return get(item_id)
+        except missing:
+            return None
+
+    return find
 
 
 def reply(status: int, document: Any) -> Any:

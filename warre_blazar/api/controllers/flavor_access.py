@@ -39,9 +39,14 @@ class FlavorProjectsController(base.Controller):
         policy.authorize(base.context(), policies.CREATE)
         parsing.query(pecan.request, {})
         values = base.body(schemas.ACCESS_CREATE)
-        return views.access(
-            flavor_access.grant(values["flavor_id"], values["project_id"]), base.field_filter()
+        access = base.made_once(
+            values,
+            base.found(flavor_access.get, exceptions.AccessNotFound),
+            lambda access_id: flavor_access.grant(
+                values["flavor_id"], values["project_id"], access_id
+            ),
         )
+        return views.access(access, base.field_filter())
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:

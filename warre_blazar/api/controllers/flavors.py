@@ -112,8 +112,15 @@ class FlavorsController(base.Controller):
         policy.authorize(base.context(), policies.CREATE)
         parsing.query(pecan.request, {})
         values = base.body(schemas.FLAVOR_CREATE)
-        written = flavors.create(
-            {**schemas.FLAVOR_DEFAULTS, **values}, timeutils.utcnow(), device_rules.configured()
+        written = base.made_once(
+            values,
+            flavors.find_created,
+            lambda flavor_id: flavors.create(
+                {**schemas.FLAVOR_DEFAULTS, **values},
+                timeutils.utcnow(),
+                device_rules.configured(),
+                flavor_id,
+            ),
         )
         return base.reply(202, _written(written))
 

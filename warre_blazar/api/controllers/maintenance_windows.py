@@ -42,11 +42,19 @@ class WindowsController(base.Controller):
         policy.authorize(base.context(), policies.CREATE)
         parsing.query(pecan.request, {})
         values = base.body(schemas.WINDOW_CREATE)
-        window = maintenance_windows.create(
-            Span(values["start"], values["end"]),
-            values.get("note"),
-            values.get("flavor_ids", []),
-            timeutils.utcnow(),
+        window = base.made_once(
+            values,
+            base.found(
+                lambda window_id: maintenance_windows.get(window_id, **_sight()),
+                exceptions.WindowNotFound,
+            ),
+            lambda window_id: maintenance_windows.create(
+                Span(values["start"], values["end"]),
+                values.get("note"),
+                values.get("flavor_ids", []),
+                timeutils.utcnow(),
+                window_id,
+            ),
         )
         return base.reply(201, views.window(window, base.field_filter()))
 

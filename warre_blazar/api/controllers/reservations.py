@@ -91,7 +91,12 @@ class ReservationsController(base.Controller):
         if is_dry_run:
             lookup.check_labels(request.labels)
             return _foreseen(dry_run.booking(request))
-        return _document(*creation.create(_caller(), request))
+        made = base.made_once(
+            values,
+            creation.find,
+            lambda lease_id: creation.create(_caller(), request, lease_id),
+        )
+        return _document(*made)
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:

@@ -32,10 +32,17 @@ def _flavor_of(db: Session, reservation: Reservation) -> Flavor:
     return flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
 
 
-def get_by_lease_name(name: str) -> Reservation | None:
-    """The reservation of the lease with this name, or None if nothing is found."""
+def get_by_lease(lease_id: str) -> Reservation | None:
+    """The reservation of a lease, or None if nothing is found."""
     with session.reader() as db:
-        return reservations.find_by_lease_name(db, name)
+        return reservations.find_by_lease(db, lease_id)
+
+
+def ever_in_lease(lease_id: str) -> tuple[Reservation, Flavor] | None:
+    """The reservation of a lease and its flavor, even if the lease was deleted."""
+    with session.reader() as db:
+        found = reservations.find_by_lease(db, lease_id) or history.find_by_lease(db, lease_id)
+        return (found, _flavor_of(db, found)) if found else None
 
 
 def with_flavor(reservation: Reservation, known: Flavor) -> tuple[Reservation, Flavor]:

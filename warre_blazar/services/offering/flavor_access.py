@@ -9,16 +9,17 @@ from warre_blazar.errors import exceptions
 
 
 @session.retried
-def grant(flavor_ref: str, project_id: str) -> Access:
+def grant(flavor_ref: str, project_id: str, access_id: str | None = None) -> Access:
     """Give a project access to a private flavor.
 
     :param flavor_ref: the flavor's id or name.
+    :param access_id: the id for the new access. None: any new id.
     :raises FlavorNotFound, FlavorAmbiguous, AccessExists:
     """
     try:
         with session.writer() as db:
             flavor = flavors.require(db, flavor_ref)
-            access = Access(uuidutils.generate_uuid(), flavor.id, project_id)
+            access = Access(access_id or uuidutils.generate_uuid(), flavor.id, project_id)
             flavor_access.insert(db, access)
             return access
     except db_exc.DBDuplicateEntry:

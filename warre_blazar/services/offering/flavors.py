@@ -89,13 +89,17 @@ def _check_period(start: datetime.datetime | None, end: datetime.datetime | None
 
 
 def create(
-    values: Mapping[str, Any], now: datetime.datetime, device_rules: Rules = NO_DEVICES
+    values: Mapping[str, Any],
+    now: datetime.datetime,
+    device_rules: Rules = NO_DEVICES,
+    flavor_id: str | None = None,
 ) -> Written:
     """Create a flavor.
 
     :param values: all attributes of a Flavor and its Shape, except ``id``, ``generation``
         and ``device_groups``.
     :param device_rules: what aliases and device profiles stand for.
+    :param flavor_id: the id for the new flavor. None: any new id.
     :raises InvalidField: properties or extra_specs can't be parsed, or no server with these extra
         specs could ever boot, or the end isn't after the start.
     :raises DeviceNotCountable: extra_specs name devices that can't be counted.
@@ -105,10 +109,17 @@ def create(
     _check_period(values["start"], values["end"])
     _check_cpus(values["vcpu"], values["extra_specs"])
     doubts = _check_boots(flavors.shape_of(columns))
-    flavor_id = uuidutils.generate_uuid()
+    flavor_id = flavor_id or uuidutils.generate_uuid()
     session.change(flavors.insert, {"id": flavor_id, **columns}, now)
     flavor = get(flavor_id, project_id=None, everything=True)
     return _written(flavor, doubts)
+
+
+def find_created(flavor_id: str) -> Written | None:
+    """A flavor that a request has created, even if it was deleted since, or None."""
+    with session.reader() as db:
+        flavor = flavors.get_many(db, {flavor_id}).get(flavor_id)
+    return _written(flavor, _check_boots(flavor.shape)) if flavor else None
 
 
 def _written(flavor: Flavor, doubts: tuple[Doubt, ...]) -> Written:

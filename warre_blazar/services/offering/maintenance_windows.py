@@ -22,20 +22,26 @@ _MOST_CONFLICTS = 20
 
 @session.retried
 def create(
-    span: Span, note: str | None, flavor_ids: Iterable[str], now: datetime.datetime
+    span: Span,
+    note: str | None,
+    flavor_ids: Iterable[str],
+    now: datetime.datetime,
+    window_id: str | None = None,
 ) -> Window:
     """Create a maintenance window.
 
     If somebody books one of the flavors at the same moment, either the booking or the window is
     refused.
 
+    :param window_id: the id for the new window. None: any new id.
     :raises InvalidPeriod: the window starts in the past, or doesn't end after its start.
     :raises FlavorNotFound: one of the flavors doesn't exist.
     :raises WindowConflict: one of the flavors is booked during the window.
     """
     _check_start(span, now)
     with session.writer() as db:
-        window = _checked(db, Window(uuidutils.generate_uuid(), span, note, ()), flavor_ids)
+        window_id = window_id or uuidutils.generate_uuid()
+        window = _checked(db, Window(window_id, span, note, ()), flavor_ids)
         maintenance_windows.insert(db, window, now)
         return window
 

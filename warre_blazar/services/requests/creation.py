@@ -9,10 +9,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from blazar.db import api as db_api
 from oslo_log import log as logging
 from oslo_utils import uuidutils
 
-from warre_blazar.domain import reservation_states
+from warre_blazar import waiting
+from warre_blazar.domain import lease_states, reservation_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.errors import exceptions
@@ -23,10 +25,17 @@ from warre_blazar.services.requests.manager_calls import LEASE_TIME, seen
 
 LOG = logging.getLogger(__name__)
 
+#: Seconds for which a repeated request waits until the manager has created what the first request
+#: asked for.
+_CREATED_WITHIN = 20.0
 
-def create(caller: Caller, request: admission.BookingRequest) -> tuple[Reservation, Flavor]:
+
+def create(
+    caller: Caller, request: admission.BookingRequest, lease_id: str | None = None
+) -> tuple[Reservation, Flavor]:
     """Book what a request asks for.
 
+    :param lease_id: the id for the new lease. None: any new id.
     :returns: the reservation and its flavor. The reservation may still be PENDING_CREATE if the
         manager didn't answer in time.
     :raises NoAnswer: it isn't known whether the request will be booked.
@@ -36,7 +45,7 @@ def create(caller: Caller, request: admission.BookingRequest) -> tuple[Reservati
     # the manager.
     lookup.check_labels(request.labels)
     decision = admission.check(request)
-    name = f"reservation-{uuidutils.generate_uuid()}"
+    lease_id = lease_id or uuidutils.generate_uuid()
     reservation = {
         "resource_type": RESOURCE_TYPE,
         "flavor_id": request.flavor,
@@ -45,7 +54,8 @@ def create(caller: Caller, request: admission.BookingRequest) -> tuple[Reservati
         **{k: v for k, v in dataclasses.asdict(request.labels).items() if v is not None},
     }
     values = {
-        "name": name,
+        "id": lease_id,
+        "name": f"reservation-{lease_id}",
         "start_date": request.span.start.strftime(LEASE_TIME),
         "end_date": request.span.end.strftime(LEASE_TIME),
         "user_id": caller.user_id,
@@ -58,23 +68,40 @@ def create(caller: Caller, request: admission.BookingRequest) -> tuple[Reservati
         with contextlib.suppress(manager.ManagerSilent):
             lease = manager.create_lease(caller.context, values)
     except exceptions.WarreError as error:
-        if booked := _booked_despite(error, name):
+        if booked := _booked_despite(error, lease_id):
             return lookup.with_flavor(booked, decision.flavor)
         raise
     if lease is not None:
-        created = seen(lambda: _created(name), _not_known(name))
+        created = seen(lambda: _created(lease_id), _not_known(lease_id))
         return lookup.with_flavor(created or _from_answer(lease, decision), decision.flavor)
-    pending = lookup.get_by_lease_name(name)
+    pending = lookup.get_by_lease(lease_id)
     if pending is None:
-        raise _not_known(name)
+        raise _not_known(lease_id)
     return lookup.with_flavor(pending, decision.flavor)
 
 
-def _not_known(lease_name: str) -> exceptions.NoAnswer:
+def find(lease_id: str) -> tuple[Reservation, Flavor] | None:
+    """The reservation that a request has created, and its flavor. It may have been deleted since.
+
+    If the manager is creating it at this moment, this function waits for the manager.
+
+    :returns: None if there is no such lease, also because its creation has just failed.
+    """
+    waiting.until(lambda: not _is_being_created(lease_id), _CREATED_WITHIN)
+    return lookup.ever_in_lease(lease_id)
+
+
+def _is_being_created(lease_id: str) -> bool:
+    lease = db_api.lease_get(lease_id)
+    return lease is not None and lease["status"] == lease_states.CREATING
+
+
+def _not_known(lease_id: str) -> exceptions.NoAnswer:
+    lease_name = f"reservation-{lease_id}"
     return exceptions.NoAnswer(lease_name, f"a lease named {lease_name} appears")
 
 
-def _booked_despite(error: exceptions.WarreError, lease_name: str) -> Reservation | None:
+def _booked_despite(error: exceptions.WarreError, lease_id: str) -> Reservation | None:
     """The reservation, if the manager has booked it although it answered with an error.
 
     For example, the database may have committed the manager's last write, but the connection was
@@ -82,15 +109,15 @@ def _booked_despite(error: exceptions.WarreError, lease_name: str) -> Reservatio
     """
     if isinstance(error, exceptions.Refused):
         return None
-    booked = seen(lambda: _created(lease_name), _not_known(lease_name))
+    booked = seen(lambda: _created(lease_id), _not_known(lease_id))
     if booked:
-        LOG.warning("Lease %s was created in spite of an error: %s", lease_name, error)
+        LOG.warning("Lease %s was created in spite of an error: %s", lease_id, error)
     return booked
 
 
-def _created(lease_name: str) -> Reservation | None:
+def _created(lease_id: str) -> Reservation | None:
     """The reservation, if the manager's writes can already be read from the database."""
-    found = lookup.get_by_lease_name(lease_name)
+    found = lookup.get_by_lease(lease_id)
     return found if found and found.state != reservation_states.PENDING_CREATE else None
 
 

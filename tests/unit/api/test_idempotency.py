@@ -1,0 +1,167 @@
+"""A request that creates something and is repeated with its key creates nothing again."""
+
+import datetime
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from blazar.utils import trusts
+from oslo_utils import timeutils
+
+from tests.unit.api import bus, things
+from tests.unit.api.people import Answer, Person, refusal
+from tests.unit.api.site import NOW, Site
+from warre_blazar.db import models
+from warre_blazar.services.requests import once
+
+FIRST, SECOND = "key-1", "key-2"
+
+
+def send(person: Person, noun: str, body: Any, key: str = FIRST) -> Answer:
+    return person.send("POST", noun, body, {"Idempotency-Key": key})
+
+
+@pytest.fixture
+def flavor(admin: Person) -> dict:
+    return things.add_flavor(admin)
+
+
+def bodies(flavor: dict) -> dict[str, dict]:
+    return {
+        "flavors": {**things.FLAVOR, "name": "another"},
+        "flavorprojects": {"flavor_id": flavor["id"], "project_id": "project-x"},
+        "maintenancewindows": {"start": things.at(5), "end": things.at(6)},
+        "reservations": things.booking(flavor),
+    }
+
+
+NOUNS = ("flavors", "flavorprojects", "maintenancewindows", "reservations")
+
+
+@pytest.fixture(params=NOUNS)
+def noun(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.mark.parametrize("root", ["/v2", "/v2/warre/v1"])
+def test_repeated_request_gets_the_first_item(admin: Person, flavor, noun, root):
+    admin.root = root
+    before = admin.get(noun).json["total"] if noun != "reservations" else 0
+    first = send(admin, noun, bodies(flavor)[noun])
+    again = send(admin, noun, bodies(flavor)[noun])
+    assert (again.status_int, again.json) == (first.status_int, first.json)
+    assert admin.get(noun).json["total"] == before + 1
+
+
+def test_other_request_with_the_key_is_refused(site: Site, admin: Person, flavor, noun):
+    things.made(send(admin, noun, bodies(flavor)[noun]))
+    rows = site.rows()
+    body = bodies(flavor)[noun]
+    other = {**body, "name": "x"} if "name" in body or noun == "reservations" else None
+    other = other or {**body, **({"note": "x"} if "start" in body else {"project_id": "y"})}
+    answer = send(admin, noun, other)
+    assert refusal(answer) == (422, "idempotency_key_reused")
+    assert answer.json["detail"] == {"field": "Idempotency-Key"}
+    assert site.rows() == rows
+
+
+def test_key_of_another_kind_of_item_is_refused(admin: Person, flavor):
+    things.made(send(admin, "flavors", bodies(flavor)["flavors"]))
+    answer = send(admin, "maintenancewindows", bodies(flavor)["maintenancewindows"])
+    assert refusal(answer) == (422, "idempotency_key_reused")
+
+
+def test_keys_belong_to_users(alpha: Person, beta: Person, flavor):
+    one, two = (send(person, "reservations", things.booking(flavor)) for person in (alpha, beta))
+    assert things.made(one)["id"] != things.made(two)["id"]
+
+
+def test_new_key_is_a_new_request(alpha: Person, flavor):
+    made = {send(alpha, "reservations", things.booking(flavor), k).json["id"] for k in "ab"}
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "a b", "\x7f", "\u00e9".encode().decode("latin-1")])
+def test_bad_key_is_refused(site: Site, alpha: Person, flavor, key):
+    rows = site.rows()
+    answer = send(alpha, "reservations", things.booking(flavor), key)
+    assert refusal(answer) == (422, "invalid_field")
+    assert answer.json["detail"]["field"] == "Idempotency-Key"
+    assert site.rows() == rows
+
+
+def test_refused_request_can_be_repeated(alpha: Person, flavor):
+    other = things.book(alpha, flavor, instance_count=2)
+    body = things.booking(flavor)
+    assert refusal(send(alpha, "reservations", body)) == (400, "slots_exhausted")
+    alpha.delete(f"reservations/{other['id']}")
+    made = things.made(send(alpha, "reservations", body))
+    assert things.made(send(alpha, "reservations", body)) == made
+
+
+def test_reservation_that_was_deleted_is_not_booked_again(alpha: Person, flavor):
+    body = things.booking(flavor)
+    made = things.made(send(alpha, "reservations", body))
+    assert alpha.delete(f"reservations/{made['id']}").status_int == 204
+    again = things.made(send(alpha, "reservations", body))
+    assert again["id"] == made["id"]
+    assert alpha.get("reservations").json["total"] == 0
+
+
+def test_reservation_that_took_the_last_slot_is_answered(alpha: Person, flavor):
+    body = things.booking(flavor, instance_count=2)
+    made = things.made(send(alpha, "reservations", body))
+    assert things.made(send(alpha, "reservations", body)) == made
+
+
+def test_key_ends_after_a_day(site: Site, alpha: Person, flavor):
+    body = things.booking(flavor, start=things.at(4, 9), end=things.at(4, 11))
+    made = things.made(send(alpha, "reservations", body))
+    site.set_time(NOW + once.KEPT)
+    assert things.made(send(alpha, "reservations", body))["id"] == made["id"]
+    site.set_time(NOW + once.KEPT + datetime.timedelta(seconds=1))
+    assert things.made(send(alpha, "reservations", body))["id"] != made["id"]
+
+
+def test_old_keys_are_deleted(site: Site, alpha: Person, flavor):
+    things.made(send(alpha, "reservations", things.booking(flavor)))
+    assert once.forget(timeutils.utcnow()) == 0
+    assert len(site.rows()[models.idempotency_keys.name]) == 1
+    assert once.forget(NOW + once.KEPT + datetime.timedelta(seconds=1)) == 1
+
+
+@pytest.fixture
+def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """The manager does nothing until this is set, and the API gives up waiting for it."""
+    event, function = threading.Event(), trusts.create_ctx_from_trust
+
+    def wait(trust_id: Any) -> Any:
+        if not event.is_set():
+            bus.give_up()
+            event.wait(30)
+        return function(trust_id)
+
+    monkeypatch.setattr(trusts, "create_ctx_from_trust", wait)
+    yield event
+    event.set()
+
+
+def test_lost_answer_is_found_by_repeating(site: Site, alpha: Person, flavor, go):
+    body = things.booking(flavor)
+    assert refusal(send(alpha, "reservations", body)) == (503, "no_answer")
+    go.set()
+    site.settle()
+    made = things.made(send(alpha, "reservations", body))
+    assert [r["id"] for r in alpha.get("reservations").json["results"]] == [made["id"]]
+
+
+def test_repeating_before_the_manager_is_done_books_once(site: Site, alpha: Person, flavor, go):
+    """The manager works on both requests, and the database refuses the second lease."""
+    body = things.booking(flavor)
+    for _ in range(2):
+        assert refusal(send(alpha, "reservations", body)) == (503, "no_answer")
+    go.set()
+    site.settle()
+    assert alpha.get("reservations").json["total"] == 1
+    assert len(site.rows()["leases"]) == 1
