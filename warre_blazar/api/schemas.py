@@ -135,7 +135,7 @@ CAPACITY: Schema = answer(
         **_NATURAL,
         "description": "How many instances the hosts hold when nothing else is on them.",
     },
-    bookable={
+    bookable_instances={
         **_NATURAL,
         "description": "How many instances can be booked at the same time: the smaller of "
         "`instances` and the flavor's slots.",

@@ -52,11 +52,11 @@ def _values(item: Flavor) -> dict[str, Any]:
 
 
 def offered(item: Flavor, hosts: int, sees: Sees) -> dict[str, Any]:
-    """A flavor, and whether a host could hold an instance of it.
+    """A flavor, and whether it can be booked.
 
     :param hosts: the number of hosts that could hold an instance of the flavor.
     """
-    values = {"bookable": hosts > 0, "bookable_hosts": hosts}
+    values = {"bookable": item.active and hosts > 0, "bookable_hosts": hosts}
     return _document(flavors.FlavorOffered, {**_values(item), **values}, sees)
 
 
@@ -71,7 +71,7 @@ def capacity(item: Capacity) -> dict[str, Any]:
         **span(item.window),
         "hosts": [{"name": r.host.name, "instances": r.instances} for r in item.rooms],
         "instances": item.instances,
-        "bookable": item.bookable,
+        "bookable_instances": item.bookable,
         "booked_now": item.booked_now,
         "booked_peak": item.booked_peak,
         "utilisation": item.utilisation,

@@ -33,6 +33,7 @@ class ShowCalendar(base.ListCommand):
         parser.add_argument(
             "flavors", metavar="FLAVOR", nargs="*", help="ID or name of a flavor (default: all)"
         )
+        parser.add_argument("--category", help="only flavors of this category")
         arguments.add_start(parser, "the first day (default: today)")
         parser.add_argument(
             "--days",
@@ -134,10 +135,9 @@ class ShowCalendar(base.ListCommand):
 
     def _flavors(self, parsed_args: argparse.Namespace) -> list[Flavor]:
         if not parsed_args.flavors:
-            listed = self.v2.flavors.list()
-            if not listed:
-                raise Failure("There are no flavors that you may book; ask the operator")
-            return listed
+            return flavors.choose(self, parsed_args.category)
+        if parsed_args.category:
+            raise Failure("Name flavors or a --category, not both")
         return [self._flavor(ref) for ref in parsed_args.flavors]
 
     def _flavor(self, ref: str) -> Flavor:
@@ -171,9 +171,13 @@ class ShowCalendar(base.ListCommand):
                 for window in windows
                 if any(other.id == flavor.id for other in window.flavors)
             ]
+            name = flavor.name
+            if not flavor.active:
+                # Nothing is booked, so it would be wrong to show its days as booked up.
+                closed, name = [whole], f"{name} (inactive)"
             booked = [booking for booking in own if booking.flavor.id == flavor.id]
             days = free_by_day.free(flavor.slots, spans, free_for)
-            return Row(flavor.name, flavor.slots, days, closed, booked)
+            return Row(name, flavor.slots, days, closed, booked)
 
         return [row(flavor) for flavor in chosen]
 

@@ -39,12 +39,19 @@ def loss(session: Any, reservation: Reservation) -> str:
 
     :returns: "" if the reservation has no servers.
     """
-    names = _servers(session, reservation) if reservation.status in _RUNNING else []
-    return "" if names == [] else f"{_phrase(names)} will be deleted for good"
+    names = servers(session, reservation)
+    return "" if names == [] else loss_of(names)
 
 
-def _servers(session: Any, reservation: Reservation) -> list[str] | None:
+def loss_of(names: list[str] | None) -> str:
+    """Return a clause that says that servers go. If their names aren't known, they are None."""
+    return f"{_phrase(names)} will be deleted for good"
+
+
+def servers(session: Any, reservation: Reservation) -> list[str] | None:
     """Return the names of a reservation's servers, or None if Nova doesn't answer."""
+    if reservation.status not in _RUNNING:
+        return []
     try:
         answer = session.get(
             "/servers",

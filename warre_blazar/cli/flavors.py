@@ -25,7 +25,14 @@ from warre_blazar.fields.declaration import columns
 _BOOKABLE = ("bookable", "bookable_hosts")
 
 #: The fields of a flavor's capacity that fit into a table.
-_CAPACITY = ("instances", "bookable", "booked_now", "booked_peak", "utilisation", "sharing")
+_CAPACITY = (
+    "instances",
+    "bookable_instances",
+    "booked_now",
+    "booked_peak",
+    "utilisation",
+    "sharing",
+)
 
 
 def _add_capacity(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +74,7 @@ class _Flavors(base.Command):
         for warning in flavor.warnings:
             self.tell(f"Warning: {warning['message']}.")
         has_no_hosts = any(warning["code"] == "no_hosts" for warning in flavor.warnings)
-        if flavor.bookable is False and not has_no_hosts:
+        if flavor.bookable is False and flavor.active and not has_no_hosts:
             self.tell(
                 f"Warning: no host could hold an instance of {flavor.name}, so it can't be booked. "
                 "Compare its properties, availability zone, traits and sizes with the hosts "
@@ -114,6 +121,8 @@ class ListFlavors(_Flavors, base.ListCommand):
             availability_zone=parsed_args.availability_zone,
         )
         names = columns(fields.Flavor, long=parsed_args.long)
+        if not parsed_args.long and any(flavor.description for flavor in flavors):
+            names.append("description")
         if parsed_args.all and not parsed_args.long:
             names += ["is_public", "active"]
         documents = [flavor.document for flavor in flavors]
@@ -236,7 +245,10 @@ class ListFreeSlots(_Flavors, base.ListCommand):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("flavor", metavar="FLAVOR", help="ID or name of the flavor")
+        parser.add_argument(
+            "flavors", metavar="FLAVOR", nargs="*", help="ID or name of a flavor (default: all)"
+        )
+        parser.add_argument("--category", help="only flavors of this category")
         arguments.add_start(parser, "start of the search (default: now)")
         until = parser.add_mutually_exclusive_group()
         arguments.add_end(until, "end of the search (default: a year after the start)")
@@ -253,36 +265,45 @@ class ListFreeSlots(_Flavors, base.ListCommand):
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self._period(parsed_args)
-        spans = self.v2.flavors.free_slots(
-            parsed_args.flavor,
-            start=start,
-            end=end,
-            count=parsed_args.count,
-            affinity=parsed_args.affinity,
-        )
-        least = parsed_args.hours or datetime.timedelta()
-        rows = [self._row(span) for span in spans if span.length >= least]
+        search = {
+            "start": start,
+            "end": end,
+            "count": parsed_args.count,
+            "affinity": parsed_args.affinity,
+            "length": parsed_args.hours,
+        }
+        chosen = self._chosen(parsed_args)
+        if len(chosen) == 1:
+            (flavor,) = chosen
+            spans = [self._row(span) for span in self._free(flavor, search)]
+            if not spans:
+                self._tell_why(flavor, search)
+            return ("start", "end", "hours"), spans
+        rows = [(name, *self._row(s)) for name in chosen for s in self._free(name, search)]
         if not rows:
-            self._tell_why(parsed_args, start, end)
-        return ("start", "end", "hours"), rows
+            self.tell(
+                f"None of them is free then. {self.name('flavor-calendar')} shows more; with one "
+                "flavor, this command says why."
+            )
+        return ("flavor", "start", "end", "hours"), rows
 
-    def _tell_why(
-        self,
-        parsed_args: argparse.Namespace,
-        start: datetime.datetime | None,
-        end: datetime.datetime | None,
-    ) -> None:
+    def _chosen(self, parsed_args: argparse.Namespace) -> list[str]:
+        """Return the names or ids of the flavors to search, as the user knows them."""
+        if not parsed_args.flavors:
+            return [f.name for f in choose(self, parsed_args.category)]
+        if parsed_args.category:
+            raise Failure("Name flavors or a --category, not both")
+        return list(dict.fromkeys(parsed_args.flavors))
+
+    def _free(self, flavor: str, search: dict[str, Any]) -> list[Span]:
+        try:
+            return self.v2.flavors.free_slots(flavor, **search)
+        except errors.NotFound as error:
+            raise Failure(advice_on_flavor(self, error, flavor)) from error
+
+    def _tell_why(self, flavor: str, search: dict[str, Any]) -> None:
         """Print why nothing is free, and what to do. This needs another request to the API."""
-        flavor = parsed_args.flavor
-        reason = no_free_slots.reason(
-            self.v2,
-            flavor,
-            start=start,
-            end=end,
-            count=parsed_args.count,
-            affinity=parsed_args.affinity,
-            length=parsed_args.hours,
-        )
+        reason = no_free_slots.reason(self.v2, flavor, **search)
         if reason is None:
             self.tell(f"Nothing is free then. {self.name('flavor-calendar')} {flavor} shows more.")
         else:
@@ -310,6 +331,21 @@ class ListFreeSlots(_Flavors, base.ListCommand):
     def _row(self, span: Span) -> tuple[str, str, float]:
         start, end = (time_display.iso(moment, self.where) for moment in (span.start, span.end))
         return start, end, time_display.hours(span.length)
+
+
+def choose(command: base.Command, category: str | None) -> list[Flavor]:
+    """Return the flavors that the user may book, all of them or those of a category.
+
+    :raises Failure: there are none.
+    """
+    listed = command.v2.flavors.list(category=category)
+    if listed:
+        return listed
+    if category is None:
+        raise Failure("There are no flavors that you may book; ask the operator")
+    known = {flavor.category for flavor in command.v2.flavors.list()} - {None}
+    names = ", ".join(sorted(str(name) for name in known)) or "no flavor has one"
+    raise Failure(f"No flavor that you may book has the category {category!r}; categories: {names}")
 
 
 def advice_on_flavor(command: base.Command, error: errors.ClientError, ref: str) -> str:

@@ -24,8 +24,8 @@ from warre_blazar.cli.reservation_fields import Names, flat, phrase
 from warre_blazar.client import Reservation, errors
 
 _REF = (
-    "ID of the reservation, the start of the ID, or its flavor's name if you have no other "
-    "reservation of that flavor"
+    "ID of the reservation, the start of the ID, its name, or its flavor's name; a name must "
+    "belong to only one reservation of your project that isn't COMPLETE"
 )
 #: The exit status of a program that was interrupted, as shells define it.
 _INTERRUPTED = 130
@@ -69,7 +69,15 @@ class ShowReservation(_Reservations, base.ShowCommand):
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         reservation = self.v2.reservations.get(parsed_args.reservation)
-        return self.details(flat(reservation, self._names(reservation)))
+        document = flat(reservation, self._names(reservation))
+        servers = deletion_confirmation.servers(self.v2.transport.session, reservation)
+        if servers:
+            document["servers"] = servers
+            self.tell(
+                f"{deletion_confirmation.loss_of(servers)} at the end of the reservation, "
+                f"{time_display.brief(reservation.end, self.where)}."
+            )
+        return self.details(document)
 
     def _names(self, reservation: Reservation) -> Names:
         return Names(
@@ -225,9 +233,28 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
                 dry_run.change(self.v2, changed, self.app, self.where, **labels)
                 return self.report_dry_run(f"change {plan}" + (f". {loss}" if loss else ""))
             ref = before.id
-        return self.details(
-            flat(self.v2.reservations.update(ref, start=start, end=end, count=count, **labels))
-        )
+        try:
+            changed_to = self.v2.reservations.update(
+                ref, start=start, end=end, count=count, **labels
+            )
+        except errors.ApiError as error:
+            if error.code in alternatives.CODES | {"too_long", "quota_exceeded"}:
+                self._offer_ways(ref, (start, end), count)
+            raise
+        return self.details(flat(changed_to))
+
+    def _offer_ways(
+        self,
+        ref: str,
+        times: tuple[datetime.datetime | None, datetime.datetime | None],
+        count: int | None,
+    ) -> None:
+        """
+        :raises Failure: the change is refused. The text says why, and what would be possible.
+        """
+        before = self.v2.reservations.get(ref)
+        period = self.new_times(before, *times, None)
+        dry_run.change(self.v2, dry_run.Changed(before, *period, count), self.app, self.where)
 
     def _is_soon(self, end: datetime.datetime | None) -> bool:
         """Whether a new end is so near, or so long ago, that servers would go at once."""
@@ -255,7 +282,7 @@ class DeleteReservation(_Reservations, base.DeleteCommand):
     """
 
     asks = True
-    refs = "ID, the start of the ID, or (if the flavor has no other reservation) the flavor"
+    refs = "ID, the start of the ID, the name, or the flavor"
 
     def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
         if not parsed_args.yes:

@@ -19,7 +19,7 @@ _WEEK = 7
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _LEGEND = (
     "2: two slots can be booked all day; 2+: more for part of the day; ·: none. "
-    "/: closed for maintenance, *: booked by your project, at least partly. Time zone: {zone}"
+    "/: closed, *: booked by your project, at least partly. Time zone: {zone}"
 )
 
 

@@ -46,19 +46,37 @@ def similar(ref: str, names: Iterable[str]) -> list[str]:
 def reservation(reservations: Any, ref: str) -> str:
     """Return a reservation's id.
 
-    :param ref: the id, the start of the id, or the name of the flavor. The name works only if the
-        project has exactly one reservation of the flavor, not counting COMPLETE reservations.
+    :param ref: the id, the start of the id, the reservation's name, or the name of the flavor. A
+        name works only if exactly one of the project's reservations has it, not counting COMPLETE
+        reservations. The start of an id also finds reservations of other projects if the user may
+        list them.
     :raises errors.NotFound: no reservation matches.
     :raises errors.Ambiguous: several reservations match.
     """
     if is_id(ref):
         return ref
-    matches = [r for r in reservations.list() if _is_start_of_id(ref, r.id)]
-    if not matches:
-        matches = [
-            r for r in reservations.list() if r.flavor.name == ref and r.status != "COMPLETE"
-        ]
+    own = reservations.list()
+    live = [r for r in own if r.status != "COMPLETE"]
+    matches = (
+        [r for r in own if _is_start_of_id(ref, r.id)]
+        or [r for r in live if r.name == ref]
+        or [r for r in live if r.flavor.name == ref]
+        or _started_elsewhere(reservations, ref)
+    )
     return _sole_id("reservation", ref, [r.id for r in matches], matches)
+
+
+def _started_elsewhere(reservations: Any, ref: str) -> Sequence[Reservation]:
+    """The reservations of all projects whose ids start with ``ref``, if the user may list them."""
+    if not _ID_PREFIX.fullmatch(ref):
+        return []
+    try:
+        everywhere = reservations.list(all_projects=True)
+    except errors.ApiError as error:
+        if error.code != "forbidden":
+            raise
+        return []
+    return [r for r in everywhere if _is_start_of_id(ref, r.id)]
 
 
 def window(windows: Any, ref: str) -> str:

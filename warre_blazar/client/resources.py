@@ -48,6 +48,10 @@ def _query(**given: Any) -> dict[str, str]:
     return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in query.items()}
 
 
+def _hours(length: datetime.timedelta | None) -> str | None:
+    return None if length is None else f"{length.total_seconds() / 3600:.6f}"
+
+
 class _Collection:
     #: The collection's name in paths.
     noun = ""
@@ -121,6 +125,7 @@ class Flavors(_Collection):
         end: Time | None = None,
         count: int = 1,
         affinity: bool | None = None,
+        length: datetime.timedelta | None = None,
     ) -> SpanList:
         """Return the spans of time in which ``count`` instances are free.
 
@@ -130,8 +135,11 @@ class Flavors(_Collection):
         :param end: the end of the time to search. Default: a year after the start.
         :param affinity: True: all instances on one host. False: each on a host of its own. None: on
             any hosts.
+        :param length: return only spans that are at least this long. If a reservation of the flavor
+            can't be this long, there are none.
         """
-        query = _query(start=start, end=end, count=count, affinity=affinity)
+        search: dict[str, Any] = {"start": start, "end": end, "count": count, "affinity": affinity}
+        query = _query(**search, hours=_hours(length))
         documents = self._transport.request_document(
             "GET", f"{self._path(ref)}/freeslots", query=query
         )
@@ -152,9 +160,8 @@ class Flavors(_Collection):
         The other parameters are those of ``free_slots``. The result is None if a free slot of this
         length exists, or if the server gives no reasons.
         """
-        hours = None if length is None else length.total_seconds() / 3600
         search: dict[str, Any] = {"start": start, "end": end, "count": count, "affinity": affinity}
-        query = _query(**search, hours=None if hours is None else f"{hours:.6f}", reason=True)
+        query = _query(**search, hours=_hours(length), reason=True)
         answer = self._transport.request_document(
             "GET", f"{self._path(ref)}/freeslots", query=query
         )
@@ -230,8 +237,9 @@ def _change(
 class Reservations(_Collection):
     """The reservations of projects.
 
-    ``ref`` is a reservation's id, the start of its id, or the name of its flavor. A flavor's name
-    works only if the project has exactly one reservation of that flavor that isn't COMPLETE.
+    ``ref`` is a reservation's id, the start of its id, its name, or the name of its flavor. A name
+    works only if exactly one of the project's reservations has it, not counting COMPLETE
+    reservations. Operators may also use the start of an id of another project's reservation.
     """
 
     noun = "reservations"

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import enum
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from warre_blazar.domain import host_properties, timeline
@@ -194,6 +195,32 @@ class ClassUse:
         :returns: None if ``instances`` is 0.
         """
         return self.time / (instances * (window.end - window.start)) if instances else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Overbooked:
+    """More instances are booked than the flavor has slots."""
+
+    #: The largest number of instances that are booked at the same moment.
+    peak: int
+    #: From this moment on, the slots suffice.
+    until: datetime.datetime
+
+
+def overbooked(claims: Iterable[timeline.Claim], slots: int) -> Overbooked | None:
+    """Whether claims take more than a number of slots at any moment, and until when."""
+    changes: Counter[datetime.datetime] = Counter()
+    for claim in claims:
+        changes[claim.span.start] += claim.amount
+        changes[claim.span.end] -= claim.amount
+    level = peak = 0
+    until = None
+    for moment, change in sorted(changes.items()):
+        if level > slots:
+            until = moment
+        level += change
+        peak = max(peak, level)
+    return Overbooked(peak, until) if until else None
 
 
 def use(

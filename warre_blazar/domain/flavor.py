@@ -93,6 +93,11 @@ class Flavor:
     texts: Mapping[str, str | None]
     generation: int = 0
 
+    @property
+    def max_length(self) -> datetime.timedelta:
+        """The longest time of one reservation."""
+        return datetime.timedelta(hours=self.max_length_hours)
+
 
 def check_extra_specs(extra_specs: Mapping[str, str], vcpu: int | None = None) -> None:
     """Refuse extra specs that Nova or Placement would refuse later, when a booking uses them.

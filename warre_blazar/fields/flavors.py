@@ -18,7 +18,10 @@ _PROSE = or_null(Text(4096, forbidden=kinds.CONTROL_IN_PROSE))
 _MIB, _GIB = Integer(unit="MiB"), Integer(unit="GiB")
 #: The rule about callers who may see how much room the hosts have.
 _CAPACITY = "warre:flavor:capacity"
-_WARNINGS = ["devices_shared", "no_candidates", "no_hosts", "not_checked"]
+_WARNINGS = [
+    *("devices_shared", "no_candidates", "no_hosts", "not_checked", "slots_exceed_hosts"),
+    "slots_overbooked",
+]
 
 
 class Flavor(Resource):
@@ -74,8 +77,8 @@ class FlavorOffered(Flavor):
 
     bookable: Field[bool | None] = Field(
         BOOLEAN,
-        "Whether any host could hold an instance of the flavor. If no host could, a booking is "
-        "refused with `no_host_matches`.",
+        "Whether the flavor can be booked: it is active, and a host could hold an instance of it. "
+        "Otherwise a booking is refused with `flavor_inactive` or `no_host_matches`.",
         Use.READ_ONLY | Use.NOT_IN_WARRE,
     )
     bookable_hosts: Field[int | None] = Field(
@@ -99,7 +102,9 @@ class FlavorOffered(Flavor):
         "other amounts, so that servers may be placed where too little is left for the next one. "
         "`no_candidates`: Placement finds no host on which a server could boot now. `no_hosts`: "
         "no host has been registered in Blazar yet. `not_checked`: Nova or Placement couldn't be "
-        "asked whether a server could ever boot.",
+        "asked whether a server could ever boot. `slots_exceed_hosts`: the hosts hold fewer "
+        "instances than the flavor has slots. `slots_overbooked`: more instances are booked than "
+        "the flavor has slots now.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
         default=(),
     )

@@ -142,3 +142,33 @@ def test_warres_path_answers_hosts_exhausted_instead_of_no_host_matches(site: Si
 def test_flavor_in_reservation_has_no_bookable_field(admin: Person, alpha: Person):
     booked = things.book(alpha, things.add_flavor(admin))
     assert not {"bookable", "bookable_hosts"} & set(booked["flavor"])
+
+
+def codes(flavor: dict) -> list[str]:
+    return [warning["code"] for warning in flavor["warnings"]]
+
+
+def test_inactive_flavor_is_not_bookable(admin: Person):
+    made = things.add_flavor(admin, active=False)
+    assert (made["bookable"], made["bookable_hosts"]) == (False, 1)
+
+
+def test_fewer_slots_than_are_booked_are_a_warning(admin: Person, alpha: Person):
+    made = things.add_flavor(admin, slots=4)
+    things.book(alpha, made, instance_count=3)
+    things.book(alpha, made, start=things.at(3), end=things.at(4))
+    changed = admin.patch(f"flavors/{made['id']}", {"slots": 2}).json
+    assert codes(changed) == ["slots_overbooked"]
+    assert changed["warnings"][0]["message"] == (
+        "Up to 3 instances are booked, and the flavor has 2 slots now; these reservations stay, "
+        "the last of them until 2100-01-03 11:00 UTC"
+    )
+    assert codes(admin.patch(f"flavors/{made['id']}", {"slots": 3}).json) == []
+    assert codes(admin.patch(f"flavors/{made['id']}", {"category": "x"}).json) == []
+
+
+def test_more_slots_than_hosts_hold_are_a_warning(admin: Person):
+    made = things.add_flavor(admin, slots=9)
+    assert codes(made) == ["slots_exceed_hosts"]
+    assert "9 slots, and its hosts hold only 8 instances" in made["warnings"][0]["message"]
+    assert codes(admin.patch(f"flavors/{made['id']}", {"slots": 8}).json) == []

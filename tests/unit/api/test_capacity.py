@@ -29,7 +29,7 @@ def test_flavor_without_bookings_shows_its_hosts_and_no_use(admin: Person):
         "end": "2100-01-31T12:00:00+00:00",
         "hosts": [{"name": "host-1", "instances": 8}],
         "instances": 8,
-        "bookable": 2,
+        "bookable_instances": 2,
         "booked_now": 0,
         "booked_peak": 0,
         "utilisation": 0,
@@ -77,14 +77,14 @@ def test_other_flavors_on_the_same_hosts_are_listed(site: Site, admin: Person):
         {"id": hidden["id"], "name": "hidden", "hosts": ["host-1"]},
     ]
     found = capacity(admin, gpu)
-    assert (found["instances"], found["bookable"]) == (2, 2)
+    assert (found["instances"], found["bookable_instances"]) == (2, 2)
     assert [s["name"] for s in found["sharing"]] == [flavor["name"]]
 
 
 def test_flavor_without_matching_host_has_no_capacity(admin: Person):
     flavor = things.add_flavor(admin, properties='["==", "$gpu", "h100"]')
     found = capacity(admin, flavor)
-    assert (found["hosts"], found["bookable"], found["utilisation"]) == ([], 0, None)
+    assert (found["hosts"], found["bookable_instances"], found["utilisation"]) == ([], 0, None)
 
 
 def test_capacity_is_forbidden_to_users(admin: Person, alpha: Person):

@@ -122,7 +122,6 @@ def test_flavor_that_is_never_free_again_has_no_next_time(admin: Person, alpha: 
 def test_exempt_project_does_not_get_too_long(admin: Person, alpha: Person):
     flavor = things.add_flavor(admin)
     query = "start=2100-01-02&end=2100-01-09&hours=49"
-    assert asked(alpha, flavor, query)["results"] != []
     things.book(admin, flavor, start=things.at(2), end=things.at(4), instance_count=2)
     things.book(admin, flavor, start=things.at(5), end=things.at(7), instance_count=2)
     assert asked(alpha, flavor, query)["reason"]["code"] == "too_long"

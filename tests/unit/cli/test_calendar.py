@@ -396,3 +396,26 @@ def test_any_name_survives_the_export(name: str) -> None:
 
 if __name__ == "__main__":
     draw_examples(_DOCS)
+
+
+def test_inactive_flavor_is_shown_as_closed(api: Api, run: Run) -> None:
+    api.answers |= {
+        "GET /v2/flavors/gpu": Answer(200, flavor(active=False)),
+        f"GET /v2/flavors/{FLAVOR.id}/freeslots": Answer(200, []),
+        "GET /v2/reservations": listing(),
+        "GET /v2/maintenancewindows": listing(),
+    }
+    chart = run(calendar.ShowCalendar, "gpu", "--days", "3")
+    assert "gpu.large (inactive)" in chart
+    assert "·/" in chart
+
+
+def test_calendar_of_a_category(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers |= {
+        "GET /v2/flavors": listing(flavor()),
+        f"GET /v2/flavors/{FLAVOR.id}/freeslots": Answer(200, []),
+        "GET /v2/reservations": listing(),
+        "GET /v2/maintenancewindows": listing(),
+    }
+    assert len(run_json(calendar.ShowCalendar, "--category", "gpu", "--days", "2")) == 2
+    assert api.seen[0].query == {"category": "gpu"}

@@ -206,13 +206,14 @@ _SPANS = [
 
 
 def test_free_slots(api: Api, run_json: Callable[..., Any]) -> None:
-    api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, _SPANS)
+    api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, _SPANS[1:])
     given = ("--start", "2026-12-01", "--days", "7", "--count", "2", "--hours", "24")
     assert run_json(flavors.ListFreeSlots, "f", *given) == [{**_SPANS[1], "hours": 48.5}]
     assert api.seen[0].query == {
         "start": "2026-12-01T00:00:00+00:00",
         "end": "2026-12-08T00:00:00+00:00",
         "count": "2",
+        "hours": "24.000000",
     }
 
 
@@ -233,7 +234,7 @@ def test_free_slots_in_a_zone(api: Api, run_json: Callable[..., Any]) -> None:
 def test_free_slots_of_a_length_until_an_end_that_is_read_from_the_start(
     api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, _SPANS)
+    api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, _SPANS[1:])
     given = ("--start", "2026-12-01 09:00", "--end", "sat noon", "--length", "2d")
     assert run_json(flavors.ListFreeSlots, "f", *given) == [{**_SPANS[1], "hours": 48.5}]
     assert api.seen[0].query["end"] == "2026-12-05T12:00:00+00:00"
@@ -276,7 +277,7 @@ _CAPACITY = {
     "end": "2101-01-01T00:00:00+00:00",
     "hosts": [{"name": "cmp1", "instances": 3}, {"name": "cmp2", "instances": 1}],
     "instances": 4,
-    "bookable": 2,
+    "bookable_instances": 2,
     "booked_now": 1,
     "booked_peak": 2,
     "utilisation": 0.25,
@@ -292,7 +293,7 @@ def test_capacity(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
     assert row == {
         **flavor(),
         "instances": 4,
-        "bookable": 2,
+        "bookable_instances": 2,
         "booked_now": 1,
         "booked_peak": 2,
         "utilisation": 0.25,
@@ -313,8 +314,8 @@ def test_shown_hours_are_accepted_by_the_hours_option(
     api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, [span])
     (row,) = run_json(flavors.ListFreeSlots, "f")
     assert row["hours"] == 14.85
-    assert len(run_json(flavors.ListFreeSlots, "f", "--hours", str(row["hours"]))) == 1
-    assert run_json(flavors.ListFreeSlots, "f", "--hours", "14:54") == []
+    run_json(flavors.ListFreeSlots, "f", "--hours", str(row["hours"]))
+    assert api.seen[-1].query["hours"] == "14.850000"
 
 
 @pytest.mark.parametrize(
@@ -530,3 +531,49 @@ def test_a_name_of_several_prints_them(api: Api, run: Run) -> None:
         "  id-1  2 vCPUs, 1024 MiB, 10 GB, gpu",
         "  id-2  4 vCPUs, 2048 MiB, 20 GB",
     ]
+
+
+def test_free_slots_of_a_category_name_the_flavors(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers |= {
+        "GET /v2/flavors": listing(flavor(name="f"), flavor(name="g")),
+        "GET /v2/flavors/f/freeslots": Answer(200, _SPANS[:1]),
+        "GET /v2/flavors/g/freeslots": Answer(200, _SPANS[1:]),
+    }
+    rows = run_json(flavors.ListFreeSlots, "--category", "gpu")
+    assert [(row["flavor"], row["hours"]) for row in rows] == [("f", 12.0), ("g", 48.5)]
+    assert api.seen[0].query == {"category": "gpu"}
+
+
+def test_free_slots_of_several_flavors(api: Api, run_json: Callable[..., Any]) -> None:
+    for name in "fg":
+        api.answers[f"GET /v2/flavors/{name}/freeslots"] = Answer(200, _SPANS[:1])
+    rows = run_json(flavors.ListFreeSlots, "f", "g", "f")
+    assert [row["flavor"] for row in rows] == ["f", "g"]
+
+
+def test_unknown_category_names_the_known_ones(api: Api, run: Run) -> None:
+    api.answers["GET /v2/flavors"] = [listing(), listing(flavor(category="gpu"))]
+    with pytest.raises(BlazarClientException, match=r"category 'x'; categories: gpu$"):
+        run(flavors.ListFreeSlots, "--category", "x")
+
+
+def test_names_and_a_category_are_refused(api: Api, run: Run) -> None:
+    with pytest.raises(BlazarClientException, match="not both"):
+        run(flavors.ListFreeSlots, "f", "--category", "x")
+    assert not api.seen
+
+
+def test_list_shows_descriptions_if_there_are_any(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/flavors"] = [listing(flavor()), listing(flavor(description="for all"))]
+    (plain,) = run_json(flavors.ListFlavors)
+    (described,) = run_json(flavors.ListFlavors)
+    assert "description" not in plain
+    assert described["description"] == "for all"
+
+
+def test_inactive_flavor_is_not_said_to_lack_hosts(
+    api: Api, run: Run, capsys: pytest.CaptureFixture
+) -> None:
+    api.answers["PATCH /v2/flavors/f"] = Answer(200, flavor(active=False, bookable=False))
+    run(flavors.UpdateFlavor, "f", "--inactive")
+    assert "no host could hold" not in capsys.readouterr().err

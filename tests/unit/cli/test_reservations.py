@@ -1034,3 +1034,57 @@ def test_progress_line_has_status_and_remaining_time() -> None:
         wait_progress.line(found, due, datetime.UTC)
         == "ALLOCATED: waiting for Blazar to start it, which takes about ten seconds"
     )
+
+
+def test_refused_change_says_how_far_it_could_go(api: Api, run: Run) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    ways = foreseen(
+        ("slots_exhausted", "No slot", {}),
+        span=Span(RESERVATION.span.start, RESERVATION.span.start + DAY),
+        count=2,
+        longest=datetime.timedelta(hours=5),
+        most=1,
+    )
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation()),
+        f"PATCH {path}": [error(400, "No slot", "slots_exhausted"), ways],
+    }
+    with pytest.raises(BlazarClientException) as refused:
+        run(reservations.UpdateReservation, RESERVATION.id, "--end", "2026-12-02T09:00Z")
+    assert str(refused.value).splitlines() == [
+        "No slot is free then",
+        "At the wanted start, 2 slots can be had until --end 2026-12-01T14:00Z",
+        "For all of that time, --count 1 can be had",
+    ]
+    assert [r.query for r in api.seen if r.method == "PATCH"] == [{}, {"dry_run": "true"}]
+
+
+def test_change_that_would_be_accepted_by_now_stays_refused(api: Api, run: Run) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation()),
+        f"PATCH {path}": [error(400, "Somebody has it", "slots_exhausted"), foreseen()],
+    }
+    with pytest.raises(BlazarClientException, match="Somebody has it"):
+        run(reservations.UpdateReservation, RESERVATION.id, "--count", "3")
+
+
+def test_show_lists_the_servers_and_says_when_they_go(
+    api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture
+) -> None:
+    api.answers |= {
+        f"GET /v2/reservations/{RESERVATION.id}": Answer(200, reservation(status="ACTIVE")),
+        "GET /v1/servers": Answer(200, {"servers": [{"name": "a"}, {"name": "b"}]}),
+    }
+    shown = run_json(reservations.ShowReservation, RESERVATION.id)
+    assert shown == {**_SHOWN, "status": "ACTIVE", "servers": ["a", "b"]}
+    assert capsys.readouterr().err == (
+        "Its 2 servers (a, b) will be deleted for good at the end of the reservation, "
+        "2026-12-01 11:00 UTC.\n"
+    )
+
+
+def test_show_without_nova_shows_no_servers(api: Api, run_json: Callable[..., Any]) -> None:
+    active = reservation(status="ACTIVE")
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, active)
+    assert "servers" not in run_json(reservations.ShowReservation, RESERVATION.id)

@@ -130,16 +130,37 @@ _OTHER = "22222222-9999-4999-8999-999999999999"
 
 
 def test_id_start_of_id_or_flavor_name_finds_reservation(api: Api, client: Client) -> None:
-    over = reservation(id="5" * 8 + RESERVATION.id[8:], status="COMPLETE")
-    api.answers["GET /v2/reservations"] = listing(reservation(), over)
+    over = reservation(id="5" * 8 + RESERVATION.id[8:], status="COMPLETE", name="sweep")
+    api.answers["GET /v2/reservations"] = listing(reservation(name="sweep"), over)
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation())
-    for ref in (RESERVATION.id, "2222", RESERVATION.id[:-1], "gpu.large"):
+    for ref in (RESERVATION.id, "2222", RESERVATION.id[:-1], "gpu.large", "sweep"):
         assert client.reservations.get(ref).id == RESERVATION.id
 
 
-@pytest.mark.parametrize("ref", ["gpu.large", "2222"])
+def test_own_name_goes_before_the_name_of_a_flavor(api: Api, client: Client) -> None:
+    other = reservation(id=_OTHER, name=FLAVOR.name)
+    api.answers["GET /v2/reservations"] = listing(reservation(), other)
+    api.answers[f"GET /v2/reservations/{_OTHER}"] = Answer(200, other)
+    assert client.reservations.get(FLAVOR.name).id == _OTHER
+
+
+def test_start_of_an_id_of_another_project(api: Api, client: Client) -> None:
+    api.answers["GET /v2/reservations"] = [listing(), listing(reservation())]
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation())
+    assert client.reservations.get("2222").id == RESERVATION.id
+    assert api.seen[1].query == {"all_projects": "true"}
+
+
+def test_start_of_an_id_of_another_project_is_unknown_to_a_member(api: Api, client: Client) -> None:
+    api.answers["GET /v2/reservations"] = [listing(), error(403, "no", "forbidden")]
+    with pytest.raises(errors.NotFound, match="There is no reservation '2222'"):
+        client.reservations.get("2222")
+
+
+@pytest.mark.parametrize("ref", ["gpu.large", "2222", "sweep"])
 def test_ambiguous_name_is_refused_with_its_candidates(api: Api, client: Client, ref: str) -> None:
-    api.answers["GET /v2/reservations"] = listing(reservation(), reservation(id=_OTHER))
+    both = [reservation(id=each, name="sweep") for each in (RESERVATION.id, _OTHER)]
+    api.answers["GET /v2/reservations"] = listing(*both)
     with pytest.raises(errors.Ambiguous) as caught:
         client.reservations.delete(ref)
     assert caught.value.candidates == [RESERVATION.id, _OTHER]

@@ -168,3 +168,22 @@ def test_use_by_the_minute(claims, start, length, now, instances):
     use = capacity.use(claims, window, T0 + now * MINUTE)
     assert (use.now, use.peak) == (taken(now), max(by_minute))
     assert use.utilisation(instances, window) == sum(by_minute) / (instances * length)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(1, 10), st.integers(1, 3)), max_size=8),
+    st.integers(1, 6),
+)
+def test_overbooked_against_minutes(booked, slots):
+    claims = [Claim(span(start, start + length), amount) for start, length, amount in booked]
+    levels = [
+        sum(amount for start, length, amount in booked if start <= minute < start + length)
+        for minute in range(40)
+    ]
+    beyond = [minute for minute, level in enumerate(levels) if level > slots]
+    found = capacity.overbooked(claims, slots)
+    if not beyond:
+        assert found is None
+    else:
+        until = T0 + (beyond[-1] + 1) * MINUTE
+        assert found == capacity.Overbooked(max(levels), until)

@@ -11,6 +11,7 @@ from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.hosts import new_hosts
+from warre_blazar.services.offering.bootable import Doubt
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +98,34 @@ def limits(flavor: Flavor) -> FlavorLimits:
     of_hosts.sort(key=lambda each: (each.host.name, each.host.id))
     instances = sum(each.instances for each in of_hosts)
     return FlavorLimits(instances, flavor.slots <= instances, of_hosts)
+
+
+def doubts_about_slots(flavor: Flavor, now: datetime.datetime) -> list[Doubt]:
+    """Doubts about a flavor with fewer slots than are booked, or more than its hosts hold."""
+    doubts = []
+    with session.reader() as db:
+        all_hosts = reservable_hosts.empty(db)
+        claims = flavor_usage.booked(db, flavor.id, Span(now, datetime.datetime.max))
+    beyond = capacity.overbooked(claims, flavor.slots)
+    if beyond is not None:
+        doubts.append(
+            Doubt(
+                "slots_overbooked",
+                f"up to {beyond.peak} instances are booked, and the flavor has {flavor.slots} "
+                f"slots now; these reservations stay, the last of them until "
+                f"{beyond.until:%Y-%m-%d %H:%M} UTC",
+            )
+        )
+    held = sum(room.instances for room in capacity.when_empty(all_hosts, flavor.shape))
+    if 0 < held < flavor.slots:
+        doubts.append(
+            Doubt(
+                "slots_exceed_hosts",
+                f"the flavor has {flavor.slots} slots, and its hosts hold only {held} instances "
+                "when they are empty, so no more can be booked at the same time",
+            )
+        )
+    return doubts
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oslo_log import log as logging
-from oslo_utils import uuidutils
+from oslo_utils import timeutils, uuidutils
 
 from warre_blazar.db import flavors, reservations, session
 from warre_blazar.domain import devices as device_domain
@@ -15,7 +15,7 @@ from warre_blazar.domain import host_properties
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.errors import exceptions
-from warre_blazar.services.offering import bootable, devices
+from warre_blazar.services.offering import bootable, capacity, devices
 from warre_blazar.services.offering.bootable import Doubt
 
 LOG = logging.getLogger(__name__)
@@ -124,7 +124,12 @@ def find_created(flavor_id: str) -> Written | None:
 
 def _written(flavor: Flavor, doubts: tuple[Doubt, ...]) -> Written:
     """Log what is in doubt about a flavor that was made or changed, and return both."""
-    doubts = (*doubts, *bootable.shared_devices(flavor), *bootable.no_hosts())
+    doubts = (
+        *doubts,
+        *bootable.shared_devices(flavor),
+        *bootable.no_hosts(),
+        *capacity.doubts_about_slots(flavor, timeutils.utcnow()),
+    )
     for doubt in doubts:
         LOG.warning("Flavor %s (%s): %s", flavor.name, flavor.id, doubt.text)
     return Written(flavor, doubts)
@@ -179,10 +184,12 @@ def update(ref: str, values: Mapping[str, Any], device_rules: Rules = NO_DEVICES
     with session.reader() as db:
         shape = flavors.require(db, ref).shape
     columns = _checked(values, shape.vcpu, device_rules)
-    if "extra_specs" not in values:
-        return Written(_write(ref, values, columns), tuple(bootable.no_hosts()))
-    doubts = _check_boots(flavors.shape_of({**vars(shape), **columns}))
-    return _written(_write(ref, values, columns), doubts)
+    if "extra_specs" in values:
+        doubts = _check_boots(flavors.shape_of({**vars(shape), **columns}))
+        return _written(_write(ref, values, columns), doubts)
+    flavor = _write(ref, values, columns)
+    about_slots = capacity.doubts_about_slots(flavor, timeutils.utcnow())
+    return Written(flavor, (*bootable.no_hosts(), *(about_slots if "slots" in values else ())))
 
 
 def _check_resolved(shape: Shape) -> None:

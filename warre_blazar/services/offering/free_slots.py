@@ -63,14 +63,17 @@ def find(question: Question) -> list[Span]:
 
     Each span is as long as possible. Spans that are shorter than ``question.least`` are left out. A
     booking is possible if it lies within one of these spans and isn't longer than the flavor
-    allows. Spans may overlap. For example, one host may be free until Friday, and another host from
-    Wednesday on.
+    allows. If ``question.least`` is longer than that, there are no spans. Spans may overlap. For
+    example, one host may be free until Friday, and another host from Wednesday on.
 
     :raises FlavorNotFound, FlavorAmbiguous:
     """
     new_hosts.read()
     with session.reader() as db:
-        all_spans = spans(db, visible_flavor(db, question), question)
+        flavor = visible_flavor(db, question)
+        if question.least > flavor.max_length and not question.any_length:
+            return []
+        all_spans = spans(db, flavor, question)
     return [span for span in all_spans if span.end - span.start >= question.least]
 
 

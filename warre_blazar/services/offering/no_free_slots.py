@@ -66,8 +66,7 @@ def _by_terms(flavor: Flavor, question: Question) -> Reason | None:
             "The flavor can't be booked that early; ask about a time after its start",
             {"start": _time(flavor.start)},
         )
-    most = datetime.timedelta(hours=flavor.max_length_hours)
-    if least > most and not question.any_length:
+    if least > flavor.max_length and not question.any_length:
         return Reason(
             "too_long",
             f"The flavor can be booked for at most {flavor.max_length_hours} hours at a time",
