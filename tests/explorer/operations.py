@@ -18,6 +18,7 @@ from tests.functional.db import warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
 from warre_blazar import warre_import
+from warre_blazar.db.healing import Drain
 from warre_blazar.domain import devices, reservation_states
 from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.providers import Inventory, Provider
@@ -154,7 +155,7 @@ def _heal(world: World, scene: Scene) -> None:
 
 
 def _drain(world: World, scene: Scene) -> None:
-    draining.drain(scene.hosts[0], parts.conditions(), world.now)
+    draining.drain(scene.hosts[0], Drain(None, None, None), parts.conditions(), world.now)
 
 
 def _recount(world: World, scene: Scene) -> None:

@@ -10,7 +10,7 @@ import sys
 from collections import defaultdict
 from typing import Any
 
-from warre_blazar.api import dry_run_schema, flavor_limits_schema, parsing, schemas
+from warre_blazar.api import dry_run_schema, flavor_limits_schema, host_schema, parsing, schemas
 from warre_blazar.api.controllers import base
 from warre_blazar.api.operations import OPERATIONS, Operation, ref
 from warre_blazar.fields import flavors, others, reservations
@@ -58,6 +58,7 @@ _COMPONENTS: dict[str, Schema] = {
     "WindowUpdate": schemas.WINDOW_UPDATE,
     "Limits": schemas.LIMITS,
     "ProjectLimits": schemas.PROJECT_LIMITS,
+    "Host": host_schema.HOST,
     "Error": schemas.ERROR,
 }
 

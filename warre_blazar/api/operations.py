@@ -12,7 +12,14 @@ from oslo_policy.policy import DocumentedRuleDefault
 
 from warre_blazar import policies
 from warre_blazar.api import schemas
-from warre_blazar.api.controllers import base, flavor_access, flavors, limits, reservations
+from warre_blazar.api.controllers import (
+    base,
+    flavor_access,
+    flavors,
+    hosts,
+    limits,
+    reservations,
+)
 from warre_blazar.errors import statuses
 from warre_blazar.fields.kinds import Schema
 from warre_blazar.fields.kinds import reference as ref
@@ -284,5 +291,15 @@ OPERATIONS = (
         {200: {"anyOf": [ref("Limits"), schemas.page(ref("ProjectLimits"))]}},
         ("forbidden", "limits_not_registered"),
         query=limits.QUERY,
+    ),
+    Operation(
+        "GET",
+        "/hosts",
+        "List the hosts, sorted by name: whether they can be booked, how full they are now and "
+        "from `start` (default: now) to `end` (default: a week after the start), and which "
+        "reservations are on them then.",
+        {200: schemas.page(ref("Host"))},
+        ("forbidden",),
+        query=hosts.LIST_QUERY,
     ),
 )

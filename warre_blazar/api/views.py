@@ -1,6 +1,7 @@
 """The documents that the API answers with, made from this package's objects."""
 
 import dataclasses
+import datetime
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from warre_blazar.fields.declaration import Field, Resource, Use, answered
 from warre_blazar.fields.kinds import Time
 from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.booking.quotas import QuotaStanding
+from warre_blazar.services.hosts.host_status import HostStatus
 from warre_blazar.services.offering.bootable import Doubt
 from warre_blazar.services.offering.capacity import Capacity, FlavorLimits
 from warre_blazar.services.offering.no_free_slots import Reason
@@ -188,6 +190,43 @@ def free(spans: list[Span], why_none: Reason | None) -> dict[str, Any]:
 def access(item: Access, sees: Sees) -> dict[str, Any]:
     """A project's access to a private flavor. ``flavor`` is the flavor's id."""
     return _document(others.Access, {**vars(item), "flavor": item.flavor_id}, sees)
+
+
+def host(item: HostStatus) -> dict[str, Any]:
+    """A host, for operators."""
+    drain = item.marks.drain
+    return {
+        "id": item.host.id,
+        "name": item.host.name,
+        "availability_zone": item.host.availability_zone,
+        "state": item.state.value,
+        "draining": drain and {"by": drain.by, "at": _time(drain.at), "reason": drain.reason},
+        "providers_read_at": _time(item.marks.read_at),
+        "resources": [
+            {
+                "resource_class": use.resource_class,
+                "capacity": use.capacity,
+                "used_now": use.now,
+                "used_peak": use.peak,
+            }
+            for use in item.uses
+        ],
+        "reservations": [
+            {
+                "id": each.shown_id,
+                "resource_type": each.resource_type,
+                "project_id": each.project_id,
+                "status": each.status,
+                "instance_count": each.instances,
+                **span(Span(each.start, each.end)),
+            }
+            for each in item.reservations
+        ],
+    }
+
+
+def _time(moment: datetime.datetime | None) -> str | None:
+    return None if moment is None else Time().tobasetype(moment)
 
 
 def window(item: Window, sees: Sees) -> dict[str, Any]:

@@ -41,6 +41,8 @@ def explanation(reason: Reason, flavor: str, where: datetime.tzinfo, app: object
     :param where: the zone in which times are shown.
     :param app: the running CLI. The text uses the names that commands have in this CLI.
     """
+    if reason.detail.get("closed"):
+        return reason.message  # The hosts are closed only for now.
     values = _shown(reason.detail, where)
     fields = Fields(app, **{**values, "flavor": flavor, "message": reason.message})
     try:

@@ -12,6 +12,7 @@ from warre_blazar.cli import (
     deletion_confirmation,
     dry_run,
     flavors,
+    hosts,
     project_names,
     time_display,
     time_input,
@@ -65,11 +66,19 @@ class ShowReservation(_Reservations, base.ShowCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("reservation", metavar="RESERVATION", help=_REF)
+        parser.add_argument(
+            "--hosts",
+            action="store_true",
+            help="also show the hosts with the number of instances on each (admin only)",
+        )
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         reservation = self.v2.reservations.get(parsed_args.reservation)
         document = flat(reservation, self._names(reservation))
+        if parsed_args.hosts:
+            during = self.v2.hosts.list(start=reservation.start, end=reservation.end)
+            document["hosts"] = hosts.of_reservation(during, reservation.id)
         servers = deletion_confirmation.servers(self.v2.transport.session, reservation)
         if servers:
             document["servers"] = servers

@@ -18,6 +18,7 @@ from warre_blazar.client.types import (
     DryRun,
     Flavor,
     FlavorName,
+    Host,
     Limits,
     Reason,
     Reservation,
@@ -31,6 +32,7 @@ __all__ = [
     "DryRun",
     "Flavor",
     "FlavorName",
+    "Host",
     "Limits",
     "Reason",
     "Reservation",
@@ -77,3 +79,4 @@ class Client:
         self.reservations = resources.Reservations(self.transport)
         self.windows = resources.Windows(self.transport)
         self.limits = resources.ProjectLimits(self.transport)
+        self.hosts = resources.Hosts(self.transport)

@@ -14,6 +14,7 @@ from warre_blazar.client.types import (
     Document,
     DryRun,
     Flavor,
+    Host,
     Limits,
     Reason,
     Reservation,
@@ -440,6 +441,21 @@ class Windows(_Collection):
 
     def _path(self, ref: str) -> str:
         return path(self.noun, lookup.window(self, ref))
+
+
+class Hosts(_Collection):
+    """The hosts that reservations are on. Only operators may see them."""
+
+    noun = "hosts"
+
+    def list(self, *, start: Time | None = None, end: Time | None = None) -> list[Host]:
+        """Return all hosts, with how full they are and with the reservations on them.
+
+        :param start: the start of the time that the answer is about. Default: now.
+        :param end: the end of this time. Default: a week after the start.
+        """
+        query = _query(start=start, end=end)
+        return [Host.of(d) for d in self._transport.list(self.noun, query)]
 
 
 class ProjectLimits(_Collection):

@@ -185,6 +185,22 @@ class Window(Value, others.Window):
         return {**values, "flavors": closed}
 
 
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """A host, for operators. ``document`` is the API's answer, with all fields."""
+
+    id: str
+    name: str
+    #: ``bookable``, ``draining``, ``failed`` or ``abandoned``.
+    state: str
+    document: Document = dataclasses.field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make a host from the API's document."""
+        return cls(document["id"], document["name"], document["state"], document)
+
+
 class Limits(Value, others.Limits):
     """A project's limits, and how much of them the project uses. -1 means unlimited."""
 

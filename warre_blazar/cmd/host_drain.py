@@ -1,13 +1,15 @@
 """``warre-blazar-manage host drain``: moves a host's future reservations to other hosts."""
 
+import getpass
 import json
+import os
 import sys
 from typing import Any
 
 from oslo_utils import timeutils
 
 from warre_blazar.cmd import setup_errors
-from warre_blazar.db.healing import OnHost
+from warre_blazar.db.healing import Drain, OnHost
 from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
 from warre_blazar.services.keeping import draining
@@ -28,6 +30,14 @@ def add_parser(actions: Any) -> None:
     )
     parser.add_argument("host", metavar="HOST", help="id or hypervisor hostname")
     parser.add_argument(
+        "--reason", metavar="TEXT", help="why; openstack reservation host status shows it"
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print what would be moved and what would be left, and change nothing",
+    )
+    parser.add_argument(
         "--undo", action="store_true", help="let the host be booked again, and move nothing"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -41,13 +51,24 @@ def run(command: Any) -> int:
     try:
         if command.undo:
             return _undo(command)
-        result = draining.drain(command.host, conditions.of_service(), timeutils.utcnow())
+        do = draining.foresee if command.dry_run else draining.drain
+        now = timeutils.utcnow()
+        drain = Drain(_operator(), now.replace(microsecond=0), command.reason)
+        result = do(command.host, drain, conditions.of_service(), now)
     except setup_errors.DATABASE as error:
         return _fail(setup_errors.database(error))
     except exceptions.WarreError as error:
         return _fail(error.message)
-    (_print_json if command.json else _print)(command.host, result)
+    if command.json:
+        _print_json(result, draining=not command.dry_run)
+    else:
+        _print(command.host, result, dry_run=command.dry_run)
     return LEFT if result.left else EMPTY
+
+
+def _operator() -> str:
+    """The name by which the operator has logged in to this machine."""
+    return os.environ.get("SUDO_USER") or getpass.getuser()
 
 
 def _undo(command: Any) -> int:
@@ -64,12 +85,18 @@ def _fail(message: str) -> int:
     return FAILED
 
 
-def _print(host: str, result: Drained) -> None:
+def _print(host: str, result: Drained, *, dry_run: bool) -> None:
     for each in result.moved:
         print(f"moved  {_line(each)}")
     for left in result.left:
         print(f"left   {_line(left.on_host)}")
         print(f"    {left.why}")
+    if dry_run:
+        print(
+            f"Dry run: host {host} would be closed for bookings, {len(result.moved)} reservations "
+            f"would be moved, and {len(result.left)} would be left. Nothing was changed"
+        )
+        return
     print(
         f"Host {host} is closed for bookings: {len(result.moved)} reservations were moved, "
         f"{len(result.left)} are left"
@@ -84,10 +111,10 @@ def _line(each: OnHost) -> str:
     )
 
 
-def _print_json(host: str, result: Drained) -> None:
+def _print_json(result: Drained, *, draining: bool) -> None:
     document = {
         "host_id": result.host_id,
-        "draining": True,
+        "draining": draining,
         "moved": [_document(each) for each in result.moved],
         "left": [{**_document(left.on_host), "why": left.why} for left in result.left],
     }

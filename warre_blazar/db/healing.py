@@ -135,13 +135,31 @@ def set_flags(
     )
 
 
-def set_draining(db: Session, host_id: str, draining: bool) -> None:
+@dataclasses.dataclass(frozen=True)
+class Drain:
+    """Who drains a host, since when, and why."""
+
+    by: str | None
+    at: datetime.datetime | None
+    reason: str | None
+
+
+def set_draining(db: Session, host_id: str, drain: Drain | None) -> None:
     """Mark a host as draining, or remove this mark.
 
+    :param drain: None: nobody drains the host any more.
     :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``,
         or the host is gone.
     """
-    hosts.outdate(db, host_id, draining=draining)
+    said = drain or Drain(None, None, None)
+    hosts.outdate(
+        db,
+        host_id,
+        draining=drain is not None,
+        drained_by=said.by,
+        drained_at=said.at,
+        drain_reason=said.reason,
+    )
 
 
 def abandon(db: Session, host_id: str) -> None:
@@ -231,6 +249,14 @@ class OnHost:
 
 def on_host(db: Session, host_id: str) -> list[OnHost]:
     """The reservations on a host, sorted by start."""
+    return [each for _, each in on_hosts(db, host_id)]
+
+
+def on_hosts(db: Session, host_id: str | None = None) -> list[tuple[str, OnHost]]:
+    """The reservations on hosts, each with the host's id, sorted by start.
+
+    :param host_id: the only host to look at. None: all hosts.
+    """
     columns = (
         reservations.c.id,
         sa.func.coalesce(bookings.c.id, reservations.c.id),
@@ -241,14 +267,15 @@ def on_host(db: Session, host_id: str) -> list[OnHost]:
         leases.c.end_date,
     )
     query = (
-        sa.select(*columns[:5], sa.func.count(), *columns[5:])
+        sa.select(allocations.c.compute_host_id, *columns[:5], sa.func.count(), *columns[5:])
         .select_from(
             allocations.join(reservations, reservations.c.id == allocations.c.reservation_id)
             .join(leases, leases.c.id == reservations.c.lease_id)
             .outerjoin(bookings, bookings.c.reservation_id == reservations.c.id)
         )
-        .where(allocations.c.compute_host_id == host_id)
-        .group_by(*columns)
+        .group_by(allocations.c.compute_host_id, *columns)
         .order_by(leases.c.start_date, reservations.c.id)
     )
-    return [OnHost(*row) for row in db.execute(query)]
+    if host_id is not None:
+        query = query.where(allocations.c.compute_host_id == host_id)
+    return [(each_host, OnHost(*row)) for each_host, *row in db.execute(query)]

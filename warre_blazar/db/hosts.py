@@ -252,7 +252,7 @@ def claim(db: Session, hosts: Iterable[Host]) -> None:
         )
 
 
-def outdate(db: Session, host_id: str, **marks: bool) -> None:
+def outdate(db: Session, host_id: str, **marks: Any) -> None:
     """Increase a host's generation, so that whoever has read the host can't claim it.
 
     :param marks: the host's columns in ``warre_hosts`` to write, with their values.

@@ -131,6 +131,10 @@ hosts = sa.Table(
     sa.Column("generation", sa.Integer, nullable=False),
     # Whether an operator drains the host, so that no flavor:slot reservation is booked on it.
     sa.Column("draining", sa.Boolean, nullable=False, server_default=sa.false()),
+    # Who drains the host, since when and why. NULL if nobody does.
+    sa.Column("drained_by", _string(255)),
+    sa.Column("drained_at", sa.DateTime),
+    sa.Column("drain_reason", _text()),
     # Whether the host has failed and a running reservation was moved off it. Until the
     # reservation's servers are surely gone, no flavor:slot reservation is booked on the host.
     sa.Column("abandoned", sa.Boolean, nullable=False, server_default=sa.false()),

@@ -26,7 +26,7 @@ from warre_blazar.domain.providers import Inventory, Provider
 LOG = logging.getLogger(__name__)
 
 
-def empty(db: Session) -> list[Host]:
+def empty(db: Session, *, closed: bool = False) -> list[Host]:
     """Every host that can be booked, without what is booked on it.
 
     A host can be booked if all of this is true:
@@ -34,6 +34,8 @@ def empty(db: Session) -> list[Host]:
     - It is ``reservable`` in Blazar's table.
     - No operator drains it.
     - It isn't marked as abandoned (``healing.abandon``).
+
+    :param closed: whether to return the hosts that can't be booked instead.
 
     This takes a constant number of SQL statements. If a host's resource providers are stored, they
     say what the host has. Otherwise Blazar's own tables say what the host had when it was
@@ -49,7 +51,7 @@ def empty(db: Session) -> list[Host]:
             capabilities[host_id][name] = value
         else:
             traits[host_id].add(name)
-    rows = db.execute(_hosts()).mappings().all()
+    rows = db.execute(_hosts(closed)).mappings().all()
     digests = {row["id"]: row["digest"] for row in rows if row["digest"] is not None}
     trees = stored_trees.trees(db, digests)
     hosts = []
@@ -111,7 +113,12 @@ def _warn(host: str, capability: str, value: str) -> None:
 _COLUMNS = tuple(column.name for column in compute_hosts.c)
 
 
-def _hosts() -> sa.Select[Any]:
+def _hosts(closed: bool) -> sa.Select[Any]:
+    is_open = sa.and_(
+        compute_hosts.c.reservable,
+        sa.func.coalesce(host_generations.c.draining, sa.false()).is_(sa.false()),
+        sa.func.coalesce(host_generations.c.abandoned, sa.false()).is_(sa.false()),
+    )
     generation = sa.func.coalesce(host_generations.c.generation, 0).label("generation")
     return (
         sa.select(compute_hosts, generation, host_providers.c.digest, host_providers.c.zone)
@@ -120,11 +127,7 @@ def _hosts() -> sa.Select[Any]:
                 host_generations, host_generations.c.host_id == compute_hosts.c.id
             ).outerjoin(host_providers, host_providers.c.host_id == compute_hosts.c.id)
         )
-        .where(
-            compute_hosts.c.reservable,
-            sa.func.coalesce(host_generations.c.draining, sa.false()).is_(sa.false()),
-            sa.func.coalesce(host_generations.c.abandoned, sa.false()).is_(sa.false()),
-        )
+        .where(sa.not_(is_open) if closed else is_open)
     )
 
 

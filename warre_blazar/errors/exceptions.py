@@ -187,11 +187,14 @@ class NoHostMatches(WarreError):
     :param asked: the number of instances of the booking.
     :param matching: the number of hosts that match the flavor. Each of them is too small.
     :param registered: whether any host has been registered in Blazar.
+    :param closed: the number of hosts that could hold an instance, but can't be booked now.
     """
 
     code = "no_host_matches"
 
-    def __init__(self, asked: int, matching: int, *, registered: bool = True) -> None:
+    def __init__(
+        self, asked: int, matching: int, *, registered: bool = True, closed: int = 0
+    ) -> None:
         why = "none has the properties, the zone and the traits that the flavor asks for"
         advice = "book another flavor, or ask the operator"
         if not registered:
@@ -203,11 +206,18 @@ class NoHostMatches(WarreError):
                 f"{hosts} the properties, the zone and the traits that the flavor asks for, but "
                 "too little room for one instance"
             )
+        if closed:
+            those = "the only host that does is"
+            if closed > 1:
+                those = f"the {closed} hosts that do are"
+            why = f"{those} closed for bookings now, because of a failure or the operator's work"
+            advice = "book another flavor, or ask the operator when this ends"
         super().__init__(
             f"No host matches this flavor: {why}; {advice}",
             asked=asked,
             free=0,
             matching=matching,
+            **({"closed": closed} if closed else {}),
         )
 
 

@@ -7,9 +7,16 @@ import itertools
 
 from oslo_policy import policy
 
-from warre_blazar.policies import flavor_access, flavors, limits, maintenance_windows, reservations
+from warre_blazar.policies import (
+    flavor_access,
+    flavors,
+    hosts,
+    limits,
+    maintenance_windows,
+    reservations,
+)
 
-_MODULES = (flavors, flavor_access, reservations, maintenance_windows, limits)
+_MODULES = (flavors, flavor_access, reservations, maintenance_windows, limits, hosts)
 
 
 def list_rules() -> list[policy.RuleDefault]:

@@ -10,6 +10,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, world
 from tests.functional.db.outage import fail, hosts_of
 from tests.functional.db.plugin_calls import SPAN, reserve, values
+from warre_blazar.db.healing import Drain
 from warre_blazar.edge import carried_decisions
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import flavor_slot
@@ -69,7 +70,9 @@ CHANGES = {
     "another booking of the host": lambda flavor, host: world.book(
         world.request(world.add_flavor(vcpu=6), SPAN)
     ),
-    "a drain": lambda flavor, host: draining.drain(host, world.conditions(), world.NOW),
+    "a drain": lambda flavor, host: draining.drain(
+        host, Drain("op", world.NOW, "fans"), world.conditions(), world.NOW
+    ),
     "a failure": lambda flavor, host: fail(host),
     "a change of the flavor": lambda flavor, host: flavors.update(flavor.id, {"slots": 3}),
 }

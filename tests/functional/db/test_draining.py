@@ -7,10 +7,11 @@ import sqlalchemy as sa
 from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
-from tests.functional.db import oversold, races, world
+from tests.functional.db import databases, oversold, races, world
 from tests.functional.db.outage import book_on, booked_on, fail, heal, hosts_of
 from warre_blazar.cmd import host_drain
 from warre_blazar.cmd.manage import main as manage_main
+from warre_blazar.db.healing import Drain
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
 from warre_blazar.services.keeping import draining
@@ -32,7 +33,7 @@ def flavor(pair):
 
 
 def drain(host: str = "a") -> draining.Drained:
-    return draining.drain(host, world.conditions(), world.NOW)
+    return draining.drain(host, Drain("op", world.NOW, "fans"), world.conditions(), world.NOW)
 
 
 def whys(drained: draining.Drained) -> dict[str, str]:
@@ -197,3 +198,18 @@ def test_command_fails_on_an_unknown_host(run, pair):
     status, out, err = run("nonesuch")
     assert (status, out) == (host_drain.FAILED, "")
     assert "no such host: nonesuch" in err
+
+
+def test_dry_run_says_what_would_be_done_and_changes_nothing(database: sa.Engine, pair, flavor):
+    a, b = pair
+    made = book_on(a, flavor, hours(1, 3))
+    world.begin(book_on(a, flavor, hours(0, 2)))
+    before = databases.dump(database)
+    foreseen = draining.foresee("a", Drain("op", world.NOW, None), world.conditions(), world.NOW)
+    assert databases.dump(database) == before
+    assert [each.reservation_id for each in foreseen.moved] == [made.reservation_id]
+    assert len(foreseen.left) == 1
+    drained = drain()
+    assert drained.moved == foreseen.moved
+    assert whys(drained) == whys(foreseen)
+    assert hosts_of(made) == {b: 1}

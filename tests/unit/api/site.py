@@ -178,7 +178,7 @@ class Site:
                 },
                 "api": {
                     "api_v2_controllers": "flavors,flavorprojects,reservations,"
-                    "maintenancewindows,limits,warre,leases,oshosts"
+                    "maintenancewindows,limits,hosts,warre,leases,oshosts"
                 },
                 "oslo_policy": {"policy_file": str(self.policy_file)},
                 **self.cloud.keystone.options(),

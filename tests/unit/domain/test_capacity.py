@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.domain.shapes import flavor, shape
-from warre_blazar.domain import capacity
+from warre_blazar.domain import capacity, host_use
 from warre_blazar.domain.capacity import Limit, LimitKind
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
@@ -187,3 +187,26 @@ def test_overbooked_against_minutes(booked, slots):
     else:
         until = T0 + (beyond[-1] + 1) * MINUTE
         assert found == capacity.Overbooked(max(levels), until)
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 10), st.integers(1, 3)), max_size=6))
+def test_use_of_a_host_against_minutes(booked):
+    holdings = tuple(
+        Holding(str(n), span(start, start + length), shape(vcpu=vcpu).request)
+        for n, (start, length, vcpu) in enumerate(booked)
+    )
+    levels = [
+        sum(vcpu for start, length, vcpu in booked if start <= minute < start + length)
+        for minute in range(40)
+    ]
+    found = {
+        u.resource_class: u for u in host_use.use(host("h", 99, held=holdings), span(5, 15), T0)
+    }
+    vcpus = found["VCPU"]
+    assert (vcpus.capacity, vcpus.now, vcpus.peak) == (99, levels[0], max(levels[5:15]))
+
+
+def test_whole_host_takes_all_of_each_class():
+    whole = (Holding("r", span(0, 9), None),)
+    used = {u.resource_class: u.now for u in host_use.use(host("h", 4, held=whole), span(0, 9), T0)}
+    assert used == {"VCPU": 4, "MEMORY_MB": 10**6, "DISK_GB": 10**6}

@@ -12,6 +12,7 @@ from warre_blazar.api import error_hook
 from warre_blazar.api.controllers import base
 from warre_blazar.api.controllers.flavor_access import FlavorProjectsController
 from warre_blazar.api.controllers.flavors import FlavorsController
+from warre_blazar.api.controllers.hosts import HostsController
 from warre_blazar.api.controllers.limits import LimitsController
 from warre_blazar.api.controllers.maintenance_windows import WindowsController
 from warre_blazar.api.controllers.reservations import ReservationsController
@@ -23,6 +24,7 @@ class _V1(base.Controller):
     reservations = ReservationsController()
     maintenancewindows = WindowsController()
     limits = LimitsController()
+    hosts = HostsController()
 
 
 class WarreController(base.Controller):

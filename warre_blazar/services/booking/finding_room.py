@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import flavors, hosts, maintenance_windows, reservable_hosts
-from warre_blazar.domain import booking_rules, placing, timeline
+from warre_blazar.domain import booking_rules, capacity, placing, timeline
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import Host
@@ -115,10 +115,7 @@ class Room:
         count, shape = self._need.count, self._need.shape
         refusals: list[exceptions.WarreError] = []
         if not any(host.when_empty(shape.request) for host in self._matching):
-            registered = bool(self._matching) or reservable_hosts.is_any_registered(self._db)
-            refusals.append(
-                exceptions.NoHostMatches(count, len(self._matching), registered=registered)
-            )
+            refusals.append(self._no_host_matches())
         refusals += booking_rules.refusals(self._check_slots)
         chosen, room = self._choose(count)
         if room < count and self._fits_empty(refusals):
@@ -130,6 +127,16 @@ class Room:
         preferred = self._present.hosts if self._present else {}
         chosen_hosts = [host for host in self._candidates() if host.id in chosen]
         return Place(self._flavor, chosen_hosts, chosen, elsewhere=chosen != preferred), []
+
+    def _no_host_matches(self) -> exceptions.NoHostMatches:
+        shape = self._need.shape
+        closed = reservable_hosts.empty(self._db, closed=True)
+        return exceptions.NoHostMatches(
+            self._need.count,
+            len(self._matching),
+            registered=bool(self._matching) or reservable_hosts.is_any_registered(self._db),
+            closed=len(capacity.when_empty(closed, shape)),
+        )
 
     @garbage_collection.uncollected()
     def most(self) -> int:

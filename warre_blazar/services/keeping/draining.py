@@ -8,7 +8,7 @@ import dataclasses
 import datetime
 
 from warre_blazar.db import healing, hosts, session
-from warre_blazar.db.healing import OnHost
+from warre_blazar.db.healing import Drain, OnHost
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.errors import exceptions
@@ -39,19 +39,51 @@ class Drained:
     left: list[Left]
 
 
-def drain(host: str, conditions: BookingConditions, now: datetime.datetime) -> Drained:
+def drain(
+    host: str, drain: Drain, conditions: BookingConditions, now: datetime.datetime
+) -> Drained:
     """Stop bookings on a host, and move its future reservations to other hosts.
 
     :param host: the host's id or hypervisor hostname.
+    :param drain: who drains the host, and why.
     :raises InvalidField: there is no such host, or there are several.
     :raises TryAgain: at each attempt, somebody claimed the host at the same time.
     """
+    new_hosts.read()
+    return _drained(_host_id(host), drain, conditions, now)
+
+
+class _Undone(Exception):
+    """Rolls back the transaction of ``foresee``."""
+
+    def __init__(self, result: Drained) -> None:
+        super().__init__()
+        self.result = result
+
+
+def foresee(
+    host: str, drain: Drain, conditions: BookingConditions, now: datetime.datetime
+) -> Drained:
+    """What ``drain`` would do with the same arguments.
+
+    The same is done in one transaction, which is then rolled back.
+    """
+    new_hosts.read()
     host_id = _host_id(host)
+    try:
+        with session.writer():
+            raise _Undone(_drained(host_id, drain, conditions, now))
+    except _Undone as undone:
+        return undone.result
+
+
+def _drained(
+    host_id: str, drain: Drain, conditions: BookingConditions, now: datetime.datetime
+) -> Drained:
     # A booking that has read the host before this write can't claim the host any more. Reservations
     # that were booked before this write are found below.
-    session.change(healing.set_draining, host_id, True)
+    session.change(healing.set_draining, host_id, drain)
     before = _on_host(host_id)
-    new_hosts.read()
     healed = {
         each.reservation_id: _relocated(each, conditions, now, host_id)
         for each in before
@@ -80,7 +112,7 @@ def resume(host: str) -> str:
     :raises TryAgain: at each attempt, somebody claimed the host at the same time.
     """
     host_id = _host_id(host)
-    session.change(healing.set_draining, host_id, False)
+    session.change(healing.set_draining, host_id, None)
     return host_id
 
 

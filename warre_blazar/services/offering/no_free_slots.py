@@ -8,9 +8,10 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import maintenance_windows, reservable_hosts, session
+from warre_blazar.domain import capacity
 from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.offering import free_slots
 from warre_blazar.services.offering.free_slots import Question
@@ -42,7 +43,7 @@ def find(question: Question) -> Reason:
         flavor = free_slots.visible_flavor(db, question)
         return (
             _by_terms(flavor, question)
-            or _by_amount(flavor, question, reservable_hosts.empty(db))
+            or _by_amount(db, flavor, question)
             or _by_use(db, flavor, question)
         )
 
@@ -81,12 +82,17 @@ def _by_terms(flavor: Flavor, question: Question) -> Reason | None:
     return None
 
 
-def _by_amount(flavor: Flavor, question: Question, all_hosts: Sequence[Host]) -> Reason | None:
+def _by_amount(db: Session, flavor: Flavor, question: Question) -> Reason | None:
     """The reason if ``question.count`` instances can't be booked even on empty hosts, or None."""
-    matching = [host for host in all_hosts if host.matches(flavor.shape)]
+    matching = [host for host in reservable_hosts.empty(db) if host.matches(flavor.shape)]
     rooms = [host.when_empty(flavor.shape.request) for host in matching]
     count = question.count
     if not any(rooms):
+        closed = len(capacity.when_empty(reservable_hosts.empty(db, closed=True), flavor.shape))
+        if closed:
+            refusal = exceptions.NoHostMatches(count, len(matching), closed=closed)
+            detail = {"matching": len(matching), "closed": closed}
+            return Reason(refusal.code, refusal.message, detail)
         return Reason(
             "no_host_matches",
             "No host matches this flavor; book another flavor, or ask the operator",

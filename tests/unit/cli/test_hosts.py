@@ -1,0 +1,91 @@
+"""The command that shows hosts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from blazarclient.exception import BlazarClientException
+
+from tests.fakes.service import Answer
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.fake_api import RESERVATION, Api, listing, reservation
+from warre_blazar.cli import hosts, reservations
+
+_HELD = {
+    "id": RESERVATION.id,
+    "resource_type": "flavor:slot",
+    "project_id": "p",
+    "status": "pending",
+    "instance_count": 2,
+    "start": "2026-12-01T09:00:00+00:00",
+    "end": "2026-12-01T11:00:00+00:00",
+}
+
+
+def host(name: str, **changes: Any) -> dict[str, Any]:
+    amounts = {"capacity": 8, "used_now": 2, "used_peak": 6}
+    return {
+        "id": f"id-{name}",
+        "name": name,
+        "availability_zone": "nova",
+        "state": "bookable",
+        "draining": None,
+        "providers_read_at": None,
+        "resources": [
+            {"resource_class": "VCPU", **amounts},
+            {"resource_class": "DISK_GB", **amounts, "used_now": 0},
+        ],
+        "reservations": [],
+        **changes,
+    }
+
+
+_DRAINED = host(
+    "b",
+    state="draining",
+    draining={"by": "root", "at": "2026-12-01T09:00:00+00:00", "reason": "fans"},
+    reservations=[_HELD],
+)
+
+
+def test_hosts(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/hosts"] = listing(host("a"))
+    assert run_json(hosts.ListHosts) == [
+        {
+            "host": "a",
+            "state": "bookable",
+            "full_now": "25 %",
+            "full_at_most": "75 %",
+            "reservations": 0,
+        }
+    ]
+
+
+def test_drained_host_shows_who_and_why(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/hosts"] = listing(host("a"), _DRAINED)
+    (row,) = run_json(hosts.ListHosts, "b", "--start", "2026-12-01", "--timezone", "Europe/Berlin")
+    drain = ("root", "2026-12-01T10:00:00+01:00", "fans")
+    assert (row["drained_by"], row["drained_at"], row["reason"]) == drain
+    assert api.seen[0].query == {"start": "2026-12-01T00:00:00+01:00"}
+
+
+def test_reservations_on_hosts(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/hosts"] = listing(host("a"), _DRAINED)
+    (row,) = run_json(hosts.ListHosts, "--reservations")
+    assert (row["host"], row["id"], row["instance_count"]) == ("b", RESERVATION.id, 2)
+
+
+def test_unknown_host_is_refused(api: Api, run: Run) -> None:
+    api.answers["GET /v2/hosts"] = listing(host("a"))
+    with pytest.raises(BlazarClientException, match=r"no host 'x'. There are: a$"):
+        run(hosts.ListHosts, "x")
+
+
+def test_hosts_of_a_reservation(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers |= {
+        f"GET /v2/reservations/{RESERVATION.id}": Answer(200, reservation()),
+        "GET /v2/hosts": listing(host("a"), _DRAINED),
+    }
+    shown = run_json(reservations.ShowReservation, RESERVATION.id, "--hosts")
+    assert shown["hosts"] == {"b": 2}
+    assert api.seen[-1].query == {"start": _HELD["start"], "end": _HELD["end"]}

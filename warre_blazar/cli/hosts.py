@@ -1,0 +1,114 @@
+"""The command that shows hosts: whether they can be booked, how full they are, and who is there."""
+
+import argparse
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from warre_blazar.cli import arguments, base, project_names, time_display
+from warre_blazar.cli.failure import Failure
+from warre_blazar.client import Host
+from warre_blazar.client.types import Document
+
+_COLUMNS = ("host", "state", "full_now", "full_at_most", "reservations")
+_WHY_COLUMNS = ("drained_by", "drained_at", "reason")
+_LONG_COLUMNS = ("id", "availability_zone", "providers_read_at")
+_RESERVATION_COLUMNS = (
+    *("host", "id", "resource_type", "project", "project_id", "status", "instance_count"),
+    *("start", "end"),
+)
+
+
+class ListHosts(base.ListCommand):
+    """Show hosts: which can be booked, how full they are, and whose reservations are on them.
+
+    full_now and full_at_most are the booked part of the resource of which most is booked, at this
+    minute and at the fullest moment of the coming week (or of the time that --start and --end
+    give). Servers without a reservation don't count.
+    """
+
+    noun = "host"
+    nouns = "hosts"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "hosts", metavar="HOST", nargs="*", help="ID or name of a host (default: all)"
+        )
+        arguments.add_start(parser, "start of the time to show (default: now)")
+        arguments.add_end(parser, "end of the time to show (default: a week after the start)")
+        parser.add_argument(
+            "--reservations",
+            action="store_true",
+            help="list the reservations on the hosts, of all projects",
+        )
+        parser.add_argument("--long", action="store_true", help="show all columns")
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        start, end = self.times(parsed_args, self.now())
+        if end is not None:
+            arguments.span(start or self.now(), end, None, self.where)
+        hosts = _chosen(self.v2.hosts.list(start=start, end=end), parsed_args.hosts)
+        if parsed_args.reservations:
+            return self._reservations(hosts)
+        names = list(_COLUMNS)
+        if parsed_args.long or any(host.state == "draining" for host in hosts):
+            names += _WHY_COLUMNS
+        if parsed_args.long:
+            names += _LONG_COLUMNS
+        return self.table(names, [self._row(host) for host in hosts])
+
+    def _row(self, host: Host) -> Document:
+        document = host.document
+        drain = document.get("draining") or {}
+        return {
+            **document,
+            "host": host.name,
+            "full_now": _fullness(document, "used_now"),
+            "full_at_most": _fullness(document, "used_peak"),
+            "reservations": len(document["reservations"]),
+            "drained_by": drain.get("by"),
+            "drained_at": self._moment(drain.get("at")),
+            "reason": drain.get("reason"),
+            "providers_read_at": self._moment(document["providers_read_at"]),
+        }
+
+    def _moment(self, text: str | None) -> str | None:
+        return text and time_display.iso(datetime.datetime.fromisoformat(text), self.where)
+
+    def _reservations(self, hosts: Sequence[Host]) -> tuple[Any, Any]:
+        held = [{**each, "host": h.name} for h in hosts for each in h.document["reservations"]]
+        names = project_names.names(self, (each["project_id"] for each in held))
+        for each in held:
+            each["project"] = names.get(each["project_id"])
+        return self.table(_RESERVATION_COLUMNS, held)
+
+
+def _chosen(hosts: Sequence[Host], refs: Sequence[str]) -> list[Host]:
+    """Return the hosts with these ids or names, or all hosts if there are none.
+
+    :raises Failure: there is no such host.
+    """
+    known = {name: host for host in hosts for name in (host.id, host.name)}
+    for ref in refs:
+        if ref not in known:
+            there = ", ".join(host.name for host in hosts) or "Blazar has no hosts"
+            raise Failure(f"Blazar has no host {ref!r}. There are: {there}")
+    return [known[ref] for ref in refs] or list(hosts)
+
+
+def _fullness(document: Document, amount: str) -> str:
+    """Return the largest booked part of all resources of a host, as a text such as 25 %."""
+    parts = [r[amount] / r["capacity"] for r in document["resources"] if r["capacity"]]
+    return f"{100 * max(parts, default=0):.0f} %"
+
+
+def of_reservation(hosts: Sequence[Host], reservation_id: str) -> dict[str, int]:
+    """Return the names of the hosts that a reservation is on, each with its instances."""
+    return {
+        host.name: each["instance_count"]
+        for host in hosts
+        for each in host.document["reservations"]
+        if each["id"] == reservation_id
+    }

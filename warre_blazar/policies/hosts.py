@@ -1,0 +1,15 @@
+"""Policies on hosts."""
+
+from oslo_policy import policy
+
+LIST = "warre:host:list"
+
+RULES = [
+    policy.DocumentedRuleDefault(
+        LIST,
+        "rule:admin",
+        "List the hosts with their state, with how full they are, and with the reservations of all "
+        "projects on them.",
+        [{"path": "/v2/hosts", "method": "GET"}],
+    ),
+]

@@ -1,0 +1,72 @@
+"""Describes hosts for operators: whether they can be booked, how full they are, who is on them."""
+
+import dataclasses
+import datetime
+import enum
+from collections.abc import Sequence
+
+from warre_blazar.db import host_marks, hosts, reservable_hosts, session
+from warre_blazar.db.healing import OnHost
+from warre_blazar.db.host_marks import Marks
+from warre_blazar.domain import host_use
+from warre_blazar.domain.devices import Rules
+from warre_blazar.domain.host_use import ClassUse
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.timeline import Span
+from warre_blazar.services.hosts import new_hosts
+
+
+class HostState(enum.Enum):
+    """Whether a host can be booked, and if not, why."""
+
+    BOOKABLE = "bookable"
+    #: An operator drains the host.
+    DRAINING = "draining"
+    #: Blazar has taken the host out of use, usually because it failed.
+    FAILED = "failed"
+    #: The host works again, but servers that were moved off it may still be there.
+    ABANDONED = "abandoned"
+
+
+@dataclasses.dataclass(frozen=True)
+class HostStatus:
+    """What an operator should know about a host."""
+
+    host: Host
+    marks: Marks
+    uses: Sequence[ClassUse]
+    #: The reservations on the host that overlap the span that was asked about.
+    reservations: Sequence[OnHost]
+
+    @property
+    def state(self) -> HostState:
+        """Whether the host can be booked, and if not, why."""
+        if not self.marks.reservable:
+            return HostState.FAILED
+        if self.marks.abandoned:
+            return HostState.ABANDONED
+        return HostState.BOOKABLE if self.marks.drain is None else HostState.DRAINING
+
+
+def listing(window: Span, now: datetime.datetime, rules: Rules) -> list[HostStatus]:
+    """All hosts, sorted by name.
+
+    :param window: the span for which reservations are listed, and for which peaks are computed.
+    :param rules: how devices of Blazar's own reservations are counted.
+    """
+    new_hosts.read()
+    with session.reader() as db:
+        marks = host_marks.every(db)
+        found = [*reservable_hosts.empty(db), *reservable_hosts.empty(db, closed=True)]
+        booked = hosts.complete(db, found, device_rules=rules)
+        reservations = host_marks.reservations(db, window)
+    return [
+        HostStatus(
+            host,
+            marks[host.id],
+            list(host_use.use(host, window, now)),
+            reservations.get(host.id, ()),
+        )
+        for host in sorted(booked, key=lambda host: (host.name, host.id))
+        if host.id in marks
+    ]
