@@ -215,9 +215,11 @@ OPERATIONS = (
     Operation(
         "GET",
         _RESERVATION,
-        "Show a reservation.",
+        "Show a reservation. With `detail=log` also show what has happened to it; in this case the "
+        "reservation may have been deleted.",
         {200: ref("Reservation")},
         ("reservation_not_found",),
+        query=reservations.SHOW_QUERY,
     ),
     Operation(
         "PATCH",

@@ -284,9 +284,16 @@ def sort(field: str, text: str) -> tuple[str, bool]:
 
 
 def detail(field: str, text: str) -> str:
-    """The value of the query parameter ``detail``, which can only be "capacity"."""
+    """The value of a flavor's query parameter ``detail``, which can only be "capacity"."""
     if text != "capacity":
         raise exceptions.InvalidField(field, "expected capacity")
+    return text
+
+
+def log(field: str, text: str) -> str:
+    """The value of a reservation's query parameter ``detail``, which can only be "log"."""
+    if text != "log":
+        raise exceptions.InvalidField(field, "expected log")
     return text
 
 
@@ -304,6 +311,7 @@ QUERY_SCHEMAS: dict[Callable[[str, str], Any], Schema] = {
     },
     positive: {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
     detail: {"type": "string", "enum": ["capacity"]},
+    log: {"type": "string", "enum": ["log"]},
     hours: {
         "type": "string",
         "pattern": f"^{_HOURS}$",

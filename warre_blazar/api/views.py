@@ -8,6 +8,7 @@ from typing import Any
 from warre_blazar.db.flavor_access import Access
 from warre_blazar.domain import backing_names, reservation_states
 from warre_blazar.domain.capacity import Limit
+from warre_blazar.domain.changes import Change
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.maintenance_window import Window
 from warre_blazar.domain.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
@@ -126,6 +127,17 @@ def reservation(item: Reservation, its_flavor: Flavor, sees: Sees = everything) 
     if item.deleted_at is None:
         del values["deleted_at"], values["deleted_by"]
     return _document(reservations.Reservation, values, sees)
+
+
+def change(item: Change) -> dict[str, Any]:
+    """A change of a reservation."""
+    return {
+        "at": _time(item.at),
+        "user_id": item.user_id,
+        "change": item.kind.value,
+        "before": item.before,
+        "after": item.after,
+    }
 
 
 def _compute_flavor(item: Reservation) -> str | None:

@@ -25,8 +25,10 @@ class Names:
         :param identity: the id.
         :returns: the additional field, or an empty document if the name isn't known.
         """
-        names = {"project_id": self.projects, "user_id": self.users}.get(field, {})
-        return {field.removesuffix("_id"): names[identity]} if identity in names else {}
+        names = {"project_id": self.projects, "user_id": self.users}.get(field)
+        if not names or identity not in names:
+            return {}
+        return {field.removesuffix("_id"): names[identity]}
 
 
 def flat(item: Reservation, names: Names = Names()) -> Document:

@@ -9,6 +9,7 @@ from warre_blazar.cli import (
     alternatives,
     arguments,
     base,
+    change_log,
     deletion_confirmation,
     dry_run,
     flavors,
@@ -23,6 +24,7 @@ from warre_blazar.cli import (
 from warre_blazar.cli.failure import Failure
 from warre_blazar.cli.reservation_fields import Names, flat, phrase
 from warre_blazar.client import Reservation, errors
+from warre_blazar.client.types import Document
 
 _REF = (
     "ID of the reservation, the start of the ID, its name, or its flavor's name; a name must "
@@ -67,6 +69,12 @@ class ShowReservation(_Reservations, base.ShowCommand):
         parser = super().get_parser(prog_name)
         parser.add_argument("reservation", metavar="RESERVATION", help=_REF)
         parser.add_argument(
+            "--log",
+            action="store_true",
+            help="also show what has happened to the reservation, by whom and when; with its ID, "
+            "this also shows a deleted reservation",
+        )
+        parser.add_argument(
             "--hosts",
             action="store_true",
             help="also show the hosts with the number of instances on each (admin only)",
@@ -74,8 +82,10 @@ class ShowReservation(_Reservations, base.ShowCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        reservation = self.v2.reservations.get(parsed_args.reservation)
+        reservation = self.v2.reservations.get(parsed_args.reservation, log=parsed_args.log)
         document = flat(reservation, self._names(reservation))
+        if parsed_args.log:
+            document["log"] = self._log(document["log"])
         if parsed_args.hosts:
             during = self.v2.hosts.list(start=reservation.start, end=reservation.end)
             document["hosts"] = hosts.of_reservation(during, reservation.id)
@@ -87,6 +97,13 @@ class ShowReservation(_Reservations, base.ShowCommand):
                 f"{time_display.brief(reservation.end, self.where)}."
             )
         return self.details(document)
+
+    def _log(self, changes: list[Document]) -> change_log.LogColumn:
+        """Return the changes with their times in the command's time zone."""
+        names = user_names.names(self, [change["user_id"] for change in changes])
+        return change_log.LogColumn(
+            [change_log.shown(change, names, self.where) for change in changes]
+        )
 
     def _names(self, reservation: Reservation) -> Names:
         return Names(

@@ -277,9 +277,14 @@ class Reservations(_Collection):
         )
         return [Reservation.of(d) for d in self._transport.list(self.noun, query, limit)]
 
-    def get(self, ref: str) -> Reservation:
-        """Return one reservation."""
-        return Reservation.of(self._transport.request_document("GET", self._path(ref)))
+    def get(self, ref: str, *, log: bool = False) -> Reservation:
+        """Return one reservation.
+
+        :param log: include what has happened to the reservation (``Reservation.log``). A deleted
+            reservation is found too, by its id.
+        """
+        query = _query(detail="log" if log else None)
+        return Reservation.of(self._transport.request_document("GET", self._path(ref), query=query))
 
     def create(
         self,

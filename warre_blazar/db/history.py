@@ -108,18 +108,18 @@ def record_deletion(
         )
 
 
-def find(db: Session, ref: str, project_id: str | None = None) -> Reservation | None:
+def find(
+    db: Session, ref: str, project_id: str | None = None, *, deleted: bool = False
+) -> Reservation | None:
     """A reservation from the history, or None if the history has no such record.
 
-    Records of deleted reservations are ignored.
-
     :param ref: the id in the API, or the id in Blazar's table.
+    :param deleted: whether records of deleted reservations are found too.
     :param project_id: the project that the reservation must belong to. None: any project.
     """
-    conditions = [
-        history.c.deleted_at.is_(None),
-        sa.or_(history.c.id == ref, history.c.reservation_id == ref),
-    ]
+    conditions = [sa.or_(history.c.id == ref, history.c.reservation_id == ref)]
+    if not deleted:
+        conditions.append(history.c.deleted_at.is_(None))
     if project_id is not None:
         conditions.append(history.c.project_id == project_id)
     row = db.execute(sa.select(history).where(*conditions)).mappings().first()

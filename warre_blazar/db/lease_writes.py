@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
+from warre_blazar.db import changes, session
 from warre_blazar.db.tables import events, leases, reservations
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.lease import BLAZARS_EVENTS, END_EVENT, START_EVENT, Event, Lease
@@ -156,7 +156,8 @@ def _delete_events(db: Session, unwanted: Iterable[Event]) -> None:
 
 
 def set_reservations(db: Session, reservation_ids: Sequence[str], status: str) -> None:
-    """Write the status of reservations in Blazar's table."""
+    """Write the status of reservations in Blazar's table, and record it as a change."""
+    changes.add_status(db, reservation_ids, status, timeutils.utcnow())
     db.execute(
         reservations.update().where(reservations.c.id.in_(reservation_ids)).values(status=status)
     )

@@ -315,6 +315,33 @@ imported = sa.Table(
     sa.Column("after", sa.String(64)),
 )
 
+# The changes of reservations. A reservation's creation and deletion aren't here: its own row or its
+# record has them.
+changes = sa.Table(
+    "warre_changes",
+    metadata,
+    sa.Column(
+        "id",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    # The id of Blazar's reservation. It isn't a foreign key, because changes are kept as long as
+    # the reservation's record.
+    sa.Column("reservation_id", sa.String(36), nullable=False),
+    sa.Column("at", sa.DateTime, nullable=False),
+    # NULL if no user asked for the change.
+    sa.Column("user_id", sa.String(255)),
+    # A kind of ``domain.changes``.
+    sa.Column("kind", sa.String(16), nullable=False),
+    # The changed values before and after the change, as JSON objects. NULL if the kind says all.
+    sa.Column("before", _text()),
+    sa.Column("after", _text()),
+)
+
+sa.Index("ix_warre_changes_reservation", changes.c.reservation_id, changes.c.id)
+sa.Index("ix_warre_changes_at", changes.c.at)
+
 # The keys with which clients mark requests that create something, so that a repeated request
 # creates nothing again. A row is deleted after a day.
 idempotency_keys = sa.Table(

@@ -25,6 +25,7 @@ flavors = models.flavors
 flavor_projects = models.flavor_projects
 bookings = models.reservations
 backings = models.backings
+changes = models.changes
 executions = models.executions
 history = models.history
 idempotency_keys = models.idempotency_keys

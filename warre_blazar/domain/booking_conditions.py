@@ -27,3 +27,5 @@ class BookingConditions:
     spread: bool = False
     #: How devices in reservations of stock resource types are counted.
     device_rules: Rules = NO_DEVICES
+    #: The user who asks. None: this package asks by itself.
+    user_id: str | None = None

@@ -72,6 +72,18 @@ def caller() -> Any:
     return context.BlazarContext._context_stack.stack[0]
 
 
+def caller_id() -> str | None:
+    """The id of the user who sent the request that the manager is working on, or None.
+
+    There is none if the manager works by itself.
+    """
+    try:
+        user_id = caller().user_id
+    except (AttributeError, IndexError):
+        return None
+    return str(user_id) if user_id else None
+
+
 def of(caller: Any) -> BookingConditions:
     """The conditions of a caller's bookings.
 
@@ -84,6 +96,7 @@ def of(caller: Any) -> BookingConditions:
         in_windows=policy.allows(caller, policies.IN_WINDOW),
         spread=_spreads(),
         device_rules=device_rules.of_stock(),
+        user_id=caller.user_id,
     )
 
 

@@ -10,6 +10,31 @@ from warre_blazar.fields.kinds import BOOLEAN, ID, VALUE, Integer, Kind, Text, T
 STATES = ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "COMPLETE", "ERROR")
 
 
+_VALUES = {
+    "type": ["object", "null"],
+    "description": "The changed fields with their values. It is null if `change` says all.",
+}
+_LOG = {
+    "type": "array",
+    "items": kinds.answer(
+        at=Time().answer,
+        user_id={
+            "type": ["string", "null"],
+            "description": "The user who asked for the change. It is null if no user did.",
+        },
+        change={
+            "enum": [
+                *("created", "rescheduled", "resized", "renamed", "started", "ended", "moved"),
+                "deleted",
+            ],
+            "description": "`moved`: some instances got other hosts.",
+        },
+        before=_VALUES,
+        after=_VALUES,
+    ),
+}
+
+
 class Reservation(Resource):
     """Instances of a flavor that a project has booked for a time with a start and an end."""
 
@@ -67,6 +92,12 @@ class Reservation(Resource):
     )
     lease_id = Field(or_null(VALUE), "The id of the lease in Blazar.", Use.READ_ONLY)
     created_at = Field(Time(), "When the reservation was made.", Use.READ_ONLY)
+    log: Field[list[dict[str, Any]]] = Field(
+        Kind(_LOG),
+        "What has happened to the reservation, the oldest change first. Only answers to requests "
+        "with `detail=log` have this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+    )
     # Only a listing with ``deleted=true`` contains deleted reservations.
     deleted_at: Field[datetime.datetime | None] = Field(
         Time(),

@@ -30,13 +30,6 @@ def _record(db: Session, _context: Any, _instances: Any) -> None:
     """
     for item in db.deleted:
         if isinstance(item, models.Lease):
-            history.record_deletion(db.connection(), item.id, timeutils.utcnow(), _caller_id())
-
-
-def _caller_id() -> str | None:
-    """The id of the user who sent the current request, or None outside of a request."""
-    try:
-        user_id = conditions.caller().user_id
-    except (AttributeError, IndexError):
-        return None
-    return str(user_id) if user_id else None
+            history.record_deletion(
+                db.connection(), item.id, timeutils.utcnow(), conditions.caller_id()
+            )

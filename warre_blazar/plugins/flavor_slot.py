@@ -25,6 +25,7 @@ from warre_blazar.edge import carried_decisions, conditions
 from warre_blazar.edge.conditions import STRICT_FILTER
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.plugins import (
+    change_records,
     deletion_records,
     joined_writes,
     lease_contexts,
@@ -47,6 +48,8 @@ joined_writes.register()
 lease_contexts.register()
 lease_guard.register()
 refusal_log.register()
+# After lease_guard, which may correct what Blazar writes.
+change_records.register()
 blazar_errors.expose_to_v1()
 
 _FAR = datetime.datetime(9999, 12, 31)

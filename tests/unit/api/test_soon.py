@@ -173,7 +173,7 @@ class TestDatabaseThatLags:
 
     def test_change(self, site: Site, alpha: Person, booked, path, monkeypatch):
         stale = lookup.get(booked["id"], None)
-        monkeypatch.setattr(lookup, "get", lambda *_: stale)
+        monkeypatch.setattr(lookup, "get", lambda *_, **__: stale)
         changed = alpha.patch(path, LONGER)
         monkeypatch.undo()
         assert changed.status_int == 200

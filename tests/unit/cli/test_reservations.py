@@ -1088,3 +1088,31 @@ def test_show_without_nova_shows_no_servers(api: Api, run_json: Callable[..., An
     active = reservation(status="ACTIVE")
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, active)
     assert "servers" not in run_json(reservations.ShowReservation, RESERVATION.id)
+
+
+def test_show_with_the_log(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
+    changes = [
+        ("created", "u", None, None),
+        ("rescheduled", "u", {"start": "2026-12-01T09:00:00+00:00"}, {"start": None}),
+        ("resized", None, {"instance_count": 2}, {"instance_count": 1}),
+    ]
+    log = [
+        {
+            "at": "2026-11-01T00:00:00+00:00",
+            "user_id": user,
+            "change": change,
+            "before": before,
+            "after": after,
+        }
+        for change, user, before, after in changes
+    ]
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation(log=log))
+    only = ("--log", "-c", "log", "-f", "value")
+    text = run(reservations.ShowReservation, RESERVATION.id, *only)
+    assert api.seen[0].query == {"detail": "log"}
+    shown = run_json(reservations.ShowReservation, RESERVATION.id, "--log", "--timezone", "+01:00")
+    assert [change["change"] for change in shown["log"]] == ["created", "rescheduled", "resized"]
+    assert shown["log"][1]["before"] == {"start": "2026-12-01T10:00:00+01:00"}
+    table = run(reservations.ShowReservation, RESERVATION.id, "--log")
+    assert "resized: instance_count 2 -> 1" in table
+    assert "created" in text

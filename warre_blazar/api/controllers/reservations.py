@@ -36,6 +36,7 @@ LIST_QUERY = {
     "deleted": parsing.boolean,
     **base.PAGING,
 }
+SHOW_QUERY = {"detail": parsing.log}
 #: The query of requests that book or change. On Warre's path, it has no parameters.
 CHANGE_QUERY = {"dry_run": parsing.boolean}
 _WARRES_LIST_QUERY = {name: take for name, take in LIST_QUERY.items() if name != "deleted"}
@@ -67,8 +68,13 @@ class ReservationsController(base.Controller):
 
     @pecan.expose("json")
     def get_one(self, *path: str, **_query: Any) -> Any:
-        parsing.query(pecan.request, {})
-        return _document(*_find(policies.GET, base.item_id(path)))
+        query = parsing.query(pecan.request, {} if base.is_warres_path() else SHOW_QUERY)
+        with_log = "detail" in query
+        found, flavor = _find(policies.GET, base.item_id(path), deleted=with_log)
+        document = _document(found, flavor)
+        if with_log:
+            document["log"] = [views.change(change) for change in lookup.log(found)]
+        return document
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
@@ -193,14 +199,15 @@ def _listed_project(query: dict[str, Any]) -> str | None:
     return query.get("project_id") if everything else project_id
 
 
-def _find(rule: str, reservation_id: str) -> tuple[Reservation, Flavor]:
+def _find(rule: str, reservation_id: str, *, deleted: bool = False) -> tuple[Reservation, Flavor]:
     """A reservation and its flavor.
 
     :param rule: the policy rule that must allow the caller to act on the reservation.
+    :param deleted: whether to also find the record of a deleted reservation.
     :raises ReservationNotFound: the reservation doesn't exist, or the rule doesn't allow the
         action.
     """
-    reservation, flavor = lookup.get(reservation_id, None)
+    reservation, flavor = lookup.get(reservation_id, None, deleted=deleted)
     target = {"project_id": reservation.project_id, "user_id": reservation.user_id}
     if not policy.allows(base.context(), rule, target):
         raise exceptions.ReservationNotFound(reservation_id)

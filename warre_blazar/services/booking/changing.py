@@ -5,10 +5,12 @@ import datetime
 import functools
 from collections.abc import Iterable, Mapping
 
+from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import (
     backings,
+    changes,
     executions,
     flavors,
     hosts,
@@ -22,6 +24,7 @@ from warre_blazar.db import quotas as stored_quotas
 from warre_blazar.domain import booking_rules, lease_states, placing, reservation_states, timeline
 from warre_blazar.domain import quota as quota_rules
 from warre_blazar.domain.booking_conditions import BookingConditions
+from warre_blazar.domain.changes import Change, Kind
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.quota import Amount
 from warre_blazar.domain.reservation import Reservation
@@ -139,12 +142,14 @@ def _move(change: _Change, quota: Quota | None) -> None:
             # The reservation already holds all that it needs.
             if change.count < reservation.instance_count:
                 kept = placing.kept(outcome.held, {}, change.count)
-                _write_place(db, reservation, _flavor_of(db, reservation), kept)
+                flavor = _flavor_of(db, reservation)
+                _write_place(db, reservation, flavor, kept, change.conditions.user_id)
             return
         if outcome.standing:
             stored_quotas.claim(db, reservation.project_id, outcome.standing.generation)
         hosts.claim(db, place.hosts)
-        _write_place(db, reservation, place.flavor, place.chosen)
+        user_id = change.conditions.user_id
+        _write_place(db, reservation, place.flavor, place.chosen, user_id)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -355,17 +360,32 @@ def _flavor_of(db: Session, reservation: Reservation) -> Flavor:
 
 
 def _write_place(
-    db: Session, reservation: Reservation, flavor: Flavor, chosen: Mapping[str, int]
+    db: Session,
+    reservation: Reservation,
+    flavor: Flavor,
+    chosen: Mapping[str, int],
+    user_id: str | None,
 ) -> None:
     """Write the hosts and the number of instances of a changed reservation.
 
     :param chosen: instances by host id.
+    :param user_id: the user who changes the reservation.
     :raises session.LostRace: the flavor was claimed or changed since it was read.
     """
     flavors.update(db, flavor, {})
     hosts.reallocate(db, reservation.reservation_id, chosen)
     instance_reservations.set_amounts(db, reservation.reservation_id, reservation.shape, chosen)
-    reservations.set_count(db, reservation.reservation_id, sum(chosen.values()))
+    count = sum(chosen.values())
+    if count != reservation.instance_count:
+        reservations.set_count(db, reservation.reservation_id, count)
+        resized = Change(
+            timeutils.utcnow(),
+            Kind.RESIZED,
+            user_id,
+            {"instance_count": reservation.instance_count},
+            {"instance_count": count},
+        )
+        changes.add(db, reservation.reservation_id, resized)
 
 
 def _with_earlier_promise(reservation: Reservation, span: timeline.Span) -> timeline.Span:

@@ -3,26 +3,31 @@
 import dataclasses
 from typing import Any
 
+from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import flavors, history, hosts, reservations, session
+from warre_blazar.db import changes, flavors, history, hosts, reservations, session
 from warre_blazar.db.reservation_filters import Filter
+from warre_blazar.domain.changes import Change, Kind
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.errors import exceptions
 
 
-def get(ref: str, project_id: str | None) -> tuple[Reservation, Flavor]:
+def get(ref: str, project_id: str | None, *, deleted: bool = False) -> tuple[Reservation, Flavor]:
     """A reservation and its flavor. A reservation that has ended may come from the history.
 
     :param ref: the id that this package has given to the reservation, or the id that Blazar has
         given to it.
     :param project_id: the project that the reservation must belong to; None: any project.
+    :param deleted: whether to also find the record of a deleted reservation.
     :raises ReservationNotFound: there is no such reservation, or it was deleted.
     """
     with session.reader() as db:
-        reservation = reservations.find(db, ref, project_id) or history.find(db, ref, project_id)
+        reservation = reservations.find(db, ref, project_id) or history.find(
+            db, ref, project_id, deleted=deleted
+        )
         if reservation is None:
             raise exceptions.ReservationNotFound(ref)
         return reservation, _flavor_of(db, reservation)
@@ -133,6 +138,34 @@ def check_labels(labels: Labels) -> None:
             reservations.compare_labels(db, labels)
 
 
-def label(reservation: Reservation, labels: Labels) -> None:
-    """Write a reservation's name and note."""
-    session.change(reservations.set_labels, reservation.reservation_id, labels)
+def label(reservation: Reservation, labels: Labels, user_id: str | None = None) -> None:
+    """Write a reservation's name and note.
+
+    :param user_id: the user who changes them.
+    """
+    before, after = dataclasses.asdict(reservation.labels), dataclasses.asdict(labels)
+    names = [name for name in after if before[name] != after[name]]
+    renamed = Change(
+        timeutils.utcnow(),
+        Kind.RENAMED,
+        user_id,
+        {name: before[name] for name in names},
+        {name: after[name] for name in names},
+    )
+    session.change(_label, reservation.reservation_id, labels, renamed)
+
+
+def _label(db: Session, reservation_id: str, labels: Labels, renamed: Change) -> None:
+    reservations.set_labels(db, reservation_id, labels)
+    changes.add(db, reservation_id, renamed)
+
+
+def log(reservation: Reservation) -> list[Change]:
+    """What has happened to a reservation, the oldest change first."""
+    with session.reader() as db:
+        recorded = changes.of_reservation(db, reservation.reservation_id)
+    created = Change(reservation.created_at, Kind.CREATED, reservation.user_id)
+    deleted = reservation.deleted_at
+    if deleted is None:
+        return [created, *recorded]
+    return [created, *recorded, Change(deleted, Kind.DELETED, reservation.deleted_by)]

@@ -103,7 +103,7 @@ def change(
     # The labels are written last, so that they stay as they were if the change of the lease is
     # refused.
     if new_values.labels and new_values.labels != reservation.labels:
-        _label(reservation, new_values.labels)
+        _label(reservation, new_values.labels, caller.user_id)
     if not done:
         return lookup.get(reservation.id, None)[0], False
     not_known = exceptions.NoAnswer(
@@ -170,13 +170,13 @@ def _check_as_blazar(reservation: Reservation, wanted: Reservation, now: datetim
     raise exceptions.Refused("refused", text)
 
 
-def _label(reservation: Reservation, labels: Labels) -> None:
+def _label(reservation: Reservation, labels: Labels, user_id: str) -> None:
     """Write a reservation's name and note.
 
     :raises NoAnswer: it isn't known whether they have been written.
     """
     try:
-        lookup.label(reservation, labels)
+        lookup.label(reservation, labels, user_id)
     except db_exc.DBError:
         # The database may have committed the write before the connection was lost.
         not_known = exceptions.NoAnswer(

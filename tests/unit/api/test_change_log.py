@@ -1,0 +1,99 @@
+"""What has happened to a reservation: who changed what, and when."""
+
+import datetime
+
+import pytest
+
+from tests.unit.api import things
+from tests.unit.api.people import Person, refusal
+from tests.unit.api.site import NOW, Site
+from warre_blazar.db import models
+from warre_blazar.services.keeping import history
+
+
+@pytest.fixture
+def flavor(admin: Person) -> dict:
+    return things.add_flavor(admin, slots=8)
+
+
+def log(person: Person, reservation: dict) -> list[dict]:
+    return things.made(person.get(f"reservations/{reservation['id']}?detail=log"))["log"]
+
+
+def entries(person: Person, reservation: dict) -> list[tuple]:
+    return [(c["change"], c["user_id"], c["before"], c["after"]) for c in log(person, reservation)]
+
+
+def test_changes_of_users(admin: Person, alpha: Person, flavor):
+    booked = things.book(alpha, flavor)
+    path = f"reservations/{booked['id']}"
+    things.made(alpha.patch(path, {"end": things.at(2, 12), "instance_count": 3}))
+    things.made(alpha.patch(path, {"name": "sweep", "note": "x"}))
+    things.made(alpha.patch(path, {"note": None}))
+    old, later = booked["end"], things.at(2, 12)
+    assert entries(alpha, booked) == [
+        ("created", alpha.user_id, None, None),
+        ("resized", alpha.user_id, {"instance_count": 1}, {"instance_count": 3}),
+        (
+            "rescheduled",
+            alpha.user_id,
+            {"start": booked["start"], "end": old},
+            {"start": booked["start"], "end": later},
+        ),
+        ("renamed", alpha.user_id, {"name": None, "note": None}, {"name": "sweep", "note": "x"}),
+        ("renamed", alpha.user_id, {"note": "x"}, {"note": None}),
+    ]
+    assert entries(admin, booked) == entries(alpha, booked)
+
+
+def test_refused_change_is_not_in_the_log(alpha: Person, flavor):
+    booked = things.book(alpha, flavor)
+    refused = alpha.patch(f"reservations/{booked['id']}", {"instance_count": 99})
+    assert refused.status_int >= 400
+    assert [c["change"] for c in log(alpha, booked)] == ["created"]
+
+
+def test_start_and_end_have_no_user(site: Site, alpha: Person, flavor):
+    booked = things.book(alpha, flavor)
+    for hours in (45, 47):
+        site.set_time(NOW + datetime.timedelta(hours=hours))
+        for _ in range(3):
+            site.execute()
+    changes = [(c["change"], c["user_id"]) for c in log(alpha, booked)]
+    assert changes == [("created", alpha.user_id), ("started", None), ("ended", None)]
+
+
+def test_deleted_reservation_has_its_log(alpha: Person, admin: Person, flavor):
+    booked = things.book(alpha, flavor)
+    assert admin.delete(f"reservations/{booked['id']}").status_int == 204
+    assert refusal(alpha.get(f"reservations/{booked['id']}")) == (404, "reservation_not_found")
+    changes = [(c["change"], c["user_id"]) for c in log(alpha, booked)]
+    assert changes == [("created", alpha.user_id), ("deleted", admin.user_id)]
+
+
+def test_other_projects_get_no_log(alpha: Person, beta: Person, flavor):
+    booked = things.book(alpha, flavor)
+    path = f"reservations/{booked['id']}?detail=log"
+    assert refusal(beta.get(path)) == (404, "reservation_not_found")
+    alpha.delete(f"reservations/{booked['id']}")
+    assert refusal(beta.get(path)) == (404, "reservation_not_found")
+
+
+def test_warres_path_has_no_log(alpha: Person, flavor):
+    booked = things.book(alpha, flavor)
+    alpha.root = "/v2/warre/v1"
+    answer = alpha.get(f"reservations/{booked['id']}?detail=log")
+    assert refusal(answer) == (422, "invalid_field")
+
+
+def test_log_is_kept_as_long_as_the_record(site: Site, alpha: Person, flavor):
+    kept, gone = (
+        things.book(alpha, flavor, start=things.at(d), end=things.at(d + 1)) for d in (2, 3)
+    )
+    for booked in (kept, gone):
+        things.made(alpha.patch(f"reservations/{booked['id']}", {"name": "sweep"}))
+    assert alpha.delete(f"reservations/{gone['id']}").status_int == 204
+    later = NOW + datetime.timedelta(days=2)
+    history.purge(later, 1)
+    assert len(site.rows()[models.changes.name]) == 1
+    assert [c["change"] for c in log(alpha, kept)] == ["created", "renamed"]

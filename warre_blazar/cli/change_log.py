@@ -1,0 +1,59 @@
+"""Shows the changes of a reservation."""
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from cliff import columns
+
+from warre_blazar.cli import time_display
+from warre_blazar.client.types import Document
+
+
+class LogColumn(columns.FormattableColumn):
+    """The changes of a reservation. A table has a line for each, and -f json has an array."""
+
+    def human_readable(self) -> str:
+        return "\n".join(_line(change) for change in self._value)
+
+
+def shown(change: Document, names: Mapping[str, str], where: datetime.tzinfo) -> Document:
+    """Return a change with the user's name, and with all times in a zone.
+
+    :param names: the known names of users by id.
+    """
+    user_id = change["user_id"]
+    values = {
+        key: change[key] and {name: _value(name, v, where) for name, v in change[key].items()}
+        for key in ("before", "after")
+    }
+    return {
+        "at": _value("start", change["at"], where),
+        "user": names.get(user_id),
+        "user_id": user_id,
+        "change": change["change"],
+        **values,
+    }
+
+
+def _value(name: str, value: Any, where: datetime.tzinfo) -> Any:
+    if name not in ("start", "end") or not isinstance(value, str):
+        return value
+    return time_display.iso(datetime.datetime.fromisoformat(value), where)
+
+
+def _line(change: Document) -> str:
+    """Return a line such as "2026-12-01T09:00:00+00:00  alpha  resized: instance_count 2 -> 1"."""
+    who = change["user"] or change["user_id"] or "-"
+    before, after = change["before"] or {}, change["after"] or {}
+    parts = [
+        f"{name} {_text(before.get(name))} -> {_text(value)}"
+        for name, value in after.items()
+        if before.get(name) != value
+    ]
+    details = f": {', '.join(parts)}" if parts else ""
+    return f"{change['at']}  {who}  {change['change']}{details}"
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else str(value)

@@ -1,0 +1,43 @@
+"""Describes changes of reservations."""
+
+import dataclasses
+import datetime
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+
+class Kind(enum.Enum):
+    """What has happened to a reservation."""
+
+    CREATED = "created"
+    #: Its start or its end has changed.
+    RESCHEDULED = "rescheduled"
+    #: Its number of instances has changed.
+    RESIZED = "resized"
+    #: Its name or its note has changed.
+    RENAMED = "renamed"
+    STARTED = "started"
+    ENDED = "ended"
+    #: Some of its instances got other hosts, because their hosts had failed or were drained.
+    MOVED = "moved"
+    DELETED = "deleted"
+
+
+#: The kind of a change by the status that Blazar gives to the reservation.
+BY_STATUS = {"active": Kind.STARTED, "deleted": Kind.ENDED}
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A change of a reservation."""
+
+    #: A naive datetime in UTC.
+    at: datetime.datetime
+    kind: Kind
+    #: The user who asked for the change. None: no user did.
+    user_id: str | None = None
+    #: The changed values before and after the change, by the names of fields in the API. Times are
+    #: texts. None: the kind says all.
+    before: Mapping[str, Any] | None = None
+    after: Mapping[str, Any] | None = None

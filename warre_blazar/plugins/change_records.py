@@ -1,0 +1,59 @@
+"""Records the changes of reservations that Blazar's own code writes: new times, starts and ends.
+
+What this package itself writes is recorded where it is written.
+"""
+
+from typing import Any
+
+import sqlalchemy as sa
+from blazar.db.sqlalchemy import models
+from oslo_utils import timeutils
+from sqlalchemy import event
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import changes
+from warre_blazar.domain.changes import Change, Kind
+from warre_blazar.domain.timeline import Span
+from warre_blazar.edge import conditions
+
+
+def register() -> None:
+    """Record the changes in this process, each in the transaction that writes it."""
+    if not event.contains(Session, "before_flush", _record):
+        event.listen(Session, "before_flush", _record)
+
+
+def _record(db: Session, _context: Any, _instances: Any) -> None:
+    for item in db.dirty:
+        if isinstance(item, models.Lease):
+            _lease(db.connection(), item)
+        elif isinstance(item, models.Reservation):
+            _reservation(db.connection(), item)
+
+
+def _lease(db: sa.Connection, lease: models.Lease) -> None:
+    attributes = sa.inspect(lease).attrs
+    before, after = (
+        Span(*(_value(attributes[name], old=old) for name in ("start_date", "end_date")))
+        for old in (True, False)
+    )
+    if before != after:
+        written = Change(
+            timeutils.utcnow(),
+            Kind.RESCHEDULED,
+            conditions.caller_id(),
+            changes.span(before),
+            changes.span(after),
+        )
+        changes.add_of_lease(db, lease.id, written)
+
+
+def _reservation(db: sa.Connection, reservation: models.Reservation) -> None:
+    if sa.inspect(reservation).attrs.status.history.has_changes():
+        changes.add_status(db, [reservation.id], reservation.status, timeutils.utcnow())
+
+
+def _value(attribute: Any, *, old: bool) -> Any:
+    """The value of a column before or after the change."""
+    history = attribute.load_history()
+    return history.deleted[0] if old and history.deleted else attribute.value
