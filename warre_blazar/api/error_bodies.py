@@ -1,5 +1,6 @@
 """The bodies of error responses. The statuses of the responses are in ``errors.statuses``."""
 
+import re
 from typing import Any
 
 from warre_blazar.errors import exceptions
@@ -34,9 +35,14 @@ def as_ours(error: exceptions.WarreError) -> exceptions.WarreError:
     return error
 
 
+#: A time in a text of this package. Warre's texts have seconds, and no time zone.
+_WITH_ZONE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d) UTC")
+
+
 def as_warres(error: exceptions.WarreError) -> exceptions.WarreError:
     """The error to answer with on Warre's path. Warre's clients know fewer codes."""
     detail = error.detail
+    error.message = _WITH_ZONE.sub(r"\1:00", error.message)
     if error.code == exceptions.FlavorNotAccessible.code:
         return exceptions.FlavorNotBookable(error.code, "Flavor is not accessible")
     if error.code != exceptions.NoHostMatches.code:

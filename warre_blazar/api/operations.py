@@ -137,6 +137,7 @@ OPERATIONS = (
         (
             "device_not_countable",
             "flavor_ambiguous",
+            "forbidden",
             "flavor_not_found",
             "misconfigured",
             "service_refused",
@@ -149,7 +150,7 @@ OPERATIONS = (
         _FLAVOR,
         "Delete a flavor whose reservations are all complete.",
         {204: None},
-        ("flavor_ambiguous", "flavor_in_use", "flavor_not_found", "try_again"),
+        ("flavor_ambiguous", "flavor_in_use", "forbidden", "flavor_not_found", "try_again"),
     ),
     Operation(
         "GET",
@@ -232,6 +233,7 @@ OPERATIONS = (
         (
             "invalid_state",
             "lease_shared",
+            "forbidden",
             "reservation_not_found",
             *_BOOKABLE,
             *_MANAGER,
@@ -245,7 +247,7 @@ OPERATIONS = (
         "Delete a reservation and its servers. Status 202 means that the deletion is still going "
         "on.",
         {204: None, 202: None},
-        ("invalid_state", "lease_shared", "reservation_not_found", *_MANAGER),
+        ("invalid_state", "lease_shared", "forbidden", "reservation_not_found", *_MANAGER),
     ),
     Operation(
         "GET",
@@ -275,7 +277,7 @@ OPERATIONS = (
         _WINDOW,
         "Change a maintenance window.",
         {200: ref("Window")},
-        ("window_not_found", *_WINDOW_CODES),
+        ("forbidden", "window_not_found", *_WINDOW_CODES),
         body="WindowUpdate",
     ),
     Operation(
@@ -283,7 +285,10 @@ OPERATIONS = (
         _WINDOW,
         "Delete a maintenance window.",
         {204: None},
-        ("window_not_found",),
+        (
+            "forbidden",
+            "window_not_found",
+        ),
     ),
     Operation(
         "GET",

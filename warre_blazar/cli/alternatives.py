@@ -1,5 +1,6 @@
 """Suggests what a user could book instead if a booking is refused."""
 
+import contextlib
 import dataclasses
 import datetime
 from typing import Any
@@ -20,7 +21,8 @@ _REASONS = {
 #: Texts to show if some of the instances could be booked, but not all. Data of the error replaces
 #: the names in braces.
 _PARTIAL_REASONS = {
-    "slots_exhausted": "Only {free} of {asked} slots {are} free then",
+    "slots_exhausted": "Only {free} of the flavor's {slots} slots {are} free then, and {asked} "
+    "were asked for",
     "hosts_exhausted": "The hosts have room for only {free} of {asked} instances then",
 }
 
@@ -69,10 +71,10 @@ def why(error: errors.ApiError) -> str:
 
     :param error: the error with which the API refused the booking. Its code is in ``CODES``.
     """
-    asked, free = error.detail.get("asked"), error.detail.get("free")
-    if asked and free and error.code in _PARTIAL_REASONS:
-        are = "is" if free == 1 else "are"
-        return _PARTIAL_REASONS[error.code].format(asked=asked, free=free, are=are)
+    if error.detail.get("asked") and error.detail.get("free") and error.code in _PARTIAL_REASONS:
+        are = "is" if error.detail["free"] == 1 else "are"
+        with contextlib.suppress(KeyError):
+            return _PARTIAL_REASONS[error.code].format(**{**error.detail, "are": are})
     return _REASONS.get(error.code, str(error).rstrip("."))
 
 
@@ -97,7 +99,9 @@ def later(client: Client, wanted: Wanted, app: object) -> str:
     if start is None:
         reason = no_free_slots.reason(client, wanted.flavor, length=wanted.length, **search)
         if reason is not None and reason.code in no_free_slots.LASTING:
-            return no_free_slots.explanation(reason, wanted.flavor, wanted.where, app)
+            return no_free_slots.explanation(
+                reason, wanted.flavor, wanted.where, app, affinity=wanted.affinity
+            )
         return (
             f"In the year from then on, {slots} {verb} never free for {hours} h. Try fewer slots "
             f"or hours; {calendar} {wanted.flavor} shows what is free"

@@ -24,7 +24,7 @@ _ADVICE = {
     "access_exists": "See {flavor-access-list}",
     "limits_not_registered": "The operator has to register them, see the installation guide",
     "quota_exceeded": "See {limits-show}; delete a reservation, or ask the operator for more",
-    "no_answer": "See {reservation-list} before you try again",
+    "no_answer": "See {reservation-list}",
     "forbidden": "Your role doesn't allow this; ask the operator",
     "service_unavailable": "Try again later",
 }

@@ -307,7 +307,9 @@ class ListFreeSlots(_Flavors, base.ListCommand):
         if reason is None:
             self.tell(f"Nothing is free then. {self.name('flavor-calendar')} {flavor} shows more.")
         else:
-            text = no_free_slots.explanation(reason, flavor, self.where, self.app)
+            text = no_free_slots.explanation(
+                reason, flavor, self.where, self.app, affinity=search["affinity"]
+            )
             self.tell(f"{text.rstrip('.')}.")
 
     def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:

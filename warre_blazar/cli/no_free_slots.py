@@ -21,8 +21,7 @@ _EXPLANATIONS = {
     "count_over_slots": "{flavor} has {slots} slots, and {asked} were asked for. Give --count "
     "{slots} or less",
     "count_over_hosts": "{asked} instances were asked for, but the hosts of {flavor} have room for "
-    "only {room}, even when nothing else is on them. Give --count {room} or less, or another "
-    "--affinity",
+    "only {room}, even when nothing else is on them. Give --count {room} or less{or_affinity}",
     "maintenance": "{flavor} is closed for maintenance then: {windows}",
     "not_that_long": "{flavor} is free then, but for at most {longest} at a time",
     "all_booked": "Not enough slots of {flavor} are free then",
@@ -35,16 +34,26 @@ LASTING = frozenset(
 _PASSING = frozenset({"maintenance", "not_that_long", "all_booked"})
 
 
-def explanation(reason: Reason, flavor: str, where: datetime.tzinfo, app: object) -> str:
+def explanation(
+    reason: Reason,
+    flavor: str,
+    where: datetime.tzinfo,
+    app: object,
+    *,
+    affinity: bool | None = None,
+) -> str:
     """Return a text that says why a flavor isn't free, and what to do.
 
     :param where: the zone in which times are shown.
     :param app: the running CLI. The text uses the names that commands have in this CLI.
+    :param affinity: the affinity that was asked for.
     """
     if reason.detail.get("closed"):
         return reason.message  # The hosts are closed only for now.
     values = _shown(reason.detail, where)
-    fields = Fields(app, **{**values, "flavor": flavor, "message": reason.message})
+    or_affinity = "" if affinity is None else ", or another --affinity"
+    texts = {"flavor": flavor, "message": reason.message, "or_affinity": or_affinity}
+    fields = Fields(app, **{**values, **texts})
     try:
         text = _EXPLANATIONS[reason.code].format_map(fields)
         next_free = _next_free(reason, where, fields) if reason.code in _PASSING else ""

@@ -43,7 +43,8 @@ def check_period(span: timeline.Span) -> None:
     """
     if span.end <= span.start:
         raise exceptions.InvalidPeriod(
-            f"Reservation start time of {span.start} after reservation end time of {span.end}"
+            f"Reservation start time of {_utc(span.start)} after reservation end time of "
+            f"{_utc(span.end)}"
         )
 
 
@@ -53,7 +54,13 @@ def check_future(span: timeline.Span, now: datetime.datetime) -> None:
     :raises InvalidPeriod: the start is before the current minute.
     """
     if span.start < now.replace(second=0, microsecond=0):
-        raise exceptions.InvalidPeriod(f"Reservation start time of {span.start} is in the past")
+        raise exceptions.InvalidPeriod(
+            f"Reservation start time of {_utc(span.start)} is in the past"
+        )
+
+
+def _utc(moment: datetime.datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 def terms(
@@ -109,13 +116,13 @@ def check_flavor_period(flavor: Flavor, span: timeline.Span) -> None:
     if flavor.start is not None and span.start < flavor.start:
         raise exceptions.FlavorNotBookable(
             "before_flavor_start",
-            f"Reservation start time before flavor start time of {flavor.start}",
+            f"Reservation start time before flavor start time of {_utc(flavor.start)}",
             start=f"{flavor.start.isoformat()}+00:00",
         )
     if flavor.end is not None and span.end > flavor.end:
         raise exceptions.FlavorNotBookable(
             "after_flavor_end",
-            f"Reservation end time after flavor end time of {flavor.end}",
+            f"Reservation end time after flavor end time of {_utc(flavor.end)}",
             end=f"{flavor.end.isoformat()}+00:00",
         )
 

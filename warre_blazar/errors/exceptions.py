@@ -330,16 +330,15 @@ class IdempotencyKeyReused(WarreError):
 class NoAnswer(WarreError):
     """The manager took too long, and may or may not have fulfilled the request.
 
-    :param what_to_see: a clause about what the user should check, such as "reservation 7 has
-        changed".
+    :param perhaps: a clause about what may have happened, such as "reservation 7 has changed".
     """
 
     code = "no_answer"
 
-    def __init__(self, lease_name: str, what_to_see: str) -> None:
+    def __init__(self, lease_name: str, perhaps: str) -> None:
         super().__init__(
-            "The reservation manager didn't answer in time; before you try again, check whether "
-            f"{what_to_see}",
+            f"The reservation manager didn't answer in time, but perhaps {perhaps}: look before "
+            "you try again",
             lease_name=lease_name,
         )
 

@@ -158,8 +158,12 @@ def test_update_is_made_or_refused(admin: Person, alpha: Person, case):
     # Only the answer to a change has warnings.
     assert things.without_warnings(answer.json) == things.shown(admin, path + "/")
     assert things.plain(answer.json) == {**things.plain(flavor), **changes}
-    assert refusal(alpha.patch(path, {"slots": 9})) == (404, "flavor_not_found")
-    assert refusal(alpha.delete(path)) == (404, "flavor_not_found")
+    hidden = (404, "flavor_not_found")
+    seen = (403, "forbidden") if answer.json["is_public"] else hidden
+    for root, refused in (("/v2", seen), ("/v2/warre/v1", hidden)):
+        alpha.root = root
+        assert refusal(alpha.patch(path, {"slots": 9})) == refused
+        assert refusal(alpha.delete(path)) == refused
 
 
 def test_new_end_or_start_is_checked_against_the_other(admin: Person):

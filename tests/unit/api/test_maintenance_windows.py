@@ -130,8 +130,12 @@ def test_users_may_only_read_windows(admin: Person, alpha: Person, nobody: Perso
     path = f"maintenancewindows/{window['id']}"
     body = {"start": at(7), "end": at(8)}
     assert refusal(alpha.post("maintenancewindows", body)) == (403, "forbidden")
-    assert refusal(alpha.patch(path, {"note": "x"})) == (404, "window_not_found")
-    assert refusal(alpha.delete(path)) == (404, "window_not_found")
+    for refused, root in ((403, "forbidden"), "/v2"), ((404, "window_not_found"), "/v2/warre/v1"):
+        alpha.root = root
+        assert refusal(alpha.patch(path, {"note": "x"})) == refused
+        assert refusal(alpha.delete(path)) == refused
+    alpha.root = "/v2"
+    assert refusal(alpha.delete("maintenancewindows/nope")) == (404, "window_not_found")
     for asked in ("maintenancewindows", path):
         assert refusal(nobody.get(asked)) == (403, "forbidden")
     for send in (admin.get, admin.delete):

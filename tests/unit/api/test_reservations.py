@@ -202,6 +202,10 @@ def test_reader_may_show_but_not_change(site: Site, alpha: Person, reader: Perso
     assert reader.get(path).json == booked
     assert reader.get("reservations").json["results"] == [booked]
     for answer in (reader.delete(path), reader.patch(path, {"end": at(2, 12)})):
+        assert refusal(answer) == (403, "forbidden")
+        assert "lets you see this, but not change it" in answer.json["error_message"]
+    reader.root = "/v2/warre/v1"
+    for answer in (reader.delete(path), reader.patch(path, {"end": at(2, 12)})):
         assert refusal(answer) == (404, "reservation_not_found")
     assert site.rows() == before
 

@@ -1,5 +1,6 @@
 """``free slots`` without a result explains why, and says what to do."""
 
+import datetime
 import json
 from typing import Any
 
@@ -10,6 +11,7 @@ from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import Api, error
 from warre_blazar.api import schemas
 from warre_blazar.cli import flavors, no_free_slots
+from warre_blazar.client import Reason
 
 _LATER = {"start": "2026-12-01T09:00:00+00:00", "end": "2026-12-02T09:30:00+00:00"}
 _FREE_LATER = (
@@ -46,7 +48,7 @@ TOLD: dict[str, tuple[dict[str, Any], str]] = {
     "count_over_hosts": (
         {"asked": 9, "room": 8},
         "9 instances were asked for, but the hosts of f have room for only 8, even when nothing "
-        "else is on them. Give --count 8 or less, or another --affinity.",
+        "else is on them. Give --count 8 or less.",
     ),
     "maintenance": (
         {"windows": [_WINDOW, {**_WINDOW, "note": None}], "next_free": _LATER},
@@ -122,3 +124,15 @@ def test_unknown_reason_shows_the_api_message(
 def test_no_free_slots_give_an_empty_json_list(api: Api, run: Run) -> None:
     api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, [])
     assert json.loads(run(flavors.ListFreeSlots, "f", "-f", "json")) == []
+
+
+def test_other_affinity_is_advised_only_if_one_was_given() -> None:
+    reason = Reason("count_over_hosts", "m", {"asked": 9, "room": 8})
+    texts = [
+        no_free_slots.explanation(reason, "f", datetime.UTC, object(), affinity=affinity)
+        for affinity in (None, True)
+    ]
+    assert [text.endswith("--count 8 or less, or another --affinity") for text in texts] == [
+        False,
+        True,
+    ]

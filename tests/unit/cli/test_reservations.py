@@ -515,7 +515,7 @@ def test_refused_dry_run_says_why_and_what_is_possible(api: Api, run: Run) -> No
         run(reservations.CreateReservation, "f", *_EXACT, "--count", "2", "--dry-run")
     assert str(refused.value).splitlines()[:2] == [
         "Too long. Book at most 1 hours at a time",
-        "Only 1 of 2 slots is free then",
+        "Only 1 of the flavor's 2 slots is free then, and 2 were asked for",
     ]
     assert re.match("Over quota. See .*limits.show;", str(refused.value).splitlines()[2])
     assert str(refused.value).splitlines()[3:] == [
@@ -555,7 +555,8 @@ def _free(start: str, end: str) -> dict[str, str]:
         pytest.param(
             error(400, "No", "slots_exhausted", asked=2, free=1, slots=2),
             [],
-            r"^Only 1 of 2 slots is free then\. In the year from then on",
+            r"^Only 1 of the flavor's 2 slots is free then, and 2 were asked for\. In the year from "
+            "then on",
             id="for one",
         ),
         pytest.param(

@@ -131,6 +131,17 @@ def may_list_more(asked: bool, rule: str, hidden: str) -> bool:
     return allowed
 
 
+def forbid_change(rule: str) -> None:
+    """Refuse a change of an item that the caller may see.
+
+    On Warre's path this does nothing, because Warre answers that the item doesn't exist.
+
+    :raises Forbidden:
+    """
+    if not is_warres_path():
+        raise exceptions.Forbidden(rule, "Your role lets you see this, but not change it")
+
+
 def made_once(
     values: dict[str, Any], find: Callable[[str], T | None], create: Callable[[str], T]
 ) -> T:

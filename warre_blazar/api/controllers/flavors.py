@@ -198,8 +198,13 @@ def _visible_flavor(flavor_id: str) -> flavors.Flavor:
 def _authorize_change(rule: str, flavor_id: str) -> None:
     """Check that the request has no query, and that the caller may change the flavor.
 
-    :raises FlavorNotFound: the caller may not change the flavor. Warre gives the same answer.
+    :raises FlavorNotFound: the caller may not see the flavor. On Warre's path, the answer is the
+        same if the caller may not change it.
+    :raises Forbidden: the caller may see the flavor, but not change it.
     """
     parsing.query(pecan.request, {})
     if not policy.allows(base.context(), rule):
+        if policy.allows(base.context(), policies.GET):
+            _visible_flavor(flavor_id)
+            base.forbid_change(rule)
         raise exceptions.FlavorNotFound(flavor_id)

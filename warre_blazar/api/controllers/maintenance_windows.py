@@ -85,8 +85,13 @@ def _sight() -> dict[str, Any]:
 def _authorize_change(rule: str, window_id: str) -> None:
     """Check that the request has no query, and that the caller may change the maintenance window.
 
-    :raises WindowNotFound: the caller may not change the window. Warre gives the same answer.
+    :raises WindowNotFound: the caller may not see the window. On Warre's path, the answer is the
+        same if the caller may not change it.
+    :raises Forbidden: the caller may see the window, but not change it.
     """
     parsing.query(pecan.request, {})
     if not policy.allows(base.context(), rule):
+        if policy.allows(base.context(), policies.GET):
+            maintenance_windows.get(window_id, **_sight())
+            base.forbid_change(rule)
         raise exceptions.WindowNotFound(window_id)

@@ -191,8 +191,7 @@ def _listed_project(query: dict[str, Any]) -> str | None:
     more = base.may_list_more(
         everything or project_id != own,
         policies.LIST_ALL,
-        f"{field}: only an operator may list reservations of other projects; leave {field} out to "
-        "list those of your project",
+        f"{field}: only an operator may list reservations of other projects",
     )
     if not more:
         return own
@@ -204,12 +203,14 @@ def _find(rule: str, reservation_id: str, *, deleted: bool = False) -> tuple[Res
 
     :param rule: the policy rule that must allow the caller to act on the reservation.
     :param deleted: whether to also find the record of a deleted reservation.
-    :raises ReservationNotFound: the reservation doesn't exist, or the rule doesn't allow the
-        action.
+    :raises ReservationNotFound: the reservation doesn't exist, or the caller may not see it.
+    :raises Forbidden: the caller may see the reservation, but the rule doesn't allow the action.
     """
     reservation, flavor = lookup.get(reservation_id, None, deleted=deleted)
     target = {"project_id": reservation.project_id, "user_id": reservation.user_id}
     if not policy.allows(base.context(), rule, target):
+        if policy.allows(base.context(), policies.GET, target):
+            base.forbid_change(rule)
         raise exceptions.ReservationNotFound(reservation_id)
     return reservation, flavor
 

@@ -155,16 +155,16 @@ def foresee(
 def _check_as_blazar(reservation: Reservation, wanted: Reservation, now: datetime.datetime) -> None:
     """Check a new time by those rules of Blazar's manager that this package doesn't have.
 
-    :raises Refused: with Blazar's own text.
+    :raises Refused: the manager would refuse the change.
     """
     minute = now.replace(second=0, microsecond=0)
     present, span = reservation.span, wanted.span
     if present.start < minute and span.start != present.start:
-        text = "Cannot modify the start date of already started leases"
+        text = f"Reservation {reservation.id} has begun, so its start can't change"
     elif present.end < minute:
-        text = "Terminated leases can only be renamed"
+        text = f"Reservation {reservation.id} is over, so only its name and note can change"
     elif span.end < minute:
-        text = "End date must be later than current and start date"
+        text = f"The new end, {span.end:%Y-%m-%d %H:%M} UTC, has passed"
     else:
         return
     raise exceptions.Refused("refused", text)
@@ -197,6 +197,7 @@ def _change_lease(
     wanted = new_values.of(reservation)
     _check_period(reservation, wanted)
     _check_not_over(reservation)
+    _check_as_blazar(reservation, wanted, timeutils.utcnow())
     check_created(reservation)
     lookup.check_sole(reservation)
     # The manager checks the quota too. But if Keystone is unavailable during that check, Blazar

@@ -98,7 +98,7 @@ def _is_being_created(lease_id: str) -> bool:
 
 def _not_known(lease_id: str) -> exceptions.NoAnswer:
     lease_name = f"reservation-{lease_id}"
-    return exceptions.NoAnswer(lease_name, f"a lease named {lease_name} appears")
+    return exceptions.NoAnswer(lease_name, "your reservation was booked")
 
 
 def _booked_despite(error: exceptions.WarreError, lease_id: str) -> Reservation | None:
