@@ -15,6 +15,7 @@ from typing import Any
 from warre_blazar.client import errors, resources, transport
 from warre_blazar.client.types import (
     Access,
+    Alternatives,
     DryRun,
     Flavor,
     FlavorName,
@@ -28,6 +29,7 @@ from warre_blazar.client.types import (
 
 __all__ = [
     "Access",
+    "Alternatives",
     "Client",
     "DryRun",
     "Flavor",

@@ -1,7 +1,8 @@
 """The errors that the client raises."""
 
 import datetime
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -83,6 +84,25 @@ class ApiError(ClientError):
         self.status = status
         self.code = code
         self.detail = detail or {}
+        self._ask: Callable[[], Any] | None = None
+
+    def ask_with(self, ask: Callable[[], Any]) -> None:
+        """Let ``alternatives`` ask the API by a function, which may raise ``ClientError``."""
+        self._ask = ask
+
+    @functools.cached_property
+    def alternatives(self) -> Any:
+        """What could be booked in place of the booking or change that the API refused.
+
+        The result is a ``warre_blazar.client.Alternatives``. Reading this attribute for the first
+        time sends one or two requests. It is None for other errors, and if the API doesn't answer.
+        """
+        if self._ask is None:
+            return None
+        try:
+            return self._ask()
+        except ClientError:
+            return None
 
 
 class NotFound(ApiError):

@@ -11,6 +11,7 @@ from warre_blazar.client import errors, lookup
 from warre_blazar.client.transport import Transport, path
 from warre_blazar.client.types import (
     Access,
+    Alternatives,
     Document,
     DryRun,
     Flavor,
@@ -235,6 +236,21 @@ def _change(
     return body | {field: None for field in ("name", "note") if body.get(field) == ""}
 
 
+#: The codes of refusals after which something else could be booked.
+_WITH_ALTERNATIVES = frozenset(
+    {
+        *("after_flavor_end", "before_flavor_start", "hosts_exhausted", "maintenance"),
+        *("quota_exceeded", "slots_exhausted", "too_long"),
+    }
+)
+
+
+def _alternatives(foreseen: DryRun, why_not_free: Reason | None = None) -> Alternatives:
+    return Alternatives(
+        foreseen.next_start, foreseen.longest_hours, foreseen.most_instances, why_not_free
+    )
+
+
 class Reservations(_Collection):
     """The reservations of projects.
 
@@ -307,9 +323,22 @@ class Reservations(_Collection):
             any hosts.
         :param name: a name for the reservation. Several reservations may have the same name.
         """
-        labels = {"name": name, "note": note}
-        body = _booking(flavor, start=start, end=end, count=count, affinity=affinity, **labels)
-        return Reservation.of(self._transport.create("/reservations", body))
+        wanted: dict[str, Any] = {"start": start, "end": end, "count": count, "affinity": affinity}
+        body = _booking(flavor, **wanted, name=name, note=note)
+        try:
+            return Reservation.of(self._transport.create("/reservations", body))
+        except errors.ApiError as error:
+            if error.code in _WITH_ALTERNATIVES:
+                error.ask_with(lambda: self._alternatives(flavor, **wanted))
+            raise
+
+    def _alternatives(self, flavor: str, *, start: Time, end: Time, **wanted: Any) -> Alternatives:
+        foreseen = self.try_create(flavor, start=start, end=end, **wanted)
+        reason = None
+        if foreseen.next_start is None:
+            flavors = Flavors(self._transport)
+            reason = flavors.why_not_free(flavor, start=start, length=end - start, **wanted)
+        return _alternatives(foreseen, reason)
 
     def try_create(self, flavor: str, **values: Any) -> DryRun:
         """Return what ``create`` would do with the same arguments. Nothing is booked."""
@@ -333,8 +362,15 @@ class Reservations(_Collection):
         :param name: the new name. An empty text removes the name.
         :param note: the new note. An empty text removes the note.
         """
-        body = _change(start=start, end=end, count=count, name=name, note=note)
-        return Reservation.of(self._transport.request_document("PATCH", self._path(ref), body=body))
+        wanted: dict[str, Any] = {"start": start, "end": end, "count": count}
+        body = _change(**wanted, name=name, note=note)
+        where = self._path(ref)
+        try:
+            return Reservation.of(self._transport.request_document("PATCH", where, body=body))
+        except errors.ApiError as error:
+            if error.code in _WITH_ALTERNATIVES:
+                error.ask_with(lambda: _alternatives(self.try_update(ref, **wanted)))
+            raise
 
     def try_update(self, ref: str, **values: Any) -> DryRun:
         """Return what ``update`` would do with the same arguments. Nothing is changed."""

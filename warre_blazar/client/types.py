@@ -169,6 +169,20 @@ class DryRun:
 
 
 @dataclasses.dataclass(frozen=True)
+class Alternatives:
+    """What could be booked in place of a booking or change that was refused."""
+
+    #: The first start, from the wanted one on, at which the wanted length and count can be booked.
+    next_start: datetime.datetime | None
+    #: For how many hours the wanted count can be booked from the wanted start on.
+    longest_hours: float
+    #: The largest number of instances that can be booked for the wanted time.
+    most_instances: int
+    #: Why there is no next start. None if there is one, or if the request was a change.
+    why_not_free: Reason | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class FlavorName:
     """The id and the name of a flavor, in answers that don't contain the flavor's other fields."""
 

@@ -555,8 +555,8 @@ def _free(start: str, end: str) -> dict[str, str]:
         pytest.param(
             error(400, "No", "slots_exhausted", asked=2, free=1, slots=2),
             [],
-            r"^Only 1 of the flavor's 2 slots is free then, and 2 were asked for\. In the year from "
-            "then on",
+            r"^Only 1 of the flavor's 2 slots is free then, and 2 were asked for\. In the year "
+            "from then on",
             id="for one",
         ),
         pytest.param(
