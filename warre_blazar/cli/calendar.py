@@ -7,14 +7,33 @@ import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from warre_blazar.cli import arguments, base, flavors, free_by_day, project_names, time_display
+from warre_blazar.cli import (
+    arguments,
+    base,
+    booked_flavors,
+    flavors,
+    free_by_day,
+    project_names,
+    time_display,
+)
 from warre_blazar.cli.failure import Failure
 from warre_blazar.cli.free_by_day import Row
-from warre_blazar.client import Flavor, Reservation, errors
+from warre_blazar.client import Flavor, Reservation, Window, errors
 
 _COLUMNS = ("flavor", "date", "free", "free_at_best", "slots")
-_BOOKING_COLUMNS = ("id", "project", "project_id", "instance_count", "start", "end", "status")
+_BOOKING_COLUMNS = (
+    *("id", "flavor", "project", "project_id", "instance_count", "start", "end", "status"),
+)
 _PICTURES = (".svg", ".png")
+
+
+def _closing(windows: Sequence[Window], flavor: Flavor) -> list[free_by_day.Span]:
+    """Return the times at which maintenance windows close a flavor."""
+    return [
+        free_by_day.Span(window.start, window.end)
+        for window in windows
+        if any(other.id == flavor.id for other in window.flavors)
+    ]
 
 
 class ShowCalendar(base.ListCommand):
@@ -55,7 +74,7 @@ class ShowCalendar(base.ListCommand):
         parser.add_argument(
             "--bookings",
             action="store_true",
-            help="show who has booked the flavor and when, instead of its free slots (admin only)",
+            help="show who has booked the flavors and when, instead of free slots (admin only)",
         )
         return parser
 
@@ -89,42 +108,59 @@ class ShowCalendar(base.ListCommand):
         ]
 
     def _bookings(self, parsed_args: argparse.Namespace) -> Any:
-        """Show the reservations of one flavor on the chosen days, with their projects."""
-        if len(parsed_args.flavors) != 1:
-            raise Failure("--bookings shows one flavor; name exactly one")
-        flavor = self._flavor(parsed_args.flavors[0])
+        """Show the reservations of flavors on the chosen days, with their projects."""
         spans = self._days(parsed_args)
         period = free_by_day.Span(spans[0][1].start, spans[-1][1].end)
-        booked = [
-            booking
-            for booking in self.v2.reservations.list(all_projects=True, flavor_id=flavor.id)
-            if free_by_day.touches(free_by_day.Span(booking.start, booking.end), period)
-        ]
-        names = project_names.names(self, (booking.project_id for booking in booked))
-        labeled = [(names.get(b.project_id or "") or b.project_id or "?", b) for b in booked]
+        booked = self._booked(self._flavors(parsed_args), period)
+        bookings = [booking for flavor in booked for booking in flavor.bookings]
         if parsed_args.ics:
-            self._export(labeled, parsed_args.ics)
+            self._export([(b.project, b.reservation) for b in bookings], parsed_args.ics)
             return (), []
         if parsed_args.output:
-            from warre_blazar.cli import picture_file  # noqa: PLC0415
+            from warre_blazar.cli import bookings_picture  # noqa: PLC0415
 
-            picture_file.bookings(labeled, flavor.name, period, parsed_args.output, self.where)
+            bookings_picture.write(booked, period, parsed_args.output, self.where, self.now())
             print(f"Wrote {parsed_args.output}", file=self.app.stdout)
             return (), []
         if parsed_args.formatter == "table":
-            from warre_blazar.cli import terminal_chart  # noqa: PLC0415
+            from warre_blazar.cli import bookings_chart  # noqa: PLC0415
 
-            terminal_chart.bookings(labeled, period, self.app.stdout, self.where)
+            bookings_chart.draw(booked, period, self.app.stdout, self.where)
         return _BOOKING_COLUMNS, [
             (
-                b.id,
-                name,
-                b.project_id,
-                b.instance_count,
-                *(time_display.iso(moment, self.where) for moment in (b.start, b.end)),
-                b.status,
+                b.reservation.id,
+                b.reservation.flavor.name,
+                b.project,
+                b.reservation.project_id,
+                b.reservation.instance_count,
+                *(
+                    time_display.iso(moment, self.where)
+                    for moment in (b.reservation.start, b.reservation.end)
+                ),
+                b.reservation.status,
             )
-            for name, b in labeled
+            for b in bookings
+        ]
+
+    def _booked(
+        self, chosen: Sequence[Flavor], period: free_by_day.Span
+    ) -> list[booked_flavors.BookedFlavor]:
+        """Return the flavors with all reservations and windows within a period."""
+        listed = self.v2.reservations.list(all_projects=True, since=period.start, until=period.end)
+        names = project_names.names(self, (reservation.project_id for reservation in listed))
+        windows = self._listed(self.v2.windows.list)
+        return [
+            booked_flavors.BookedFlavor(
+                flavor.name,
+                flavor.slots,
+                [
+                    booked_flavors.Booking(names.get(r.project_id or "") or r.project_id or "?", r)
+                    for r in listed
+                    if r.flavor.id == flavor.id
+                ],
+                _closing(windows, flavor),
+            )
+            for flavor in chosen
         ]
 
     def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
@@ -166,11 +202,7 @@ class ShowCalendar(base.ListCommand):
 
         def row(flavor: Flavor) -> Row:
             free_for = functools.partial(self._spans, flavor, whole.start, whole.end)
-            closed = [
-                free_by_day.Span(window.start, window.end)
-                for window in windows
-                if any(other.id == flavor.id for other in window.flavors)
-            ]
+            closed = _closing(windows, flavor)
             name = flavor.name
             if not flavor.active:
                 # Nothing is booked, so it would be wrong to show its days as booked up.

@@ -1,4 +1,4 @@
-"""Draws the calendar and the bookings of flavors as pictures."""
+"""Draws the calendar of flavors as a picture."""
 
 import contextlib
 import datetime
@@ -8,13 +8,13 @@ from typing import Any
 from warre_blazar.cli import time_zones, wording
 from warre_blazar.cli.failure import Failure
 from warre_blazar.cli.free_by_day import Day, Row
-from warre_blazar.client import Reservation, Span
+from warre_blazar.client import Span
 
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 #: Sizes in inches: the picture's width, and the heights of a week, of a flavor's heading and of the
 #: legend.
 _WIDTH, _WEEK, _HEAD, _FOOT = 8.6, 0.52, 0.62, 0.75
-_NONE, _FEW, _ALL, _INK = "#f1c8bd", "#d3ead9", "#4da574", "#222222"
+_NONE, FEW, ALL, INK = "#f1c8bd", "#d3ead9", "#4da574", "#222222"
 #: The height of the colored bar in a day's cell. The cell's height is 1.
 _BAR = 0.36
 _DAY = datetime.timedelta(days=1)
@@ -27,7 +27,7 @@ def write(rows: Sequence[Row], path: str, zone: datetime.tzinfo) -> None:
     """
     weeks = [_monday_of(row.days[-1].date) - _monday_of(row.days[0].date) for row in rows]
     heights = [_HEAD + _WEEK * (span.days // 7 + 1) for span in weeks]
-    with _figure(_WIDTH, sum(heights) + _FOOT, path) as figure:
+    with drawing(_WIDTH, sum(heights) + _FOOT, path) as figure:
         top = figure.get_figheight()
         for row, height in zip(rows, heights, strict=True):
             top -= height
@@ -37,66 +37,8 @@ def write(rows: Sequence[Row], path: str, zone: datetime.tzinfo) -> None:
         _legend(figure, zone)
 
 
-def bookings(
-    labeled: Sequence[tuple[str, Reservation]],
-    name: str,
-    period: Span,
-    path: str,
-    zone: datetime.tzinfo,
-) -> None:
-    """Write a picture with a bar for each reservation of a flavor, as an SVG or a PNG.
-
-    :param labeled: the reservations, each with its label, which is the name of its project.
-    :param name: the flavor's name.
-    :raises Failure: matplotlib isn't installed, or the file can't be written.
-    """
-    height = 1.2 + 0.3 * max(1, len(labeled))
-    with _figure(_WIDTH, height, path) as figure:
-        axes = figure.add_axes([0.2, 0.55 / height, 0.77, 1 - 1.05 / height])
-        hours = (period.end - period.start).total_seconds() / 3600
-        for y, (_, booking) in enumerate(labeled):
-            start, end = (
-                min(hours, max(0, (moment - period.start).total_seconds() / 3600))
-                for moment in (booking.start, booking.end)
-            )
-            color = _ALL if booking.status == "ACTIVE" else _FEW
-            axes.barh(y, end - start, left=start, height=0.7, color=color, edgecolor=_INK, lw=0.6)
-            middle = (start + end) / 2
-            axes.text(middle, y, str(booking.instance_count), ha="center", va="center", fontsize=7)
-        _days_below(axes, period, zone)
-        axes.set_yticks(
-            range(len(labeled)), [label[:24] for label, _ in labeled], fontsize=7, parse_math=False
-        )
-        axes.set_ylim(max(1, len(labeled)) - 0.4, -0.6)
-        axes.set_title(f"Bookings of {name}", fontsize=10, loc="left", parse_math=False)
-        figure.text(
-            0.02,
-            0.12 / height,
-            f"Numbers are slots; darker bars: running now. Days of {time_zones.label(zone)}",
-            fontsize=7,
-        )
-
-
-def _days_below(axes: Any, period: Span, zone: datetime.tzinfo) -> None:
-    """Draw ticks at midnights. If there are many days, only some midnights get a tick."""
-    hours = (period.end - period.start).total_seconds() / 3600
-    step = max(1, round(hours / 24 / 10))
-    day = period.start.astimezone(zone).date()
-    ticks = []
-    while (midnight := datetime.datetime.combine(day, datetime.time(), zone)) < period.end:
-        if midnight >= period.start:
-            ticks.append(
-                ((midnight - period.start).total_seconds() / 3600, f"{day:%a}\n{day:%b %d}")
-            )
-        day += step * _DAY
-    axes.set_xticks([at for at, _ in ticks], [text for _, text in ticks], fontsize=7)
-    axes.set_xlim(0, hours)
-    axes.grid(axis="x", color="#dddddd", lw=0.5)
-    axes.set_axisbelow(True)
-
-
 @contextlib.contextmanager
-def _figure(width: float, height: float, path: str) -> Iterator[Any]:
+def drawing(width: float, height: float, path: str) -> Iterator[Any]:
     """Give a figure to draw in, and write the figure to a file when the ``with`` block ends.
 
     In an SVG, text is written as text, not as shapes.
@@ -203,7 +145,7 @@ def _color(count: int, most: int) -> str:
     """
     if not count:
         return _NONE
-    few, full = (tuple(int(c[n : n + 2], 16) for n in (1, 3, 5)) for c in (_FEW, _ALL))
+    few, full = (tuple(int(c[n : n + 2], 16) for n in (1, 3, 5)) for c in (FEW, ALL))
     share = 1.0 if most <= 1 else (count - 1) / (most - 1)
     mixed = (round(a + (b - a) * share) for a, b in zip(few, full, strict=True))
     return "#" + "".join(f"{part:02x}" for part in mixed)
@@ -213,8 +155,8 @@ def _legend(figure: Any, zone: datetime.tzinfo) -> None:
     from matplotlib.patches import Patch  # noqa: PLC0415
 
     entries = [
-        Patch(facecolor=_ALL, label="most are free"),
-        Patch(facecolor=_FEW, label="few are free"),
+        Patch(facecolor=ALL, label="most are free"),
+        Patch(facecolor=FEW, label="few are free"),
         Patch(facecolor=_NONE, label="none is free"),
         Patch(facecolor="none", edgecolor="#555555", hatch="////", lw=0, label="closed"),
         Patch(facecolor="none", edgecolor="#1f4e9e", lw=2, label="booked by your project"),

@@ -1,4 +1,4 @@
-"""Draws the calendar and the bookings of flavors as charts in a terminal."""
+"""Draws the calendar of flavors as a chart in a terminal."""
 
 import datetime
 from collections.abc import Iterator, Sequence
@@ -8,9 +8,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from warre_blazar.cli import time_display, time_zones, wording
+from warre_blazar.cli import time_zones, wording
 from warre_blazar.cli.free_by_day import Day, Row, touches
-from warre_blazar.client import Reservation, Span
+from warre_blazar.client import Span
 
 #: The smallest width of a day in characters, with the space before the day's text.
 _LEAST_CELL = 4
@@ -18,7 +18,7 @@ _DATE = 7
 _WEEK = 7
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _LEGEND = (
-    "2: two slots can be booked all day; 2+: more for part of the day; ·: none. "
+    "2: two slots can be booked all day; 2+: more for part of the day. "
     "/: closed, *: booked by your project, at least partly. Time zone: {zone}"
 )
 
@@ -75,35 +75,6 @@ def _cell(row: Row, day: Day) -> Text:
     closed = "/" if any(touches(day.span, window) for window in row.windows) else ""
     own = "*" if any(touches(day.span, Span(r.start, r.end)) for r in row.own) else ""
     if not day.at_best:
-        return Text(f"·{closed}{own}", style="red")
+        return Text(f"0{closed}{own}", style="red")
     style = "green" if day.throughout == row.most else "yellow"
     return Text(f"{day.throughout}{more}{closed}{own}", style=style)
-
-
-def bookings(
-    labeled: Sequence[tuple[str, Reservation]], period: Span, out: TextIO, zone: datetime.tzinfo
-) -> None:
-    """Draw a bar for each reservation of a flavor. The chart shows the period from left to right.
-
-    :param labeled: the reservations, each with its label, which is the name of its project.
-    """
-    console = Console(file=out, highlight=False, markup=False, emoji=False)
-    name_width = min(24, max([len("project")] + [cell_len(name) for name, _ in labeled]))
-    bar_width = max(10, console.width - name_width - 10)
-    whole = (period.end - period.start).total_seconds()
-
-    def share(moment: datetime.datetime) -> float:
-        return min(1, max(0, (moment - period.start).total_seconds() / whole))
-
-    with console.capture() as drawn:
-        for name, booking in labeled:
-            first = min(bar_width - 1, int(share(booking.start) * bar_width))
-            last = max(first + 1, round(share(booking.end) * bar_width))
-            bar = " " * first + "█" * (last - first)
-            text = f"{set_cell_size(name, name_width)} {booking.instance_count:>4} |"
-            style = "green" if booking.status == "ACTIVE" else "yellow"
-            line = Text(text) + Text(bar.ljust(bar_width), style=style) + Text("|")
-            _print(console, line)
-        start, end = (time_display.brief(moment, zone) for moment in (period.start, period.end))
-        console.print(Text(f"Project, slots and time, from {start} to {end}", style="dim"))
-    out.write(drawn.get())

@@ -27,7 +27,16 @@ from tests.fakes.service import Answer, Request
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, RESERVATION, Api, flavor, listing, reservation
 from tests.unit.client.test_resources import WINDOW
-from warre_blazar.cli import calendar, calendar_file, free_by_day, picture_file, terminal_chart
+from warre_blazar.cli import (
+    bookings_chart,
+    bookings_picture,
+    calendar,
+    calendar_file,
+    free_by_day,
+    picture_file,
+    terminal_chart,
+)
+from warre_blazar.cli.booked_flavors import BookedFlavor, Booking
 from warre_blazar.cli.free_by_day import Day, Row
 from warre_blazar.client import Reservation, Span
 
@@ -131,7 +140,7 @@ def test_chart_has_a_row_for_each_week_with_marks() -> None:
         "gpu: 2 slots",
         "        Mon Tue Wed Thu Fri Sat Sun",
         "Nov 16                        2 0+/",
-        "Nov 23    ·  1+ 1+* 1+* 1+* 1+* 1+*",
+        "Nov 23    0  1+ 1+* 1+* 1+* 1+* 1+*",
     ]
     assert _drawn([_row("gpu", free)], _BERLIN)[-1].endswith("Europe/Berlin")
 
@@ -247,7 +256,7 @@ def draw_examples(directory: pathlib.Path) -> list[pathlib.Path]:
     window = Span(_at(8, 8), _at(8, 12))
     booked = [
         ("climate", _booked(_at(-1), _at(2, 9), instance_count=1, status="ACTIVE")),
-        ("ocean", _booked(_at(3, 9), _at(6, 9), instance_count=2)),
+        ("ocean", _booked(_at(3, 9), _at(6, 9), instance_count=2, name="sweep")),
         ("genome", _booked(_at(10, 12), _at(15, 3), instance_count=4)),
     ]
     edges = sorted({t for _, b in booked for t in (b.start, b.end)} | {window.start, window.end})
@@ -274,7 +283,12 @@ def draw_examples(directory: pathlib.Path) -> list[pathlib.Path]:
     )
     paths = [directory / name for name in ("calendar.svg", "bookings.svg")]
     picture_file.write([row], str(paths[0]), _BERLIN)
-    picture_file.bookings(booked, "gpu.large", Span(_at(0), _at(21)), str(paths[1]), _BERLIN)
+    of_flavors = [
+        BookedFlavor("gpu.large", 4, [Booking(*each) for each in booked], [window]),
+        BookedFlavor("gpu.small", 2, []),
+    ]
+    period = Span(_at(0), _at(21))
+    bookings_picture.write(of_flavors, period, str(paths[1]), _BERLIN, _at(1, 12))
     return paths
 
 
@@ -294,23 +308,26 @@ def test_calendar_shows_who_has_booked(
     start, end = ((now + datetime.timedelta(days=n)).isoformat() for n in (1, 3))
     api.answers |= {
         "GET /v2/flavors/gpu.large": Answer(200, flavor()),
-        "GET /v2/reservations": listing(
-            reservation(start=start, end=end), reservation(start="2020-01-01", end="2020-01-02")
-        ),
+        "GET /v2/reservations": listing(reservation(start=start, end=end)),
+        "GET /v2/maintenancewindows": listing(),
         "GET /v1/projects/project-1": Answer(
             200, {"project": {"id": "project-1", "name": "climate"}}
         ),
     }
     (row,) = run_json(calendar.ShowCalendar, "gpu.large", "--bookings")
     assert (row["project"], row["instance_count"]) == ("climate", 2)
-    assert api.seen[1].query == {"all_projects": "true", "flavor_id": FLAVOR.id}
-    assert re.match(
-        r"climate +2 \| +█+ +\|\n", run(calendar.ShowCalendar, "gpu.large", "--bookings")
-    )
+    asked = next(r for r in api.seen if r.path == "/v2/reservations")
+    assert asked.query.keys() == {"all_projects", "from", "to"}
+    chart = run(calendar.ShowCalendar, "gpu.large", "--bookings")
+    title, bar, axis, *legend = chart.splitlines()
+    assert title == "gpu.large: 2 slots"
+    assert re.fullmatch(r"climate +2 \| +▒+ +\|", bar)
+    assert re.search(r"'[A-Z][a-z]{2} \d\d", axis)
+    assert "▒ doesn't run now" in " ".join(legend)
     path = tmp_path / "b.svg"
     run(calendar.ShowCalendar, "gpu.large", "--bookings", "--output", str(path))
     texts = ["".join(e.itertext()) for e in ElementTree.parse(path).iter(f"{_SVG}text")]
-    assert {"Bookings of gpu.large", "climate", "2"} <= set(texts)
+    assert {"gpu.large: 2 slots", "climate", "2", "2 slots", "runs now"} <= set(texts)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +335,6 @@ def test_calendar_shows_who_has_booked(
     [
         (["--output", "c.jpeg"], "a name that ends in .svg or .png"),
         (["--days", "9999"], "At most 366 days"),
-        (["--bookings"], "--bookings shows one flavor"),
         (["--ics", "/nowhere/at/all.ics"], "/nowhere/at/all.ics: No such file"),
     ],
 )
@@ -394,10 +410,6 @@ def test_any_name_survives_the_export(name: str) -> None:
     assert FLAVOR.name not in text
 
 
-if __name__ == "__main__":
-    draw_examples(_DOCS)
-
-
 def test_inactive_flavor_is_shown_as_closed(api: Api, run: Run) -> None:
     api.answers |= {
         "GET /v2/flavors/gpu": Answer(200, flavor(active=False)),
@@ -407,7 +419,7 @@ def test_inactive_flavor_is_shown_as_closed(api: Api, run: Run) -> None:
     }
     chart = run(calendar.ShowCalendar, "gpu", "--days", "3")
     assert "gpu.large (inactive)" in chart
-    assert "·/" in chart
+    assert "0/" in chart
 
 
 def test_calendar_of_a_category(api: Api, run_json: Callable[..., Any]) -> None:
@@ -419,3 +431,72 @@ def test_calendar_of_a_category(api: Api, run_json: Callable[..., Any]) -> None:
     }
     assert len(run_json(calendar.ShowCalendar, "--category", "gpu", "--days", "2")) == 2
     assert api.seen[0].query == {"category": "gpu"}
+
+
+def test_bookings_of_all_flavors(api: Api, run_json: Callable[..., Any], run: Run) -> None:
+    now = datetime.datetime.now(UTC)
+    start, end = ((now + datetime.timedelta(days=n)).isoformat() for n in (1, 3))
+    other = flavor(id="66666666-6666-4666-8666-666666666666", name="gpu.small")
+    api.answers |= {
+        "GET /v2/flavors": listing(flavor(), other),
+        "GET /v2/reservations": listing(
+            reservation(start=start, end=end), reservation(start=start, end=end, flavor=other)
+        ),
+        "GET /v2/maintenancewindows": listing(),
+    }
+    rows = run_json(calendar.ShowCalendar, "--bookings")
+    assert [row["flavor"] for row in rows] == ["gpu.large", "gpu.small"]
+    chart = run(calendar.ShowCalendar, "--bookings")
+    assert "gpu.large: 2 slots\n" in chart
+    assert "gpu.small: 2 slots\n" in chart
+
+
+def chart_of(*flavors: BookedFlavor) -> list[str]:
+    out = io.StringIO()
+    bookings_chart.draw(flavors, Span(_at(0), _at(21)), out, _BERLIN)
+    return out.getvalue().splitlines()
+
+
+def test_chart_without_bookings_says_so() -> None:
+    assert chart_of(BookedFlavor("gpu", 1, []))[:2] == [
+        "gpu: 1 slot",
+        "No reservations from 2026-11-21 00:00 +01:00 to 2026-12-12 00:00 +01:00",
+    ]
+
+
+def test_chart_shows_what_runs_whose_it_is_and_what_is_closed() -> None:
+    bookings = [
+        Booking("climate", _booked(_at(-3), _at(2), status="ACTIVE")),
+        Booking("ocean", _booked(_at(20, 23), _at(22), instance_count=4, name="sweep")),
+    ]
+    window = Span(_at(8), _at(10))
+    _, running, later, axis, *_ = chart_of(BookedFlavor("gpu", 4, bookings, [window]))
+    assert re.fullmatch(r"climate +2 \|█+ +/+ +\|", running)
+    assert re.fullmatch(r"ocean: sweep +4 \| +/+ +▒\|", later)
+    assert axis.index("'Nov 21") == running.index("█")
+
+
+@given(
+    st.lists(st.tuples(st.integers(-5, 20), st.integers(1, 9), st.integers(1, 4)), max_size=6),
+)
+def test_totals_against_hours(booked: list[tuple[int, int, int]]) -> None:
+    bookings = [
+        Booking("p", _booked(_at(0, start), _at(0, start + length), instance_count=count))
+        for start, length, count in booked
+    ]
+    totals = BookedFlavor("f", 9, bookings).totals(Span(_at(0), _at(0, 15)))
+    for hour in range(15):
+        wanted = sum(count for start, length, count in booked if start <= hour < start + length)
+        assert [number for moment, number in totals if moment <= _at(0, hour)][-1] == wanted
+
+
+def test_picture_without_bookings_says_so(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "b.svg"
+    empty = [BookedFlavor("gpu", 1, [])]
+    bookings_picture.write(empty, Span(_at(0), _at(21)), str(path), _BERLIN, _at(1))
+    texts = ["".join(e.itertext()) for e in ElementTree.parse(path).iter(f"{_SVG}text")]
+    assert any(text.startswith("No reservations from") for text in texts)
+
+
+if __name__ == "__main__":
+    draw_examples(_DOCS)

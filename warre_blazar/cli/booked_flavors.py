@@ -1,0 +1,67 @@
+"""Describes who has booked a flavor and when, for the charts of operators."""
+
+import dataclasses
+import datetime
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from warre_blazar.client import Reservation, Span
+
+
+@dataclasses.dataclass(frozen=True)
+class Booking:
+    """A reservation, and the name of its project (or the project's id)."""
+
+    project: str
+    reservation: Reservation
+
+    @property
+    def label(self) -> str:
+        """Whose reservation it is, and its name if it has one."""
+        name = self.reservation.name
+        return f"{self.project}: {name}" if name else self.project
+
+    @property
+    def is_running(self) -> bool:
+        """Whether servers can run on it now."""
+        return self.reservation.status == "ACTIVE"
+
+
+@dataclasses.dataclass(frozen=True)
+class BookedFlavor:
+    """A flavor with its reservations and its maintenance windows within a period."""
+
+    name: str
+    slots: int
+    #: Sorted by start.
+    bookings: Sequence[Booking]
+    windows: Sequence[Span] = ()
+
+    def totals(self, period: Span) -> list[tuple[datetime.datetime, int]]:
+        """The moments at which the number of booked slots changes, each with the new number.
+
+        The first moment is the start of the period.
+        """
+        changes = Counter({period.start: 0})
+        for booking in self.bookings:
+            reservation = booking.reservation
+            changes[max(reservation.start, period.start)] += reservation.instance_count
+            changes[max(reservation.end, period.start)] -= reservation.instance_count
+        moments = [moment for moment in sorted(changes) if moment < period.end]
+        totals = itertools.accumulate(changes[moment] for moment in moments)
+        return list(zip(moments, totals, strict=True))
+
+
+def midnights(period: Span, zone: datetime.tzinfo, most: int) -> Iterator[datetime.datetime]:
+    """Yield midnights of a period in a zone. If there are more than ``most``, skip some.
+
+    The number of days between two of them is always the same.
+    """
+    days = (period.end - period.start) / datetime.timedelta(days=1)
+    step = datetime.timedelta(days=max(1, -int(-days // most)))
+    day = period.start.astimezone(zone).date()
+    while (midnight := datetime.datetime.combine(day, datetime.time(), zone)) < period.end:
+        if midnight >= period.start:
+            yield midnight
+        day += step
