@@ -27,7 +27,9 @@ cfg.CONF.import_opt("api_v2_controllers", "blazar.api.v2.controllers", group="ap
 cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="enforcement")
 
 _PLUGIN = "flavor.slot.plugin"
-_CONTROLLERS = {"flavors", "flavorprojects", "reservations", "maintenancewindows", "limits"}
+_CONTROLLERS = {
+    *("flavors", "flavorprojects", "hosts", "limits", "maintenancewindows", "reservations"),
+}
 #: The largest number of names in one message.
 _MOST_NAMES = 5
 

@@ -67,7 +67,10 @@ def healthy(
     monkeypatch.setattr(compat, "TESTED", (compat.version("blazar")[0],))
     conf.config(plugins=["physical.host.plugin", "flavor.slot.plugin"], group="manager")
     conf.config(enabled_filters=enforcement.FILTERS, group="enforcement")
-    names = ["flavors", "flavorprojects", "reservations", "maintenancewindows", "limits"]
+    names = [
+        *("flavors", "flavorprojects", "reservations", "maintenancewindows", "limits"),
+        "hosts",
+    ]
     conf.config(api_v2_controllers=["leases", *names], group="api")
     monkeypatch.setattr(limits, "of_project", lambda _: {"reservation": 1, "hours": 1})
     world.add_host(cloud, "cmp1", vcpus=8, properties={"gpu": "a100"})
@@ -149,7 +152,7 @@ def test_disabled_filter_is_reported(healthy, left_out, code):
 
 def test_disabled_controllers_are_a_failure(healthy):
     healthy.config(api_v2_controllers=["flavors", "reservations", "limits"], group="api")
-    expected = "[api] api_v2_controllers lacks flavorprojects, maintenancewindows."
+    expected = "[api] api_v2_controllers lacks flavorprojects, hosts, maintenancewindows."
     assert outcome("Controllers") == (FAILURE, expected)
 
 

@@ -11,6 +11,7 @@ CONTROLLERS = (
     "reservations",
     "maintenancewindows",
     "limits",
+    "hosts",
     "warre",
 )
 FILTERS = ("StrictLeaseFilter", "FlavorMaxLengthFilter", "ProjectQuotaFilter")
