@@ -58,6 +58,21 @@ OPTS: list[cfg.Opt] = [
         "refresh. One reading takes two requests for each host, and more for hosts that have "
         "changed.",
     ),
+    cfg.BoolOpt(
+        "emit_notifications",
+        default=True,
+        help="Whether managers send the notifications reservation.* to the message bus, with the "
+        "drivers and topics of [oslo_messaging_notifications]. If false, billing and other "
+        "consumers hear of reservations only by Blazar's own lease.* notifications, which say "
+        "neither the flavor nor the number of instances.",
+    ),
+    cfg.BoolOpt(
+        "emit_warre_notifications",
+        default=False,
+        help="Whether managers also send the notifications warre.reservation.* with the payload "
+        "that Warre sends, for consumers that were written for Warre. If a consumer reads both "
+        "these and reservation.*, it counts each reservation twice.",
+    ),
     cfg.StrOpt(
         "host_choice",
         default="pack",

@@ -1,4 +1,4 @@
-"""Reads and writes the changes of reservations."""
+"""Reads and writes the changes of reservations. Each change that is written is also told."""
 
 import datetime
 from collections.abc import Collection, Mapping
@@ -8,9 +8,10 @@ import sqlalchemy as sa
 from oslo_serialization import jsonutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
+from warre_blazar.db import outbox, session
 from warre_blazar.db.tables import bookings, changes, history, reservations
 from warre_blazar.domain.changes import BY_STATUS, Change, Kind
+from warre_blazar.domain.notices import News, time_text
 from warre_blazar.domain.timeline import Span
 
 _Values = Mapping[str, Any] | None
@@ -22,6 +23,7 @@ def add(db: Session | sa.Connection, reservation_id: str, change: Change) -> Non
     :param reservation_id: the id of Blazar's reservation.
     """
     db.execute(changes.insert().values(reservation_id=reservation_id, **_columns(change)))
+    outbox.add(db, outbox.of_reservations([reservation_id]), News.of(change))
 
 
 def add_of_lease(db: Session | sa.Connection, lease_id: str, change: Change) -> None:
@@ -33,6 +35,7 @@ def add_of_lease(db: Session | sa.Connection, lease_id: str, change: Change) -> 
         .where(reservations.c.lease_id == lease_id)
     )
     db.execute(changes.insert().from_select(["reservation_id", *_columns(change)], of_lease))
+    outbox.add(db, outbox.of_lease(lease_id), News.of(change))
 
 
 def add_status(
@@ -50,14 +53,22 @@ def add_status(
     kind = BY_STATUS.get(status)
     if kind is None:
         return
-    values = _columns(Change(at, kind))
+    change = Change(at, kind)
+    values = _columns(change)
     same = [sa.literal(value, type_=changes.c[name].type) for name, value in values.items()]
+    of = sa.and_(reservations.c.id.in_(reservation_ids), reservations.c.status != status)
     affected = (
         sa.select(bookings.c.reservation_id, *same)
         .join(reservations, reservations.c.id == bookings.c.reservation_id)
-        .where(reservations.c.id.in_(reservation_ids), reservations.c.status != status)
+        .where(of)
     )
     db.execute(changes.insert().from_select(["reservation_id", *values], affected))
+    if kind is Kind.STARTED:
+        outbox.begin_counting(db, of, at)
+        outbox.add_start(db, of, at)
+    else:
+        outbox.end_counting(db, of, at)
+        outbox.add(db, of, News.of(change))
 
 
 def _columns(change: Change) -> dict[str, Any]:
@@ -98,12 +109,9 @@ def _values(text: str | None) -> _Values:
     return None if text is None else jsonutils.loads(text)
 
 
-def span(value: Span) -> dict[str, str]:
+def span(value: Span) -> dict[str, str | None]:
     """A reservation's time as the values of a change."""
-    return {
-        "start": f"{value.start.isoformat(timespec='seconds')}+00:00",
-        "end": f"{value.end.isoformat(timespec='seconds')}+00:00",
-    }
+    return {"start": time_text(value.start), "end": time_text(value.end)}
 
 
 def delete_orphans(db: Session, before: datetime.datetime) -> int:

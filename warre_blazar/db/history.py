@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar.db import outbox
 from warre_blazar.db.leases import ours
 from warre_blazar.db.reservation_filters import SORT_KEYS, Filter
 from warre_blazar.db.reservations import by_id, keys
@@ -28,6 +29,7 @@ from warre_blazar.db.tables import (
 from warre_blazar.domain import backing_names, lease_states, reservation_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.notices import Kind, News
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
 
@@ -96,6 +98,9 @@ def record_deletion(
         state = reservation_states.derive(row["lease_status"], row["reservation_status"])
         if state == reservation_states.PENDING_CREATE:
             continue
+        same = outbox.of_reservations([row["reservation_id"]])
+        outbox.end_counting(connection, same, now)
+        outbox.add(connection, same, News(Kind.DELETED, now, user_id))
         nova_flavor = row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"])
         connection.execute(
             history.insert().values(

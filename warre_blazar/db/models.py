@@ -112,6 +112,9 @@ reservations = sa.Table(
     sa.Column("promised_at", sa.DateTime),
     sa.Column("status_reason", _text()),
     sa.Column("created_at", sa.DateTime, nullable=False),
+    # Until when the time of a running reservation has been told by "exists" notices. NULL if the
+    # reservation isn't running.
+    sa.Column("counted_until", sa.DateTime),
 )
 
 sa.Index("ix_warre_reservations_name", reservations.c.name)
@@ -341,6 +344,62 @@ changes = sa.Table(
 
 sa.Index("ix_warre_changes_reservation", changes.c.reservation_id, changes.c.id)
 sa.Index("ix_warre_changes_at", changes.c.at)
+
+# The channels by which managers tell what has happened. A notice is written once for each channel.
+channels = sa.Table(
+    "warre_channels",
+    metadata,
+    sa.Column("name", sa.String(64), primary_key=True),
+    # Whether the channel gets the notices that bills are made from.
+    sa.Column("billing", sa.Boolean, nullable=False),
+)
+
+# The notices that a channel hasn't sent yet. A notice is written in the transaction that makes the
+# change, and deleted when it is sent.
+outbox = sa.Table(
+    "warre_outbox",
+    metadata,
+    sa.Column(
+        "id",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    sa.Column("channel", sa.String(64), nullable=False),
+    # What the notice is about: the id of Blazar's reservation or of a lease. A channel sends the
+    # notices about one subject in order.
+    sa.Column("subject", sa.String(36), nullable=False),
+    # A kind of ``domain.notices``.
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("at", sa.DateTime, nullable=False),
+    # The user who asked for the change. NULL if no user did.
+    sa.Column("user_id", sa.String(255)),
+    sa.Column("project_id", sa.String(255)),
+    # The reservation as it was then, and what has changed: domain.notices.Notice as JSON. For
+    # notices about leases it is the payload of Blazar's notification.
+    sa.Column("content", _long_text(), nullable=False),
+    # The number of attempts that have failed, and when the next attempt is due. NULL: at once.
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("next_at", sa.DateTime),
+    # When the channel gave up sending the notice, and the last error.
+    sa.Column("given_up_at", sa.DateTime),
+    sa.Column("error", _text()),
+)
+
+sa.Index("ix_warre_outbox_channel", outbox.c.channel, outbox.c.given_up_at, outbox.c.id)
+sa.Index("ix_warre_outbox_subject", outbox.c.channel, outbox.c.subject, outbox.c.id)
+
+# What only one manager does at a time.
+turns = sa.Table(
+    "warre_turns",
+    metadata,
+    sa.Column("name", sa.String(64), primary_key=True),
+    sa.Column("manager_id", sa.String(36), nullable=False),
+    # When the manager has last said that it is at work, by the database's clock.
+    sa.Column("taken_at", sa.DateTime, nullable=False),
+    # Until when the work is done, for work that is done once for each span of time.
+    sa.Column("done_until", sa.DateTime),
+)
 
 # The keys with which clients mark requests that create something, so that a repeated request
 # creates nothing again. A row is deleted after a day.

@@ -26,14 +26,17 @@ flavor_projects = models.flavor_projects
 bookings = models.reservations
 backings = models.backings
 changes = models.changes
+channels = models.channels
 executions = models.executions
 history = models.history
 idempotency_keys = models.idempotency_keys
 host_providers = models.host_providers
 imported = models.imported
 managers = models.managers
+outbox = models.outbox
 lease_workers = models.lease_workers
 maintenance_windows = models.windows
+turns = models.turns
 window_flavors = models.window_flavors
 #: The generations of hosts and of projects.
 host_generations = models.hosts

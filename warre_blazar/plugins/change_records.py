@@ -1,4 +1,4 @@
-"""Records the changes of reservations that Blazar's own code writes: new times, starts and ends.
+"""Records what Blazar's own code does to reservations: bookings, new times, starts and ends.
 
 What this package itself writes is recorded where it is written.
 """
@@ -11,7 +11,8 @@ from oslo_utils import timeutils
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import changes
+from warre_blazar.db import changes, outbox
+from warre_blazar.domain import lease_states, notices
 from warre_blazar.domain.changes import Change, Kind
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
@@ -46,6 +47,10 @@ def _lease(db: sa.Connection, lease: models.Lease) -> None:
             changes.span(after),
         )
         changes.add_of_lease(db, lease.id, written)
+    status = attributes.status
+    if (_value(status, old=True), lease.status) == (lease_states.CREATING, lease_states.PENDING):
+        booked = notices.News(notices.Kind.CREATED, timeutils.utcnow(), conditions.caller_id())
+        outbox.add(db, outbox.of_lease(lease.id), booked)
 
 
 def _reservation(db: sa.Connection, reservation: models.Reservation) -> None:

@@ -2,14 +2,17 @@
 
 Blazar's functions that write leases, reservations and events read the row again, in a transaction
 of its own. Each transaction takes a connection from the pool, which is tested first, and ends with
-another round trip to the database.
+another round trip to the database. An event that was written in the same transaction isn't read at
+all, because the session still has it.
 """
 
 import functools
 from collections.abc import Callable
 from typing import Any
 
-from blazar.db.sqlalchemy import api
+import sqlalchemy as sa
+from blazar.db.sqlalchemy import api, models
+from sqlalchemy.orm import util as orm_util
 
 from warre_blazar.db import session
 
@@ -28,6 +31,19 @@ def register() -> None:
         function = getattr(api, name)
         if not hasattr(function, "__wrapped__"):
             setattr(api, name, _joined(function))
+    if not hasattr(api.event_get, "__wrapped__"):
+        api.event_get = _remembered(api.event_get)
+
+
+def _remembered(event_get: Callable[[str], Any]) -> Callable[[str], Any]:
+    @functools.wraps(event_get)
+    def get(event_id: str) -> Any:
+        with session.reader() as db:
+            written = db.identity_map.get(orm_util.identity_key(models.Event, event_id))
+            is_whole = written is not None and not sa.inspect(written).expired_attributes
+            return written if is_whole else event_get(event_id)
+
+    return get
 
 
 def _joined(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from warre_blazar.db import clock, migration
-from warre_blazar.plugins import notifications
+from warre_blazar.plugins import notifications, telling
 from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
 from warre_blazar.services.hosts import host_refresh
@@ -25,6 +25,7 @@ from warre_blazar.services.requests import once
 from warre_blazar.services.running import backing, late_servers
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
+from warre_blazar.services.telling import delivery, running_time
 
 LOG = logging.getLogger(__name__)
 
@@ -148,6 +149,8 @@ class Threads:
         )
         self._repairer = Repairer(patience)
         self._lease_works: LeaseWorks | None = None
+        #: Is set when the manager has a heartbeat.
+        self._known = threading.Event()
         self._thorough_at: datetime.datetime | None = None
         self._refreshed_at = self._settling_read_at = -float("inf")
 
@@ -158,6 +161,7 @@ class Threads:
         """
         worker = periodic_worker(self)
         threading.Thread(target=worker.start, name="warre-periodic", daemon=True).start()
+        telling.start(telling.configured(), self._executor.manager_id, self._known)
 
     @periodics.periodic(1, run_immediately=True)
     def beat(self) -> None:
@@ -172,6 +176,7 @@ class Threads:
             # A note of a manager that has no heartbeat yet would count as a dead manager's note.
             self._lease_works = LeaseWorks(self._executor.manager_id)
             self._lease_works.register()
+            self._known.set()
         self._lease_works.release()
 
     @periodics.periodic(1, run_immediately=True)
@@ -202,6 +207,16 @@ class Threads:
     def delete_late_servers(self) -> None:
         """Delete servers that Nova didn't list yet when their reservation ended."""
         late_servers.delete(clock.utcnow())
+
+    @periodics.periodic(5, run_immediately=True)
+    def tell_running_time(self) -> None:
+        """Tell the running time of reservations, once for each full hour."""
+        running_time.tell(clock.utcnow(), self._executor.manager_id)
+
+    @periodics.periodic(60)
+    def tidy_outbox(self) -> None:
+        """Give up notices that can't be sent."""
+        delivery.tidy(clock.utcnow())
 
     @periodics.periodic(3600, run_immediately=True)
     def forget(self) -> None:

@@ -1,14 +1,10 @@
-"""Calls Blazar's enforcement filters and sends Blazar's notifications, for our own threads.
-
-They get a context of the lease's project, with the service catalog of Blazar's service user.
-"""
+"""Calls Blazar's enforcement filters for our executor, and tells of hosts that are overbooked."""
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from blazar import enforcement
-from blazar.notification import api as notifications
 from blazar.notification import notifier
 from oslo_config import cfg
 from oslo_log import log as logging
@@ -24,10 +20,10 @@ _Host = Mapping[str, Any]
 
 
 class BlazarsOutside:
-    """Calls filters and sends notifications for the executor (``running.executor.Outside``).
+    """Calls filters for the executor (``running.executor.Outside``).
 
-    Failures are logged and not raised, because a lease must end even if a filter fails or a
-    notification can't be sent.
+    The filters get a context of the lease's project, with the service catalog of Blazar's service
+    user. Failures are logged and not raised, because a lease must end even if a filter fails.
     """
 
     def __init__(self, hosts_of: Callable[[str], Sequence[_Host]]) -> None:
@@ -58,17 +54,6 @@ class BlazarsOutside:
             LOG.warning("No filter was told that lease %s ends: %s", lease["id"], error)
         except Exception:
             LOG.exception("Not all enforcement filters were told that lease %s ends", lease["id"])
-
-    def tell(self, lease: Mapping[str, Any], event: str) -> None:
-        """Send Blazar's notification ``lease.EVENT`` with the lease as its payload."""
-        try:
-            with lease_contexts.of(lease) as ctx:
-                payload = notifications.format_lease_payload(lease)
-                notifications.send_lease_notification(ctx, payload, f"lease.{event}")
-        except exceptions.WarreError as error:
-            LOG.warning("Notification %s of lease %s wasn't sent: %s", event, lease["id"], error)
-        except Exception:
-            LOG.exception("The notification %s of lease %s wasn't sent", event, lease["id"])
 
 
 def tell_overbooked(host: Refreshed) -> None:

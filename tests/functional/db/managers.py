@@ -10,20 +10,25 @@ from blazar.db import api as db_api
 from oslo_utils import timeutils
 
 from tests.functional.db import world
+from warre_blazar.db import outbox, session
 from warre_blazar.services.running.executor import Executor, Pools
 
 
 class Outside:
-    """Records what the executor tells about leases."""
+    """Records the ids of the leases whose ends the filters hear of."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[str, str]] = []
+        self.ended: list[str] = []
 
     def ending(self, lease: Any) -> None:
-        self.told.append((lease["id"], "on_end"))
+        self.ended.append(lease["id"])
 
-    def tell(self, lease: Any, event: str) -> None:
-        self.told.append((lease["id"], event))
+
+def told() -> list[tuple[str, str]]:
+    """What is told about leases by Blazar's notifications: their ids and the events, in order."""
+    with session.reader() as db:
+        rows = outbox.due(db, outbox.LEASES, datetime.datetime.max, 1000)
+    return [(notice.subject, notice.content["event"]) for notice in rows]
 
 
 class Inline(futures.Executor):

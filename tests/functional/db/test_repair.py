@@ -16,7 +16,7 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, world
-from tests.functional.db.managers import OVER, RUNNING, WAITING, Manager, state
+from tests.functional.db.managers import OVER, RUNNING, WAITING, Manager, state, told
 from warre_blazar.db import backings, executions, hosts, leases, session, tables
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.lease_states import Age
@@ -92,7 +92,8 @@ def test_abandoned_creation_or_deletion_is_removed(
     assert state(lease) is None
     assert cloud.is_clean()
     # The filters are told of the end, and the notification is sent.
-    assert [what for _, what in keeper.manager.outside.told] == ["on_end", "delete"]
+    assert keeper.manager.outside.ended == [lease.id]
+    assert told() == [(lease.id, "delete")]
 
 
 def test_abandoned_creation_without_reservations_is_removed(keeper: Keeper, lease: world.Lease):

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from tests.unit.api import things
 from tests.unit.api.people import Person
 from tests.unit.api.site import Site
+from warre_blazar.db import outbox, session
 
 
 @contextlib.contextmanager
@@ -29,7 +30,11 @@ def counted(engine: sa.Engine) -> Iterator[dict[str, int]]:
 
 
 def test_booking_takes_few_statements_and_transactions(site: Site, admin: Person, alpha: Person):
-    """The project and the host have a booking already. Their first one adds rows for both."""
+    """The project and the host have a booking already. Their first one adds rows for both.
+
+    The booking is told by two channels.
+    """
+    session.change(outbox.set_channels, {"bills": True, "mail": False})
     flavor = things.add_flavor(admin)
     things.book(alpha, flavor)
     with counted(site.engine) as counts:

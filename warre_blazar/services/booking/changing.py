@@ -16,6 +16,7 @@ from warre_blazar.db import (
     hosts,
     instance_reservations,
     leases,
+    outbox,
     promises,
     reservations,
     session,
@@ -377,9 +378,11 @@ def _write_place(
     instance_reservations.set_amounts(db, reservation.reservation_id, reservation.shape, chosen)
     count = sum(chosen.values())
     if count != reservation.instance_count:
+        now = timeutils.utcnow()
+        outbox.count_until(db, outbox.of_reservations([reservation.reservation_id]), now)
         reservations.set_count(db, reservation.reservation_id, count)
         resized = Change(
-            timeutils.utcnow(),
+            now,
             Kind.RESIZED,
             user_id,
             {"instance_count": reservation.instance_count},

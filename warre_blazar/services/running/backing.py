@@ -17,15 +17,25 @@ from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar import waiting
-from warre_blazar.db import backings, hosts, instance_reservations, reservations, session
+from warre_blazar.db import (
+    backings,
+    hosts,
+    instance_reservations,
+    outbox,
+    reservations,
+    session,
+)
 from warre_blazar.domain import backing_names
 from warre_blazar.domain.backing import Backing
 from warre_blazar.domain.backing_names import nova_flavor_id, resource_class
 from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.notices import Kind, News
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.reservation_states import ACTIVE
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova, placement
+from warre_blazar.services.telling import lease_notices
 
 LOG = logging.getLogger(__name__)
 
@@ -222,10 +232,20 @@ def _finish_opening(db: Session, reservation_id: str, prepared: Places) -> bool:
         return False
     is_same = sorted(hosts.nova_names(db, reservation_id)) == sorted(prepared)
     if is_same:
+        _tell_late_start(db, reservation_id)
         reservations.set_reason(db, reservation_id, None)
     else:
         backings.half_close(db, reservation_id)
     return is_same
+
+
+def _tell_late_start(db: Session, reservation_id: str) -> None:
+    """Tell that a reservation is open, if it has begun earlier and couldn't be opened then."""
+    reservation = reservations.find(db, reservation_id)
+    if reservation and reservation.status_reason and reservation.state == ACTIVE:
+        opened = News(Kind.STARTED, timeutils.utcnow())
+        outbox.add(db, outbox.of_reservations([reservation_id]), opened)
+        lease_notices.add(db, reservation.lease_id, "event.start_lease")
 
 
 def _get(db: Session, reservation_id: str) -> Backing:

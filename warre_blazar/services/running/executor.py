@@ -27,16 +27,13 @@ from warre_blazar.db import (
     executions,
     hosts,
     lease_queries,
-    lease_writes,
     session,
 )
-from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import (
     DELETE,
     END,
     START,
 )
-from warre_blazar.domain.lease import Event
 from warre_blazar.errors import exceptions
 from warre_blazar.services.running import backing
 from warre_blazar.services.running import executor_transactions as transactions
@@ -59,13 +56,10 @@ _LeaseRow = Mapping[str, Any]
 
 
 class Outside(Protocol):
-    """The receivers of news about leases: Blazar's enforcement filters and notifications."""
+    """Blazar's enforcement filters, which hear of the ends of leases."""
 
     def ending(self, lease: _LeaseRow) -> None:
         """Tell the enforcement filters that a lease ends. This method raises nothing."""
-
-    def tell(self, lease: _LeaseRow, event: str) -> None:
-        """Send Blazar's notification ``lease.EVENT``. This method raises nothing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,7 +138,7 @@ class Executor:
             for first in range(0, len(lease_ids), _BATCH):
                 self._begin(lease_ids[first : first + _BATCH], action, now, requested)
         for lease_id, event in reminders:
-            self._remind(lease_id, event)
+            transactions.remind(lease_id, event)
 
     def _begin(
         self, lease_ids: Sequence[str], action: str, now: datetime.datetime, requested: bool
@@ -230,14 +224,6 @@ class Executor:
             except Exception:
                 LOG.exception("The claim of lease %s couldn't be given back yet", lease_id)
 
-    def _remind(self, lease_id: str, event: Event) -> None:
-        try:
-            with session.writer() as db:
-                lease_writes.set_event(db, event, lease_states.DONE, event.time)
-        except session.LostRace:
-            return
-        self._tell(lease_id, "event.before_end_lease")
-
     # A start is prepared as soon as it is claimed. The project gets access when the start is due.
 
     def _prepare(self, claimed: Claimed) -> None:
@@ -292,7 +278,6 @@ class Executor:
                 not_open[reservation_id] = error.message
         transactions.finish_start(claimed, self.manager_id, not_open)
         self._done(claimed)
-        self._tell(claimed.lease.id, "event.start_lease")
 
     # Ends and deletions.
 
@@ -300,22 +285,16 @@ class Executor:
         self._evict(claimed)
         transactions.finish_end(claimed, self.manager_id)
         self._done(claimed)
-        self._tell(claimed.lease.id, "event.end_lease")
         self._tidy(claimed)
 
     def _delete(self, claimed: Claimed) -> None:
-        row = self._evict(claimed)
+        self._evict(claimed)
         transactions.finish_deletion(claimed, self.manager_id)
         self._done(claimed)
-        if row is not None:
-            self._pools.telling.submit(self._outside.tell, row, "delete")
         self._tidy(claimed)
 
-    def _evict(self, claimed: Claimed) -> _LeaseRow | None:
-        """Tell the filters that the lease ends, and delete its servers meanwhile.
-
-        :returns: the lease as Blazar's database has it, or None if the lease is gone.
-        """
+    def _evict(self, claimed: Claimed) -> None:
+        """Tell the filters that the lease ends, and delete its servers meanwhile."""
         row = db_api.lease_get(claimed.lease.id)
         # If the lease has ended before its deletion, the filters were already told at its end.
         if row is not None and claimed.reservation_ids:
@@ -324,13 +303,7 @@ class Executor:
             self._pools.telling.submit(self._outside.ending, row)
         for reservation_id in claimed.reservation_ids:
             backing.evict(reservation_id, self._patience())
-        return row
 
     def _tidy(self, claimed: Claimed) -> None:
         for reservation_id in claimed.reservation_ids:
             self._pools.tidying.submit(backing.remove_or_leave, reservation_id)
-
-    def _tell(self, lease_id: str, event: str) -> None:
-        row = db_api.lease_get(lease_id)
-        if row is not None:
-            self._pools.telling.submit(self._outside.tell, row, event)

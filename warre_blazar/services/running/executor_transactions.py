@@ -26,9 +26,10 @@ from warre_blazar.domain.execution_timing import (
     START,
     pause,
 )
-from warre_blazar.domain.lease import Lease
+from warre_blazar.domain.lease import Event, Lease
 from warre_blazar.domain.lease_states import TARGETS, Statuses, Summary
 from warre_blazar.services.running.backing import Places
+from warre_blazar.services.telling import lease_notices
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,10 +135,12 @@ def finish_start(claimed: Claimed, manager_id: str, not_open: Mapping[str, str])
     with session.writer() as db:
         executions.finish(db, claimed.lease.id, manager_id)
         (lease,) = leases.read(db, [claimed.lease.id])
-        lease_writes.set_reservations(db, claimed.reservation_ids, "active")
         for reservation_id, reason in not_open.items():
             reservations.set_reason(db, reservation_id, reason)
+        lease_writes.set_reservations(db, claimed.reservation_ids, "active")
         _write(db, lease, START, TARGETS[Summary.ACTIVE])
+        if not not_open:
+            lease_notices.add(db, lease.id, "event.start_lease")
 
 
 @session.retried
@@ -154,6 +157,7 @@ def finish_end(claimed: Claimed, manager_id: str) -> None:
             hosts.release(db, reservation_id)
         lease_writes.set_reservations(db, ids, "deleted")
         _write(db, lease, END, TARGETS[Summary.DELETED])
+        lease_notices.add(db, lease.id, "event.end_lease")
 
 
 @session.retried
@@ -165,7 +169,22 @@ def finish_deletion(claimed: Claimed, manager_id: str) -> None:
     with session.writer() as db:
         executions.finish(db, claimed.lease.id, manager_id)
         history.record_deletion(db.connection(), claimed.lease.id, timeutils.utcnow(), None)
+        lease_notices.add(db, claimed.lease.id, "delete")
         db_api.lease_destroy(claimed.lease.id)
+
+
+def remind(lease_id: str, event: Event) -> bool:
+    """Write that Blazar's reminder of a lease's end is sent.
+
+    :returns: False: another manager has done so.
+    """
+    try:
+        with session.writer() as db:
+            lease_writes.set_event(db, event, lease_states.DONE, event.time)
+            lease_notices.add(db, lease_id, "event.before_end_lease")
+    except session.LostRace:
+        return False
+    return True
 
 
 @session.retried

@@ -25,15 +25,17 @@ from warre_blazar.db import (
     hosts,
     instance_reservations,
     leases,
+    outbox,
     reservations,
     session,
 )
-from warre_blazar.domain import lease_states, placing, timeline
+from warre_blazar.domain import lease_states, notices, placing, timeline
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.changes import Change, Kind
 from warre_blazar.domain.execution import claim_state
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.lease import Lease
+from warre_blazar.domain.notices import News
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
@@ -326,6 +328,9 @@ def _write_flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     # flavor's generation, so the other transactions are tried again.
     flavor = flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
     flavors.update(db, flavor, {})
+    if missing and not reservation.missing_resources:
+        lost = News(notices.Kind.HOST_LOST, timeutils.utcnow())
+        outbox.add(db, outbox.of_reservations([reservation.reservation_id]), lost)
     healing.set_flags(
         db,
         case.lease,

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 
 from oslo_log import log as logging
+from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import (
@@ -19,6 +20,7 @@ from warre_blazar.db import (
     lease_workers,
     lease_writes,
     leases,
+    outbox,
     promises,
     session,
 )
@@ -26,6 +28,8 @@ from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import DELETE, END
 from warre_blazar.domain.lease import Lease
 from warre_blazar.domain.lease_states import Action, Age, Decision
+from warre_blazar.domain.notices import Kind, News
+from warre_blazar.services.telling import lease_notices
 
 LOG = logging.getLogger(__name__)
 
@@ -170,12 +174,23 @@ def act(db: Session, lease: Lease, decision: Decision) -> None:
     if decision.action is Action.SETTLE:
         assert decision.target is not None
         lease_writes.write(db, lease, decision.target)
+        _tell(db, lease, decision)
         return
     status = lease.status
     if decision.action is Action.REMOVE:
         status = lease_states.DELETING
     lease_writes.compare_and_set(db, lease, status)
     executions.request(db, lease.id, DELETE if decision.action is Action.REMOVE else END)
+
+
+def _tell(db: Session, lease: Lease, decision: Decision) -> None:
+    """Tell that a lease's statuses were repaired."""
+    assert decision.target is not None
+    after = {"lease_status": decision.target.lease, "meaning": decision.meaning}
+    before = {"lease_status": lease.status}
+    repaired = News(Kind.REPAIRED, timeutils.utcnow(), None, before, after)
+    outbox.add(db, outbox.of_lease(lease.id), repaired)
+    lease_notices.add(db, lease.id, "update")
 
 
 @session.retried

@@ -1,0 +1,329 @@
+"""The outbox: what happens to a reservation is told once by each channel, in order."""
+
+import datetime
+
+import pytest
+import sqlalchemy as sa
+from blazar.db import api as db_api
+from oslo_utils import timeutils
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import world
+from tests.functional.db.managers import Manager
+from warre_blazar import waiting
+from warre_blazar.db import executions, outbox, session, tables
+from warre_blazar.domain import payloads
+from warre_blazar.domain.execution_timing import DELETE
+from warre_blazar.domain.notices import Kind, News, Notice
+from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
+from warre_blazar.plugins import change_records, deletion_records
+from warre_blazar.services.booking import changing
+from warre_blazar.services.running import backing
+from warre_blazar.services.telling import delivery, running_time
+from warre_blazar.services.telling.delivery import Delivery, Undeliverable
+
+pytestmark = pytest.mark.usefixtures("database", "channels")
+
+SPAN = world.hours(1, 3)
+SECOND = datetime.timedelta(seconds=1)
+HOUR = datetime.timedelta(hours=1)
+
+
+@pytest.fixture
+def channels(database: sa.Engine) -> None:
+    """Two channels, of which one gets what bills are made from."""
+    change_records.register()
+    deletion_records.register()
+    session.change(outbox.set_channels, {"bills": True, "mail": False})
+
+
+@pytest.fixture
+def manager() -> Manager:
+    return Manager()
+
+
+def waiting_for(channel: str) -> list[Notice]:
+    with session.reader() as db:
+        return outbox.due(db, channel, datetime.datetime.max, 1000)
+
+
+def kinds(channel: str) -> list[str]:
+    return [notice.news.kind.value for notice in waiting_for(channel)]
+
+
+def book(cloud: Cloud) -> world.Lease:
+    """Book as Blazar's manager does: the booking counts when the lease is PENDING."""
+    world.add_host(cloud, "a")
+    lease = world.book(world.request(world.add_flavor(), SPAN))
+    world.set_status(lease, "CREATING")
+    db_api.lease_update(lease.id, {"status": "PENDING"})
+    return lease
+
+
+def move(lease: world.Lease, span: Span) -> None:
+    """Move a lease by Blazar's own functions, as its manager does."""
+    world.set_status(lease, "UPDATING")
+    changing.move(lease.reservation_id, span, world.conditions(), world.NOW)
+    db_api.lease_update(lease.id, {"start_date": span.start, "end_date": span.end})
+    world.set_status(lease, "PENDING")
+
+
+class Recorder:
+    """A channel that records what it sends, and fails as a test says."""
+
+    billing = True
+
+    def __init__(self, name: str = "bills") -> None:
+        self.name = name
+        self.sent: list[Notice] = []
+        self.failing: dict[str, Exception] = {}
+
+    def send(self, notice: Notice) -> None:
+        if error := self.failing.get(notice.subject):
+            raise error
+        self.sent.append(notice)
+
+
+class FakeClock:
+    """The clock of the package's waiting, which a test moves."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    made = FakeClock()
+    monkeypatch.setattr(waiting, "clock", made)
+    return made
+
+
+def test_whole_life_is_told_in_order(cloud: Cloud, manager: Manager):
+    lease = book(cloud)
+    manager.run(SPAN.start)
+    manager.run(SPAN.end)
+    assert kinds("mail") == ["created", "started", "ended"]
+    assert kinds("bills") == ["created", "started", "exists", "ended"]
+    created, started, ended = waiting_for("mail")
+    assert created.subject == started.subject == lease.reservation_id
+    assert created.content["status"] == "ALLOCATED"
+    assert started.content["status"] == "ACTIVE"
+    assert ended.content["status"] == "COMPLETE"
+    assert created.content["start"] == f"{SPAN.start.isoformat()}+00:00"
+    assert created.content["flavor"]["vcpu"] == 2
+    assert ended.news.at == SPAN.end
+
+
+def test_booking_that_was_refused_is_not_told(cloud: Cloud):
+    world.add_host(cloud, "a")
+    flavor = world.add_flavor(slots=1)
+    with pytest.raises(exceptions.SlotsExhausted):
+        world.book(world.request(flavor, SPAN, 2))
+    assert kinds("mail") == []
+
+
+def test_extension_is_told_with_the_times_before_and_after(cloud: Cloud):
+    lease = book(cloud)
+    later = SPAN.end + HOUR
+    move(lease, Span(SPAN.start, later))
+    notice = waiting_for("mail")[-1]
+    assert notice.news.kind is Kind.RESCHEDULED
+    assert notice.news.before is not None and notice.news.after is not None
+    assert notice.news.before["end"] == f"{SPAN.end.isoformat()}+00:00"
+    assert notice.news.after["end"] == f"{later.isoformat()}+00:00"
+    assert notice.content["end"] == notice.news.after["end"]
+
+
+def test_start_that_is_refused_is_told_as_an_error_and_later_as_a_start(
+    cloud: Cloud, manager: Manager
+):
+    lease = book(cloud)
+    cloud.nova.fail(match="action", status=403)
+    manager.run(SPAN.start)
+    assert kinds("mail") == ["created", "refused"]
+    refused = waiting_for("mail")[-1]
+    assert refused.content["status_reason"]
+    cloud.mend()
+    backing.reconcile()
+    assert kinds("mail") == ["created", "refused", "started"]
+    assert lease.reservation_id == refused.subject
+
+
+def test_deletion_is_told_with_what_was_deleted(cloud: Cloud, manager: Manager):
+    lease = book(cloud)
+    manager.run(SPAN.start)
+    session.change(executions.request, lease.id, DELETE)
+    timeutils.set_time_override(SPAN.start + HOUR)
+    manager.run(SPAN.start + HOUR)
+    assert kinds("bills") == ["created", "started", "exists", "deleted"]
+    exists, deleted = waiting_for("bills")[-2:]
+    assert exists.news.period is not None
+    assert exists.news.period.end == SPAN.start + HOUR
+    assert deleted.content["id"] == lease.reservation_id
+
+
+def test_running_time_adds_up_whatever_managers_do(cloud: Cloud, manager: Manager):
+    book(cloud)
+    manager.run(SPAN.start)
+    half = SPAN.start + HOUR / 2
+    # Two managers, one of them twice, and no manager at the second full hour.
+    for number, now in enumerate([half, half, SPAN.start + HOUR + SECOND, SPAN.start + HOUR]):
+        running_time.tell(now, f"manager-{number % 2}")
+    manager.run(SPAN.end)
+    periods = [n.news.period for n in waiting_for("bills") if n.news.kind is Kind.EXISTS]
+    assert [(p.start, p.end) for p in periods if p] == [
+        (SPAN.start, SPAN.start + HOUR),
+        (SPAN.start + HOUR, SPAN.end),
+    ]
+
+
+def test_channel_sends_each_notice_once(cloud: Cloud, manager: Manager):
+    book(cloud)
+    manager.run(SPAN.start)
+    channel = Recorder()
+    deliveries = [Delivery(channel, beat(name)) for name in ("one", "two")]
+    for each in [*deliveries, *deliveries]:
+        each.run()
+    assert [n.news.kind for n in channel.sent] == [Kind.CREATED, Kind.STARTED]
+    # The other channel's notices are still there.
+    assert kinds("mail") == ["created", "started"]
+
+
+def beat(manager_id: str) -> str:
+    session.change(executions.beat, manager_id, "host")
+    return manager_id
+
+
+def test_turn_of_a_dead_manager_is_taken(cloud: Cloud, clock: FakeClock, database: sa.Engine):
+    lease = book(cloud)
+    channel = Recorder()
+    first, second = (Delivery(channel, beat(name)) for name in ("one", "two"))
+    first.run()
+    move(lease, world.hours(1, 4))
+    second.run()
+    assert len(channel.sent) == 1
+    with database.begin() as connection:
+        dead = tables.managers.c.id == "one"
+        long_ago = datetime.datetime(2000, 1, 1)
+        connection.execute(tables.managers.update().where(dead).values(heartbeat=long_ago))
+    second.run()
+    assert [n.news.kind for n in channel.sent] == [Kind.CREATED, Kind.RESCHEDULED]
+    # The first manager was only suspended. It finds out that it has lost its turn.
+    move(lease, SPAN)
+    clock.seconds += 60
+    first.run()
+    assert len(channel.sent) == 2
+
+
+def add(subject: str, at: datetime.datetime = world.NOW, project_id: str = "p") -> None:
+    """Write a notice about some lease into the channel of leases."""
+    lease = {"lease_id": subject, "project_id": project_id, "user_id": "u"}
+    session.change(outbox.add_lease, lease, "delete", at)
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[datetime.datetime]:
+    """The present, as the delivery sees it; a test replaces its only element."""
+    present = [world.NOW]
+    monkeypatch.setattr(delivery.clock, "utcnow", lambda: present[0])
+    return present
+
+
+def test_notice_that_fails_delays_only_its_own_subject(now: list[datetime.datetime]):
+    for subject in ("a", "b", "a"):
+        add(subject)
+    channel = Recorder(outbox.LEASES)
+    channel.failing["a"] = ValueError("no")
+    sender = Delivery(channel, beat("one"))
+    sender.run()
+    assert [n.subject for n in channel.sent] == ["b"]
+    del channel.failing["a"]
+    sender.run()
+    assert [n.subject for n in channel.sent] == ["b"]  # The next attempt isn't due yet.
+    now[0] += 2 * SECOND
+    sender.run()
+    assert [n.subject for n in channel.sent] == ["b", "a", "a"]
+    assert channel.sent[1].attempts == 1
+
+
+def test_channel_that_is_away_loses_nothing(now: list[datetime.datetime]):
+    add("a")
+    channel = Recorder(outbox.LEASES)
+    channel.failing["a"] = exceptions.ServiceUnavailable("The message bus", "refused")
+    sender = Delivery(channel, beat("one"))
+    for _ in range(3):
+        with pytest.raises(exceptions.ServiceUnavailable):
+            sender.run()
+    channel.failing.clear()
+    sender.run()
+    assert [(n.subject, n.attempts) for n in channel.sent] == [("a", 0)]
+
+
+def given_up(database: sa.Engine) -> list[tuple[str, str]]:
+    table = tables.outbox.c
+    query = sa.select(table.subject, table.error).where(table.given_up_at.is_not(None))
+    with database.connect() as connection:
+        return [(s, e) for s, e in connection.execute(query.order_by(table.id))]
+
+
+def test_notice_that_can_never_be_sent_is_given_up_at_once(
+    now: list[datetime.datetime], database: sa.Engine
+):
+    add("a")
+    add("a")
+    channel = Recorder(outbox.LEASES)
+    channel.failing["a"] = Undeliverable("The user has no address")
+    Delivery(channel, beat("one")).run()
+    assert given_up(database) == 2 * [("a", "The user has no address")]
+
+
+def test_notices_that_wait_for_a_day_are_given_up_and_later_deleted(database: sa.Engine):
+    add("old")
+    add("new", world.NOW + HOUR)
+    delivery.tidy(world.NOW + delivery.PATIENCE + SECOND)
+    assert given_up(database) == [("old", "It waited for too long")]
+    delivery.tidy(world.NOW + 9 * delivery.PATIENCE)
+    assert [subject for subject, _ in given_up(database)] == ["new"]
+
+
+def test_one_project_does_not_fill_the_outbox(database: sa.Engine, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(delivery, "_MOST_OF_PROJECT", 2)
+    for number in range(4):
+        add(f"{number}", project_id="greedy")
+    add("modest", project_id="other")
+    delivery.tidy(world.NOW)
+    assert [subject for subject, _ in given_up(database)] == ["0", "1"]
+    with session.reader() as db:
+        assert outbox.waiting(db) == [(outbox.LEASES, 3, world.NOW, 2)]
+
+
+def test_payloads_have_what_bills_need(cloud: Cloud, manager: Manager):
+    lease = book(cloud)
+    manager.run(SPAN.start)
+    manager.run(SPAN.end)
+    created, started, exists, ended = waiting_for("bills")
+    assert payloads.event_type(created) == "reservation.create"
+    assert payloads.payload(exists)["period"]["seconds"] == 7200
+    assert not payloads.is_of_warre(created)
+    assert payloads.warre_event_type(ended) == "warre.reservation.end"
+    document = payloads.warre_payload(started)
+    assert document["lease_id"] == lease.id
+    assert set(document["flavor"]) == set(payloads._FLAVOR_OF_WARRE)
+
+
+def test_news_without_channels_cost_one_statement_and_write_nothing(
+    cloud: Cloud, database: sa.Engine
+):
+    lease = book(cloud)
+    session.change(outbox.set_channels, {})
+    before = kinds("mail")
+    news = News(Kind.HOST_LOST, world.NOW)
+    session.change(outbox.add, outbox.of_reservations([lease.reservation_id]), news)
+    assert kinds("mail") == before

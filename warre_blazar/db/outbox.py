@@ -1,0 +1,342 @@
+"""The outbox: notices that the managers have yet to send, once for each channel.
+
+A notice is written in the transaction that makes the change, so it is told exactly if the change
+was made.
+"""
+
+import datetime
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_serialization import jsonutils
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import session
+from warre_blazar.db.tables import (
+    bookings,
+    bookings_in_leases,
+    channels,
+    flavors,
+    instance_reservations,
+    leases,
+    outbox,
+    reservations,
+)
+from warre_blazar.domain import backing_names, reservation_states
+from warre_blazar.domain.notices import BILLING, STATES, Kind, News, Notice, time_text, to_text
+from warre_blazar.domain.timeline import Span
+
+#: The channel of Blazar's own notifications about leases. It is always there.
+LEASES = "lease"
+
+_WHOLE = bookings_in_leases.join(flavors, flavors.c.id == bookings.c.flavor_id).outerjoin(
+    instance_reservations, instance_reservations.c.reservation_id == bookings.c.reservation_id
+)
+
+#: What a notice says about the flavor.
+_OF_FLAVOR = (
+    *("id", "name", "vcpu", "memory_mb", "disk_gb", "ephemeral_gb", "active", "category"),
+    *("availability_zone", "max_length_hours", "start_date", "end_date"),
+)
+
+_COLUMNS = (
+    bookings.c.id,
+    bookings.c.reservation_id,
+    bookings.c.instance_count,
+    bookings.c.name,
+    bookings.c.status_reason,
+    bookings.c.created_at,
+    bookings.c.counted_until,
+    reservations.c.status.label("reservation_status"),
+    leases.c.id.label("lease_id"),
+    leases.c.status.label("lease_status"),
+    leases.c.start_date,
+    leases.c.end_date,
+    leases.c.project_id,
+    leases.c.user_id,
+    instance_reservations.c.affinity,
+    instance_reservations.c.flavor_id.label("nova_flavor"),
+    *(flavors.c[name].label(f"flavor_{name}") for name in _OF_FLAVOR),
+)
+
+
+def of_lease(lease_id: str) -> sa.ColumnElement[bool]:
+    """The SQL condition for the reservations of a lease."""
+    return leases.c.id == lease_id
+
+
+def of_reservations(reservation_ids: Collection[str]) -> sa.ColumnElement[bool]:
+    """The SQL condition for reservations.
+
+    :param reservation_ids: the ids in Blazar's table.
+    """
+    return bookings.c.reservation_id.in_(reservation_ids)
+
+
+def add(db: Session | sa.Connection, of: sa.ColumnElement[bool], news: News) -> None:
+    """Write a notice about each of some reservations, once for each channel.
+
+    The notice has the reservation as the database has it now, but with the news' changed values.
+
+    :param of: which reservations, as an SQL condition.
+    """
+    _insert(db, _snapshots(db, of, news.kind in BILLING), lambda _: news)
+
+
+def add_start(
+    db: Session | sa.Connection, of: sa.ColumnElement[bool], at: datetime.datetime
+) -> None:
+    """Write that reservations have begun. Those with a reason for it aren't open yet.
+
+    :param of: which reservations, as an SQL condition.
+    """
+
+    def news(row: sa.RowMapping) -> News:
+        return News(Kind.REFUSED if row["status_reason"] else Kind.STARTED, at)
+
+    _insert(db, _snapshots(db, of, billing=False), news)
+
+
+def count_until(
+    db: Session | sa.Connection, of: sa.ColumnElement[bool], at: datetime.datetime
+) -> None:
+    """Write that reservations were running until a moment, if they were.
+
+    :param of: which reservations, as an SQL condition.
+    """
+    at = at.replace(microsecond=0)
+    counted = sa.and_(of, bookings.c.counted_until < at)
+
+    def period(row: sa.RowMapping) -> News:
+        return News(Kind.EXISTS, at, period=Span(row["counted_until"], at))
+
+    _insert(db, _snapshots(db, counted, billing=True), period)
+    _set_counted(db, counted, at)
+
+
+def begin_counting(
+    db: Session | sa.Connection, of: sa.ColumnElement[bool], at: datetime.datetime
+) -> None:
+    """Note that reservations are running from a moment on, unless this is noted already."""
+    fresh = sa.and_(of, bookings.c.counted_until.is_(None))
+    _set_counted(db, fresh, at.replace(microsecond=0))
+
+
+def end_counting(
+    db: Session | sa.Connection, of: sa.ColumnElement[bool], at: datetime.datetime
+) -> None:
+    """Write that reservations were running until a moment, and aren't running any more."""
+    count_until(db, of, at)
+    _set_counted(db, sa.and_(of, bookings.c.counted_until.is_not(None)), None)
+
+
+def _set_counted(
+    db: Session | sa.Connection, of: sa.ColumnElement[bool], at: datetime.datetime | None
+) -> None:
+    # MariaDB can't update a table that a subquery reads, so the ids are read first.
+    query = sa.select(bookings.c.id).select_from(bookings_in_leases).where(of)
+    ids = [row.id for row in db.execute(query)]
+    if ids:
+        db.execute(bookings.update().where(bookings.c.id.in_(ids)).values(counted_until=at))
+
+
+def _snapshots(
+    db: Session | sa.Connection, of: sa.ColumnElement[bool], billing: bool
+) -> list[sa.RowMapping]:
+    """Reservations as they are now, once for each channel that gets notices about them."""
+    wanted = channels.c.billing if billing else sa.true()
+    query = (
+        sa.select(channels.c.name.label("channel"), *_COLUMNS)
+        .select_from(_WHOLE.join(channels, wanted))
+        .where(of)
+        .order_by(bookings.c.id, channels.c.name)
+    )
+    return list(db.execute(query).mappings())
+
+
+def _insert(
+    db: Session | sa.Connection,
+    snapshots: list[sa.RowMapping],
+    news_of: Callable[[sa.RowMapping], News],
+) -> None:
+    rows = []
+    for row in snapshots:
+        news, reservation = news_of(row), _reservation(row)
+        reservation["status"] = STATES.get(news.kind, reservation["status"])
+        reservation |= {k: v for k, v in (news.after or {}).items() if k in reservation}
+        rows.append(_row(row["channel"], row["reservation_id"], news, reservation))
+    if rows:
+        db.execute(outbox.insert(), rows)
+
+
+def _row(channel: str, subject: str, news: News, content: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    :param content: as ``Notice.content``.
+    """
+    return {
+        "channel": channel,
+        "subject": subject,
+        "kind": news.kind.value,
+        "at": news.at.replace(microsecond=0),
+        "user_id": news.user_id,
+        "project_id": content["project_id"],
+        "content": to_text(news, content),
+        "attempts": 0,
+    }
+
+
+def _reservation(row: sa.RowMapping) -> dict[str, Any]:
+    """What a notice says about a reservation."""
+    derived = reservation_states.derive(row["lease_status"], row["reservation_status"])
+    flavor = {name: row[f"flavor_{name}"] for name in _OF_FLAVOR}
+    flavor["start"] = time_text(flavor.pop("start_date"))
+    flavor["end"] = time_text(flavor.pop("end_date"))
+    affinity = row["affinity"]
+    return {
+        "id": row["id"],
+        "reservation_id": row["reservation_id"],
+        "lease_id": row["lease_id"],
+        "project_id": row["project_id"],
+        "user_id": row["user_id"],
+        "name": row["name"],
+        "flavor": flavor,
+        "instance_count": row["instance_count"],
+        "start": time_text(row["start_date"]),
+        "end": time_text(row["end_date"]),
+        "status": derived,
+        "status_reason": row["status_reason"],
+        "affinity": None if affinity is None else bool(affinity),
+        "compute_flavor": row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"]),
+        "created_at": time_text(row["created_at"]),
+    }
+
+
+def add_lease(db: Session, lease: Mapping[str, Any], event: str, at: datetime.datetime) -> None:
+    """Write Blazar's notification ``lease.EVENT`` into the outbox.
+
+    :param lease: the payload of the notification.
+    """
+    content = jsonutils.to_primitive({**lease, "event": event})
+    db.execute(
+        outbox.insert().values(**_row(LEASES, lease["lease_id"], News(Kind.LEASE, at), content))
+    )
+
+
+# What the managers do with the outbox.
+
+
+def set_channels(db: Session, billing: Mapping[str, bool]) -> None:
+    """Write which channels there are. Notices are written for these only.
+
+    :param billing: for each channel, whether it gets the notices that bills are made from.
+    """
+    query = sa.select(channels.c.name, channels.c.billing)
+    stored = {name: bool(both) for name, both in db.execute(query)}
+    if stored == dict(billing):
+        return
+    db.execute(channels.delete())
+    if billing:
+        db.execute(
+            channels.insert(), [{"name": name, "billing": both} for name, both in billing.items()]
+        )
+
+
+def due(db: Session, channel: str, now: datetime.datetime, limit: int) -> list[Notice]:
+    """Notices that a channel should send now, the oldest first.
+
+    A notice isn't due while an earlier one about the same subject waits for another attempt.
+    """
+    earlier = outbox.alias()
+    blocked = sa.exists().where(
+        earlier.c.channel == outbox.c.channel,
+        earlier.c.subject == outbox.c.subject,
+        earlier.c.id < outbox.c.id,
+        earlier.c.given_up_at.is_(None),
+        earlier.c.next_at > now,
+    )
+    query = (
+        sa.select(outbox)
+        .where(
+            outbox.c.channel == channel,
+            outbox.c.given_up_at.is_(None),
+            sa.or_(outbox.c.next_at.is_(None), outbox.c.next_at <= now),
+            sa.not_(blocked),
+        )
+        .order_by(outbox.c.id)
+        .limit(limit)
+    )
+    return [Notice.read(dict(row)) for row in db.execute(query).mappings()]
+
+
+def delete(db: Session, notice_id: int) -> None:
+    """Remove a notice that is sent."""
+    db.execute(outbox.delete().where(outbox.c.id == notice_id))
+
+
+def postpone(db: Session, notice: Notice, error: str, next_at: datetime.datetime) -> None:
+    """Note that an attempt to send a notice has failed, and when the next one is due."""
+    db.execute(
+        outbox.update()
+        .where(outbox.c.id == notice.id)
+        .values(attempts=notice.attempts + 1, error=error, next_at=next_at)
+    )
+
+
+def give_up(db: Session, notice_id: int, error: str, now: datetime.datetime) -> None:
+    """Note that a notice can't be sent."""
+    db.execute(outbox.update().where(outbox.c.id == notice_id).values(given_up_at=now, error=error))
+
+
+def give_up_old(db: Session, before: datetime.datetime, now: datetime.datetime) -> int:
+    """Give up all notices that were written before a moment, and return their number."""
+    waiting = (outbox.c.given_up_at.is_(None), outbox.c.at < before)
+    text = sa.func.coalesce(outbox.c.error, "It waited for too long")
+    return session.changed(db, outbox.update().where(*waiting).values(given_up_at=now, error=text))
+
+
+def give_up_surplus(db: Session, most: int, now: datetime.datetime) -> int:
+    """Give up the oldest notices of each channel and project beyond a number of waiting ones.
+
+    :returns: how many notices were given up.
+    """
+    waiting = outbox.c.given_up_at.is_(None)
+    groups = (
+        sa.select(outbox.c.channel, outbox.c.project_id, sa.func.count())
+        .where(waiting)
+        .group_by(outbox.c.channel, outbox.c.project_id)
+        .having(sa.func.count() > most)
+    )
+    given_up = 0
+    for channel, project_id, number in db.execute(groups).all():
+        same = (waiting, outbox.c.channel == channel, outbox.c.project_id == project_id)
+        oldest = sa.select(outbox.c.id).where(*same).order_by(outbox.c.id).limit(number - most)
+        ids = list(db.scalars(oldest))
+        text = f"More than {most} notices of the project were waiting"
+        db.execute(outbox.update().where(outbox.c.id.in_(ids)).values(given_up_at=now, error=text))
+        given_up += len(ids)
+    return given_up
+
+
+def delete_given_up(db: Session, before: datetime.datetime) -> int:
+    """Delete the notices that were given up before a moment, and return their number."""
+    return session.changed(db, outbox.delete().where(outbox.c.given_up_at < before))
+
+
+def waiting(db: Session) -> list[tuple[str, int, datetime.datetime, int]]:
+    """For each channel: how many notices wait, when the oldest was written, how many are given up.
+
+    The time is that of the oldest notice of either kind.
+    """
+    given_up = sa.func.count(outbox.c.given_up_at)
+    query = (
+        sa.select(
+            outbox.c.channel,
+            sa.func.count() - given_up,
+            sa.func.min(sa.case((outbox.c.given_up_at.is_(None), outbox.c.at))),
+            given_up,
+        )
+        .group_by(outbox.c.channel)
+        .order_by(outbox.c.channel)
+    )
+    return [(c, number, oldest, lost) for c, number, oldest, lost in db.execute(query)]

@@ -1,0 +1,87 @@
+"""The threads of a manager that tell people and other systems about reservations."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log as logging
+
+from warre_blazar import waiting
+from warre_blazar.db import outbox, session
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack.bus import Bus
+from warre_blazar.services.telling import notifications
+from warre_blazar.services.telling.delivery import Channel, Delivery
+
+LOG = logging.getLogger(__name__)
+
+#: The seconds between two looks into the outbox.
+_PAUSE = 1.0
+#: The seconds before another attempt if a channel doesn't work: at first, and at most.
+_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 30.0
+
+
+def configured() -> list[Channel]:
+    """The channels that the configuration names."""
+    options = cfg.CONF.warre
+    channels: list[Channel] = [notifications.LeaseNotifications(Bus())]
+    if options.emit_notifications:
+        channels.append(notifications.ReservationNotifications(Bus()))
+    if options.emit_warre_notifications:
+        channels.append(notifications.WarreNotifications(Bus()))
+    return channels
+
+
+def start(channels: list[Channel], manager_id: str, known: threading.Event) -> None:
+    """Start a thread for each channel. The threads run until the process ends.
+
+    :param known: is set when the manager has a heartbeat. The turn of a manager without one would
+        count as a dead manager's.
+    """
+
+    def run() -> None:
+        known.wait()
+        _repeat("The list of channels", lambda: _note(channels))
+        for channel in channels:
+            _thread(channel.name, _deliver, channel, Delivery(channel, manager_id))
+
+    _thread("start", run)
+
+
+def _thread(name: str, target: Callable[..., None], *args: Any) -> None:
+    threading.Thread(target=target, args=args, name=f"warre-tell-{name}", daemon=True).start()
+
+
+def _note(channels: list[Channel]) -> None:
+    """Write which channels there are.
+
+    Blazar's notifications about leases have a channel that isn't among those for reservations.
+    """
+    billing = {c.name: c.billing for c in channels if c.name != outbox.LEASES}
+    session.change(outbox.set_channels, billing)
+
+
+def _deliver(channel: Channel, delivery: Delivery) -> None:
+    def work() -> None:
+        if not delivery.run():
+            waiting.sleep(_PAUSE)
+
+    while True:
+        _repeat(f"The channel {channel.name}", work)
+
+
+def _repeat(what: str, work: Callable[[], None]) -> None:
+    """Call a function until it raises nothing."""
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            work()
+        except Exception as error:
+            expected = isinstance(error, (exceptions.WarreError, *session.FAILURES))
+            text = "%s doesn't work and tries again in %s seconds: %s"
+            LOG.warning(text, what, pause, error, exc_info=not expected)
+            waiting.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        else:
+            return
