@@ -323,6 +323,17 @@ def delete_given_up(db: Session, before: datetime.datetime) -> int:
     return session.changed(db, outbox.delete().where(outbox.c.given_up_at < before))
 
 
+def given_up(db: Session) -> list[tuple[str, int, str]]:
+    """For each channel that has given up notices: their number, and one of the errors."""
+    query = (
+        sa.select(outbox.c.channel, sa.func.count(), sa.func.max(outbox.c.error))
+        .where(outbox.c.given_up_at.is_not(None))
+        .group_by(outbox.c.channel)
+        .order_by(outbox.c.channel)
+    )
+    return [(channel, number, error) for channel, number, error in db.execute(query)]
+
+
 def waiting(db: Session) -> list[tuple[str, int, datetime.datetime, int]]:
     """For each channel: how many notices wait, when the oldest was written, how many are given up.
 

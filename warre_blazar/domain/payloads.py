@@ -58,10 +58,12 @@ def payload(notice: Notice) -> dict[str, Any]:
         "reservation": {k: v for k, v in notice.content.items() if k != "reservation_id"},
     }
     if news.period is not None:
+        seconds = int((news.period.end - news.period.start).total_seconds())
         document["period"] = {
             "start": time_text(news.period.start),
             "end": time_text(news.period.end),
-            "seconds": int((news.period.end - news.period.start).total_seconds()),
+            "seconds": seconds,
+            "instance_seconds": seconds * notice.content["instance_count"],
         }
     return document
 

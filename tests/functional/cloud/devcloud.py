@@ -20,9 +20,14 @@ def home() -> pathlib.Path:
 
 def database_url() -> str:
     """The URL of Blazar's database."""
+    return option("database", "connection")
+
+
+def option(group: str, name: str) -> str:
+    """An option of Blazar's configuration."""
     parser = configparser.RawConfigParser(strict=False)
     parser.read(home() / "etc" / "blazar" / "blazar.conf")
-    return parser["database"]["connection"]
+    return parser[group][name]
 
 
 def _tool(*words: str) -> None:

@@ -17,8 +17,11 @@ _TRACES = {
     "warre_reservations": "reservation_id",
     "warre_backings": "reservation_id",
 }
-#: The tables that have only generations or heartbeats.
-_COUNTERS = ("warre_hosts", "warre_projects", "warre_managers")
+#: The tables that have only generations or heartbeats, or change in the background.
+_COUNTERS = (
+    *("warre_hosts", "warre_projects", "warre_managers", "warre_turns", "warre_channels"),
+    "warre_outbox",
+)
 #: Columns that change in the background, in all tables.
 _BACKGROUND = ("generation", "claim_start", "claim_end", "promised_at")
 #: Further columns that change with every claim, by table.

@@ -14,7 +14,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import scenes, world
 from tests.functional.db.managers import RUNNING, WAITING, Manager, state, told
 from tests.functional.db.test_statements import counted
-from warre_blazar.db import backings, hosts, session, tables
+from warre_blazar.db import backings, hosts, outbox, session, tables
 from warre_blazar.domain.audit.differences import DifferenceKind, Needs
 from warre_blazar.services.keeping.audit import PAUSE, Audit, Result, looking
 from warre_blazar.services.running import backing
@@ -338,6 +338,12 @@ def other_allocations(scene: Scene) -> None:
     at(scene.waiting, tables.instance_reservations, amount=2)
 
 
+def given_up_notice(scene: Scene) -> None:
+    lease = {"lease_id": GONE, "project_id": world.PROJECT, "user_id": None}
+    session.change(outbox.add_lease, lease, "delete", world.LONG_AGO)
+    session.change(outbox.give_up_old, world.NOW, world.NOW)
+
+
 def fewer_slots(scene: Scene) -> None:
     with session.writer() as db:
         flavors = tables.flavors
@@ -377,6 +383,7 @@ PERSONAL = {
     missing_booking: {DifferenceKind.BOOKING_MISSING},
     other_allocations: {DifferenceKind.ALLOCATIONS_DIFFER},
     fewer_slots: {DifferenceKind.FLAVOR_OVERSOLD},
+    given_up_notice: {DifferenceKind.NOTICES_LOST},
     host_shrank: {DifferenceKind.HOST_SHRANK},
     host_is_overbooked: {DifferenceKind.HOST_SHRANK, DifferenceKind.HOST_OVERSOLD},
     provider_is_gone: {DifferenceKind.HOST_GONE},

@@ -1,7 +1,10 @@
 """The outbox: what happens to a reservation is told once by each channel, in order."""
 
 import datetime
+import json
+import pathlib
 
+import jsonschema
 import pytest
 import sqlalchemy as sa
 from blazar.db import api as db_api
@@ -14,11 +17,12 @@ from warre_blazar import waiting
 from warre_blazar.db import executions, outbox, session, tables
 from warre_blazar.domain import payloads
 from warre_blazar.domain.execution_timing import DELETE
+from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.notices import Kind, News, Notice
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import change_records, deletion_records
-from warre_blazar.services.booking import changing
+from warre_blazar.services.booking import changing, lookup
 from warre_blazar.services.running import backing
 from warre_blazar.services.telling import delivery, running_time
 from warre_blazar.services.telling.delivery import Delivery, Undeliverable
@@ -26,6 +30,8 @@ from warre_blazar.services.telling.delivery import Delivery, Undeliverable
 pytestmark = pytest.mark.usefixtures("database", "channels")
 
 SPAN = world.hours(1, 3)
+LEASE = Kind.LEASE
+SCHEMA = pathlib.Path(__file__).parents[3] / "doc/source/api/notifications.json"
 SECOND = datetime.timedelta(seconds=1)
 HOUR = datetime.timedelta(hours=1)
 
@@ -302,6 +308,35 @@ def test_one_project_does_not_fill_the_outbox(database: sa.Engine, monkeypatch: 
     assert [subject for subject, _ in given_up(database)] == ["0", "1"]
     with session.reader() as db:
         assert outbox.waiting(db) == [(outbox.LEASES, 3, world.NOW, 2)]
+
+
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    """Checks payloads against the documented schema."""
+    document = json.loads(SCHEMA.read_text())
+    checker = jsonschema.FormatChecker()
+    return jsonschema.Draft202012Validator(
+        {**document, "$ref": f"#/$defs/{name}"}, format_checker=checker
+    )
+
+
+def test_every_payload_is_as_documented(cloud: Cloud, manager: Manager):
+    lease = book(cloud)
+    move(lease, world.hours(1, 4))
+    lookup.label(lookup.get(lease.reservation_id, None)[0], Labels("mine", None), "somebody")
+    manager.run(SPAN.start)
+    news = [News(kind, SPAN.start, None, {"a": 1}, {"b": 2}) for kind in Kind if kind is not LEASE]
+    for each in news:
+        session.change(outbox.add, outbox.of_reservations([lease.reservation_id]), each)
+    manager.run(world.hours(1, 4).end)
+    notices = waiting_for("bills")
+    assert {n.news.kind for n in notices} == set(Kind) - {LEASE}
+    ours, warres = validator("notification"), validator("warre_notification")
+    for notice in notices:
+        ours.validate(payloads.payload(notice))
+        warres.validate(payloads.warre_payload(notice))
+    (renamed,) = [n for n in notices if n.news.kind is Kind.RENAMED and n.news.user_id]
+    assert payloads.payload(renamed)["requested_by"] == "somebody"
+    assert renamed.content["name"] == "mine"
 
 
 def test_payloads_have_what_bills_need(cloud: Cloud, manager: Manager):

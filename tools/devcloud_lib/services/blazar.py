@@ -147,6 +147,7 @@ def _peer_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
             "host": "127.0.0.1",
             "port": layout.ports.blazar,
         },
+        "oslo_messaging_notifications": {"driver": "messagingv2"},
         # Blazar's tables have utf8mb3's collation.
         "database": {"connection": layout.database("blazar", charset="utf8")},
         "keystone_authtoken": layout.token_check("blazar"),

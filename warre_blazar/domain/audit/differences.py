@@ -60,6 +60,7 @@ class DifferenceKind(enum.Enum):
     LEFTOVER = "leftover"
     TRUSTS_UNUSED = "trusts-unused"
     TRUST_GONE = "trust-gone"
+    NOTICES_LOST = "notices-lost"
 
 
 _OPEN_AGAIN = "The reservation is opened to its project again."
@@ -87,6 +88,12 @@ RULES = {
         "stops.",
         "The events are deleted.",
         Needs.YES,
+    ),
+    DifferenceKind.NOTICES_LOST: DifferenceRule(
+        "A channel has given up notices in the last seven days, because it couldn't send them for "
+        "a day, because they have no receiver, or because a project had too many.",
+        "Correct the cause. What was given up isn't sent any more.",
+        Needs.PERSON,
     ),
     DifferenceKind.STALE_PROMISE: DifferenceRule(
         "A reservation still claims the time that was promised to an update, but the update has "

@@ -101,6 +101,16 @@ def compare_promises(promises: Iterable[Promised]) -> Iterator[Difference]:
         yield Difference(DifferenceKind.STALE_PROMISE, promise.reservation_id, text, promise.read)
 
 
+def lost_notices(given_up: Iterable[tuple[str, int, str]]) -> Iterator[Difference]:
+    """Report each channel that has given up notices.
+
+    :param given_up: for each channel, how many notices, and why it has given up one of them.
+    """
+    for channel, count, error in given_up:
+        text = f"The channel {channel} has given up {count} notices, for example: {error}"
+        yield Difference(DifferenceKind.NOTICES_LOST, channel, text)
+
+
 def orphan_events(count: int) -> Iterator[Difference]:
     """If there are events that belong to no lease, report a single difference for all of them.
 

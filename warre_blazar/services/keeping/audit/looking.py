@@ -9,7 +9,14 @@ from typing import TypeVar
 from sqlalchemy.orm import Session
 
 from warre_blazar import warre_import
-from warre_blazar.db import audit_reads, lease_queries, promises, reservable_hosts, session
+from warre_blazar.db import (
+    audit_reads,
+    lease_queries,
+    outbox,
+    promises,
+    reservable_hosts,
+    session,
+)
 from warre_blazar.db import leases as lease_rows
 from warre_blazar.domain import lease_states, provider_trees
 from warre_blazar.domain.audit import cloud_side, overselling, table_side, trust_side
@@ -58,6 +65,8 @@ class Tables:
     flavors: Sequence[Offered]
     promises: Sequence[Promised]
     orphan_events: int
+    #: For each channel: how many notices it has given up, and why one of them.
+    lost_notices: Sequence[tuple[str, int, str]]
     trusts_in_use: Collection[str]
     trusted_leases: Sequence[TrustedLease]
 
@@ -164,6 +173,7 @@ def _tables(
         flavors=audit_reads.offered(db),
         promises=_stale_promises(db),
         orphan_events=audit_reads.orphan_event_count(db),
+        lost_notices=outbox.given_up(db),
         trusts_in_use=trusts_in_use(db),
         trusted_leases=audit_reads.trusted_leases(db),
     )
@@ -251,6 +261,7 @@ def differences(seen: Look) -> list[Difference]:
         *table_side.compare_bookings(tables.bookings),
         *table_side.compare_promises(tables.promises),
         *table_side.orphan_events(tables.orphan_events),
+        *table_side.lost_notices(tables.lost_notices),
         *overselling.oversold_flavors(tables.flavors, tables.of_flavors, seen.now),
     ]
     actual = overselling.with_actual_capacities(tables.hosts, seen.placement)

@@ -1,0 +1,94 @@
+"""Notifications on a real message bus, with two managers, and with ceilometer as a consumer."""
+
+import datetime
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.functional.cloud import bus, ceilometer, devcloud, world
+from tests.functional.cloud.bus import Heard
+from tests.functional.cloud.conftest import Offer
+from tests.functional.cloud.people import Person
+from tests.functional.cloud.records import Records
+from tests.functional.cloud.waiting import until
+
+LIFE = [
+    *("reservation.create", "reservation.start", "reservation.update", "reservation.exists"),
+    "reservation.delete",
+]
+
+
+@pytest.fixture
+def heard() -> Iterator[Heard]:
+    with bus.listening() as found:
+        yield found
+
+
+def about(heard: Heard, reservation: dict[str, Any]) -> list[str]:
+    """The types of this package's notifications about a reservation."""
+    return [
+        kind
+        for kind, payload in heard
+        if kind.startswith("reservation.") and payload["reservation"]["id"] == reservation["id"]
+    ]
+
+
+def test_life_of_a_reservation_is_told_once_although_a_manager_is_killed(
+    alpha: Person, offer: Offer, heard: Heard
+):
+    flavor = offer()
+    with devcloud.two_managers():
+        made = world.booked_now(alpha, flavor, 2)
+        world.becomes(alpha, made, "ACTIVE")
+        until("the start to be told", lambda: about(heard, made) == LIFE[:2])
+        devcloud.stop("blazar-manager1", kill=True)
+        later = world.Period.of(made).moved(end=1)
+        alpha.asks("PATCH", f"/v2/reservations/{made['id']}/", {"end": later.v2["end"]})
+        # The turns of the manager that was killed are taken by the other one.
+        until("the extension to be told", lambda: about(heard, made) == LIFE[:3])
+        devcloud.start("blazar-manager1")
+        world.delete_lease(alpha, made["lease_id"])
+        until("the deletion to be told", lambda: "reservation.delete" in about(heard, made))
+    assert about(heard, made) == LIFE
+    payloads = [p for k, p in heard if k == "reservation.exists"]
+    (exists,) = [p for p in payloads if p["reservation"]["id"] == made["id"]]
+    assert exists["period"]["instance_seconds"] == 2 * exists["period"]["seconds"]
+
+
+def test_bus_that_is_away_loses_nothing(alpha: Person, offer: Offer, records: Records):
+    soon = world.now() + datetime.timedelta(minutes=2)
+    made = world.booked(alpha, offer(), world.Period(soon, soon + datetime.timedelta(hours=1)))
+
+    def waiting() -> list[str]:
+        rows = records.rows("warre_outbox")
+        return [row["kind"] for row in rows if row["subject"] == made["id"]]
+
+    until("the booking to be told", lambda: not waiting())
+    with devcloud.away("rabbitmq"):
+        world.becomes(alpha, made, "ACTIVE")
+        # Nova needs the same bus to open the reservation, so it is usually opened later.
+        assert waiting() in (["started"], ["refused"])
+    until("the start to be told", lambda: not waiting())
+    world.delete_lease(alpha, made["lease_id"])
+
+
+def test_ceilometer_makes_samples_that_bills_can_use(
+    alpha: Person, offer: Offer, tmp_path: pathlib.Path
+):
+    flavor = offer(category="gpu")
+    with ceilometer.running(tmp_path) as agent:
+        made = world.booked_now(alpha, flavor, 2)
+        world.becomes(alpha, made, "ACTIVE")
+        world.delete_lease(alpha, made["lease_id"])
+        until(
+            "a sample of the deletion",
+            lambda: "reservation.delete" in [s["name"] for s in agent.samples(made["id"])],
+        )
+        samples = {s["name"]: s for s in agent.samples(made["id"])}
+    billed = samples["reservation.instance_seconds"]
+    assert billed["project_id"] == made["project_id"]
+    assert billed["volume"] > 0
+    assert billed["resource_metadata"]["category"] == "gpu"
+    assert {"reservation.create", "reservation.start"} <= set(samples)
