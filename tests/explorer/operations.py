@@ -18,8 +18,8 @@ from tests.functional.db import warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
 from warre_blazar import warre_import
-from warre_blazar.db.healing import Drain
 from warre_blazar.domain import devices, reservation_states
+from warre_blazar.domain.host_marks import Drain
 from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.errors import exceptions
@@ -102,7 +102,7 @@ class Operation:
 def _change(**values: Any) -> Callable[[World, Scene], Any]:
     def act(world: World, scene: Scene) -> Any:
         reservation, _ = lookup.get(scene.reservation_id, _ALPHA)
-        new = change.Change(**values)
+        new = change.ChangeRequest(**values)
         conditions = parts.conditions(rule=parts.QUOTA)
         return change.change(world.caller(), reservation, new, conditions)[1]
 

@@ -33,7 +33,7 @@ from tests.unit.api import identity
 from tests.unit.api.site import Site
 from warre_blazar import waiting
 from warre_blazar.db import models, session
-from warre_blazar.openstack import kept, limits, manager, placement
+from warre_blazar.openstack import host_trees, kept, limits, manager
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.running.executor import Executor, Pools
 
@@ -310,4 +310,4 @@ def forget_answers() -> None:
     session.
     """
     limits._remembered.clear()
-    placement._read.clear()
+    host_trees._read.clear()

@@ -14,6 +14,8 @@ NAME = warre_blazar.__name__
 EDGES = {"api", "cli", "cmd", "edge", "enforcement", "errors", "plugins", "wsgi"}
 #: What may import the import of a Warre, which sites use once.
 USERS_OF_WARRE_IMPORT = {"cmd.import_command", "services.keeping.audit.looking"}
+#: What reads the configuration or the policy, beside the edges. ``openstack`` finds services by it.
+CONFIGURATION = {"conf", "policy"}
 #: Parts that are modules of the package ``errors``. Its other modules belong to the edges.
 MODULES = {"errors.exceptions"}
 #: What of ours a part may import; a part that isn't here may import all.
@@ -26,10 +28,10 @@ ALLOWED = {
     "cli": {"fields", "client", "cli"},
 }
 FORBIDDEN = {
-    "db": {"services", *EDGES},
+    "db": {"services", *EDGES, *CONFIGURATION},
     "openstack": {"services", *EDGES},
-    "services": EDGES,
-    "warre_import": EDGES,
+    "services": {*EDGES, *CONFIGURATION},
+    "warre_import": {*EDGES, *CONFIGURATION},
 }
 
 
@@ -54,8 +56,8 @@ def absolute(node, module, is_package):
     return ".".join([*parents, node.module] if node.module else parents)
 
 
-def imported(source, module, is_package=False):
-    """The parts of ours that a module imports, wherever in its source it does."""
+def imported_names(source, module, is_package=False):
+    """The full names of what a module imports, wherever in its source it does."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -63,6 +65,12 @@ def imported(source, module, is_package=False):
         elif isinstance(node, ast.ImportFrom):
             origin = absolute(node, module, is_package)
             found |= {f"{origin}.{alias.name}" for alias in node.names}
+    return found
+
+
+def imported(source, module, is_package=False):
+    """The parts of ours that a module imports."""
+    found = imported_names(source, module, is_package)
     return {part(name) for name in found if name == NAME or name.startswith(f"{NAME}.")}
 
 
@@ -73,6 +81,20 @@ def violations(source, module, is_package=False):
 
 
 SOURCES = sorted(ROOT.rglob("*.py"))
+#: What gets the values of options as arguments.
+WITHOUT_OPTIONS = [
+    path
+    for path in SOURCES
+    if part(module_name(path)) in {"cli", "client", "db", "domain", "fields", "services"}
+]
+
+
+@pytest.mark.parametrize(
+    "path", WITHOUT_OPTIONS, ids=[module_name(path) for path in WITHOUT_OPTIONS]
+)
+def test_does_not_read_the_configuration(path):
+    names = imported_names(path.read_text(), module_name(path), path.name == "__init__.py")
+    assert not [name for name in names if name.startswith("oslo_config")]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=[module_name(path) for path in SOURCES])
@@ -97,13 +119,15 @@ def rooms_that(room):
     """The other rooms of ``services`` whose modules a room imports."""
     found = set()
     for path in (ROOT / "services" / room).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module.startswith(f"{NAME}.services."):
-                found.add(node.module.split(".")[2])
+        is_package = path.name == "__init__.py"
+        for name in imported_names(path.read_text(), module_name(path), is_package):
+            if name.startswith(f"{NAME}.services."):
+                found.add(name.split(".")[2])
     return (found & ROOMS) - {room}
 
 
 def test_rooms_of_services_form_no_cycle():
+    assert rooms_that("requests") >= {"booking"}
     order = graphlib.TopologicalSorter({room: rooms_that(room) for room in ROOMS})
     assert len(list(order.static_order())) == len(ROOMS)
 

@@ -210,7 +210,7 @@ OPERATIONS = (
         "booked, or why it would be refused, and what could be booked instead.",
         {200: {"anyOf": [ref("Reservation"), ref("DryRun")]}},
         ("flavor_ambiguous", "flavor_not_found", "forbidden", *_BOOKABLE, *_MANAGER),
-        query=reservations.CHANGE_QUERY,
+        query=base.DRY_RUN,
         body="ReservationCreate",
     ),
     Operation(
@@ -238,7 +238,7 @@ OPERATIONS = (
             *_BOOKABLE,
             *_MANAGER,
         ),
-        query=reservations.CHANGE_QUERY,
+        query=base.DRY_RUN,
         body="ReservationUpdate",
     ),
     Operation(
@@ -260,9 +260,12 @@ OPERATIONS = (
     Operation(
         "POST",
         "/maintenancewindows",
-        "Create a maintenance window: a time during which some flavors can't be booked.",
-        {201: ref("Window")},
+        "Create a maintenance window: a time during which some flavors can't be booked. With "
+        "`dry_run=true` nothing is created: the answer has status 200 and the window as it would "
+        "be, or says why it would be refused.",
+        {201: ref("Window"), 200: ref("Window")},
         ("forbidden", *_WINDOW_CODES),
+        query=base.DRY_RUN,
         body="WindowCreate",
     ),
     Operation(
@@ -275,9 +278,11 @@ OPERATIONS = (
     Operation(
         "PATCH",
         _WINDOW,
-        "Change a maintenance window.",
+        "Change a maintenance window. With `dry_run=true` nothing is changed: the answer has the "
+        "window as it would be, or says why the change would be refused.",
         {200: ref("Window")},
         ("forbidden", "window_not_found", *_WINDOW_CODES),
+        query=base.DRY_RUN,
         body="WindowUpdate",
     ),
     Operation(

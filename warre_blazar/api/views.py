@@ -5,11 +5,10 @@ import datetime
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from warre_blazar.db.flavor_access import Access
 from warre_blazar.domain import backing_names, reservation_states
-from warre_blazar.domain.capacity import Limit
+from warre_blazar.domain.capacity import HostLimit
 from warre_blazar.domain.changes import Change
-from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.flavor import Access, Flavor
 from warre_blazar.domain.maintenance_window import Window
 from warre_blazar.domain.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
 from warre_blazar.domain.reservation import Reservation
@@ -100,7 +99,7 @@ def flavor_limits(item: FlavorLimits) -> dict[str, Any]:
     }
 
 
-def _limit(item: Limit) -> dict[str, Any]:
+def _limit(item: HostLimit) -> dict[str, Any]:
     return {
         "kind": item.kind.name.lower(),
         "name": item.name,

@@ -3,11 +3,10 @@
 import contextlib
 import dataclasses
 import datetime
-from typing import Any
 
 from warre_blazar.cli import no_free_slots, time_display, wording
 from warre_blazar.cli.command_names import Fields
-from warre_blazar.client import Client, Span, errors
+from warre_blazar.client import Alternatives, errors
 
 #: Codes of errors after which the same booking may be possible at another time.
 CODES = frozenset(
@@ -27,13 +26,8 @@ _PARTIAL_REASONS = {
 }
 
 
-def first(spans: list[Span], length: datetime.timedelta) -> datetime.datetime | None:
-    """Return the first start at which a booking of this length fits into a span, or None."""
-    return min((span.start for span in spans if span.length >= length), default=None)
-
-
 @dataclasses.dataclass(frozen=True)
-class Wanted:
+class WantedBooking:
     """A booking that the user wants.
 
     ``flavor`` is an id or a name. ``where`` is the zone in which times are shown.
@@ -57,13 +51,13 @@ class Wanted:
         return time_display.period(self.start, self.end, self.start.tzinfo or self.where)
 
 
-def instead(client: Client, wanted: Wanted, error: errors.ApiError, app: object) -> str:
+def instead(wanted: WantedBooking, error: errors.ApiError, app: object) -> str:
     """Return a text that says why a booking was refused, and when it would be possible.
 
     :param error: the error with which the API refused the booking. Its code is in ``CODES``.
     :param app: the running CLI. The text uses the names that commands have in this CLI.
     """
-    return f"{why(error)}. {later(client, wanted, app)}"
+    return f"{why(error)}. {_later(wanted, error.alternatives, app)}"
 
 
 def why(error: errors.ApiError) -> str:
@@ -78,35 +72,29 @@ def why(error: errors.ApiError) -> str:
     return _REASONS.get(error.code, str(error).rstrip("."))
 
 
-def later(client: Client, wanted: Wanted, app: object) -> str:
+def _later(wanted: WantedBooking, found: Alternatives | None, app: object) -> str:
     """Return a sentence with the first start at which the booking fits.
 
-    If no such start is found, the sentence gives other advice.
+    If there is no such start, the sentence gives other advice.
+
+    :param found: what the API says that could be booked. None: it doesn't answer.
     """
-    verb = "is" if wanted.count == 1 else "are"
-    slots, hours = wording.slots(wanted.count), _hours(wanted.length)
-    free_slots, calendar = (Fields(app)[n] for n in ("flavor-free-slots", "flavor-calendar"))
-    search: dict[str, Any] = {
-        "start": wanted.start,
-        "count": wanted.count,
-        "affinity": wanted.affinity,
-    }
-    try:
-        spans = client.flavors.free_slots(wanted.flavor, **search)
-    except errors.ClientError:
-        return f"{free_slots} {wanted.flavor} shows when it is free"
-    start = first(spans, wanted.length)
-    if start is None:
-        reason = no_free_slots.reason(client, wanted.flavor, length=wanted.length, **search)
-        if reason is not None and reason.code in no_free_slots.LASTING:
-            return no_free_slots.explanation(
-                reason, wanted.flavor, wanted.where, app, affinity=wanted.affinity
-            )
-        return (
-            f"In the year from then on, {slots} {verb} never free for {hours} h. Try fewer slots "
-            f"or hours; {calendar} {wanted.flavor} shows what is free"
+    commands = Fields(app)
+    if found is None:
+        return f"{commands['flavor-free-slots']} {wanted.flavor} shows when it is free"
+    if found.next_start is not None:
+        return sentence(wanted.count, wanted.length, found.next_start, wanted.where)
+    reason = found.why_not_free
+    if reason is not None and reason.code in no_free_slots.LASTING:
+        return no_free_slots.explanation(
+            reason, wanted.flavor, wanted.where, app, affinity=wanted.affinity
         )
-    return sentence(wanted.count, wanted.length, start, wanted.where)
+    verb = "is" if wanted.count == 1 else "are"
+    return (
+        f"In the year from then on, {wording.slots(wanted.count)} {verb} never free for "
+        f"{_hours(wanted.length)} h. Try fewer slots or hours; "
+        f"{commands['flavor-calendar']} {wanted.flavor} shows what is free"
+    )
 
 
 def sentence(

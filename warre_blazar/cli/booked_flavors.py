@@ -10,7 +10,7 @@ from warre_blazar.client import Reservation, Span
 
 
 @dataclasses.dataclass(frozen=True)
-class Booking:
+class NamedReservation:
     """A reservation, and the name of its project (or the project's id)."""
 
     project: str
@@ -35,7 +35,7 @@ class BookedFlavor:
     name: str
     slots: int
     #: Sorted by start.
-    bookings: Sequence[Booking]
+    bookings: Sequence[NamedReservation]
     windows: Sequence[Span] = ()
 
     def totals(self, period: Span) -> list[tuple[datetime.datetime, int]]:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from warre_blazar.cli import booked_flavors, time_display, time_zones, wording
-from warre_blazar.cli.booked_flavors import BookedFlavor, Booking
+from warre_blazar.cli.booked_flavors import BookedFlavor, NamedReservation
 from warre_blazar.client import Span
 
 _LEGEND = "█ runs now, ▒ doesn't run now, / closed. The numbers are slots. Time zone: {zone}"
@@ -53,7 +53,7 @@ class _Chart:
         bars = [self._bar(flavor, booking) for booking in flavor.bookings]
         return [title, *bars, self._axis()]
 
-    def _bar(self, flavor: BookedFlavor, booking: Booking) -> Text:
+    def _bar(self, flavor: BookedFlavor, booking: NamedReservation) -> Text:
         reservation = booking.reservation
         cells = [" "] * self._width
         for window in flavor.windows:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from warre_blazar.cli import booked_flavors, picture_file, time_display, time_zones, wording
-from warre_blazar.cli.booked_flavors import BookedFlavor, Booking
+from warre_blazar.cli.booked_flavors import BookedFlavor, NamedReservation
 from warre_blazar.cli.picture_file import ALL, FEW, INK
 from warre_blazar.client import Span
 
@@ -86,7 +86,7 @@ class _Picture:
             text = f"No reservations from {start} to {end}"
             axes.text(self._hours / 2, 0, text, ha="center", va="center", fontsize=8)
 
-    def _bar(self, axes: Any, y: int, booking: Booking) -> None:
+    def _bar(self, axes: Any, y: int, booking: NamedReservation) -> None:
         reservation = booking.reservation
         start, end = (
             min(self._hours, max(0.0, self._at(moment)))

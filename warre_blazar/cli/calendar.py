@@ -154,7 +154,9 @@ class ShowCalendar(base.ListCommand):
                 flavor.name,
                 flavor.slots,
                 [
-                    booked_flavors.Booking(names.get(r.project_id or "") or r.project_id or "?", r)
+                    booked_flavors.NamedReservation(
+                        names.get(r.project_id or "") or r.project_id or "?", r
+                    )
                     for r in listed
                     if r.flavor.id == flavor.id
                 ],

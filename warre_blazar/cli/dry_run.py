@@ -8,7 +8,9 @@ from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Client, DryRun, Reason, Reservation, errors
 
 
-def booking(client: Client, wanted: alternatives.Wanted, app: object, **labels: str | None) -> None:
+def booking(
+    client: Client, wanted: alternatives.WantedBooking, app: object, **labels: str | None
+) -> None:
     """Ask the API whether it would accept a booking.
 
     :param labels: the name and the note of the reservation.
@@ -103,23 +105,3 @@ def _ways(foreseen: DryRun, where: datetime.tzinfo) -> list[str]:
     if 0 < foreseen.most_instances < foreseen.instance_count:
         ways.append(f"For all of that time, --count {foreseen.most_instances} can be had")
     return ways
-
-
-def window(
-    client: Client,
-    flavor_ids: list[str],
-    start: datetime.datetime,
-    end: datetime.datetime,
-    where: datetime.tzinfo,
-) -> None:
-    """Check that none of the flavors is booked from ``start`` to ``end``.
-
-    :raises Failure: one of the flavors is booked.
-    """
-    for flavor_id in flavor_ids:
-        for booked in client.reservations.list(all_projects=True, flavor_id=flavor_id):
-            if booked.status != "COMPLETE" and booked.start < end and start < booked.end:
-                raise Failure(
-                    f"{booked.flavor.name} is booked then, by reservation {booked.id} of project "
-                    f"{booked.project_id}, {time_display.period(booked.start, booked.end, where)}"
-                )

@@ -16,7 +16,7 @@ _CONFLICT = 409
 
 
 @dataclasses.dataclass(frozen=True)
-class Limit:
+class KeystoneLimit:
     """A project's limit of a resource.
 
     If the project has no limit of its own, ``id`` and ``value`` are None, and the default applies.
@@ -30,7 +30,7 @@ class Limit:
     place: dict[str, Any]
 
 
-class Limits:
+class KeystoneLimits:
     """Reads and changes limits in Keystone, as far as Keystone allows it.
 
     :param session: a session that is authenticated as the user.
@@ -41,7 +41,7 @@ class Limits:
         self._session, self._endpoint = _system_session(session)
         self._service_type = service_type
 
-    def get(self, project_id: str, resource: str) -> Limit:
+    def get(self, project_id: str, resource: str) -> KeystoneLimit:
         """Return a project's limit of a resource.
 
         :raises Failure: the limit isn't registered, or Keystone refuses or doesn't answer.
@@ -52,9 +52,9 @@ class Limits:
         limits = self._request("GET", "/limits", params=query)["limits"]
         own = [limit for limit in limits if all(limit[name] == v for name, v in place.items())]
         value, limit_id = (own[0]["resource_limit"], own[0]["id"]) if own else (None, None)
-        return Limit(resource, registered["default_limit"], value, limit_id, place)
+        return KeystoneLimit(resource, registered["default_limit"], value, limit_id, place)
 
-    def set(self, project_id: str, limit: Limit, value: int | None) -> None:
+    def set(self, project_id: str, limit: KeystoneLimit, value: int | None) -> None:
         """Set a project's limit.
 
         :param value: the new limit. None removes the project's own limit, so that the default

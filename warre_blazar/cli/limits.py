@@ -12,7 +12,7 @@ from warre_blazar.client import Limits
 COLUMNS = ("resource", "used", "limit", "left")
 
 
-class Limit(columns.FormattableColumn):
+class LimitColumn(columns.FormattableColumn):
     """A limit in a table. -1 is shown as unlimited."""
 
     def human_readable(self) -> str:
@@ -66,4 +66,4 @@ def rows(limits: Limits) -> list[tuple[Any, ...]]:
 
 def _row(resource: str, used: int, most: int) -> tuple[Any, ...]:
     left = most if most < 0 else max(0, most - used)
-    return resource, used, Limit(most), Limit(left)
+    return resource, used, LimitColumn(most), LimitColumn(left)

@@ -4,7 +4,7 @@ import argparse
 import datetime
 from typing import Any
 
-from warre_blazar.cli import arguments, base, dry_run, flavors, time_display, window_conflicts
+from warre_blazar.cli import arguments, base, flavors, time_display, window_conflicts
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Window, errors
 from warre_blazar.client.types import Document
@@ -22,18 +22,13 @@ class _Windows(base.Command):
         if isinstance(error, errors.NotFound) and error.code == "flavor_not_found":
             return flavors.advice_on_flavor(self, error, str(error.detail.get("flavor", "")))
         if isinstance(error, errors.ApiError) and error.code == "window_conflict":
-            return self._conflict(error) or super().advice(error, parsed_args)
+            return self._conflict(error)
         return super().advice(error, parsed_args)
 
     def _conflict(self, error: errors.ApiError) -> str:
-        """Return a text with the reservations because of which the API refused a window.
-
-        The text is empty if the API is too old to list the reservations.
-        """
+        """Return a text with the reservations because of which the API refused a window."""
         lines = window_conflicts.refused(self, error)
-        if not lines:
-            return ""
-        total = max(int(error.detail.get("total") or 0), len(lines))
+        total = error.detail["total"]
         if total == 1:
             overlap = "1 reservation of its flavors overlaps"
         else:
@@ -101,13 +96,15 @@ class CreateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
         plan = f"{', '.join(parsed_args.flavors)} closed, {period}"
         typed = (parsed_args.start, parsed_args.end)
         self.confirm_times(plan, typed, parsed_args, otherwise="No window made")
-        flavor_ids = self.flavor_ids(parsed_args.flavors)
-        if parsed_args.dry_run:
-            dry_run.window(self.v2, flavor_ids, start, end, self.where)
-            return self.report_dry_run(f"make a window: {plan}")
         made = self.v2.windows.create(
-            start=start, end=end, flavor_ids=flavor_ids, note=parsed_args.note
+            start=start,
+            end=end,
+            flavor_ids=self.flavor_ids(parsed_args.flavors),
+            note=parsed_args.note,
+            dry_run=parsed_args.dry_run,
         )
+        if parsed_args.dry_run:
+            return self.report_dry_run(f"make a window: {plan}")
         return self.details(_flat(made))
 
 
@@ -153,13 +150,13 @@ class UpdateWindow(_Windows, base.ChangeCommand):
         if moved or parsed_args.dry_run:
             window = self.v2.windows.get(ref)
             times = self.new_times(window, start, end, hours)
-            self._confirm(parsed_args, window, times, values)
-            if parsed_args.dry_run:
-                return
             if start:
                 values["start"] = times[0]
             if moved:
                 values["end"] = times[1]
+            self._confirm(parsed_args, window, times, values)
+            if parsed_args.dry_run:
+                return
             ref = window.id
         self.v2.windows.update(ref, **values)
         print(f"Updated maintenance window: {parsed_args.window}", file=self.app.stdout)
@@ -180,11 +177,10 @@ class UpdateWindow(_Windows, base.ChangeCommand):
         texts = (parsed_args.start, parsed_args.end)
         self.confirm_times(f"{_phrase(window)}, {period}", texts, parsed_args)
         if parsed_args.dry_run:
-            flavor_ids = values.get("flavor_ids", [flavor.id for flavor in window.flavors])
-            dry_run.window(self.v2, flavor_ids, start, end, self.where)
+            changed = self.v2.windows.update(window.id, dry_run=True, **values)
             note = f", noted {values['note']!r}" if "note" in values else ""
             self.report_dry_run(
-                f"change {_phrase(window)}: {period}, {len(flavor_ids)} flavors{note}"
+                f"change {_phrase(window)}: {period}, {len(changed.flavors)} flavors{note}"
             )
 
 

@@ -67,7 +67,7 @@ def explanation(
 def reason(client: Any, flavor: str, **search: Any) -> Reason | None:
     """Ask the API why a search for free slots finds nothing.
 
-    The result is None if the API gives no reason, for instance because it is too old.
+    The result is None if the API gives no reason, or refuses to say it.
     """
     try:
         answer: Reason | None = client.flavors.why_not_free(flavor, **search)

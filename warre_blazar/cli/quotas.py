@@ -6,7 +6,7 @@ from typing import Any
 
 from warre_blazar.cli import base, limits, project_names
 from warre_blazar.cli.failure import Failure
-from warre_blazar.cli.keystone_limits import Limits
+from warre_blazar.cli.keystone_limits import KeystoneLimits
 
 #: The option for each limit, and the name of the limit in Keystone.
 _RESOURCES = {"reservations": "reservation", "hours": "hours"}
@@ -74,7 +74,7 @@ class SetQuota(_Quotas, base.ChangeCommand, base.ListCommand):
         if not new_values:
             raise Failure("Nothing to set: give --reservations or --hours")
         project = project_names.identity(self, parsed_args.project)
-        keystone = Limits(self.v2.transport.session, "reservation")
+        keystone = KeystoneLimits(self.v2.transport.session, "reservation")
         # Read both limits before any limit is changed. If one of them can't be read, none is
         # changed.
         current = {name: keystone.get(project, _RESOURCES[name]) for name in new_values}
@@ -84,7 +84,7 @@ class SetQuota(_Quotas, base.ChangeCommand, base.ListCommand):
             wanted = None if value == _DEFAULT else int(value)
             before = limit.default if limit.value is None else limit.value
             after = limit.default if wanted is None else wanted
-            rows.append((name, limits.Limit(before), limits.Limit(after)))
+            rows.append((name, limits.LimitColumn(before), limits.LimitColumn(after)))
             if not parsed_args.dry_run:
                 keystone.set(project, limit, wanted)
         if parsed_args.dry_run:

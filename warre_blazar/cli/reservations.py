@@ -153,7 +153,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         except errors.ApiError as error:
             if error.code not in alternatives.CODES:
                 raise
-            raise Failure(alternatives.instead(self.v2, wanted, error, self.app)) from error
+            raise Failure(alternatives.instead(wanted, error, self.app)) from error
         except KeyboardInterrupt:
             self.tell(
                 "\nInterrupted. The reservation may have been made nevertheless; see "
@@ -164,7 +164,9 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             made = self.wait(made)
         return self.details(flat(made))
 
-    def _book(self, parsed_args: argparse.Namespace, wanted: alternatives.Wanted) -> Reservation:
+    def _book(
+        self, parsed_args: argparse.Namespace, wanted: alternatives.WantedBooking
+    ) -> Reservation:
         try:
             return self._create(wanted, parsed_args)
         except errors.ApiError as error:
@@ -173,7 +175,9 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         # The present minute ended before the request arrived. Try once more with the next minute.
         return self._create(self._wanted(parsed_args), parsed_args)
 
-    def _create(self, wanted: alternatives.Wanted, parsed_args: argparse.Namespace) -> Reservation:
+    def _create(
+        self, wanted: alternatives.WantedBooking, parsed_args: argparse.Namespace
+    ) -> Reservation:
         return self.v2.reservations.create(
             wanted.flavor,
             start=wanted.start,
@@ -184,12 +188,12 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             note=parsed_args.note,
         )
 
-    def _wanted(self, parsed_args: argparse.Namespace) -> alternatives.Wanted:
+    def _wanted(self, parsed_args: argparse.Namespace) -> alternatives.WantedBooking:
         start, end = self.times(parsed_args, self.now())
         start, end = arguments.span(
             start or _next_minute(self.now()), end, parsed_args.hours, self.where
         )
-        return alternatives.Wanted(
+        return alternatives.WantedBooking(
             parsed_args.flavor, start, end, parsed_args.count, parsed_args.affinity, self.where
         )
 

@@ -105,7 +105,7 @@ def parse(
     :raises NotUnderstood: the text means no time, or could mean different times.
     """
     text = " ".join(text.split())
-    reading = _Reading(where, now, start, looking_back)
+    reading = _Reader(where, now, start, looking_back)
     try:
         return reading.moment(text)
     except _Unclear as error:
@@ -115,7 +115,7 @@ def parse(
         raise NotUnderstood(text, error.problem, forms[:3]) from None
 
 
-class _Reading:
+class _Reader:
     """Reads texts, for a given time zone and a given present time."""
 
     def __init__(

@@ -11,7 +11,7 @@ from warre_blazar.client import Reservation, Span, Window, errors
 from warre_blazar.client.types import Document
 
 
-class Reservations(columns.FormattableColumn):
+class ReservationsColumn(columns.FormattableColumn):
     """A column with reservations. A table shows a line for each, and -f json shows an array.
 
     :param where: the zone in which times are shown.
@@ -35,22 +35,16 @@ def line(item: Document, where: datetime.tzinfo) -> str:
 
 
 def refused(command: base.Command, error: errors.ApiError) -> list[str]:
-    """Return a line for each reservation because of which the API refused a window.
-
-    The list is empty if the API doesn't list the reservations.
-    """
-    reservations = error.detail.get("reservations") or []
-    try:
-        flat = [{**item, "flavor": item["flavor"]["name"]} for item in reservations]
-        return [f"  {line(item, command.where)}" for item in _with_project_names(command, flat)]
-    except (KeyError, TypeError, ValueError):
-        return []
+    """Return a line for each reservation because of which the API refused a window."""
+    reservations = error.detail["reservations"]
+    flat = [{**item, "flavor": item["flavor"]["name"]} for item in reservations]
+    return [f"  {line(item, command.where)}" for item in _with_project_names(command, flat)]
 
 
-def within(command: base.Command, window: Window) -> Reservations | None:
+def within(command: base.Command, window: Window) -> ReservationsColumn | None:
     """Return the reservations of a window's flavors during the window.
 
-    The result is None if the user may not list the reservations, or the API is too old for that.
+    The result is None if the API refuses to list them, as it does for users.
     """
     flavors = {flavor.id for flavor in window.flavors}
     only = min(flavors) if len(flavors) == 1 else None
@@ -61,7 +55,7 @@ def within(command: base.Command, window: Window) -> Reservations | None:
     except errors.ClientError:
         return None
     documents = [_document(item) for item in reservations if item.flavor.id in flavors]
-    return Reservations(_with_project_names(command, documents), command.where)
+    return ReservationsColumn(_with_project_names(command, documents), command.where)
 
 
 def _document(item: Reservation) -> Document:

@@ -12,7 +12,7 @@ The client needs keystoneauth1. It doesn't need the packages of Blazar's server.
 
 from typing import Any
 
-from warre_blazar.client import errors, resources, transport
+from warre_blazar.client import errors, reservations, resources, transport
 from warre_blazar.client.types import (
     Access,
     Alternatives,
@@ -78,7 +78,7 @@ class Client:
         )
         self.flavors = resources.Flavors(self.transport)
         self.access = resources.AccessRights(self.transport)
-        self.reservations = resources.Reservations(self.transport)
+        self.reservations = reservations.Reservations(self.transport)
         self.windows = resources.Windows(self.transport)
         self.limits = resources.ProjectLimits(self.transport)
         self.hosts = resources.Hosts(self.transport)

@@ -21,7 +21,6 @@ TIMEOUT = 300
 _PAUSES = (1, 2, 4, 8, 15)
 
 _VERSION = re.compile(r"/v\d+(\.\d+)?/*$")
-_HTML = re.compile(r"<(!doctype|html)\b", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
 
 

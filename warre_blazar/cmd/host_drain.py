@@ -9,7 +9,7 @@ from typing import Any
 from oslo_utils import timeutils
 
 from warre_blazar.cmd import setup_errors
-from warre_blazar.db.healing import Drain, OnHost
+from warre_blazar.domain.host_marks import Drain, OnHost
 from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
 from warre_blazar.services.keeping import draining

@@ -7,15 +7,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
 from warre_blazar.db.tables import flavor_projects
-
-
-@dataclasses.dataclass(frozen=True)
-class Access:
-    """A project's right to book a private flavor."""
-
-    id: str
-    flavor_id: str
-    project_id: str
+from warre_blazar.domain.flavor import Access
 
 
 def insert(db: Session, access: Access) -> None:

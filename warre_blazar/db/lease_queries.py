@@ -21,6 +21,9 @@ from warre_blazar.domain.execution_timing import BEFORE, EVENTS, LEAD, RETRY_LEA
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.lease import BEFORE_END_EVENT, END_EVENT, START_EVENT, Event
 
+#: An ended lease is read for this long after its end or its last write.
+_RECENT = datetime.timedelta(days=1)
+
 
 def in_question(db: Session) -> list[str]:
     """The ids of the leases that may need a repair and that the database can find by an index.
@@ -49,20 +52,19 @@ def in_question(db: Session) -> list[str]:
     return list(db.scalars(sa.union(by_status, by_event, by_claim)))
 
 
-def unsettled(db: Session, since: datetime.datetime) -> set[str]:
+def unsettled(db: Session, now: datetime.datetime) -> set[str]:
     """The ids of all leases that may contradict themselves.
 
     These are:
 
     * Leases with a flavor:slot reservation, if the lease or the reservation hasn't ended.
-    * Leases with a flavor:slot reservation, if the lease ended recently (``since``).
+    * Leases with a flavor:slot reservation, if the lease was written within the last day, or ended
+      within the last day and still holds hosts.
     * Leases that may need a repair (``in_question``).
 
     The query reads all these leases, so it should run rarely.
-
-    :param since: an ended lease is included if it was written at or after this time. It is also
-        included if it ended at or after this time and still holds hosts.
     """
+    since = now - _RECENT
     held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
     query = (
         sa.select(leases.c.id)

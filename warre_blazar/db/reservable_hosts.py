@@ -33,7 +33,7 @@ def empty(db: Session, *, closed: bool = False) -> list[Host]:
 
     - It is ``reservable`` in Blazar's table.
     - No operator drains it.
-    - It isn't marked as abandoned (``healing.abandon``).
+    - It isn't marked as abandoned (``host_marks.abandon``).
 
     :param closed: whether to return the hosts that can't be booked instead.
 

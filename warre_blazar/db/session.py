@@ -89,6 +89,14 @@ def writer() -> AbstractContextManager[Session]:
 
 
 @contextlib.contextmanager
+def undone() -> Iterator[Session]:
+    """A writer's session whose writes are taken back at the end. So it says what they would do."""
+    with writer() as db:
+        yield db
+        db.rollback()
+
+
+@contextlib.contextmanager
 def claiming() -> Iterator[Session]:
     """A writer's session for a transaction that claims slots, hosts or quota.
 

@@ -55,7 +55,7 @@ class LimitKind(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True)
-class Limit:
+class HostLimit:
     """A limit on the number of instances of a shape that an empty host holds."""
 
     kind: LimitKind
@@ -74,21 +74,21 @@ class Limit:
 
 
 @dataclasses.dataclass(frozen=True)
-class Limits:
+class HostLimits:
     """How many instances of a shape a host holds when it is empty, and what limits the number."""
 
     host: Host
     instances: int
     #: Sorted by the number of instances that they permit, the smallest number first.
-    limits: tuple[Limit, ...]
+    limits: tuple[HostLimit, ...]
 
     @property
-    def tightest(self) -> tuple[Limit, ...]:
+    def tightest(self) -> tuple[HostLimit, ...]:
         """The limits that permit the fewest instances."""
         return tuple(x for x in self.limits if x.instances == self.limits[0].instances)
 
 
-def limits(host: Host, shape: Shape) -> Limits:
+def limits(host: Host, shape: Shape) -> HostLimits:
     """How many instances of a shape a host holds when it is empty, and all limits on the number."""
     found = [
         *_zone(host, shape),
@@ -100,36 +100,36 @@ def limits(host: Host, shape: Shape) -> Limits:
     if alone < min((limit.instances for limit in found), default=alone + 1):
         groups = shape.request.suffixed or shape.request.groups
         classes = sorted({cls for group in groups for cls, _ in group.resources})
-        found.append(Limit(LimitKind.GROUPS, ", ".join(classes), alone))
+        found.append(HostLimit(LimitKind.GROUPS, ", ".join(classes), alone))
     instances = alone if host.matches(shape) else 0
-    return Limits(host, instances, tuple(sorted(found, key=lambda limit: limit.instances)))
+    return HostLimits(host, instances, tuple(sorted(found, key=lambda limit: limit.instances)))
 
 
-def _zone(host: Host, shape: Shape) -> Iterator[Limit]:
+def _zone(host: Host, shape: Shape) -> Iterator[HostLimit]:
     if shape.availability_zone and shape.availability_zone != host.availability_zone:
-        yield Limit(LimitKind.ZONE, shape.availability_zone, 0)
+        yield HostLimit(LimitKind.ZONE, shape.availability_zone, 0)
 
 
-def _properties(host: Host, shape: Shape) -> Iterator[Limit]:
+def _properties(host: Host, shape: Shape) -> Iterator[HostLimit]:
     for comparison in shape.comparisons:
         if not host_properties.satisfied([comparison], host.properties):
             name, operator, value = comparison
-            yield Limit(LimitKind.PROPERTY, f"{name} {operator} {value}", 0)
+            yield HostLimit(LimitKind.PROPERTY, f"{name} {operator} {value}", 0)
 
 
-def _traits(host: Host, request: PlacementRequest) -> Iterator[Limit]:
+def _traits(host: Host, request: PlacementRequest) -> Iterator[HostLimit]:
     if host.has_traits(request):
         return
     root = host.providers_in_use[0]
     for trait in sorted(request.root_required - root.traits):
-        yield Limit(LimitKind.REQUIRED_TRAIT, trait, 0, (root.name,))
+        yield HostLimit(LimitKind.REQUIRED_TRAIT, trait, 0, (root.name,))
     for group in request.groups:
         givers = _givers(host, group)
         names = tuple(provider.name for provider in givers)
         for trait in sorted(group.required.difference(*(p.traits for p in givers))):
-            yield Limit(LimitKind.REQUIRED_TRAIT, trait, 0, names)
+            yield HostLimit(LimitKind.REQUIRED_TRAIT, trait, 0, names)
         for trait in sorted(group.forbidden.intersection(*(p.traits for p in givers))):
-            yield Limit(LimitKind.FORBIDDEN_TRAIT, trait, 0, names)
+            yield HostLimit(LimitKind.FORBIDDEN_TRAIT, trait, 0, names)
 
 
 def _givers(host: Host, group: Group) -> list[Provider]:
@@ -139,10 +139,10 @@ def _givers(host: Host, group: Group) -> list[Provider]:
     return [p for p in own if classes & p.inventories.keys()] or [own[0]]
 
 
-def _classes(host: Host, request: PlacementRequest) -> Iterator[Limit]:
+def _classes(host: Host, request: PlacementRequest) -> Iterator[HostLimit]:
     for cls, amount in request.amounts.items():
         givers = [p for p in host.providers_in_use if cls in p.inventories]
-        yield Limit(
+        yield HostLimit(
             LimitKind.RESOURCE_CLASS,
             cls,
             host.when_empty(request.only(cls)),
@@ -173,7 +173,7 @@ def sharing(rooms: Iterable[HostRoom], others: Iterable[Flavor]) -> list[Sharing
 
 
 @dataclasses.dataclass(frozen=True)
-class ClassUse:
+class FlavorUse:
     """How many instances of a flavor are booked now, and how many during a span."""
 
     #: Instances that are booked at the present moment.
@@ -198,7 +198,7 @@ class ClassUse:
 
 
 @dataclasses.dataclass(frozen=True)
-class Overbooked:
+class OverbookedSlots:
     """More instances are booked than the flavor has slots."""
 
     #: The largest number of instances that are booked at the same moment.
@@ -207,7 +207,7 @@ class Overbooked:
     until: datetime.datetime
 
 
-def overbooked(claims: Iterable[timeline.Claim], slots: int) -> Overbooked | None:
+def overbooked(claims: Iterable[timeline.Claim], slots: int) -> OverbookedSlots | None:
     """Whether claims take more than a number of slots at any moment, and until when."""
     changes: Counter[datetime.datetime] = Counter()
     for claim in claims:
@@ -220,12 +220,12 @@ def overbooked(claims: Iterable[timeline.Claim], slots: int) -> Overbooked | Non
             until = moment
         level += change
         peak = max(peak, level)
-    return Overbooked(peak, until) if until else None
+    return OverbookedSlots(peak, until) if until else None
 
 
 def use(
     claims: Sequence[timeline.Claim], window: timeline.Span, now: datetime.datetime
-) -> ClassUse:
+) -> FlavorUse:
     """How many instances are booked now and during ``window``.
 
     :param claims: the claims on the flavor's slots.
@@ -239,4 +239,4 @@ def use(
         datetime.timedelta(0),
     )
     present = timeline.Span(now, now + _MINUTE)
-    return ClassUse(timeline.peak(claims, present), timeline.peak(claims, window), time)
+    return FlavorUse(timeline.peak(claims, present), timeline.peak(claims, window), time)

@@ -109,3 +109,12 @@ def check_extra_specs(extra_specs: Mapping[str, str], vcpu: int | None = None) -
     extra_specs_check.check(extra_specs)
     if vcpu is not None:
         extra_specs_check.check_cpus(vcpu, extra_specs)
+
+
+@dataclasses.dataclass(frozen=True)
+class Access:
+    """A project's right to book a private flavor."""
+
+    id: str
+    flavor_id: str
+    project_id: str

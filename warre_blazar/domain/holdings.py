@@ -22,7 +22,7 @@ class Holding(NamedTuple):
     request: PlacementRequest | None
 
 
-class Question(NamedTuple):
+class RoomQuestion(NamedTuple):
     """A request to a host, the capacities of the empty host, and the plan for counting the room."""
 
     request: PlacementRequest
@@ -51,7 +51,9 @@ class Swept:
     lists.
     """
 
-    def __init__(self, asked: Question, holdings: Iterable[Holding], window: timeline.Span) -> None:
+    def __init__(
+        self, asked: RoomQuestion, holdings: Iterable[Holding], window: timeline.Span
+    ) -> None:
         self._asked = asked
         self.plan = asked.plan
         changes = _changes(holdings, asked, window)
@@ -132,7 +134,7 @@ _NO_TIME = timeline.Span(datetime.datetime.min, datetime.datetime.max)
 
 
 def _changes(
-    holdings: Iterable[Holding], asked: Question, window: timeline.Span
+    holdings: Iterable[Holding], asked: RoomQuestion, window: timeline.Span
 ) -> dict[datetime.datetime, Sequence[int]]:
     """By how much the columns of ``Swept`` change at each moment within ``window``.
 
@@ -164,7 +166,7 @@ def _changes(
     return changes
 
 
-def _amounts(request: PlacementRequest | None, asked: Question) -> list[int]:
+def _amounts(request: PlacementRequest | None, asked: RoomQuestion) -> list[int]:
     """What an instance of a request adds to each column."""
     if request is None:
         return [0] * (_width(asked) - 1) + [1]
@@ -177,7 +179,7 @@ def _amounts(request: PlacementRequest | None, asked: Question) -> list[int]:
     return [*amounts, 0]
 
 
-def _width(asked: Question) -> int:
+def _width(asked: RoomQuestion) -> int:
     """The number of columns."""
     plan = asked.plan
     further = len(plan.columns) + sum(len(search.kinds) for search in plan.searches)

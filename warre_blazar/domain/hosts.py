@@ -14,7 +14,7 @@ from warre_blazar.domain import (
 )
 from warre_blazar.domain.fixed_places import Places, Stay
 from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.holdings import Holding, Question, Swept
+from warre_blazar.domain.holdings import Holding, RoomQuestion, Swept
 from warre_blazar.domain.providers import Inventory, Provider, Tree
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import JointLevels, Levels
@@ -143,7 +143,7 @@ class Host:
         asked = self._asked(request, _requests(self.holdings, window))
         return Swept(asked, self.holdings, window)
 
-    def _asked(self, request: PlacementRequest, held: Iterable[PlacementRequest]) -> Question:
+    def _asked(self, request: PlacementRequest, held: Iterable[PlacementRequest]) -> RoomQuestion:
         """How the room for a request is counted on this host.
 
         :param held: the requests whose instances are held on the host.
@@ -156,7 +156,7 @@ class Host:
             return _of_root(request, self.providers_in_use[0].inventories)
         tree = self.tree
         capacities = [tree.capacity(cls) for cls in request.amounts]
-        return Question(request, capacities, counting.plan(tree, request, held))
+        return RoomQuestion(request, capacities, counting.plan(tree, request, held))
 
     def holding(self, holdings: Sequence[Holding]) -> "Host":
         """A copy of the host with other holdings."""
@@ -189,7 +189,7 @@ def _requests(holdings: Iterable[Holding], window: timeline.Span) -> Iterator[Pl
 _COMPUTED = {"providers_in_use", "tree"}
 
 
-def _of_root(request: PlacementRequest, inventories: Mapping[str, Inventory]) -> Question:
+def _of_root(request: PlacementRequest, inventories: Mapping[str, Inventory]) -> RoomQuestion:
     """How the room for a plain request is counted on a host with a single provider."""
     capacities = []
     plan = counting.POSSIBLE if request.amounts else counting.IMPOSSIBLE
@@ -198,4 +198,4 @@ def _of_root(request: PlacementRequest, inventories: Mapping[str, Inventory]) ->
         capacities.append(inventory.capacity if inventory else 0)
         if inventory is None or not inventory.takes(amount):
             plan = counting.IMPOSSIBLE
-    return Question(request, capacities, plan)
+    return RoomQuestion(request, capacities, plan)

@@ -51,6 +51,21 @@ class Age(enum.IntEnum):
     STUCK = 2
 
 
+#: Seconds after which an unchanged lease counts as ``Age.QUIET``.
+QUIET_SECONDS = 5.0
+
+
+def age(unchanged: float, patience: float) -> Age:
+    """The age of a lease.
+
+    :param unchanged: for how many seconds nobody has written to the lease.
+    :param patience: how many seconds any work on the lease takes at most.
+    """
+    if unchanged >= patience:
+        return Age.STUCK
+    return Age.QUIET if unchanged >= QUIET_SECONDS else Age.FRESH
+
+
 class ClaimState(enum.StrEnum):
     """Whether a manager has the lease claim, and whether that manager is alive."""
 

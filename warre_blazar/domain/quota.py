@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 
 #: The names of the limited resources in Keystone.
@@ -38,6 +39,19 @@ class Rule:
     enforced: bool = True
     #: The number of seconds for which limits from Keystone are cached.
     cache_time: float = 0
+
+
+def of_booking(span: Span, count: int) -> Amount:
+    """What a reservation of some instances takes. Each hour that has begun counts."""
+    return Amount(1, span.hours() * count)
+
+
+def growth(before: Amount, after: Amount) -> Amount:
+    """What a change needs beyond what is taken already.
+
+    A change that needs fewer hours must always be possible, so it asks for nothing.
+    """
+    return Amount(hours=max(after.hours - before.hours, 0))
 
 
 def check(limits: Amount, used: Amount, asked: Amount) -> None:

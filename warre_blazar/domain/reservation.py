@@ -3,7 +3,7 @@
 import dataclasses
 import datetime
 
-from warre_blazar.domain import timeline
+from warre_blazar.domain import quota, timeline
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.quota import Amount
@@ -50,4 +50,4 @@ class Reservation:
     @property
     def amount(self) -> Amount:
         """What the reservation takes of its project's quota."""
-        return Amount(1, self.span.hours() * self.instance_count)
+        return quota.of_booking(self.span, self.instance_count)

@@ -176,7 +176,7 @@ class JointLevels:
         return JointLevels(self.steps, lambda lowest: min(self.room(lowest), limit))
 
     def beside(self, other: "JointLevels") -> "JointLevels":
-        """These levels and others. The amount is the smaller one of what each of them makes."""
+        """The levels of both. The amount is what both have: the smaller of their two amounts."""
         moments = sorted({moment for moment, _ in (*self.steps, *other.steps)})
         mine, others = dict(self.steps), dict(other.steps)
         steps, one, two = [], self.steps[0][1], other.steps[0][1]

@@ -12,6 +12,7 @@ from blazar.db import api as db_api
 from blazar.enforcement.filters import base_filter
 
 from warre_blazar import conf
+from warre_blazar.domain import quota
 from warre_blazar.domain.quota import Amount, Rule
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import carried_decisions, conditions
@@ -29,10 +30,10 @@ class ProjectQuotaFilter(base_filter.BaseFilter):
     def check_create(self, context: Any, lease_values: Mapping[str, Any]) -> None:
         if len(lease_values["reservations"]) == carried_decisions.count() == 1:
             return  # The plugin has decided about the only reservation, and about its quota.
-        rule, hours = conditions.quota_rule(), _hours(lease_values)
+        rule, span = conditions.quota_rule(), _span(lease_values)
         requested = Amount()
         for reservation in _counted(rule, lease_values):
-            requested += Amount(1, hours * _requested_instances(reservation))
+            requested += quota.of_booking(span, _requested_instances(reservation))
         with blazar_errors.translated():
             quotas.check(rule, lease_values["project_id"], requested)
 
@@ -43,18 +44,20 @@ class ProjectQuotaFilter(base_filter.BaseFilter):
         new_lease_values: Mapping[str, Any],
     ) -> None:
         rule = conditions.quota_rule()
-        hours_before, hours_after = _hours(current_lease_values), _hours(new_lease_values)
+        span_before, span_after = _span(current_lease_values), _span(new_lease_values)
         changes = {r["id"]: r for r in new_lease_values["reservations"]}
-        amounts_before, hours_wanted = {}, 0
+        amounts_before, before, after = {}, Amount(), Amount()
         with blazar_errors.translated(updating=True):
             for reservation in _counted(rule, current_lease_values):
                 held = _held_instances(reservation)
-                amounts_before[reservation["id"]] = Amount(1, hours_before * held)
+                amount = amounts_before[reservation["id"]] = quota.of_booking(span_before, held)
                 instances_after = _changed_instances(changes.get(reservation["id"], {}), held)
-                hours_wanted += hours_after * instances_after
-            more_hours = hours_wanted - sum(amount.hours for amount in amounts_before.values())
+                before, after = (
+                    before + amount,
+                    after + quota.of_booking(span_after, instances_after),
+                )
             project_id = current_lease_values["project_id"]
-            quotas.check(rule, project_id, Amount(hours=max(more_hours, 0)), amounts_before)
+            quotas.check(rule, project_id, quota.growth(before, after), amounts_before)
 
     def on_end(self, context: Any, lease_values: Mapping[str, Any]) -> None:
         """Do nothing: a lease that has ended no longer counts when usage is next calculated."""
@@ -65,8 +68,8 @@ def _counted(rule: Rule, lease: Mapping[str, Any]) -> list[_Reservation]:
     return [r for r in lease["reservations"] if r["resource_type"] in rule.types]
 
 
-def _hours(lease: Mapping[str, Any]) -> int:
-    return Span(lease["start_date"], lease["end_date"]).hours()
+def _span(lease: Mapping[str, Any]) -> Span:
+    return Span(lease["start_date"], lease["end_date"])
 
 
 def _requested_instances(reservation: _Reservation) -> int:

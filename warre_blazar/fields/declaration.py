@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from wsme import types as wsme
 
-from warre_blazar.fields.kinds import Kind
+from warre_blazar.fields.kinds import FieldKind
 
 T = TypeVar("T")
 
@@ -47,7 +47,7 @@ class Field(wsme.wsattr, Generic[T]):
 
     def __init__(
         self,
-        kind: Kind[T],
+        kind: FieldKind[T],
         description: str,
         use: Use = Use.PLAIN,
         default: Any = None,

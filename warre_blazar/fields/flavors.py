@@ -4,7 +4,7 @@ from typing import Any
 
 from warre_blazar.fields import kinds
 from warre_blazar.fields.declaration import Field, Resource, Use
-from warre_blazar.fields.kinds import BOOLEAN, ID, Integer, Kind, Text, TextMap, Time, or_null
+from warre_blazar.fields.kinds import BOOLEAN, ID, FieldKind, Integer, Text, TextMap, Time, or_null
 
 # A flavor can be named in paths, in place of its id. No path leads to these names.
 _NAME = Text(
@@ -88,7 +88,7 @@ class FlavorOffered(Flavor):
         seen_by=_CAPACITY,
     )
     warnings: Field[tuple[dict[str, Any], ...]] = Field(
-        Kind(
+        FieldKind(
             {
                 "type": "array",
                 "items": kinds.answer(
@@ -114,14 +114,14 @@ class FlavorShown(FlavorOffered):
     """The answer to a request for one flavor."""
 
     capacity: Field[dict[str, Any] | None] = Field(
-        Kind(kinds.reference("Capacity")),
+        FieldKind(kinds.reference("Capacity")),
         "How many instances the hosts can hold, and how many are booked. Only answers to requests "
         "with `detail=capacity` have this field.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
         seen_by=_CAPACITY,
     )
     limits: Field[dict[str, Any] | None] = Field(
-        Kind(kinds.reference("FlavorLimits")),
+        FieldKind(kinds.reference("FlavorLimits")),
         "What limits how many instances can be booked at the same time.",
         Use.READ_ONLY | Use.NOT_IN_WARRE,
         seen_by=_CAPACITY,

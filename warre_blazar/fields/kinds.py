@@ -26,7 +26,7 @@ CONTROL_IN_PROSE = r"[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]"
 CONTROL_OR_ENDS = rf"{CONTROL}|^\s|\s$"
 
 
-class Kind(wsme.UserType, Generic[T_co]):
+class FieldKind(wsme.UserType, Generic[T_co]):
     """A kind of values.
 
     ``tobasetype`` converts a value of the server to JSON, and ``frombasetype`` converts JSON to a
@@ -44,17 +44,17 @@ class Kind(wsme.UserType, Generic[T_co]):
         self.answer, self.body = answer, body or answer
 
 
-def or_null(kind: Kind[T]) -> Kind[T | None]:
+def or_null(kind: FieldKind[T]) -> FieldKind[T | None]:
     """A kind that also has the value null, in bodies and in answers."""
     wider = copy.copy(kind)
     wider.nullable = True
     wider.body, wider.answer = (
         {**schema, "type": [schema["type"], "null"]} for schema in (kind.body, kind.answer)
     )
-    return cast(Kind[T | None], wider)
+    return cast(FieldKind[T | None], wider)
 
 
-class Integer(Kind[int], wsme.IntegerType):
+class Integer(FieldKind[int], wsme.IntegerType):
     """A whole number.
 
     :param unit: ``MiB`` or ``GiB`` if the number is a size.
@@ -65,11 +65,11 @@ class Integer(Kind[int], wsme.IntegerType):
     ) -> None:
         wsme.IntegerType.__init__(self, minimum, maximum)
         most = {} if maximum is None else {"maximum": maximum}
-        Kind.__init__(self, {"type": "integer", **most, "minimum": minimum})
+        FieldKind.__init__(self, {"type": "integer", **most, "minimum": minimum})
         self.unit = unit
 
 
-class Text(Kind[str], wsme.StringType):
+class Text(FieldKind[str], wsme.StringType):
     """A text.
 
     :param forbidden: a regular expression of what the text may not contain.
@@ -83,7 +83,7 @@ class Text(Kind[str], wsme.StringType):
         body = {"type": "string", **({"minLength": least} if least else {}), "maxLength": longest}
         reason = {EXPECTED: expected} if expected else {}
         refused = {"type": "string", "pattern": forbidden, **reason}
-        Kind.__init__(self, {"type": "string"}, {**body, "not": refused})
+        FieldKind.__init__(self, {"type": "string"}, {**body, "not": refused})
         # JSON can encode half of a surrogate pair, which isn't a character.
         self._forbidden = re.compile(rf"{forbidden}|[\ud800-\udfff]")
 
@@ -101,11 +101,11 @@ class Text(Kind[str], wsme.StringType):
         return value
 
 
-class Boolean(Kind[bool]):
+class Boolean(FieldKind[bool]):
     """True or false."""
 
 
-class Time(Kind[datetime.datetime]):
+class Time(FieldKind[datetime.datetime]):
     """A time. The server has it in naive UTC, and the client with the time zone UTC."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class Time(Kind[datetime.datetime]):
         return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
 
 
-class TextMap(Kind[dict[str, str]]):
+class TextMap(FieldKind[dict[str, str]]):
     """An object whose values are texts."""
 
     def __init__(self, most: int, longest: int) -> None:
@@ -151,6 +151,6 @@ def reference(name: str) -> Schema:
 BOOLEAN = Boolean({"type": "boolean"})
 _ID = {"type": "string", "minLength": 1, "maxLength": 64}
 #: The id of an item, or in bodies perhaps the name of a flavor.
-ID: Kind[str] = Kind(_ID, Text(64, 1).body)
+ID: FieldKind[str] = FieldKind(_ID, Text(64, 1).body)
 #: A text in an answer that Blazar or Keystone has chosen.
-VALUE: Kind[str] = Kind({"type": "string"})
+VALUE: FieldKind[str] = FieldKind({"type": "string"})

@@ -4,7 +4,7 @@ from typing import Any
 
 from warre_blazar.fields import kinds
 from warre_blazar.fields.declaration import Field, Resource, Use
-from warre_blazar.fields.kinds import ID, Integer, Kind, Text, Time, or_null
+from warre_blazar.fields.kinds import ID, FieldKind, Integer, Text, Time, or_null
 
 
 class Access(Resource):
@@ -28,10 +28,10 @@ class Window(Resource):
     end = Field(Time(), "The end: the first moment after the window.", Use.REQUIRED)
     note = Field(or_null(Text(4096, forbidden=kinds.CONTROL_IN_PROSE)), "The reason, for people.")
     flavors: Field[tuple[Any, ...]] = Field(
-        Kind(_CLOSED), "The flavors that the window closes.", Use.READ_ONLY, default=()
+        FieldKind(_CLOSED), "The flavors that the window closes.", Use.READ_ONLY, default=()
     )
     flavor_ids: Field[list[str]] = Field(
-        Kind(_FLAVOR_IDS), "The ids of the flavors that the window closes.", Use.WRITE_ONLY
+        FieldKind(_FLAVOR_IDS), "The ids of the flavors that the window closes.", Use.WRITE_ONLY
     )
 
 

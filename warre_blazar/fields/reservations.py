@@ -5,7 +5,7 @@ from typing import Any
 
 from warre_blazar.fields import kinds
 from warre_blazar.fields.declaration import Field, Resource, Use
-from warre_blazar.fields.kinds import BOOLEAN, ID, VALUE, Integer, Kind, Text, Time, or_null
+from warre_blazar.fields.kinds import BOOLEAN, ID, VALUE, FieldKind, Integer, Text, Time, or_null
 
 STATES = ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "COMPLETE", "ERROR")
 
@@ -40,7 +40,7 @@ class Reservation(Resource):
 
     id = Field(ID, "The reservation's id.", Use.READ_ONLY | Use.BRIEF)
     flavor: Field[Any] = Field(
-        Kind(kinds.reference("Flavor")), "The flavor, as it is now.", Use.READ_ONLY | Use.BRIEF
+        FieldKind(kinds.reference("Flavor")), "The flavor, as it is now.", Use.READ_ONLY | Use.BRIEF
     )
     flavor_id = Field(ID, "The flavor's id or name.", Use.REQUIRED | Use.WRITE_ONLY | Use.FIXED)
     instance_count = Field(Integer(), "The number of instances.", Use.BRIEF, default=1)
@@ -49,7 +49,7 @@ class Reservation(Resource):
         Time(), "The end: the first moment after the reservation.", Use.REQUIRED | Use.BRIEF
     )
     status: Field[str] = Field(
-        Kind({"enum": list(STATES)}), "The reservation's status.", Use.READ_ONLY | Use.BRIEF
+        FieldKind({"enum": list(STATES)}), "The reservation's status.", Use.READ_ONLY | Use.BRIEF
     )
     name = Field(
         or_null(Text(255, 1, kinds.CONTROL_OR_ENDS)),
@@ -93,7 +93,7 @@ class Reservation(Resource):
     lease_id = Field(or_null(VALUE), "The id of the lease in Blazar.", Use.READ_ONLY)
     created_at = Field(Time(), "When the reservation was made.", Use.READ_ONLY)
     log: Field[list[dict[str, Any]]] = Field(
-        Kind(_LOG),
+        FieldKind(_LOG),
         "What has happened to the reservation, the oldest change first. Only answers to requests "
         "with `detail=log` have this field.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,

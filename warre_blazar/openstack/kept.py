@@ -6,7 +6,7 @@ same functions. If callers had to pass a session, nearly every function of ``ser
 parameter for the session. The locks of ``turns`` aren't in the list, because they hold no data.
 """
 
-from warre_blazar.openstack import keystone, limits, manager, placement, trusts
+from warre_blazar.openstack import host_trees, keystone, limits, manager, trusts
 
 _CACHES = (keystone.service_session, limits._enforcer, manager._client, trusts._trustee)
 
@@ -16,4 +16,4 @@ def forget() -> None:
     for cached in _CACHES:
         cached.cache_clear()
     limits._remembered.clear()
-    placement._read.clear()
+    host_trees._read.clear()

@@ -1,21 +1,18 @@
-"""Reads and writes the resource classes of reservations and the providers of hosts in Placement.
+"""Reads and writes the resource classes of reservations and their inventories in Placement.
 
 Every function can be repeated safely. Every function raises ServiceUnavailable if Placement doesn't
 answer, and ServiceRefused if Placement refuses a request.
 """
 
-import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from concurrent import futures
 from typing import Any
 
 from keystoneauth1 import adapter
 from oslo_config import cfg
 
-from warre_blazar.domain import backing_names, nova_requests, provider_trees
-from warre_blazar.domain import providers as domain_providers
+from warre_blazar.domain import backing_names, nova_requests
 from warre_blazar.domain.audit.facts import SeenProvider
-from warre_blazar.domain.provider_trees import Tree
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, turns
@@ -27,21 +24,17 @@ _MICROVERSION = "1.29"
 #: The microversion with which Nova 34 asks for allocation candidates. It is the first one that
 #: knows ``same_subtree``; all that this package asks for is older.
 _CANDIDATES_MICROVERSION = "1.36"
-_SERVICE = "Placement"
-_ATTEMPTS = 8
+SERVICE = "Placement"
+ATTEMPTS = 8
 #: Placement can't return some data in a list: for each object, one more request is needed. At most
 #: this many of these requests are sent at the same time.
-_AT_ONCE = 8
-#: The contents of each provider as they were last read, by the id of the provider.
-_read: dict[str, domain_providers.Provider] = {}
-#: When a process remembers more providers than this, it forgets all of them.
-_MOST_REMEMBERED = 100_000
+AT_ONCE = 8
 #: A lock for each provider. The threads of this process add inventories to a provider one after
 #: another.
 _turns = turns.Turns()
 
 
-def _request(method: str, url: str, *, fine: tuple[int, ...] = (), **kwargs: Any) -> Any:
+def send(method: str, url: str, *, fine: tuple[int, ...] = (), **kwargs: Any) -> Any:
     """Send a request to Placement and return the response.
 
     :param fine: error statuses (400 and above) that are returned instead of raised.
@@ -55,7 +48,7 @@ def _request(method: str, url: str, *, fine: tuple[int, ...] = (), **kwargs: Any
         default_microversion=_MICROVERSION,
         connect_retries=1,
     )
-    with keystone.speaking_of(_SERVICE):
+    with keystone.speaking_of(SERVICE):
         answer = client.request(
             url, method, raise_exc=False, headers={"Accept": "application/json"}, **kwargs
         )
@@ -63,8 +56,8 @@ def _request(method: str, url: str, *, fine: tuple[int, ...] = (), **kwargs: Any
         return answer
     said = f"{answer.status_code} {answer.text[:200]}"
     if answer.status_code >= 500:
-        raise exceptions.ServiceUnavailable(_SERVICE, said)
-    raise exceptions.ServiceRefused(_SERVICE, said)
+        raise exceptions.ServiceUnavailable(SERVICE, said)
+    raise exceptions.ServiceRefused(SERVICE, said)
 
 
 def make_class(name: str) -> None:
@@ -79,12 +72,12 @@ def make_class(name: str) -> None:
         have the class.
     """
     url = f"/resource_classes/{name}"
-    for _ in range(_ATTEMPTS):
-        if _request("PUT", url).status_code == 201:
+    for _ in range(ATTEMPTS):
+        if send("PUT", url).status_code == 201:
             return
-        if _request("GET", url, fine=(404,)).status_code != 404:
+        if send("GET", url, fine=(404,)).status_code != 404:
             return
-    raise exceptions.ServiceUnavailable(_SERVICE, f"class {name} isn't made")
+    raise exceptions.ServiceUnavailable(SERVICE, f"class {name} isn't made")
 
 
 def remove_class(name: str) -> None:
@@ -96,8 +89,8 @@ def remove_class(name: str) -> None:
     if offering is None:
         return
     for provider in offering:
-        _request("DELETE", _inventory_url(provider, name), fine=(404,))
-    _request("DELETE", f"/resource_classes/{name}", fine=(404,))
+        send("DELETE", _inventory_url(provider, name), fine=(404,))
+    send("DELETE", f"/resource_classes/{name}", fine=(404,))
 
 
 def close_offers(name: str, hosts: Collection[str]) -> None:
@@ -112,7 +105,7 @@ def close_offers(name: str, hosts: Collection[str]) -> None:
         if host in hosts:
             continue
         # 409: servers use a part of the inventory.
-        answer = _request("DELETE", _inventory_url(provider, name), fine=(404, 409))
+        answer = send("DELETE", _inventory_url(provider, name), fine=(404, 409))
         if answer.status_code == 409:
             _lower_to_servers(host, name)
 
@@ -122,7 +115,7 @@ def _offering(name: str) -> list[Any] | None:
 
     :returns: None if there is no such class.
     """
-    answer = _request("GET", f"/resource_providers?resources={name}:1", fine=(400,))
+    answer = send("GET", f"/resource_providers?resources={name}:1", fine=(400,))
     # 400: there is no such class.
     return None if answer.status_code == 400 else list(answer.json()["resource_providers"])
 
@@ -133,10 +126,10 @@ def _inventory_url(provider: Any, cls: str) -> str:
 
 def _lower_to_servers(host: str, cls: str) -> None:
     """Lower a host's inventory of a resource class to the units that servers use."""
-    for _ in range(_ATTEMPTS):
+    for _ in range(ATTEMPTS):
         if lower(host, cls, used(host, cls)):
             return
-    raise _Restless(host)
+    raise Restless(host)
 
 
 def offer(host: str, cls: str, amount: int) -> None:
@@ -152,25 +145,25 @@ def offer(host: str, cls: str, amount: int) -> None:
     with _turns.turn(f"provider {provider}"):
         if _add_inventory(provider, cls, inventory):
             return
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             now = _inventories(provider)
             if now["inventories"].get(cls) == inventory:
                 return
             if _set_inventories(provider, now, {**now["inventories"], cls: inventory}):
                 return
-    raise _Restless(provider)
+    raise Restless(provider)
 
 
 def _add_inventory(provider: str, cls: str, inventory: dict[str, Any]) -> bool:
     """Add an inventory of one class to a provider. Return False if there is one already."""
     body = {"resource_class": cls, **inventory}
-    answer = _request("POST", f"/resource_providers/{provider}/inventories", json=body, fine=(409,))
+    answer = send("POST", f"/resource_providers/{provider}/inventories", json=body, fine=(409,))
     return bool(answer.status_code < 400)
 
 
 def used(host: str, cls: str) -> int:
     """The number of units of a reservation's resource class that the servers on a host use."""
-    provider = _find_provider(backing_names.PROVIDER_PREFIX + host)
+    provider = find_provider(backing_names.PROVIDER_PREFIX + host)
     return int(_usages(provider)["usages"].get(cls, 0)) if provider else 0
 
 
@@ -179,7 +172,7 @@ def servers_of_reservations(host: str) -> dict[str, int]:
 
     :param host: the hypervisor hostname.
     """
-    provider = _find_provider(backing_names.PROVIDER_PREFIX + host)
+    provider = find_provider(backing_names.PROVIDER_PREFIX + host)
     usages = _usages(provider)["usages"] if provider else {}
     by_owner = {backing_names.of_class(cls): amount for cls, amount in usages.items()}
     return {owner: amount for owner, amount in by_owner.items() if owner and amount}
@@ -195,10 +188,10 @@ def lower(host: str, cls: str, amount: int) -> bool:
     :returns: False if the servers on the host take more than ``amount``. In that case nothing is
         changed.
     """
-    provider = _find_provider(backing_names.PROVIDER_PREFIX + host)
+    provider = find_provider(backing_names.PROVIDER_PREFIX + host)
     if provider is None:
         return True
-    for _ in range(_ATTEMPTS):
+    for _ in range(ATTEMPTS):
         now, usages = _inventories(provider), _usages(provider)
         if usages["usages"].get(cls, 0) > amount:
             return False
@@ -209,22 +202,22 @@ def lower(host: str, cls: str, amount: int) -> bool:
         same = now["resource_provider_generation"] == usages["resource_provider_generation"]
         if same and _set_inventories(provider, now, less):
             return True
-    raise _Restless(provider)
+    raise Restless(provider)
 
 
-class _Restless(exceptions.ServiceUnavailable):
+class Restless(exceptions.ServiceUnavailable):
     """All attempts to write to a provider were refused, because others wrote to it too."""
 
     def __init__(self, provider: str) -> None:
-        super().__init__(_SERVICE, f"provider {provider} changes all the time")
+        super().__init__(SERVICE, f"provider {provider} changes all the time")
 
 
 def _inventories(provider: str) -> Any:
-    return _request("GET", f"/resource_providers/{provider}/inventories").json()
+    return send("GET", f"/resource_providers/{provider}/inventories").json()
 
 
 def _usages(provider: str) -> Any:
-    return _request("GET", f"/resource_providers/{provider}/usages").json()
+    return send("GET", f"/resource_providers/{provider}/usages").json()
 
 
 def _set_inventories(provider: str, read: Any, inventories: dict[str, Any]) -> bool:
@@ -236,28 +229,28 @@ def _set_inventories(provider: str, read: Any, inventories: dict[str, Any]) -> b
     url = f"/resource_providers/{provider}/inventories"
     generation = read["resource_provider_generation"]
     body = {"resource_provider_generation": generation, "inventories": inventories}
-    return bool(_request("PUT", url, json=body, fine=(409,)).status_code < 400)
+    return bool(send("PUT", url, json=body, fine=(409,)).status_code < 400)
 
 
 def _provider(host: str) -> str:
     """The id of Blazar's provider below a host's own provider. If there is none, it is made."""
     name = backing_names.PROVIDER_PREFIX + host
-    if provider_id := _find_provider(name):
+    if provider_id := find_provider(name):
         return provider_id
-    parent = _find_provider(host)
+    parent = find_provider(host)
     if parent is None:
-        raise exceptions.ServiceRefused(_SERVICE, f"no resource provider is named {host}")
+        raise exceptions.ServiceRefused(SERVICE, f"no resource provider is named {host}")
     # 409: somebody else has made the provider in the meantime.
     body = {"name": name, "parent_provider_uuid": parent}
-    _request("POST", "/resource_providers", json=body, fine=(409,))
-    made = _find_provider(name)
+    send("POST", "/resource_providers", json=body, fine=(409,))
+    made = find_provider(name)
     if made is None:
-        raise exceptions.ServiceUnavailable(_SERVICE, f"provider {name} was taken away")
+        raise exceptions.ServiceUnavailable(SERVICE, f"provider {name} was taken away")
     return made
 
 
-def _find_provider(name: str) -> str | None:
-    answer = _request("GET", "/resource_providers", params={"name": name}).json()
+def find_provider(name: str) -> str | None:
+    answer = send("GET", "/resource_providers", params={"name": name}).json()
     return answer["resource_providers"][0]["uuid"] if answer["resource_providers"] else None
 
 
@@ -267,10 +260,10 @@ def remove_inventory(provider: str, cls: str) -> None:
     :param provider: the provider's name.
     :raises ServiceRefused: servers still use the inventory.
     """
-    provider_id = _find_provider(provider)
+    provider_id = find_provider(provider)
     if provider_id is None:
         return
-    _request("DELETE", f"/resource_providers/{provider_id}/inventories/{cls}", fine=(404,))
+    send("DELETE", f"/resource_providers/{provider_id}/inventories/{cls}", fine=(404,))
 
 
 def has_candidates(request: PlacementRequest) -> bool:
@@ -280,7 +273,7 @@ def has_candidates(request: PlacementRequest) -> bool:
         refuses the request for another reason that lies in the request.
     """
     params = [*nova_requests.candidates_query(request), ("limit", "1")]
-    answer = _request(
+    answer = send(
         "GET",
         "/allocation_candidates",
         params=params,
@@ -288,7 +281,7 @@ def has_candidates(request: PlacementRequest) -> bool:
         fine=(400,),
     )
     if answer.status_code == 400:
-        raise exceptions.RequestInvalid(_SERVICE, _detail(answer))
+        raise exceptions.RequestInvalid(SERVICE, _detail(answer))
     return bool(answer.json()["allocation_requests"])
 
 
@@ -302,7 +295,7 @@ def _detail(answer: Any) -> str:
 
 def classes_of_reservations() -> frozenset[str]:
     """The name of every resource class that belongs to a reservation."""
-    classes = _request("GET", "/resource_classes").json()["resource_classes"]
+    classes = send("GET", "/resource_classes").json()["resource_classes"]
     return frozenset(c["name"] for c in classes if backing_names.of_class(c["name"]))
 
 
@@ -315,14 +308,14 @@ def providers(hypervisors: Collection[str]) -> dict[str, SeenProvider]:
     :param hypervisors: the hypervisor hostnames of the hosts.
     """
     wanted = {name for h in hypervisors for name in (h, backing_names.PROVIDER_PREFIX + h)}
-    listed = _request("GET", "/resource_providers").json()["resource_providers"]
+    listed = send("GET", "/resource_providers").json()["resource_providers"]
     # The check of the prefix also finds Blazar's providers of hosts that are no longer in Blazar.
     relevant = [
         provider
         for provider in listed
         if provider["name"] in wanted or provider["name"].startswith(backing_names.PROVIDER_PREFIX)
     ]
-    with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+    with futures.ThreadPoolExecutor(AT_ONCE) as pool:
         inventories = list(pool.map(_offered, [provider["uuid"] for provider in relevant]))
     return {
         provider["name"]: SeenProvider(provider["uuid"], provider["name"], offered)
@@ -331,106 +324,6 @@ def providers(hypervisors: Collection[str]) -> dict[str, SeenProvider]:
 
 
 def _offered(provider_id: str) -> dict[str, dict[str, Any]]:
-    answer = _request("GET", f"/resource_providers/{provider_id}/inventories", fine=(404,))
+    answer = send("GET", f"/resource_providers/{provider_id}/inventories", fine=(404,))
     # 404: the provider was deleted since it was listed.
     return answer.json()["inventories"] if answer.status_code == 200 else {}
-
-
-def trees(hosts: Collection[str]) -> dict[str, Tree | exceptions.WarreError]:
-    """The provider tree of each host, or the error if it can't be read, by hypervisor hostname.
-
-    Several hosts are read at a time. If one host can't be read, the others are still read.
-    """
-    reader = _TreeReader()
-    with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
-        return dict(zip(hosts, pool.map(reader.read, hosts), strict=True))
-
-
-class _TreeReader:
-    """Reads trees until Placement seems to be unavailable.
-
-    If Placement doesn't answer for ``_AT_ONCE`` hosts in a row, the reader sends no further
-    requests. If it went on, every request could time out, and hundreds of hosts would take hours.
-    """
-
-    def __init__(self) -> None:
-        self._unanswered = 0
-
-    def read(self, host: str) -> Tree | exceptions.WarreError:
-        if self._unanswered >= _AT_ONCE:
-            return exceptions.ServiceUnavailable(_SERVICE, "it didn't answer for other hosts")
-        try:
-            tree = _tree(host)
-        except exceptions.ServiceUnavailable as error:
-            self._unanswered += 1
-            return error
-        except exceptions.WarreError as error:
-            return error
-        self._unanswered = 0
-        return tree
-
-
-def _tree(host: str) -> Tree:
-    """The providers of a host, without the provider that Blazar adds.
-
-    :raises ServiceRefused: no provider has the host's name.
-    """
-    for _ in range(_ATTEMPTS):
-        root = _find_provider(host)
-        if root is None:
-            raise exceptions.ServiceRefused(_SERVICE, f"no resource provider is named {host}")
-        answer = _request("GET", "/resource_providers", params={"in_tree": root}).json()
-        listed = [
-            provider
-            for provider in answer["resource_providers"]
-            if provider["name"] != backing_names.PROVIDER_PREFIX + host
-        ]
-        found = [provider for provider in map(_with_contents, listed) if provider is not None]
-        if listed and len(found) == len(listed):
-            return provider_trees.ordered(found)
-    raise _Restless(host)
-
-
-def _with_contents(listed: Mapping[str, Any]) -> domain_providers.Provider | None:
-    """A provider with its inventories and traits, both of the same generation.
-
-    :param listed: the provider as Placement lists it.
-    :returns: None if the provider was deleted, or was changed while it was read.
-    """
-    provider_id, generation = listed["uuid"], listed["generation"]
-    known = _read.get(provider_id)
-    if known is None or known.generation != generation:
-        url = f"/resource_providers/{provider_id}"
-        inventories = _request("GET", f"{url}/inventories", fine=(404,))
-        traits = _request("GET", f"{url}/traits", fine=(404,))
-        if 404 in (inventories.status_code, traits.status_code):
-            return None
-        known = _parsed(provider_id, inventories.json(), traits.json())
-        if known is None:
-            return None
-        if len(_read) > _MOST_REMEMBERED:
-            _read.clear()
-        _read[provider_id] = known
-    # A new name or parent doesn't change the generation.
-    parent = listed["parent_provider_uuid"]
-    return dataclasses.replace(known, name=listed["name"], parent_id=parent)
-
-
-def _parsed(
-    provider_id: str, inventories: Mapping[str, Any], traits: Mapping[str, Any]
-) -> domain_providers.Provider | None:
-    generation = inventories["resource_provider_generation"]
-    if traits["resource_provider_generation"] != generation:
-        return None
-    fields = [field.name for field in dataclasses.fields(domain_providers.Inventory)]
-    return domain_providers.Provider(
-        id=provider_id,
-        name="",
-        parent_id=None,
-        inventories={
-            cls: domain_providers.Inventory(**{name: values[name] for name in fields})
-            for cls, values in sorted(inventories["inventories"].items())
-        },
-        traits=frozenset(traits["traits"]),
-        generation=generation,
-    )

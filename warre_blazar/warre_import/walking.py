@@ -35,10 +35,8 @@ def plan(url: str, now: datetime.datetime, history_days: int) -> Report:
     :param history_days: the same as for ``take_over``.
     :raises reading.Unreadable: Warre's database can't be read.
     """
-    with reading.opened(url) as source, session.writer() as db:
-        report = _Walk(db, source, Writer(db, now), now, history_days).all()
-        db.rollback()
-        return report
+    with reading.opened(url) as source, session.undone() as db:
+        return _Walk(db, source, Writer(db, now), now, history_days).all()
 
 
 def take_over(url: str, now: datetime.datetime, history_days: int) -> Report:

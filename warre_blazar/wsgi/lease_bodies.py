@@ -195,7 +195,7 @@ def checked(method: str, body: bytes) -> dict[str, Any]:
 def _check_unique_ids(reservations: list[dict[str, Any]]) -> None:
     """Refuse two changes of one reservation, of which Blazar would keep only the second one.
 
-    :param reservations: the reservations of a body. Those of a new lease have no ids.
+    :param reservations: the reservations of a body. The reservations of a new lease have no ids.
     """
     ids = set()
     for number, reservation in enumerate(reservations):

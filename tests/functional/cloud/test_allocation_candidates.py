@@ -18,7 +18,7 @@ from warre_blazar.domain import device_options
 from warre_blazar.domain.devices import Rules
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.hosts import Host
-from warre_blazar.openstack import placement as our_placement
+from warre_blazar.openstack import host_trees
 from warre_blazar.services.offering import devices
 
 pytestmark = pytest.mark.together
@@ -38,7 +38,7 @@ def _configuration(hosts: None) -> Iterator[None]:
 
 def _hosts(names: Sequence[str]) -> list[Host]:
     """The hosts with these names, as this package reads them from Placement."""
-    trees = our_placement.trees(names)
+    trees = host_trees.trees(names)
     return [
         Host(
             id=name,

@@ -10,7 +10,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, world
 from tests.functional.db.outage import fail, hosts_of
 from tests.functional.db.plugin_calls import SPAN, reserve, values
-from warre_blazar.db.healing import Drain
+from warre_blazar.domain.host_marks import Drain
 from warre_blazar.edge import carried_decisions
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import flavor_slot

@@ -21,8 +21,7 @@ from tests.functional.db.outage import (
     hosts_of,
     recover,
 )
-from warre_blazar.db import backings, executions, session, tables
-from warre_blazar.db import healing as healing_db
+from warre_blazar.db import backings, executions, host_marks, session, tables
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins.flavor_slot import FlavorSlotPlugin
 from warre_blazar.services.booking import admission, changing
@@ -313,7 +312,7 @@ def test_recovered_host_from_which_a_part_was_moved_waits_too(cloud: Cloud, pair
             cloud.placement.used[key] = servers
         healing.take_back_hosts()
         with session.reader() as db:
-            assert (healing_db.abandoned(db) == []) is is_back
+            assert (host_marks.abandoned(db) == []) is is_back
 
 
 def test_host_that_failed_again_is_not_taken_back(cloud: Cloud, pair, running):
@@ -321,11 +320,11 @@ def test_host_that_failed_again_is_not_taken_back(cloud: Cloud, pair, running):
     heal()
     recover(pair[0])
     with session.reader() as db:
-        (read,) = healing_db.abandoned(db)
+        (read,) = host_marks.abandoned(db)
     with session.writer() as db:
-        healing_db.abandon(db, pair[0])
+        host_marks.abandon(db, pair[0])
     with session.writer() as db:
-        assert not healing_db.take_back(db, read)
+        assert not host_marks.take_back(db, read)
 
 
 def test_flag_of_another_reservation_keeps_the_lease_degraded(pair, flavor):

@@ -319,7 +319,7 @@ def test_booking_that_has_read_the_former_tree_loses_the_race(cloud: Cloud, host
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Callable[[], None]]]:
     """What happens, each time in turn, after Placement was asked and before anything is stored."""
     actions: list[Callable[[], None]] = []
-    real = host_refresh.placement.trees
+    real = host_refresh.host_trees.trees
 
     def trees(names):
         found = real(names)
@@ -327,7 +327,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Callable[[], Non
             actions.pop(0)()
         return found
 
-    monkeypatch.setattr(host_refresh.placement, "trees", trees)
+    monkeypatch.setattr(host_refresh.host_trees, "trees", trees)
     yield actions
     assert not actions
 

@@ -61,7 +61,7 @@ def test_rename_whose_connection_is_lost(
 
     monkeypatch.setattr(lookup, "label", lose)
     monkeypatch.setattr(manager_calls, "_SEEN_WITHIN", 0)
-    wanted = change.Change(labels=Labels("new"))
+    wanted = change.ChangeRequest(labels=Labels("new"))
     caller = Caller("user", {})
     found, _ = lookup.get(lease.reservation_id, None)
     with contextlib.nullcontext() if is_written else pytest.raises(db_exc.DBConnectionError):

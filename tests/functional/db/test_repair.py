@@ -19,11 +19,12 @@ from tests.functional.db import oversold, world
 from tests.functional.db.managers import OVER, RUNNING, WAITING, Manager, state, told
 from warre_blazar.db import backings, executions, hosts, leases, session, tables
 from warre_blazar.domain import lease_states
+from warre_blazar.domain.lease_states import QUIET_SECONDS as QUIET
 from warre_blazar.domain.lease_states import Age
 from warre_blazar.plugins import lease_guard
 from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.services.running import backing, blazar_start_end, repair
-from warre_blazar.services.running.repair import QUIET, Repairer
+from warre_blazar.services.running.repair import Repairer
 
 pytestmark = pytest.mark.usefixtures("database")
 

@@ -1,8 +1,9 @@
 """Upgrades of the tables of each release, with rows, to those of this one.
 
 The files in ``releases`` have all tables of Blazar's database as they were with that release: a
-flavor, a reservation that waits, one that runs, one that was deleted, and their hosts. With
-WARRE_RELEASE=write in the environment, the file of the present release is written.
+flavor, a reservation that waits, one that runs, one that was deleted, and their hosts. These tests
+drain the hosts before the upgrade. With WARRE_RELEASE=write in the environment, the file of the
+present release is written.
 """
 
 import configparser
@@ -22,7 +23,9 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from warre_blazar.db import (
     backings,
+    changes,
     history,
+    host_marks,
     lease_queries,
     leases,
     migration,
@@ -33,6 +36,8 @@ from warre_blazar.db import (
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.backing import Backing
 from warre_blazar.domain.backing_phases import Phase
+from warre_blazar.domain.changes import Change, Kind
+from warre_blazar.domain.host_marks import Drain
 from warre_blazar.domain.labels import Labels
 
 FILES = pathlib.Path(__file__).parent / "releases"
@@ -51,6 +56,7 @@ def engine(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator[s
                 for statement in request.param.read_text().split(";\n"):
                     if statement.strip():
                         connection.exec_driver_sql(statement)
+                connection.exec_driver_sql("UPDATE warre_hosts SET draining = 1")
             migration.upgrade(url)
             yield engine
     except databases.NoServer as error:
@@ -75,6 +81,24 @@ def test_reservations_are_as_they_were(engine: sa.Engine):
 
 def notes(db, reservation_ids) -> list[Backing]:
     return [note for i in reservation_ids if (note := backings.get(db, i))]
+
+
+def test_drained_hosts_stay_drained(engine: sa.Engine):
+    """Who drains them, since when and why isn't known."""
+    with orm.Session(engine) as db:
+        marks = host_marks.every(db).values()
+    assert {each.drain for each in marks if each.drain} == {Drain(None, None, None)}
+
+
+def test_changes_are_recorded_from_now_on(engine: sa.Engine):
+    with orm.Session(engine) as db:
+        (reservation_id,) = db.scalars(
+            sa.select(tables.reservations.c.id).where(tables.reservations.c.status == "pending")
+        )
+        assert changes.of_reservation(db, reservation_id) == []
+        moved = Change(datetime.datetime(2100, 1, 1), Kind.MOVED)
+        changes.add(db, reservation_id, moved)
+        assert changes.of_reservation(db, reservation_id) == [moved]
 
 
 def test_leases_are_at_rest(engine: sa.Engine):

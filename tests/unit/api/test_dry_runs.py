@@ -219,6 +219,22 @@ def test_names_and_notes_are_checked_too(alpha: Person, flavor):
     assert refusal(alpha.patch(f"{path}?dry_run=true", {"name": ""})) == (400, "invalid_field")
 
 
+def test_reservation_that_is_over(site: Site, alpha: Person, flavor):
+    booked = things.book(alpha, flavor)
+    path = f"reservations/{booked['id']}"
+    site.set_time(things.moment(2, 9, 30))
+    site.execute()
+    site.set_time(things.moment(2, 11, 30))
+    site.execute()
+    assert alpha.get(path).json["status"] == "COMPLETE"
+    for changes in ({"end": at(2, 12)}, {"start": at(3), "end": at(2)}):
+        document = alpha.patch(f"{path}?dry_run=true", changes).json
+        refused = alpha.patch(path, changes).json
+        assert document["refusals"][0]["message"] == refused["error_message"]
+    assert alpha.patch(f"{path}?dry_run=true", {"name": "mine"}).json["bookable"]
+    assert alpha.patch(path, {"name": "mine"}).status_code == 200
+
+
 def test_deleted_reservation_is_not_found(alpha: Person, flavor):
     booked = things.book(alpha, flavor)
     path = f"reservations/{booked['id']}"

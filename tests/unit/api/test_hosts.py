@@ -8,8 +8,8 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import NOW, Site
 from warre_blazar.db import session
-from warre_blazar.db.healing import Drain
 from warre_blazar.db.tables import compute_hosts, host_generations
+from warre_blazar.domain.host_marks import Drain
 from warre_blazar.services.keeping import draining
 
 DRAIN = Drain("root", NOW, "new fans")

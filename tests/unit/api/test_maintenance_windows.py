@@ -50,6 +50,36 @@ def test_bad_window_is_refused(site: Site, admin: Person, alpha: Person, flavor,
     assert site.rows() == before
 
 
+def test_dry_run_of_a_window_writes_nothing(site: Site, admin: Person, flavor):
+    body = {"start": at(5), "end": at(6), "note": "firmware", "flavor_ids": [flavor["id"]]}
+    before = site.rows()
+    foreseen = admin.post("maintenancewindows?dry_run=true", body)
+    assert (foreseen.status_code, site.rows()) == (200, before)
+    window = things.add_window(admin, flavor, note="firmware")
+    assert foreseen.json == {**window, "id": foreseen.json["id"]}
+
+    before = site.rows()
+    path = f"maintenancewindows/{window['id']}?dry_run=true"
+    assert admin.patch(path, {"end": at(7)}).json == {**window, "end": at(7)}
+    assert site.rows() == before
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_dry_run_of_a_window_is_refused_as_the_window_is(
+    admin: Person, alpha: Person, flavor, case
+):
+    changes, expected = REFUSED[case]
+    things.book(alpha, flavor)
+    body = {"start": at(5), "end": at(6), "flavor_ids": [flavor["id"]], **changes}
+    assert refusal(admin.post("maintenancewindows?dry_run=true", body)) == expected
+
+
+def test_window_has_no_dry_run_on_warres_path(admin: Person, flavor):
+    body = {"start": at(5), "end": at(6), "flavor_ids": [flavor["id"]]}
+    answer = admin.post("warre/v1/maintenancewindows?dry_run=true", body)
+    assert refusal(answer) == (422, "invalid_field")
+
+
 def test_window_that_only_touches_a_booking_is_no_conflict(admin: Person, alpha: Person, flavor):
     things.book(alpha, flavor)
     things.add_window(admin, flavor, start=at(2, 8), end=at(2, 9))

@@ -36,7 +36,7 @@ from warre_blazar.cli import (
     picture_file,
     terminal_chart,
 )
-from warre_blazar.cli.booked_flavors import BookedFlavor, Booking
+from warre_blazar.cli.booked_flavors import BookedFlavor, NamedReservation
 from warre_blazar.cli.free_by_day import Day, Row
 from warre_blazar.client import Reservation, Span
 
@@ -284,7 +284,7 @@ def draw_examples(directory: pathlib.Path) -> list[pathlib.Path]:
     paths = [directory / name for name in ("calendar.svg", "bookings.svg")]
     picture_file.write([row], str(paths[0]), _BERLIN)
     of_flavors = [
-        BookedFlavor("gpu.large", 4, [Booking(*each) for each in booked], [window]),
+        BookedFlavor("gpu.large", 4, [NamedReservation(*each) for each in booked], [window]),
         BookedFlavor("gpu.small", 2, []),
     ]
     period = Span(_at(0), _at(21))
@@ -466,8 +466,8 @@ def test_chart_without_bookings_says_so() -> None:
 
 def test_chart_shows_what_runs_whose_it_is_and_what_is_closed() -> None:
     bookings = [
-        Booking("climate", _booked(_at(-3), _at(2), status="ACTIVE")),
-        Booking("ocean", _booked(_at(20, 23), _at(22), instance_count=4, name="sweep")),
+        NamedReservation("climate", _booked(_at(-3), _at(2), status="ACTIVE")),
+        NamedReservation("ocean", _booked(_at(20, 23), _at(22), instance_count=4, name="sweep")),
     ]
     window = Span(_at(8), _at(10))
     _, running, later, axis, *_ = chart_of(BookedFlavor("gpu", 4, bookings, [window]))
@@ -481,7 +481,7 @@ def test_chart_shows_what_runs_whose_it_is_and_what_is_closed() -> None:
 )
 def test_totals_against_hours(booked: list[tuple[int, int, int]]) -> None:
     bookings = [
-        Booking("p", _booked(_at(0, start), _at(0, start + length), instance_count=count))
+        NamedReservation("p", _booked(_at(0, start), _at(0, start + length), instance_count=count))
         for start, length, count in booked
     ]
     totals = BookedFlavor("f", 9, bookings).totals(Span(_at(0), _at(0, 15)))

@@ -95,7 +95,7 @@ def test_reason_is_explained(
 @pytest.mark.parametrize(
     "answer",
     [
-        pytest.param(error(422, "reason: Unknown field.", "invalid_field"), id="older API"),
+        pytest.param(error(503, "Away", "service_unavailable"), id="no answer"),
         pytest.param(Answer(200, {"results": [], "reason": None}), id="free by now"),
     ],
 )

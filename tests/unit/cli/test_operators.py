@@ -8,7 +8,7 @@ from blazarclient.exception import BlazarClientException
 
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation
+from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing
 from tests.unit.client.test_resources import WINDOW
 from warre_blazar.cli import flavor_access, limits, maintenance_windows
 
@@ -181,9 +181,13 @@ def test_window_update_without_options_is_refused(run: Run) -> None:
 
 
 def test_dry_run_changes_no_window(api: Api, run: Run) -> None:
+    booked = error(409, "Booked", "window_conflict", reservations=[], total=1)
+    path = f"/v2/maintenancewindows/{WINDOW['id']}"
     api.answers |= {
-        f"GET /v2/maintenancewindows/{WINDOW['id']}": Answer(200, WINDOW),
-        "GET /v2/reservations": [listing(), listing(), listing(reservation())],
+        "GET /v2/flavors/gpu.large": Answer(200, flavor()),
+        f"GET {path}": Answer(200, WINDOW),
+        f"PATCH {path}": Answer(200, WINDOW),
+        "POST /v2/maintenancewindows": [Answer(200, WINDOW), booked],
     }
     given = ("--start", "2026-12-01T10:00Z", "--hours", "1", "--dry-run")
     said = run(maintenance_windows.CreateWindow, "gpu.large", *given)
@@ -196,11 +200,15 @@ def test_dry_run_changes_no_window(api: Api, run: Run) -> None:
     )
     assert "would change window 'firmware'" in said
     assert "to Tue 2026-12-22 00:00 UTC" in said
-    with pytest.raises(BlazarClientException, match=r"gpu\.large is booked then, by reservation"):
+    with pytest.raises(BlazarClientException, match=r"^The window was refused: 1 reservation of"):
         run(maintenance_windows.CreateWindow, "gpu.large", *given)
     said = run(maintenance_windows.DeleteWindow, WINDOW["id"], "--dry-run")
     assert said.startswith("Dry run: would delete window 'firmware'")
-    assert {r.method for r in api.seen} == {"GET"}
+    changes = [r for r in api.seen if r.method != "GET"]
+    assert [(r.method, r.query) for r in changes] == [
+        (method, {"dry_run": "true"}) for method in ("POST", "PATCH", "POST")
+    ]
+    assert changes[1].body == {"end": "2026-12-22T00:00:00+00:00"}
 
 
 def test_inexact_times_of_a_window_are_confirmed(

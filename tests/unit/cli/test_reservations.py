@@ -22,7 +22,8 @@ from tests.unit.cli.fake_api import (
     reservation,
 )
 from warre_blazar.cli import base, reservation_list, reservations, wait_progress
-from warre_blazar.client import Reservation, resources
+from warre_blazar.client import Reservation
+from warre_blazar.client.reservations import Reservations
 from warre_blazar.domain.timeline import Span
 
 DAY = datetime.timedelta(days=1)
@@ -535,47 +536,59 @@ _PERIOD = ("--start", "2026-12-01T09:00", "--hours", "48", "--count", "2")
 _FULL = error(400, "No capacity", "slots_exhausted", asked=2, free=0, slots=2)
 
 
-def _free(start: str, end: str) -> dict[str, str]:
-    return {"start": f"2026-12-{start}:00+00:00", "end": f"2026-12-{end}:00+00:00"}
+def _why_not_free(code: str, **detail: Any) -> Answer:
+    reason = {"code": code, "message": "No", "detail": detail}
+    return Answer(200, {"results": [], "reason": reason})
 
 
 @pytest.mark.parametrize(
-    ("refusal", "spans", "said"),
+    ("refusal", "next_start", "said"),
     [
         pytest.param(
             _FULL,
-            [_free("01T10:00", "02T10:00"), _free("03T08:00", "05T08:00")],
+            datetime.datetime(2026, 12, 3, 8),
             r"^No slot is free then\. 2 slots are free for 48 h from 2026-12-03 08:00 UTC: "
             r"--start 2026-12-03T08:00Z$",
             id="later",
         ),
         pytest.param(
-            _FULL, [], "In the year from then on, 2 slots are never free for 48 h", id="never"
+            _FULL, None, "In the year from then on, 2 slots are never free for 48 h", id="never"
         ),
         pytest.param(
             error(400, "No", "slots_exhausted", asked=2, free=1, slots=2),
-            [],
+            None,
             r"^Only 1 of the flavor's 2 slots is free then, and 2 were asked for\. In the year "
             "from then on",
             id="for one",
         ),
         pytest.param(
             error(400, "No", "hosts_exhausted"),
-            [],
+            None,
             r"^No host has room then\. In the year from then on",
             id="hosts",
         ),
     ],
 )
 def test_refused_booking_says_when_slots_are_free(
-    api: Api, run: Run, refusal: Answer, spans: list[dict[str, str]], said: str
+    api: Api, run: Run, refusal: Answer, next_start: datetime.datetime | None, said: str
 ) -> None:
-    api.answers["POST /v2/reservations"] = refusal
-    api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, spans)
+    dry_run = foreseen(("slots_exhausted", "No", {}), next_start=next_start)
+    api.answers["POST /v2/reservations"] = [refusal, dry_run]
+    api.answers["GET /v2/flavors/f/freeslots"] = _why_not_free("all_booked", next_free=None)
     with pytest.raises(BlazarClientException, match=said):
         run(reservations.CreateReservation, "f", *_PERIOD)
-    asked = next(request for request in api.seen if request.line.endswith("/freeslots"))
-    assert asked.query == {"start": "2026-12-01T09:00:00+00:00", "count": "2"}
+    asked = [request for request in api.seen if request.method == "POST"]
+    assert [request.query for request in asked] == [{}, {"dry_run": "true"}]
+    assert asked[0].body == asked[1].body
+
+
+def test_refused_booking_says_where_to_look_if_the_api_answers_nothing_more(
+    api: Api, run: Run
+) -> None:
+    api.answers["POST /v2/reservations"] = [_FULL, error(503, "Away", "service_unavailable")]
+    said = r"^No slot is free then\. .*free.slots f shows when it is free$"
+    with pytest.raises(BlazarClientException, match=said):
+        run(reservations.CreateReservation, "f", *_PERIOD)
 
 
 def test_fewer_slots_are_not_suggested_if_no_host_matches(api: Api, run: Run) -> None:
@@ -588,16 +601,16 @@ def test_fewer_slots_are_not_suggested_if_no_host_matches(api: Api, run: Run) ->
 
 def test_fewer_slots_are_suggested_only_if_that_helps(api: Api, run: Run) -> None:
     """The reason that the API gives for missing free slots decides about the advice."""
-    api.answers["POST /v2/reservations"] = _FULL
-    gone = {"code": "no_host_matches", "message": "No host", "detail": {"matching": 0}}
     for reason, said in (
-        (gone, "No host matches f, so it can't be booked at any time"),
-        ({**gone, "code": "all_booked", "detail": {"next_free": None}}, "Try fewer slots"),
+        (
+            _why_not_free("no_host_matches", matching=0),
+            "No host matches f, so it can't be booked at any time",
+        ),
+        (_why_not_free("all_booked", next_free=None), "Try fewer slots"),
     ):
-        api.answers["GET /v2/flavors/f/freeslots"] = [
-            Answer(200, []),
-            Answer(200, {"results": [], "reason": reason}),
-        ]
+        dry_run = foreseen(("slots_exhausted", "No", {}))
+        api.answers["POST /v2/reservations"] = [_FULL, dry_run]
+        api.answers["GET /v2/flavors/f/freeslots"] = reason
         with pytest.raises(BlazarClientException, match=said) as refused:
             run(reservations.CreateReservation, "f", *_PERIOD)
         assert ("fewer" in str(refused.value)) == ("fewer" in said)
@@ -982,7 +995,7 @@ def test_wait_in_a_pipe_prints_each_change(
     api: Api, run: Run, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
-    monkeypatch.setattr(resources.Reservations.wait, "__kwdefaults__", _impatient())
+    monkeypatch.setattr(Reservations.wait, "__kwdefaults__", _impatient())
     api.answers["POST /v2/reservations"] = Answer(200, reservation(status="PENDING_CREATE"))
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = [
         Answer(200, reservation(status="PENDING_CREATE", start="2200-01-01T00:00:00+00:00")),
@@ -1001,7 +1014,7 @@ def test_wait_in_a_pipe_prints_each_change(
 
 
 def _impatient() -> dict[str, Any]:
-    kwdefaults = dict(resources.Reservations.wait.__kwdefaults__ or {})
+    kwdefaults = dict(Reservations.wait.__kwdefaults__ or {})
     return {**kwdefaults, "sleep": lambda _: None, "poll": 1.0}
 
 
@@ -1011,9 +1024,7 @@ def test_ctrl_c_ends_the_waiting_only(
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(
-        resources.Reservations.wait, "__kwdefaults__", {**_impatient(), "sleep": interrupted}
-    )
+    monkeypatch.setattr(Reservations.wait, "__kwdefaults__", {**_impatient(), "sleep": interrupted})
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation())
     with pytest.raises(SystemExit) as caught:

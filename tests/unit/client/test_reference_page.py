@@ -8,13 +8,13 @@ import textwrap
 
 import pytest
 
-from warre_blazar.client import Client, errors, resources
+from warre_blazar.client import Client, errors, reservations, resources
 
 PAGE = pathlib.Path(__file__).parents[3] / "doc/source/reference/client.rst"
 #: The class behind each attribute of the client.
 CLASSES = {
     "flavors": resources.Flavors,
-    "reservations": resources.Reservations,
+    "reservations": reservations.Reservations,
     "access": resources.AccessRights,
     "windows": resources.Windows,
     "limits": resources.ProjectLimits,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.unit.domain.shapes import flavor, shape
 from warre_blazar.domain import capacity, host_use
-from warre_blazar.domain.capacity import Limit, LimitKind
+from warre_blazar.domain.capacity import HostLimit, LimitKind
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.providers import Inventory, Provider
@@ -121,7 +121,7 @@ def test_a_limit_says_which_providers_have_how_much():
     other = dataclasses.replace(DEVICE, id="b", name="a_0000:82:00.0")
     wanted = shape(vcpu=1, device_groups=(gpu(), gpu()))
     first, *_ = capacity.limits(with_devices(DEVICE, other), wanted).limits
-    assert first == Limit(
+    assert first == HostLimit(
         LimitKind.RESOURCE_CLASS, "GPU", 1, (DEVICE.name, other.name), asked=2, capacity=2
     )
 
@@ -186,7 +186,7 @@ def test_overbooked_against_minutes(booked, slots):
         assert found is None
     else:
         until = T0 + (beyond[-1] + 1) * MINUTE
-        assert found == capacity.Overbooked(max(levels), until)
+        assert found == capacity.OverbookedSlots(max(levels), until)
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 10), st.integers(1, 3)), max_size=6))

@@ -1,11 +1,14 @@
 """The check of a request against the limits of a project."""
 
+import datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from warre_blazar.domain import quota
 from warre_blazar.domain.quota import Amount
+from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 
 limits = st.builds(Amount, st.integers(-1, 5), st.integers(-1, 5))
@@ -38,3 +41,17 @@ def test_refusal_names_every_exceeded_limit():
     ]
     for told in ("reservation: 1 asked, 1 of 1 used", "hours: 4 asked, 9 of 10 used"):
         assert told in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("minutes", "count", "hours"), [(60, 1, 1), (61, 1, 2), (61, 3, 6), (0, 2, 0)]
+)
+def test_each_hour_that_has_begun_counts_for_each_instance(minutes: int, count: int, hours: int):
+    start = datetime.datetime(2030, 1, 1)
+    span = Span(start, start + datetime.timedelta(minutes=minutes))
+    assert quota.of_booking(span, count) == Amount(1, hours)
+
+
+@pytest.mark.parametrize(("before", "after", "more"), [(2, 5, 3), (5, 5, 0), (5, 2, 0)])
+def test_change_asks_only_for_more_hours(before: int, after: int, more: int):
+    assert quota.growth(Amount(1, before), Amount(1, after)) == Amount(0, more)

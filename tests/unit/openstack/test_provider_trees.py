@@ -6,7 +6,7 @@ from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import nova, placement
+from warre_blazar.openstack import host_trees, nova
 
 DEVICE = "cmp1_0000:01:00.0"
 CONTENTS = r"/(inventories|traits)$"
@@ -29,7 +29,7 @@ def names(tree) -> list[str]:
 
 
 def test_tree_has_all_providers_but_blazars(cloud: Cloud, host):
-    root, device = placement.trees([host])[host]
+    root, device = host_trees.trees([host])[host]
     assert (root.name, root.parent_id, root.traits) == ("cmp1", None, {"COMPUTE_NODE"})
     assert root.inventories == {"VCPU": Inventory(8)}
     assert (device.name, device.parent_id, device.traits) == (DEVICE, root.id, {"CUSTOM_A100"})
@@ -37,18 +37,18 @@ def test_tree_has_all_providers_but_blazars(cloud: Cloud, host):
 
 
 def test_unchanged_providers_are_not_read_again(cloud: Cloud, host):
-    before = placement.trees([host])
+    before = host_trees.trees([host])
     cloud.placement.requests.clear()
-    assert placement.trees([host]) == before
+    assert host_trees.trees([host]) == before
     assert cloud.placement.requests == ["GET /resource_providers"] * 2
     cloud.placement.change(DEVICE, CUSTOM_GPU=0)
     cloud.placement.requests.clear()
-    assert placement.trees([host])[host][1].inventories == {"CUSTOM_GPU": Inventory(0)}
+    assert host_trees.trees([host])[host][1].inventories == {"CUSTOM_GPU": Inventory(0)}
     assert len(cloud.placement.requests) == 4
 
 
 def test_host_that_placement_does_not_have_does_not_spoil_others(cloud: Cloud, host):
-    trees = placement.trees(["none", host, "cmp2"])
+    trees = host_trees.trees(["none", host, "cmp2"])
     assert names(trees[host]) == ["cmp1", DEVICE]
     assert names(trees["cmp2"]) == ["cmp2"]
     assert isinstance(trees["none"], exceptions.ServiceRefused)
@@ -58,7 +58,7 @@ def test_host_that_placement_does_not_have_does_not_spoil_others(cloud: Cloud, h
 def test_host_whose_requests_fail_does_not_spoil_others(cloud: Cloud, host):
     (device,) = (i for i, p in cloud.placement.providers.items() if p["name"] == DEVICE)
     cloud.placement.fail(status=500, match=device)
-    trees = placement.trees([host, "cmp2"])
+    trees = host_trees.trees([host, "cmp2"])
     assert isinstance(trees[host], exceptions.ServiceUnavailable)
     assert names(trees["cmp2"]) == ["cmp2"]
 
@@ -70,7 +70,7 @@ def test_provider_that_vanishes_while_the_tree_is_read_is_left_out(cloud: Cloud,
         cloud.placement.remove_provider(DEVICE)
 
     cloud.placement.fail(then=remove, match=f"{device}/traits", times=1)
-    assert names(placement.trees([host])[host]) == ["cmp1"]
+    assert names(host_trees.trees([host])[host]) == ["cmp1"]
 
 
 def test_contents_are_of_one_generation(cloud: Cloud, host):
@@ -81,7 +81,7 @@ def test_contents_are_of_one_generation(cloud: Cloud, host):
         cloud.placement.change(DEVICE, "CUSTOM_H100", CUSTOM_GPU=2)
 
     cloud.placement.fail(then=change, match=f"{device}/traits", times=1)
-    _, read = placement.trees([host])[host]
+    _, read = host_trees.trees([host])[host]
     assert (read.inventories["CUSTOM_GPU"].total, read.traits) == (2, {"CUSTOM_H100"})
     assert read.generation == 1
 
@@ -91,14 +91,14 @@ def test_host_that_changes_all_the_time_is_a_failure(cloud: Cloud, host):
         cloud.placement.change("cmp1", VCPU=8)
 
     cloud.placement.fail(then=change, match="/traits$")
-    tree = placement.trees([host])[host]
+    tree = host_trees.trees([host])[host]
     assert isinstance(tree, exceptions.ServiceUnavailable)
     assert "changes all the time" in tree.message
 
 
 def test_placement_that_is_away_is_not_asked_about_every_host(cloud: Cloud, host):
     cloud.placement.fail(status=503)
-    trees = placement.trees([f"host-{n}" for n in range(200)])
+    trees = host_trees.trees([f"host-{n}" for n in range(200)])
     assert all(isinstance(tree, exceptions.ServiceUnavailable) for tree in trees.values())
     assert len(cloud.placement.requests) < 20
 

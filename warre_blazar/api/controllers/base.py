@@ -39,6 +39,9 @@ _TURNS = TurnHook()
 
 #: The query parameters that select a page of a listing.
 PAGING = {"limit": parsing.positive, "page": parsing.positive, "next": parsing.next_page}
+#: The query of requests that create or change something, and can be foreseen. On Warre's path, it
+#: has no parameters.
+DRY_RUN = {"dry_run": parsing.boolean}
 
 
 class Controller(rest.RestController, hooks.HookController):
@@ -88,6 +91,12 @@ def context() -> BlazarContext:
 def is_warres_path() -> bool:
     """Whether the request came to /v2/warre/v1, where requests and answers have Warre's form."""
     return is_warres(pecan.request)
+
+
+def is_dry_run() -> bool:
+    """Whether the request only asks what it would do. Its query has no other parameter."""
+    known = {} if is_warres_path() else DRY_RUN
+    return bool(parsing.query(pecan.request, known).get("dry_run", False))
 
 
 def field_filter() -> views.Sees:

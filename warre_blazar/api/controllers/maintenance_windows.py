@@ -1,5 +1,6 @@
 """The controller of /maintenancewindows."""
 
+import functools
 from typing import Any
 
 import pecan
@@ -40,36 +41,42 @@ class WindowsController(base.Controller):
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.CREATE)
-        parsing.query(pecan.request, {})
+        is_dry_run = base.is_dry_run()
         values = base.body(schemas.WINDOW_CREATE)
+        create = functools.partial(
+            maintenance_windows.create,
+            Span(values["start"], values["end"]),
+            values.get("note"),
+            values.get("flavor_ids", []),
+            timeutils.utcnow(),
+        )
+        if is_dry_run:
+            return views.window(create(dry_run=True), base.field_filter())
         window = base.made_once(
             values,
             base.found(
                 lambda window_id: maintenance_windows.get(window_id, **_sight()),
                 exceptions.WindowNotFound,
             ),
-            lambda window_id: maintenance_windows.create(
-                Span(values["start"], values["end"]),
-                values.get("note"),
-                values.get("flavor_ids", []),
-                timeutils.utcnow(),
-                window_id,
-            ),
+            create,
         )
         return base.reply(201, views.window(window, base.field_filter()))
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
         window_id = base.item_id(path)
+        is_dry_run = base.is_dry_run()
         _authorize_change(policies.UPDATE, window_id)
         values = base.body(schemas.WINDOW_UPDATE)
-        return views.window(
-            maintenance_windows.update(window_id, values, timeutils.utcnow()), base.field_filter()
+        window = maintenance_windows.update(
+            window_id, values, timeutils.utcnow(), dry_run=is_dry_run
         )
+        return views.window(window, base.field_filter())
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
         window_id = base.item_id(path)
+        parsing.query(pecan.request, {})
         _authorize_change(policies.DELETE, window_id)
         maintenance_windows.delete(window_id)
         return base.empty(204)
@@ -83,13 +90,12 @@ def _sight() -> dict[str, Any]:
 
 
 def _authorize_change(rule: str, window_id: str) -> None:
-    """Check that the request has no query, and that the caller may change the maintenance window.
+    """Check that the caller may change the maintenance window.
 
     :raises WindowNotFound: the caller may not see the window. On Warre's path, the answer is the
         same if the caller may not change it.
     :raises Forbidden: the caller may see the window, but not change it.
     """
-    parsing.query(pecan.request, {})
     if not policy.allows(base.context(), rule):
         if policy.allows(base.context(), policies.GET):
             maintenance_windows.get(window_id, **_sight())

@@ -37,8 +37,6 @@ LIST_QUERY = {
     **base.PAGING,
 }
 SHOW_QUERY = {"detail": parsing.log}
-#: The query of requests that book or change. On Warre's path, it has no parameters.
-CHANGE_QUERY = {"dry_run": parsing.boolean}
 _WARRES_LIST_QUERY = {name: take for name, take in LIST_QUERY.items() if name != "deleted"}
 
 
@@ -82,7 +80,7 @@ class ReservationsController(base.Controller):
         policy.authorize(context, policies.CREATE)
         if not context.project_id:
             raise exceptions.Forbidden(policies.CREATE)
-        is_dry_run = _is_dry_run()
+        is_dry_run = base.is_dry_run()
         values = base.body(schemas.RESERVATION_CREATE)
         request = admission.BookingRequest(
             project_id=context.project_id,
@@ -108,7 +106,7 @@ class ReservationsController(base.Controller):
     def patch(self, *path: str, **_query: Any) -> Any:
         reservation_id = base.item_id(path)
         reservation, flavor = _find(policies.UPDATE, reservation_id)
-        is_dry_run = _is_dry_run()
+        is_dry_run = base.is_dry_run()
         only_extends = base.is_warres_path()
         schema = schemas.RESERVATION_EXTEND if only_extends else schemas.RESERVATION_UPDATE
         values = base.body(schema)
@@ -124,12 +122,6 @@ class ReservationsController(base.Controller):
         reservation, _ = _find(policies.DELETE, base.item_id(path))
         is_done = deletion.delete(_caller(), reservation)
         return base.empty(204 if is_done else 202)
-
-
-def _is_dry_run() -> bool:
-    """Whether the request only asks what it would do."""
-    known = {} if base.is_warres_path() else CHANGE_QUERY
-    return bool(parsing.query(pecan.request, known).get("dry_run", False))
 
 
 def _foreseen(foreseen: Foreseen) -> dict[str, Any]:
@@ -165,10 +157,10 @@ def _document(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
     return views.reservation(reservation, flavor, base.field_filter())
 
 
-def _change(reservation: Reservation, values: dict[str, Any]) -> change.Change:
+def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRequest:
     """The change that a body asks for."""
     labels = {name: values[name] for name in ("name", "note") if name in values}
-    return change.Change(
+    return change.ChangeRequest(
         values.get("start"),
         values.get("end"),
         values.get("instance_count"),

@@ -53,7 +53,7 @@ class BookingRequest:
     @property
     def amount(self) -> Amount:
         """The amount of quota that the request needs."""
-        return Amount(1, self.span.hours() * self.count)
+        return quota_rules.of_booking(self.span, self.count)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,8 @@ from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.quota import Amount
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.services.booking import admission, changing, finding_room
+from warre_blazar.services.booking import admission, finding_room
+from warre_blazar.services.booking.change_decision import ChangeDecision
 from warre_blazar.services.booking.quotas import QuotaStanding
 from warre_blazar.services.offering import free_slots
 
@@ -52,7 +53,7 @@ class Foreseen:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Case:
+class _Decided:
     """A request that was decided: what decides about other times for it."""
 
     flavor: Flavor
@@ -83,7 +84,7 @@ def booking(request: admission.BookingRequest) -> Foreseen:
         ServiceUnavailable: no decision is possible.
     """
     decision = admission.decide(request, with_most=True)
-    case = _Case(
+    case = _Decided(
         flavor=decision.flavor,
         project_id=request.project_id,
         span=request.span,
@@ -99,14 +100,14 @@ def booking(request: admission.BookingRequest) -> Foreseen:
 
 
 def change(
-    outcome: changing.Outcome,
+    outcome: ChangeDecision,
     flavor: Flavor,
     conditions: BookingConditions,
     now: datetime.datetime,
 ) -> Foreseen:
     """Foresee a change of a reservation's time or count."""
     before = outcome.before
-    case = _Case(
+    case = _Decided(
         flavor=flavor,
         project_id=before.project_id,
         span=outcome.span,
@@ -122,7 +123,7 @@ def change(
     return _foreseen(case, conditions, now)
 
 
-def _foreseen(case: _Case, conditions: BookingConditions, now: datetime.datetime) -> Foreseen:
+def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datetime) -> Foreseen:
     spans = _spans(case, conditions, now)
     any_length = case.project_id in conditions.any_length
     return Foreseen(
@@ -140,13 +141,13 @@ def _foreseen(case: _Case, conditions: BookingConditions, now: datetime.datetime
     )
 
 
-def _hosts(case: _Case) -> dict[str, int]:
+def _hosts(case: _Decided) -> dict[str, int]:
     if case.place is None or case.refusals:
         return {}
     return {host.name: case.place.chosen[host.id] for host in case.place.hosts}
 
 
-def _spans(case: _Case, conditions: BookingConditions, now: datetime.datetime) -> list[Span]:
+def _spans(case: _Decided, conditions: BookingConditions, now: datetime.datetime) -> list[Span]:
     """The free spans of the year from the wanted start on, for the wanted count."""
     ahead = min(_LOOK_AHEAD, datetime.datetime.max - case.span.start)
     question = free_slots.Question(
@@ -168,7 +169,9 @@ def _spans(case: _Case, conditions: BookingConditions, now: datetime.datetime) -
         return free_slots.spans(db, case.flavor, question, with_windows=not conditions.in_windows)
 
 
-def _next_start(case: _Case, spans: Sequence[Span], any_length: bool) -> datetime.datetime | None:
+def _next_start(
+    case: _Decided, spans: Sequence[Span], any_length: bool
+) -> datetime.datetime | None:
     length = case.span.end - case.span.start
     longest = datetime.timedelta(hours=case.flavor.max_length_hours)
     of_quota = any(isinstance(error, exceptions.QuotaExceeded) for error in case.refusals)
@@ -178,7 +181,7 @@ def _next_start(case: _Case, spans: Sequence[Span], any_length: bool) -> datetim
     return min(fitting, default=None)
 
 
-def _longest(case: _Case, spans: Sequence[Span], any_length: bool) -> datetime.timedelta:
+def _longest(case: _Decided, spans: Sequence[Span], any_length: bool) -> datetime.timedelta:
     start = case.span.start
     around = [span.end - start for span in spans if span.start <= start < span.end]
     bounds = [max(around, default=datetime.timedelta(0))]
@@ -190,7 +193,7 @@ def _longest(case: _Case, spans: Sequence[Span], any_length: bool) -> datetime.t
     return min(bounds)
 
 
-def _most(case: _Case) -> int:
+def _most(case: _Decided) -> int:
     if any(not isinstance(error, _OF_COUNT) for error in case.refusals):
         return 0
     hours = case.hours_left()

@@ -21,7 +21,7 @@ from warre_blazar.domain.audit.overselling import Overbooked
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.provider_trees import TreeDifference
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import nova, placement
+from warre_blazar.openstack import host_trees, nova
 
 LOG = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ def _read(
     """
     with session.reader() as db:
         stored = host_providers.stored(db)
-    trees = placement.trees(sorted({host.name for host in hosts}))
+    trees = host_trees.trees(sorted({host.name for host in hosts}))
     overtaken = []
     for host in hosts:
         tree, known = trees[host.name], stored.get(host.id, NOTHING)

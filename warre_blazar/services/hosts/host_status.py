@@ -6,10 +6,9 @@ import enum
 from collections.abc import Sequence
 
 from warre_blazar.db import host_marks, hosts, reservable_hosts, session
-from warre_blazar.db.healing import OnHost
-from warre_blazar.db.host_marks import Marks
 from warre_blazar.domain import host_use
 from warre_blazar.domain.devices import Rules
+from warre_blazar.domain.host_marks import Marks, OnHost
 from warre_blazar.domain.host_use import ClassUse
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Span
@@ -59,7 +58,7 @@ def listing(window: Span, now: datetime.datetime, rules: Rules) -> list[HostStat
         marks = host_marks.every(db)
         found = [*reservable_hosts.empty(db), *reservable_hosts.empty(db, closed=True)]
         booked = hosts.complete(db, found, device_rules=rules)
-        reservations = host_marks.reservations(db, window)
+        reservations = host_marks.reservations_during(db, window)
     return [
         HostStatus(
             host,

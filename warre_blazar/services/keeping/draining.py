@@ -7,10 +7,10 @@ in Blazar and Nova, so running reservations stay on the host until they end.
 import dataclasses
 import datetime
 
-from warre_blazar.db import healing, hosts, session
-from warre_blazar.db.healing import Drain, OnHost
+from warre_blazar.db import host_marks, hosts, session
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.domain.host_marks import Drain, OnHost
 from warre_blazar.errors import exceptions
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.running.healing import Healed, HealingResult, relocate
@@ -82,7 +82,7 @@ def _drained(
 ) -> Drained:
     # A booking that has read the host before this write can't claim the host any more. Reservations
     # that were booked before this write are found below.
-    session.change(healing.set_draining, host_id, drain)
+    session.change(host_marks.set_draining, host_id, drain)
     before = _on_host(host_id)
     healed = {
         each.reservation_id: _relocated(each, conditions, now, host_id)
@@ -112,7 +112,7 @@ def resume(host: str) -> str:
     :raises TryAgain: at each attempt, somebody claimed the host at the same time.
     """
     host_id = _host_id(host)
-    session.change(healing.set_draining, host_id, None)
+    session.change(host_marks.set_draining, host_id, None)
     return host_id
 
 
@@ -130,7 +130,7 @@ def _host_id(host: str) -> str:
 
 def _on_host(host_id: str) -> list[OnHost]:
     with session.reader() as db:
-        return healing.on_host(db, host_id)
+        return host_marks.on_host(db, host_id)
 
 
 def _why(each: OnHost, healed: Healed | None) -> str:

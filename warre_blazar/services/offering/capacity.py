@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from warre_blazar.db import flavor_usage, flavors, reservable_hosts, session
 from warre_blazar.domain import capacity
-from warre_blazar.domain.capacity import HostRoom, Limits, Sharing
+from warre_blazar.domain.capacity import HostLimits, HostRoom, Sharing
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Span
@@ -87,7 +87,7 @@ class FlavorLimits:
     by_slots: bool
     #: For each reservable host: how many instances it holds when it is empty, and what limits this
     #: number. Sorted by the host's name.
-    hosts: Sequence[Limits]
+    hosts: Sequence[HostLimits]
 
 
 def limits(flavor: Flavor) -> FlavorLimits:

@@ -15,7 +15,7 @@ def resolve(extra_specs: Mapping[str, str], rules: Rules) -> tuple[Group, ...]:
 
     This may ask Cyborg and the database, so it must not be called inside a transaction.
 
-    :returns: the request groups of the devices. Each device that is named has at least one.
+    :returns: the request groups of the devices, at least one for each device that is named.
     :raises InvalidField: an extra spec can't be parsed.
     :raises DeviceNotCountable: the devices can't be counted.
     :raises ServiceUnavailable, ServiceRefused: Cyborg doesn't answer.

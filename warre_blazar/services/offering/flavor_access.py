@@ -4,7 +4,7 @@ from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
 
 from warre_blazar.db import flavor_access, flavors, session
-from warre_blazar.db.flavor_access import Access
+from warre_blazar.domain.flavor import Access
 from warre_blazar.errors import exceptions
 
 

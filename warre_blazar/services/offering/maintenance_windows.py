@@ -27,6 +27,8 @@ def create(
     flavor_ids: Iterable[str],
     now: datetime.datetime,
     window_id: str | None = None,
+    *,
+    dry_run: bool = False,
 ) -> Window:
     """Create a maintenance window.
 
@@ -34,12 +36,13 @@ def create(
     refused.
 
     :param window_id: the id for the new window. None: any new id.
+    :param dry_run: whether to write nothing, and to return the window as it would be.
     :raises InvalidPeriod: the window starts in the past, or doesn't end after its start.
     :raises FlavorNotFound: one of the flavors doesn't exist.
     :raises WindowConflict: one of the flavors is booked during the window.
     """
     _check_start(span, now)
-    with session.writer() as db:
+    with session.undone() if dry_run else session.writer() as db:
         window_id = window_id or uuidutils.generate_uuid()
         window = _checked(db, Window(window_id, span, note, ()), flavor_ids)
         maintenance_windows.insert(db, window, now)
@@ -47,14 +50,17 @@ def create(
 
 
 @session.retried
-def update(window_id: str, changes: Mapping[str, Any], now: datetime.datetime) -> Window:
+def update(
+    window_id: str, changes: Mapping[str, Any], now: datetime.datetime, *, dry_run: bool = False
+) -> Window:
     """Change a maintenance window.
 
     :param changes: the new values of ``start``, ``end``, ``note`` or ``flavor_ids``.
+    :param dry_run: the same as for ``create``.
     :raises WindowNotFound: there is no such window.
     :raises InvalidPeriod, FlavorNotFound, WindowConflict: the same as for ``create``.
     """
-    with session.writer() as db:
+    with session.undone() if dry_run else session.writer() as db:
         present = _find(db, window_id)
         span = Span(changes.get("start", present.span.start), changes.get("end", present.span.end))
         if span.start != present.span.start:

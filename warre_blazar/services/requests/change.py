@@ -7,6 +7,7 @@ refuse the change sooner.
 import dataclasses
 import datetime
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 from oslo_db import exception as db_exc
@@ -21,6 +22,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.booking import changing, dry_run, lookup
+from warre_blazar.services.booking.change_decision import ChangeDecision
 from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.requests.manager_calls import (
@@ -33,7 +35,7 @@ from warre_blazar.services.requests.manager_calls import (
 
 
 @dataclasses.dataclass(frozen=True)
-class Change:
+class ChangeRequest:
     """The new values of a reservation. None: the value stays as it is."""
 
     start: datetime.datetime | None = None
@@ -81,7 +83,10 @@ class Change:
 
 
 def change(
-    caller: Caller, reservation: Reservation, new_values: Change, conditions: BookingConditions
+    caller: Caller,
+    reservation: Reservation,
+    new_values: ChangeRequest,
+    conditions: BookingConditions,
 ) -> tuple[Reservation, bool]:
     """Change a reservation's time, number of instances, name or note.
 
@@ -95,8 +100,7 @@ def change(
     """
     if new_values.labels:
         lookup.check_labels(new_values.labels)
-    if reservation.is_record:
-        _check_not_over(reservation)
+    _raise_first(_state_refusals(reservation, new_values))
     done = True
     if new_values.is_of_lease:
         done = _change_lease(caller, reservation, new_values, conditions)
@@ -116,7 +120,7 @@ def change(
 def foresee(
     reservation: Reservation,
     flavor: Flavor,
-    new_values: Change,
+    new_values: ChangeRequest,
     conditions: BookingConditions,
 ) -> Foreseen:
     """What ``change`` would do at this moment. Nothing is written.
@@ -126,30 +130,51 @@ def foresee(
     if new_values.labels:
         lookup.check_labels(new_values.labels)
     now, wanted = timeutils.utcnow(), new_values.of(reservation)
-    state = booking_rules.refusals(functools.partial(_check_not_over, reservation))
-    if not reservation.is_record and new_values.is_of_lease:
-        state += booking_rules.refusals(
-            functools.partial(check_created, reservation),
-            functools.partial(lookup.check_sole, reservation),
-        )
-    outcome = changing.Outcome(reservation, wanted.span, wanted.instance_count, tuple(state))
-    if new_values.is_of_lease and not state:
-        outcome = changing.foresee(reservation, wanted.span, wanted.instance_count, conditions, now)
-    refusals = state
-    if new_values.is_of_lease and not reservation.is_record:
+    refusals = _state_refusals(reservation, new_values)
+    outcome = ChangeDecision(reservation, wanted.span, wanted.instance_count)
+    if new_values.is_of_lease:
+        if not refusals:
+            outcome = changing.foresee(
+                reservation, wanted.span, wanted.instance_count, conditions, now
+            )
         of_quota = [e for e in outcome.refusals if isinstance(e, exceptions.QuotaExceeded)]
-        refusals = [
-            *booking_rules.refusals(functools.partial(_check_period, reservation, wanted)),
-            *state,
-            *of_quota,
-            *booking_rules.refusals(functools.partial(_check_as_blazar, reservation, wanted, now)),
-            *outcome.refusals,
-        ]
+        refusals += [*_time_refusals(reservation, wanted, now), *of_quota, *outcome.refusals]
     # The API and the manager have some rules in common.
     by_text = {error.message: error for error in reversed(refusals)}
     in_order = sorted(by_text.values(), key=refusals.index)
     outcome = dataclasses.replace(outcome, refusals=tuple(in_order))
     return dry_run.change(outcome, flavor, conditions, now)
+
+
+def _raise_first(refusals: Sequence[exceptions.WarreError]) -> None:
+    for refusal in refusals:
+        raise refusal
+
+
+def _state_refusals(
+    reservation: Reservation, new_values: ChangeRequest
+) -> list[exceptions.WarreError]:
+    """Why the reservation can't be changed, whatever the new values are.
+
+    :returns: InvalidState and LeaseShared. After the end, the name and the note can still change.
+    """
+    checks = []
+    if new_values.is_of_lease or reservation.is_record:
+        checks.append(functools.partial(_check_not_over, reservation))
+    if new_values.is_of_lease:
+        checks.append(functools.partial(check_created, reservation))
+        checks.append(functools.partial(lookup.check_sole, reservation))
+    return booking_rules.refusals(*checks)
+
+
+def _time_refusals(
+    reservation: Reservation, wanted: Reservation, now: datetime.datetime
+) -> list[exceptions.WarreError]:
+    """Why the reservation can't have the new time, by the rules that need no room."""
+    return booking_rules.refusals(
+        functools.partial(_check_period, reservation, wanted, now),
+        functools.partial(_check_as_blazar, reservation, wanted, now),
+    )
 
 
 def _check_as_blazar(reservation: Reservation, wanted: Reservation, now: datetime.datetime) -> None:
@@ -187,7 +212,10 @@ def _label(reservation: Reservation, labels: Labels, user_id: str) -> None:
 
 
 def _change_lease(
-    caller: Caller, reservation: Reservation, new_values: Change, conditions: BookingConditions
+    caller: Caller,
+    reservation: Reservation,
+    new_values: ChangeRequest,
+    conditions: BookingConditions,
 ) -> bool:
     """Let the manager change a reservation's lease.
 
@@ -195,11 +223,7 @@ def _change_lease(
     :raises: the same errors as ``change``.
     """
     wanted = new_values.of(reservation)
-    _check_period(reservation, wanted)
-    _check_not_over(reservation)
-    _check_as_blazar(reservation, wanted, timeutils.utcnow())
-    check_created(reservation)
-    lookup.check_sole(reservation)
+    _raise_first(_time_refusals(reservation, wanted, timeutils.utcnow()))
     # The manager checks the quota too. But if Keystone is unavailable during that check, Blazar
     # sets the lease to ERROR. So the quota is checked here first. If Keystone is unavailable or the
     # quota would be exceeded, the change is refused before the manager is called.
@@ -207,7 +231,7 @@ def _change_lease(
     return _update(caller, reservation, new_values)
 
 
-def _check_period(reservation: Reservation, wanted: Reservation) -> None:
+def _check_period(reservation: Reservation, wanted: Reservation, now: datetime.datetime) -> None:
     """Check a new time by Blazar's rules.
 
     If the time breaks a rule, this function raises the error that a booking would raise. Blazar
@@ -222,10 +246,10 @@ def _check_period(reservation: Reservation, wanted: Reservation) -> None:
         raise exceptions.InvalidState(
             f"Reservation {reservation.id} has begun, so its start can't change"
         )
-    booking_rules.check_future(wanted.span, timeutils.utcnow())
+    booking_rules.check_future(wanted.span, now)
 
 
-def _update(caller: Caller, reservation: Reservation, new_values: Change) -> bool:
+def _update(caller: Caller, reservation: Reservation, new_values: ChangeRequest) -> bool:
     try:
         return answered(manager.update_lease, caller, reservation, new_values.of_lease(reservation))
     except exceptions.WarreError as error:
@@ -236,7 +260,7 @@ def _update(caller: Caller, reservation: Reservation, new_values: Change) -> boo
         raise
 
 
-def _changed(reservation: Reservation, new_values: Change) -> Reservation | None:
+def _changed(reservation: Reservation, new_values: ChangeRequest) -> Reservation | None:
     """The reservation in the database. None if it doesn't have the new time and count yet."""
     present, _ = lookup.get(reservation.id, None)
     return present if new_values.is_in(present) else None

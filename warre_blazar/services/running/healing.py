@@ -22,6 +22,7 @@ from warre_blazar.db import (
     changes,
     flavors,
     healing,
+    host_marks,
     hosts,
     instance_reservations,
     leases,
@@ -150,14 +151,14 @@ def take_back_hosts() -> None:
     deleted them, or when their reservations have ended.
     """
     with session.reader() as db:
-        abandoned = healing.abandoned(db)
+        abandoned = host_marks.abandoned(db)
     for host in abandoned:
         try:
             servers = placement.servers_of_reservations(host.name)
             left = sorted(i for i, number in servers.items() if number > host.held.get(i, 0))
             if left:
                 LOG.info("Host %s works again, but has servers of %s", host.name, left)
-            elif session.change(healing.take_back, host):
+            elif session.change(host_marks.take_back, host):
                 LOG.warning("Host %s works again, and can be booked", host.name)
         except _FAILURES as error:
             LOG.warning("Host %s works again, but can't be booked yet: %s", host.name, error)
@@ -356,7 +357,7 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     # On these hosts, the reservation has fewer instances now, but all its servers may still be
     # there.
     for host_id in sorted(i for i, n in case.to_leave.items() if chosen.get(i, 0) < n):
-        healing.abandon(db, host_id)
+        host_marks.abandon(db, host_id)
 
 
 def _result(case: _Case, place: _Place) -> Healed:

@@ -33,12 +33,6 @@ from warre_blazar.services.telling import lease_notices
 
 LOG = logging.getLogger(__name__)
 
-#: Seconds after which an unchanged lease counts as ``Age.QUIET``.
-QUIET = 5.0
-
-#: An ended lease is still looked at for this long after its end or its last write.
-_RECENT = datetime.timedelta(days=1)
-
 
 @dataclasses.dataclass(frozen=True)
 class _Sight:
@@ -79,7 +73,7 @@ class Repairer:
         with session.reader() as db:
             ids = {*lease_queries.in_question(db), *self._seen}
             if thorough:
-                ids.update(lease_queries.unsettled(db, now - _RECENT))
+                ids.update(lease_queries.unsettled(db, now))
             read_leases = leases.read(db, ids)
         self._seen = {lease.id: self._sight(lease) for lease in read_leases}
         for lease in read_leases:
@@ -100,11 +94,10 @@ class Repairer:
 
     def _age(self, lease: Lease) -> Age:
         unchanged = self._clock() - self._seen[lease.id].since
-        if unchanged >= self._patience(len(lease.reservations)):
+        age = lease_states.age(unchanged, self._patience(len(lease.reservations)))
+        if age is Age.QUIET and self._seen[lease.id].lease.is_abandoned:
             return Age.STUCK
-        if unchanged < QUIET:
-            return Age.FRESH
-        return Age.STUCK if self._seen[lease.id].lease.is_abandoned else Age.QUIET
+        return age
 
     def _act(self, lease: Lease, decision: Decision) -> None:
         try:

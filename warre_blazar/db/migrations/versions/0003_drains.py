@@ -1,5 +1,7 @@
 """Adds who drains a host, since when and why."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import mysql
@@ -7,33 +9,24 @@ from sqlalchemy.dialects import mysql
 revision = "0003"
 down_revision = "0002"
 
-_COLUMNS = (
-    sa.Column(
-        "drained_by",
-        sa.String(255).with_variant(
-            mysql.VARCHAR(255, charset="utf8mb4", collation="utf8mb4_bin"), "mysql", "mariadb"
-        ),
-    ),
-    sa.Column("drained_at", sa.DateTime),
-    sa.Column(
-        "drain_reason",
-        sa.Text().with_variant(
-            mysql.TEXT(charset="utf8mb4", collation="utf8mb4_bin"), "mysql", "mariadb"
-        ),
-    ),
-)
+_UTF8: dict[str, Any] = {"charset": "utf8mb4", "collation": "utf8mb4_bin"}
+_TYPES: dict[str, Any] = {
+    "drained_by": sa.String(255).with_variant(mysql.VARCHAR(255, **_UTF8), "mysql", "mariadb"),
+    "drained_at": sa.DateTime(),
+    "drain_reason": sa.Text().with_variant(mysql.TEXT(**_UTF8), "mysql", "mariadb"),
+}
 
 
 def upgrade() -> None:
     # MariaDB can't roll back an ALTER. So an upgrade that was interrupted goes on where it stopped.
-    found = {column["name"] for column in sa.inspect(op.get_bind()).get_columns("warre_hosts")}
-    for column in _COLUMNS:
-        if column.name not in found:
-            op.add_column("warre_hosts", column.copy())
+    for name in _TYPES.keys() - _present():
+        op.add_column("warre_hosts", sa.Column(name, _TYPES[name]))
 
 
 def downgrade() -> None:
-    found = {column["name"] for column in sa.inspect(op.get_bind()).get_columns("warre_hosts")}
-    for column in _COLUMNS:
-        if column.name in found:
-            op.drop_column("warre_hosts", column.name)
+    for name in _TYPES.keys() & _present():
+        op.drop_column("warre_hosts", name)
+
+
+def _present() -> set[str]:
+    return {column["name"] for column in sa.inspect(op.get_bind()).get_columns("warre_hosts")}

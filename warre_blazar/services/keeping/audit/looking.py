@@ -35,18 +35,14 @@ from warre_blazar.domain.audit.facts import (
 )
 from warre_blazar.domain.lease import END_EVENT, START_EVENT, Lease
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import nova, placement, trusts
+from warre_blazar.openstack import host_trees, nova, placement, trusts
 
 T = TypeVar("T")
 _Patience = Callable[[int], float]
 
-#: An ended lease is still read for this long after its end or its last write.
-_RECENT = datetime.timedelta(days=1)
 #: After the end of a reservation, a manager may take this long to remove the backing. If a part of
 #: the backing remains after this time, the audit reports the part as left over.
 _TIDYING = datetime.timedelta(minutes=1)
-#: For this many seconds after a write to a lease, Blazar may be about to write to the lease again.
-_QUIET = 5.0
 #: Managers may take this many seconds to drop a promise after it has become stale.
 _SLACK = 60
 
@@ -131,7 +127,7 @@ def _nova() -> NovaFacts:
 def _placement(hypervisors: Sequence[str]) -> PlacementFacts:
     trees = {
         hypervisor: tuple(provider_trees.bookable(provider) for provider in tree)
-        for hypervisor, tree in placement.trees(hypervisors).items()
+        for hypervisor, tree in host_trees.trees(hypervisors).items()
         if not isinstance(tree, exceptions.WarreError)
     }
     return PlacementFacts(
@@ -150,7 +146,7 @@ def _tables(
     present: Mapping[str, Sequence[str]],
     known_hosts: Sequence[KnownHost],
 ) -> Tables:
-    read_leases = lease_rows.read(db, lease_queries.unsettled(db, now - _RECENT))
+    read_leases = lease_rows.read(db, lease_queries.unsettled(db, now))
     leases = [_seen(lease, now, patience) for lease in read_leases]
     bookings = audit_reads.live_bookings(db)
     worked_on = {lease.id for lease in leases if lease.is_worked_on}
@@ -209,9 +205,8 @@ def _seen(lease: Lease, now: datetime.datetime, patience: _Patience) -> SeenLeas
     written = lease.updated_at
     age = lease_states.Age.STUCK
     if written is not None:
-        seconds = (now - written).total_seconds()
-        if seconds < patience(len(lease.reservations)):
-            age = lease_states.Age.QUIET if seconds >= _QUIET else lease_states.Age.FRESH
+        unchanged = (now - written).total_seconds()
+        age = lease_states.age(unchanged, patience(len(lease.reservations)))
     requested = lease.claim is not None and lease.claim.manager_id is None
     return SeenLease(
         id=lease.id,

@@ -1,0 +1,256 @@
+"""The requests of the v2 API about reservations, as methods."""
+
+from collections.abc import Callable
+from typing import Any
+
+from keystoneauth1 import exceptions as ksa
+
+from warre_blazar import waiting
+from warre_blazar.client import errors, lookup, resources
+from warre_blazar.client.collection import DRY_RUN, Collection, Time, query_of, values_of
+from warre_blazar.client.transport import path
+from warre_blazar.client.types import Alternatives, DryRun, Reason, Reservation
+
+#: The API's query parameter for each filter of ``Reservations.list``.
+_FILTERS = {
+    **{name: name for name in ("project_id", "flavor_id", "user_id", "name", "status", "host")},
+    "since": "from",
+    "until": "to",
+}
+
+
+def _booking(
+    flavor: str,
+    *,
+    start: Time,
+    end: Time,
+    count: int = 1,
+    affinity: bool | None = None,
+    name: str | None = None,
+    note: str | None = None,
+) -> dict[str, Any]:
+    """The body of a booking."""
+    body = values_of({"flavor_id": flavor, "start": start, "end": end, "instance_count": count})
+    optional = {"affinity": affinity, "name": name, "note": note}
+    return body | {field: value for field, value in optional.items() if value is not None}
+
+
+def _change(
+    *,
+    start: Time | None = None,
+    end: Time | None = None,
+    count: int | None = None,
+    name: str | None = None,
+    note: str | None = None,
+) -> dict[str, Any]:
+    """The body of a change. Fields that aren't given are left out."""
+    given = {"start": start, "end": end, "instance_count": count, "name": name, "note": note}
+    body = values_of({field: value for field, value in given.items() if value is not None})
+    return body | {field: None for field in ("name", "note") if body.get(field) == ""}
+
+
+#: The codes of refusals after which something else could be booked.
+_WITH_ALTERNATIVES = frozenset(
+    {
+        *("after_flavor_end", "before_flavor_start", "hosts_exhausted", "maintenance"),
+        *("quota_exceeded", "slots_exhausted", "too_long"),
+    }
+)
+
+
+def _alternatives(foreseen: DryRun, why_not_free: Reason | None = None) -> Alternatives:
+    return Alternatives(
+        foreseen.next_start, foreseen.longest_hours, foreseen.most_instances, why_not_free
+    )
+
+
+class Reservations(Collection):
+    """The reservations of projects.
+
+    ``ref`` is a reservation's id, the start of its id, its name, or the name of its flavor. A name
+    works only if exactly one of the project's reservations has it, not counting COMPLETE
+    reservations. Operators may also use the start of an id of another project's reservation.
+    """
+
+    noun = "reservations"
+
+    def list(
+        self,
+        *,
+        all_projects: bool = False,
+        deleted: bool = False,
+        sort: str | None = None,
+        limit: int | None = None,
+        **filters: Any,
+    ) -> list[Reservation]:
+        """Return the project's reservations, ordered by start.
+
+        :param all_projects: return the reservations of all projects. Only operators may set this.
+        :param deleted: return only reservations that were deleted.
+        :param sort: ``start``, ``end``, ``created_at``, ``project_id`` or ``user_id``. Append
+            ``:desc`` to reverse the order.
+        :param limit: the largest number of reservations to return.
+        :param filters: filters by ``project_id``, ``flavor_id``, ``user_id``, ``name``, ``host``,
+            ``status``, ``since`` or ``until``. ``status`` is a list of statuses. ``since`` and
+            ``until`` are times: only reservations that end after ``since`` and start before
+            ``until`` are returned. Only operators may filter by host or by another project. A
+            filter that is None has no effect.
+        """
+        unknown = filters.keys() - _FILTERS
+        if unknown:
+            raise TypeError(f"unknown filters: {', '.join(sorted(unknown))}")
+        values = {_FILTERS[name]: value for name, value in filters.items()}
+        values["status"] = ",".join(filters.get("status") or ()) or None
+        query = query_of(
+            all_projects=all_projects or None, deleted=deleted or None, sort=sort, **values
+        )
+        return [Reservation.of(d) for d in self._transport.list(self.noun, query, limit)]
+
+    def get(self, ref: str, *, log: bool = False) -> Reservation:
+        """Return one reservation.
+
+        :param log: include what has happened to the reservation (``Reservation.log``). A deleted
+            reservation is found too, by its id.
+        """
+        query = query_of(detail="log" if log else None)
+        return Reservation.of(self._transport.request_document("GET", self._path(ref), query=query))
+
+    def create(
+        self,
+        flavor: str,
+        *,
+        start: Time,
+        end: Time,
+        count: int = 1,
+        affinity: bool | None = None,
+        name: str | None = None,
+        note: str | None = None,
+    ) -> Reservation:
+        """Book instances of a flavor from ``start`` to ``end``.
+
+        ``end`` is the first moment after the reservation.
+
+        :param flavor: the id or name of the flavor.
+        :param count: the number of instances.
+        :param affinity: True: all instances on one host. False: each on a host of its own. None: on
+            any hosts.
+        :param name: a name for the reservation. Several reservations may have the same name.
+        """
+        wanted: dict[str, Any] = {"start": start, "end": end, "count": count, "affinity": affinity}
+        body = _booking(flavor, **wanted, name=name, note=note)
+        try:
+            return Reservation.of(self._transport.create(f"/{self.noun}", body))
+        except errors.ApiError as error:
+            if error.code in _WITH_ALTERNATIVES:
+                error.ask_with(lambda: self._alternatives(flavor, **wanted))
+            raise
+
+    def _alternatives(self, flavor: str, *, start: Time, end: Time, **wanted: Any) -> Alternatives:
+        foreseen = self.try_create(flavor, start=start, end=end, **wanted)
+        reason = None
+        if foreseen.next_start is None:
+            flavors = resources.Flavors(self._transport)
+            reason = flavors.why_not_free(flavor, start=start, length=end - start, **wanted)
+        return _alternatives(foreseen, reason)
+
+    def try_create(self, flavor: str, **values: Any) -> DryRun:
+        """Return what ``create`` would do with the same arguments. Nothing is booked."""
+        document = self._transport.request_document(
+            "POST", "/reservations", query=DRY_RUN, body=_booking(flavor, **values)
+        )
+        return DryRun.of(document)
+
+    def update(
+        self,
+        ref: str,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        count: int | None = None,
+        name: str | None = None,
+        note: str | None = None,
+    ) -> Reservation:
+        """Change a reservation. Fields that aren't given keep their values.
+
+        :param name: the new name. An empty text removes the name.
+        :param note: the new note. An empty text removes the note.
+        """
+        wanted: dict[str, Any] = {"start": start, "end": end, "count": count}
+        body = _change(**wanted, name=name, note=note)
+        where = self._path(ref)
+        try:
+            return Reservation.of(self._transport.request_document("PATCH", where, body=body))
+        except errors.ApiError as error:
+            if error.code in _WITH_ALTERNATIVES:
+                error.ask_with(lambda: _alternatives(self.try_update(ref, **wanted)))
+            raise
+
+    def try_update(self, ref: str, **values: Any) -> DryRun:
+        """Return what ``update`` would do with the same arguments. Nothing is changed."""
+        document = self._transport.request_document(
+            "PATCH", self._path(ref), query=DRY_RUN, body=_change(**values)
+        )
+        return DryRun.of(document)
+
+    def delete(self, ref: str) -> bool:
+        """Delete a reservation and its servers.
+
+        :returns: True if the reservation is deleted. False if the deletion isn't finished yet.
+        """
+        response = self._transport.request("DELETE", self._path(ref))
+        return response.status_code != 202
+
+    def wait(
+        self,
+        ref: str,
+        *,
+        tell: Callable[[Reservation], None] = lambda _: None,
+        pause: float = 1.0,
+        poll: float = 5.0,
+        patience: float = 600.0,
+        sleep: Callable[[float], None] = waiting.sleep,
+    ) -> Reservation:
+        """Wait until a reservation is ACTIVE, and return it.
+
+        :param tell: a function that is called every ``pause`` seconds with the reservation as it
+            was last read.
+        :param pause: the seconds between two calls of ``tell``.
+        :param poll: the seconds between two requests to the API.
+        :param patience: the seconds for which the API may be away.
+        :raises errors.WaitError: the reservation is COMPLETE or ERROR, or the API is away for too
+            long. The text gives the reason, if it is known.
+        """
+        reservation = self.get(ref)
+        seconds_to_poll, seconds_away = poll, 0.0
+        while True:
+            tell(reservation)
+            if reservation.status == "ACTIVE":
+                return reservation
+            if reservation.status in ("COMPLETE", "ERROR"):
+                why = f": {reservation.status_reason}" if reservation.status_reason else ""
+                raise errors.WaitError(f"Reservation {reservation.id} is {reservation.status}{why}")
+            sleep(pause)
+            seconds_to_poll -= pause
+            if seconds_to_poll > 0:
+                continue
+            seconds_to_poll = poll
+            try:
+                reservation, seconds_away = self.get(reservation.id), 0.0
+            except (errors.ApiError, ksa.ClientException) as error:
+                if not _is_outage(error):
+                    raise
+                seconds_away += poll
+                if seconds_away >= patience:
+                    raise errors.WaitError(
+                        f"Reservation {reservation.id} was {reservation.status} when the API was "
+                        f"last there, {seconds_away:.0f} s ago: {error}"
+                    ) from error
+
+    def _path(self, ref: str) -> str:
+        return path(self.noun, lookup.reservation(self, ref))
+
+
+def _is_outage(error: Exception) -> bool:
+    """Whether an error says that the API or Keystone is away."""
+    status = getattr(error, "status", None) or getattr(error, "http_status", None)
+    return isinstance(error, ksa.ConnectionError) or (status or 0) >= 500

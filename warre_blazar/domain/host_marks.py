@@ -1,0 +1,58 @@
+"""Why hosts can't be booked, and which reservations are on hosts."""
+
+import dataclasses
+import datetime
+from collections.abc import Mapping
+
+
+@dataclasses.dataclass(frozen=True)
+class Drain:
+    """Who drains a host, since when, and why."""
+
+    by: str | None
+    at: datetime.datetime | None
+    reason: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Marks:
+    """What the tables say about whether a host can be booked."""
+
+    #: What Blazar says. Its host monitor takes a host that fails out of use.
+    reservable: bool
+    #: None: nobody drains the host.
+    drain: Drain | None
+    #: Whether the host has failed, and servers that were on it may still be there.
+    abandoned: bool
+    #: When the host's resource providers were last read and had changed. None: never.
+    read_at: datetime.datetime | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Abandoned:
+    """A host that works again, but may still have servers of reservations that were moved away."""
+
+    id: str
+    #: The hypervisor hostname.
+    name: str
+    generation: int
+    #: The number of each reservation's instances on the host, by the reservation's id in Blazar's
+    #: table.
+    held: Mapping[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class OnHost:
+    """A reservation of any resource type that has instances on a host."""
+
+    reservation_id: str
+    #: For a flavor:slot reservation, the id in the v2 API. For a reservation of another resource
+    #: type, the same id as ``reservation_id``.
+    shown_id: str
+    resource_type: str
+    project_id: str
+    #: Blazar's status of the reservation.
+    status: str
+    instances: int
+    start: datetime.datetime
+    end: datetime.datetime

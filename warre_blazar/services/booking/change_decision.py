@@ -1,0 +1,225 @@
+"""Decides whether a reservation can be changed, and what the change does to it."""
+
+import dataclasses
+import datetime
+import functools
+from collections.abc import Iterable, Mapping
+
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import backings, executions, flavors, hosts
+from warre_blazar.domain import booking_rules, reservation_states, timeline
+from warre_blazar.domain import quota as quota_rules
+from warre_blazar.domain.booking_conditions import BookingConditions
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.quota import Amount
+from warre_blazar.domain.reservation import Reservation
+from warre_blazar.errors import exceptions
+from warre_blazar.services.booking import finding_room, shrinking
+from warre_blazar.services.booking.quotas import Quota, QuotaStanding
+
+
+@dataclasses.dataclass(frozen=True)
+class ProposedChange:
+    """A change of a reservation: its new time and count, and the reservation as it was read."""
+
+    #: The reservation as it was before the transaction.
+    before: Reservation
+    span: timeline.Span
+    count: int
+    conditions: BookingConditions
+    now: datetime.datetime
+    #: For a running reservation that gives up instances: where the remaining instances stay.
+    shrunk: shrinking.Shrunk | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ChangeDecision:
+    """What a change would do, or all rules that refuse it."""
+
+    #: The reservation as it is.
+    before: Reservation
+    #: The new time. It contains any time that was promised to an earlier update.
+    span: timeline.Span
+    count: int
+    #: Every rule that refuses the change, in the order in which a change checks them.
+    refusals: tuple[exceptions.WarreError, ...] = ()
+    #: The hosts after the change. None if the reservation already holds all that it needs.
+    place: finding_room.Place | None = None
+    #: The project's limits, usage and generation. None if the change needs no quota.
+    standing: QuotaStanding | None = None
+    #: Whether the reservation has begun, so that its instances stay where they are.
+    stays: bool = False
+    #: Where the reservation's instances are now: their number, by host id. If a running reservation
+    #: gives up instances, these are the remaining ones.
+    held: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    #: The most instances for which there are slots and hosts. None if nobody asked.
+    most: int | None = None
+
+    @property
+    def growth(self) -> Amount:
+        """The quota that the change needs beyond what the reservation already takes."""
+        return growth(self.before, self.span, self.count)
+
+
+def growth(reservation: Reservation, span: timeline.Span, count: int) -> Amount:
+    """The quota that a change needs beyond what the reservation already takes."""
+    return quota_rules.growth(reservation.amount, quota_rules.of_booking(span, count))
+
+
+def decide(
+    db: Session,
+    reservation: Reservation,
+    change: ProposedChange,
+    quota: Quota | None,
+    *,
+    with_most: bool = False,
+) -> ChangeDecision:
+    """Evaluate every rule about a change. This is the only place that does.
+
+    If the time isn't valid, the rules that depend on it can't be evaluated.
+
+    :param with_most: whether to find out how many instances the reservation could have.
+    """
+    state, stays = _state_refusals(db, reservation, change)
+    held: Mapping[str, int] = hosts.allocated(db, reservation.reservation_id)
+    if change.shrunk:
+        held = change.shrunk.kept
+    growing = {reservation.reservation_id: reservation.amount}
+    standing = quota.standing(db, growing) if quota else None
+    outcome = ChangeDecision(
+        reservation, change.span, change.count, tuple(state), None, standing, stays, held
+    )
+    if change.span.end <= change.span.start:
+        return outcome
+    span = _with_earlier_promise(reservation, change.span)
+    outcome = dataclasses.replace(outcome, span=span)
+    is_growing = change.count > reservation.instance_count
+    grows = is_growing or not reservation.span.contains(span)
+    if not (grows or with_most):
+        return outcome
+    flavor = flavor_of(db, reservation)
+    need = finding_room.Need(reservation.shape, change.count, span, reservation.affinity)
+    present = finding_room.PresentPlace(reservation, held, stays)
+    room = finding_room.Room(db, flavor, need, change.conditions, present)
+    if grows:
+        terms = finding_room.terms(db, flavor, reservation.project_id, span, change.conditions)
+        outcome = _grown(outcome, change, terms, room)
+    if with_most:
+        outcome = dataclasses.replace(outcome, most=room.most())
+    return outcome
+
+
+def _grown(
+    outcome: ChangeDecision,
+    change: ProposedChange,
+    terms: Iterable[exceptions.WarreError],
+    room: finding_room.Room,
+) -> ChangeDecision:
+    """Find hosts and quota for a reservation whose new time or count goes beyond what it holds.
+
+    :param terms: why the project may not have the flavor at the new time.
+    """
+    reservation, refusals = outcome.before, [*outcome.refusals, *terms]
+    place, lacking = room.find()
+    refusals += lacking
+    if outcome.stays and place and place.elsewhere:
+        # The reservation's servers may be running on its present hosts, so it can't move to others.
+        matching = len(place.hosts)
+        refusals.append(exceptions.HostsExhausted(change.count, 0, matching, reservation.affinity))
+    if outcome.standing:
+        limits, used = outcome.standing.limits, outcome.standing.used
+        check = functools.partial(quota_rules.check, limits, used, outcome.growth)
+        refusals += booking_rules.refusals(check)
+    return dataclasses.replace(outcome, refusals=tuple(refusals), place=place)
+
+
+def _state_refusals(
+    db: Session, reservation: Reservation, change: ProposedChange
+) -> tuple[list[exceptions.WarreError], bool]:
+    """Why a reservation's state or the new time doesn't allow the change.
+
+    :returns: InvalidState and InvalidPeriod, and whether the reservation has begun (see
+        ``_has_begun``).
+    """
+    refusals = booking_rules.refusals(functools.partial(check_state, reservation))
+    try:
+        begun = _has_begun(db, reservation, change.now)
+    except exceptions.InvalidState as error:
+        refusals.append(error)
+        begun = reservation.state == reservation_states.ACTIVE
+    opened = is_opened(db, reservation)
+    refusals += booking_rules.refusals(
+        functools.partial(_check_start, reservation, change, begun),
+        functools.partial(_check_count, reservation, change, begun=begun, opened=opened),
+        functools.partial(booking_rules.check_period, change.span),
+    )
+    if change.span.start != reservation.span.start:
+        refusals += booking_rules.refusals(
+            functools.partial(booking_rules.check_future, change.span, change.now)
+        )
+    return refusals, begun
+
+
+def _check_start(reservation: Reservation, change: ProposedChange, begun: bool) -> None:
+    if begun and change.span.start != reservation.span.start:
+        is_active = reservation.state == reservation_states.ACTIVE
+        doing = "has begun" if is_active else "is being started"
+        raise exceptions.InvalidState(
+            f"Reservation {reservation.id} {doing}, so its start can't change"
+        )
+
+
+def _check_count(
+    reservation: Reservation, change: ProposedChange, *, begun: bool, opened: bool
+) -> None:
+    if (begun or opened) and change.count > reservation.instance_count:
+        raise exceptions.InvalidState(
+            f"Reservation {reservation.id} has begun, so it can have fewer instances but not more; "
+            "book another reservation for more"
+        )
+    if opened and change.count < reservation.instance_count and change.shrunk is None:
+        raise exceptions.InvalidState(
+            f"Reservation {reservation.id} is being started; try again in a few seconds"
+        )
+
+
+def check_state(reservation: Reservation) -> None:
+    if reservation.state not in (reservation_states.ALLOCATED, reservation_states.ACTIVE):
+        raise exceptions.InvalidState(f"Reservation {reservation.id} is {reservation.state}")
+
+
+def flavor_of(db: Session, reservation: Reservation) -> Flavor:
+    return flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
+
+
+def _with_earlier_promise(reservation: Reservation, span: timeline.Span) -> timeline.Span:
+    """The time to promise to an update. It contains any time promised to an earlier update.
+
+    Blazar accepts two simultaneous updates of a lease. Either update may be the last one that
+    writes the lease's dates. So if an earlier update was promised a time other than the lease's
+    own, this update is promised the shortest span that contains both times.
+    """
+    if reservation.promised is None or reservation.promised == reservation.span:
+        return span
+    return span.hull(reservation.promised)
+
+
+def _has_begun(db: Session, reservation: Reservation, now: datetime.datetime) -> bool:
+    """Whether a reservation is open to its project, or is about to be opened.
+
+    :raises InvalidState: a manager is starting or ending the reservation at this moment.
+    """
+    if executions.is_claimed(db, reservation.lease_id):
+        raise exceptions.InvalidState(
+            f"Reservation {reservation.id} is being started or ended; try again in a few seconds"
+        )
+    if reservation.state == reservation_states.ACTIVE:
+        return True
+    return reservation.span.start <= now and is_opened(db, reservation)
+
+
+def is_opened(db: Session, reservation: Reservation) -> bool:
+    """Whether the reservation's hosts may have inventories of its resource class."""
+    backing = backings.get(db, reservation.reservation_id)
+    return backing is not None and backing.phase.is_opened
