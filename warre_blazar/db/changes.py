@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import outbox, session
 from warre_blazar.db.tables import bookings, changes, history, reservations
-from warre_blazar.domain.changes import BY_STATUS, Change, Kind
+from warre_blazar.domain.changes import BY_STATUS, Change, ChangeKind
 from warre_blazar.domain.notices import News, time_text
 from warre_blazar.domain.timeline import Span
 
@@ -63,7 +63,7 @@ def add_status(
         .where(of)
     )
     db.execute(changes.insert().from_select(["reservation_id", *values], affected))
-    if kind is Kind.STARTED:
+    if kind is ChangeKind.STARTED:
         outbox.begin_counting(db, of, at)
         outbox.add_start(db, of, at)
     else:
@@ -96,7 +96,7 @@ def of_reservation(db: Session, reservation_id: str) -> list[Change]:
         .order_by(changes.c.at, changes.c.id)
     )
     return [
-        Change(row["at"], Kind(row["kind"]), row["user_id"], *map(_values, _both(row)))
+        Change(row["at"], ChangeKind(row["kind"]), row["user_id"], *map(_values, _both(row)))
         for row in db.execute(query).mappings()
     ]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-class Kind(enum.Enum):
+class ChangeKind(enum.Enum):
     """What has happened to a reservation."""
 
     CREATED = "created"
@@ -25,7 +25,7 @@ class Kind(enum.Enum):
 
 
 #: The kind of a change by the status that Blazar gives to the reservation.
-BY_STATUS = {"active": Kind.STARTED, "deleted": Kind.ENDED}
+BY_STATUS = {"active": ChangeKind.STARTED, "deleted": ChangeKind.ENDED}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Change:
 
     #: A naive datetime in UTC.
     at: datetime.datetime
-    kind: Kind
+    kind: ChangeKind
     #: The user who asked for the change. None: no user did.
     user_id: str | None = None
     #: The changed values before and after the change, by the names of fields in the API. Times are

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import changes, outbox
 from warre_blazar.domain import lease_states, notices
-from warre_blazar.domain.changes import Change, Kind
+from warre_blazar.domain.changes import Change, ChangeKind
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
 
@@ -41,7 +41,7 @@ def _lease(db: sa.Connection, lease: models.Lease) -> None:
     if before != after:
         written = Change(
             timeutils.utcnow(),
-            Kind.RESCHEDULED,
+            ChangeKind.RESCHEDULED,
             conditions.caller_id(),
             changes.span(before),
             changes.span(after),

@@ -36,7 +36,7 @@ from warre_blazar.db import (
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.backing import Backing
 from warre_blazar.domain.backing_phases import Phase
-from warre_blazar.domain.changes import Change, Kind
+from warre_blazar.domain.changes import Change, ChangeKind
 from warre_blazar.domain.host_marks import Drain
 from warre_blazar.domain.labels import Labels
 
@@ -96,7 +96,7 @@ def test_changes_are_recorded_from_now_on(engine: sa.Engine):
             sa.select(tables.reservations.c.id).where(tables.reservations.c.status == "pending")
         )
         assert changes.of_reservation(db, reservation_id) == []
-        moved = Change(datetime.datetime(2100, 1, 1), Kind.MOVED)
+        moved = Change(datetime.datetime(2100, 1, 1), ChangeKind.MOVED)
         changes.add(db, reservation_id, moved)
         assert changes.of_reservation(db, reservation_id) == [moved]
 

@@ -21,7 +21,7 @@ from warre_blazar.db import (
 from warre_blazar.db import quotas as stored_quotas
 from warre_blazar.domain import booking_rules, lease_states, placing, timeline
 from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.changes import Change, Kind
+from warre_blazar.domain.changes import Change, ChangeKind
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.quota import Amount
 from warre_blazar.domain.reservation import Reservation
@@ -207,7 +207,7 @@ def _write_place(
         reservations.set_count(db, reservation.reservation_id, count)
         resized = Change(
             now,
-            Kind.RESIZED,
+            ChangeKind.RESIZED,
             user_id,
             {"instance_count": reservation.instance_count},
             {"instance_count": count},

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import changes, flavors, history, hosts, reservations, session
 from warre_blazar.db.reservation_filters import Filter
-from warre_blazar.domain.changes import Change, Kind
+from warre_blazar.domain.changes import Change, ChangeKind
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.reservation import Reservation
@@ -147,7 +147,7 @@ def label(reservation: Reservation, labels: Labels, user_id: str | None = None) 
     names = [name for name in after if before[name] != after[name]]
     renamed = Change(
         timeutils.utcnow(),
-        Kind.RENAMED,
+        ChangeKind.RENAMED,
         user_id,
         {name: before[name] for name in names},
         {name: after[name] for name in names},
@@ -164,8 +164,8 @@ def log(reservation: Reservation) -> list[Change]:
     """What has happened to a reservation, the oldest change first."""
     with session.reader() as db:
         recorded = changes.of_reservation(db, reservation.reservation_id)
-    created = Change(reservation.created_at, Kind.CREATED, reservation.user_id)
+    created = Change(reservation.created_at, ChangeKind.CREATED, reservation.user_id)
     deleted = reservation.deleted_at
     if deleted is None:
         return [created, *recorded]
-    return [created, *recorded, Change(deleted, Kind.DELETED, reservation.deleted_by)]
+    return [created, *recorded, Change(deleted, ChangeKind.DELETED, reservation.deleted_by)]

@@ -32,7 +32,7 @@ from warre_blazar.db import (
 )
 from warre_blazar.domain import lease_states, notices, placing, timeline
 from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.changes import Change, Kind
+from warre_blazar.domain.changes import Change, ChangeKind
 from warre_blazar.domain.execution import claim_state
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.lease import Lease
@@ -351,7 +351,7 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     hosts.reallocate(db, reservation_id, chosen)
     instance_reservations.set_amounts(db, reservation_id, case.reservation.shape, chosen)
     backings.half_close(db, reservation_id)
-    changes.add(db, reservation_id, Change(timeutils.utcnow(), Kind.MOVED))
+    changes.add(db, reservation_id, Change(timeutils.utcnow(), ChangeKind.MOVED))
     if not case.is_running:
         return
     # On these hosts, the reservation has fewer instances now, but all its servers may still be
