@@ -10,11 +10,11 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import hosts, session
 from warre_blazar.db.tables import compute_hosts, host_providers
 from warre_blazar.domain import provider_trees
-from warre_blazar.domain.provider_trees import Tree
+from warre_blazar.domain.provider_trees import ProviderTree
 
 #: The trees that this process has parsed, by digest. Parsing a tree's text takes much longer than
 #: using the tree.
-_parsed: dict[str, Tree] = {}
+_parsed: dict[str, ProviderTree] = {}
 #: When a process keeps more trees than this, it drops all of them.
 _MOST_PARSED = 20_000
 
@@ -35,12 +35,12 @@ NOTHING = Stored()
 class Reading:
     """What was read about a host in Placement and Nova."""
 
-    tree: Tree
+    tree: ProviderTree
     #: The host's zone; None if Nova wasn't asked for it, or didn't tell it.
     zone: str | None
 
 
-def trees(db: Session, digests: Mapping[str, str]) -> dict[str, Tree]:
+def trees(db: Session, digests: Mapping[str, str]) -> dict[str, ProviderTree]:
     """The trees of hosts, by host id.
 
     If the process has already read all these trees, this takes no SQL statement. Otherwise it takes

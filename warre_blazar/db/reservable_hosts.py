@@ -20,7 +20,7 @@ from warre_blazar.db.tables import (
 )
 from warre_blazar.domain import provider_trees
 from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.provider_trees import Tree
+from warre_blazar.domain.provider_trees import ProviderTree
 from warre_blazar.domain.providers import Inventory, Provider
 
 LOG = logging.getLogger(__name__)
@@ -75,7 +75,9 @@ def is_any_registered(db: Session) -> bool:
     return db.execute(sa.select(compute_hosts.c.id).limit(1)).first() is not None
 
 
-def _host(row: sa.RowMapping, capabilities: dict[str, Any], tree: Tree, is_read: bool) -> Host:
+def _host(
+    row: sa.RowMapping, capabilities: dict[str, Any], tree: ProviderTree, is_read: bool
+) -> Host:
     zone = row["availability_zone"] if row["zone"] is None else row["zone"]
     root = tree[0]
     devices, unclear = provider_trees.devices(capabilities, root)

@@ -11,17 +11,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from warre_blazar.domain.devices import CAPABILITY_PREFIX
 from warre_blazar.domain.providers import Inventory, Provider
 
-Tree = tuple[Provider, ...]
+ProviderTree = tuple[Provider, ...]
 
-#: The prefix of host capabilities that say how many devices of a PCI alias a host has.
-DEVICES = "pci_alias_"
 #: The trait of a one-time-use device. After each use somebody has to clean the device.
 _ONE_TIME_USE = "HW_PCI_ONE_TIME_USE"
 
 
-def ordered(providers: Iterable[Provider]) -> Tree:
+def ordered(providers: Iterable[Provider]) -> ProviderTree:
     """Sort the providers of a host into a tree.
 
     :raises ValueError: the providers don't have exactly one root.
@@ -32,7 +31,7 @@ def ordered(providers: Iterable[Provider]) -> Tree:
     return tree
 
 
-def to_text(tree: Tree) -> str:
+def to_text(tree: ProviderTree) -> str:
     """The tree as JSON."""
     return json.dumps([_to_dict(provider) for provider in tree], sort_keys=True)
 
@@ -48,7 +47,7 @@ def _to_dict(provider: Provider) -> dict[str, Any]:
     }
 
 
-def from_text(text: str) -> Tree:
+def from_text(text: str) -> ProviderTree:
     """The tree from which ``to_text`` made ``text``."""
     return tuple(
         Provider(
@@ -63,7 +62,7 @@ def from_text(text: str) -> Tree:
     )
 
 
-def digest(tree: Tree) -> str:
+def digest(tree: ProviderTree) -> str:
     """A short text that is the same for equal trees. The providers' generations don't matter."""
     still = tuple(dataclasses.replace(provider, generation=0) for provider in tree)
     return hashlib.sha256(to_text(still).encode()).hexdigest()
@@ -92,7 +91,7 @@ def devices(properties: Mapping[str, Any], root: Provider) -> tuple[list[Provide
     :returns: the providers, and the names of capabilities whose values aren't whole numbers. Each
         of these capabilities counts as 0 devices.
     """
-    names = sorted(name for name in properties if name.startswith(DEVICES))
+    names = sorted(name for name in properties if name.startswith(CAPABILITY_PREFIX))
     amounts = {name: _whole_number(properties[name]) for name in names}
     found = [
         Provider(
@@ -137,7 +136,9 @@ class TreeDifference:
     providers_gone: tuple[str, ...]
 
 
-def difference(before: Tree, after: Tree, zones: tuple[str | None, str | None]) -> TreeDifference:
+def difference(
+    before: ProviderTree, after: ProviderTree, zones: tuple[str | None, str | None]
+) -> TreeDifference:
     """Compare two readings of a host.
 
     :param zones: the host's zones before and after.
@@ -157,5 +158,5 @@ def difference(before: Tree, after: Tree, zones: tuple[str | None, str | None]) 
     )
 
 
-def _traits(tree: Tree) -> frozenset[str]:
+def _traits(tree: ProviderTree) -> frozenset[str]:
     return frozenset(trait for provider in tree for trait in provider.traits)

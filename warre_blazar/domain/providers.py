@@ -47,12 +47,6 @@ class Provider:
     generation: int = dataclasses.field(default=0, compare=False)
 
 
-#: The trait of a one-time-use device. When a server takes the device, Nova reserves the device in
-#: Placement. The device stays reserved until something outside of Nova has cleaned it and sets the
-#: reserved amount to 0.
-_ONE_TIME_USE = "HW_PCI_ONE_TIME_USE"
-
-
 class Stock(NamedTuple):
     """How much of a class a provider has for instances, and which amounts an instance may take."""
 
@@ -122,22 +116,13 @@ _Facts = tuple[tuple[str, ...], tuple[tuple[str, Stock], ...]]
 
 def _facts(provider: Provider) -> _Facts:
     """The facts about a provider that a ``Node`` needs, in a form that can be sorted and hashed."""
-    used_once = _ONE_TIME_USE in provider.traits
-    stocks = []
-    for cls, inventory in provider.inventories.items():
-        capacity = int(inventory.total * inventory.allocation_ratio)
-        stocks.append(
-            (
-                cls,
-                Stock(
-                    # A one-time-use device that is reserved now will be free again after its use.
-                    capacity if used_once else inventory.capacity,
-                    inventory.min_unit,
-                    inventory.max_unit,
-                    inventory.step_size,
-                ),
-            )
+    stocks = [
+        (
+            cls,
+            Stock(inventory.capacity, inventory.min_unit, inventory.max_unit, inventory.step_size),
         )
+        for cls, inventory in provider.inventories.items()
+    ]
     return tuple(sorted(provider.traits)), tuple(sorted(stocks))
 
 

@@ -6,7 +6,7 @@ from concurrent import futures
 from typing import Any
 
 from warre_blazar.domain import backing_names, provider_trees, providers
-from warre_blazar.domain.provider_trees import Tree
+from warre_blazar.domain.provider_trees import ProviderTree
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
 
@@ -16,7 +16,7 @@ _read: dict[str, providers.Provider] = {}
 _MOST_REMEMBERED = 100_000
 
 
-def trees(hosts: Collection[str]) -> dict[str, Tree | exceptions.WarreError]:
+def trees(hosts: Collection[str]) -> dict[str, ProviderTree | exceptions.WarreError]:
     """The provider tree of each host, or the error if it can't be read, by hypervisor hostname.
 
     Several hosts are read at a time. If one host can't be read, the others are still read.
@@ -36,7 +36,7 @@ class _TreeReader:
     def __init__(self) -> None:
         self._unanswered = 0
 
-    def read(self, host: str) -> Tree | exceptions.WarreError:
+    def read(self, host: str) -> ProviderTree | exceptions.WarreError:
         if self._unanswered >= placement.AT_ONCE:
             return exceptions.ServiceUnavailable(
                 placement.SERVICE, "it didn't answer for other hosts"
@@ -52,7 +52,7 @@ class _TreeReader:
         return tree
 
 
-def _tree(host: str) -> Tree:
+def _tree(host: str) -> ProviderTree:
     """The providers of a host, without the provider that Blazar adds.
 
     :raises ServiceRefused: no provider has the host's name.

@@ -15,6 +15,7 @@ from tests.functional.db import world
 from tests.functional.db.test_statements import counted
 from warre_blazar.db import host_providers, hosts, reservable_hosts, session, tables
 from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.request_groups import Group, PlacementRequest
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
 from warre_blazar.services.hosts import host_refresh, new_hosts
@@ -78,6 +79,15 @@ def test_read_host_has_what_placement_says(cloud: Cloud, host):
     assert (root.name, root.parent_id) == ("a", None)
     assert (device.name, device.parent_id, device.traits) == (DEVICE, root.id, {"CUSTOM_A100"})
     assert device.inventories["CUSTOM_GPU"].capacity == 1
+
+
+def test_device_that_waits_to_be_cleaned_can_be_booked(cloud: Cloud, host):
+    device = cloud.placement.named(DEVICE)
+    device["inventories"]["CUSTOM_GPU"]["reserved"] = 1
+    device["traits"].append("HW_PCI_ONE_TIME_USE")
+    host_refresh.refresh()
+    gpu = PlacementRequest.of(Group.of({"VCPU": 1}), [Group.of({"CUSTOM_GPU": 1})])
+    assert read_hosts()["a"].when_empty(gpu) == 1
 
 
 def test_trees_are_read_back_as_they_were_stored(cloud: Cloud, host):

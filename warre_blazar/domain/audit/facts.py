@@ -9,7 +9,7 @@ from warre_blazar.domain import backing_names, lease_states, provider_trees
 from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.provider_trees import Tree
+from warre_blazar.domain.provider_trees import ProviderTree
 from warre_blazar.domain.timeline import Span
 
 
@@ -185,7 +185,7 @@ class PlacementFacts:
     providers: Mapping[str, SeenProvider]
     #: By hypervisor hostname, the providers of each reservable host, without those that Blazar has
     #: made. Hosts that couldn't be read are left out.
-    trees: Mapping[str, Tree] = dataclasses.field(default_factory=dict)
+    trees: Mapping[str, ProviderTree] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,7 +10,7 @@ import datetime
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from warre_blazar.domain import provider_trees
+from warre_blazar.domain import devices, provider_trees
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import KnownHost, Offered, PlacementFacts, Taking
 from warre_blazar.domain.timeline import Span
@@ -190,7 +190,7 @@ def in_placement(host: KnownHost) -> dict[str, int]:
     return {
         cls: amount
         for cls, amount in host.capacities.items()
-        if not cls.startswith(provider_trees.DEVICES)
+        if not cls.startswith(devices.CAPABILITY_PREFIX)
     }
 
 

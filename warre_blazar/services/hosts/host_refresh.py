@@ -161,7 +161,7 @@ def _zone(host: Host, known: Stored, zones: Mapping[str, str] | None) -> str | N
     return zones.get(str(host.properties["service_name"]), known.zone)
 
 
-def _reading(tree: provider_trees.Tree, zone: str | None) -> Reading:
+def _reading(tree: provider_trees.ProviderTree, zone: str | None) -> Reading:
     return Reading(tuple(provider_trees.bookable(provider) for provider in tree), zone)
 
 
@@ -215,7 +215,7 @@ def _difference(before: Host, after: Host) -> TreeDifference:
     return provider_trees.difference(_tree(before, after), after.providers, zones)
 
 
-def _tree(host: Host, after: Host) -> provider_trees.Tree:
+def _tree(host: Host, after: Host) -> provider_trees.ProviderTree:
     """The host's providers, for a comparison.
 
     If no providers were stored for the host, this returns a single root provider. The root has the
