@@ -57,7 +57,8 @@ def instead(wanted: WantedBooking, error: errors.ApiError, app: object) -> str:
     :param error: the error with which the API refused the booking. Its code is in ``CODES``.
     :param app: the running CLI. The text uses the names that commands have in this CLI.
     """
-    return f"{why(error)}. {_later(wanted, error.alternatives, app)}"
+    way = _later(wanted, error.alternatives, app)
+    return way.text if way.says_why else f"{why(error)}. {way.text}"
 
 
 def why(error: errors.ApiError) -> str:
@@ -65,6 +66,9 @@ def why(error: errors.ApiError) -> str:
 
     :param error: the error with which the API refused the booking. Its code is in ``CODES``.
     """
+    asked, slots = error.detail.get("asked"), error.detail.get("slots")
+    if asked and slots and asked > slots:
+        return f"The flavor has {wording.slots(slots)}, and {asked} were asked for"
     if error.detail.get("asked") and error.detail.get("free") and error.code in _PARTIAL_REASONS:
         are = "is" if error.detail["free"] == 1 else "are"
         with contextlib.suppress(KeyError):
@@ -72,7 +76,16 @@ def why(error: errors.ApiError) -> str:
     return _REASONS.get(error.code, str(error).rstrip("."))
 
 
-def _later(wanted: WantedBooking, found: Alternatives | None, app: object) -> str:
+@dataclasses.dataclass(frozen=True)
+class _Way:
+    """A sentence that says what could be booked instead."""
+
+    text: str
+    #: Whether the sentence also says why the booking is refused.
+    says_why: bool = False
+
+
+def _later(wanted: WantedBooking, found: Alternatives | None, app: object) -> _Way:
     """Return a sentence with the first start at which the booking fits.
 
     If there is no such start, the sentence gives other advice.
@@ -81,16 +94,17 @@ def _later(wanted: WantedBooking, found: Alternatives | None, app: object) -> st
     """
     commands = Fields(app)
     if found is None:
-        return f"{commands['flavor-free-slots']} {wanted.flavor} shows when it is free"
+        return _Way(f"{commands['flavor-free-slots']} {wanted.flavor} shows when it is free")
     if found.next_start is not None:
-        return sentence(wanted.count, wanted.length, found.next_start, wanted.where)
+        return _Way(sentence(wanted.count, wanted.length, found.next_start, wanted.where))
     reason = found.why_not_free
     if reason is not None and reason.code in no_free_slots.LASTING:
-        return no_free_slots.explanation(
+        text = no_free_slots.explanation(
             reason, wanted.flavor, wanted.where, app, affinity=wanted.affinity
         )
+        return _Way(text, says_why=True)
     verb = "is" if wanted.count == 1 else "are"
-    return (
+    return _Way(
         f"In the year from then on, {wording.slots(wanted.count)} {verb} never free for "
         f"{_hours(wanted.length)} h. Try fewer slots or hours; "
         f"{commands['flavor-calendar']} {wanted.flavor} shows what is free"

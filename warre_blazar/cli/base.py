@@ -24,6 +24,7 @@ from warre_blazar.cli import (
     time_display,
     time_input,
     time_zones,
+    wording,
 )
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Client, Reservation, Window, errors
@@ -44,6 +45,8 @@ class Command(BlazarCommand):
     nouns = ""
     #: Whether the command takes or shows times. If so, it has the options for the time zone.
     zoned = True
+    #: What to do if a request wasn't answered.
+    _after_lost_answer = "The service may be away for a moment; try again"
     where: datetime.tzinfo = datetime.UTC
 
     @functools.cached_property
@@ -135,6 +138,8 @@ class Command(BlazarCommand):
             raise Failure(self.advice(error, parsed_args)) from error
         except (ksa.MissingAuthPlugin, ksa.MissingRequiredOptions) as error:
             raise Failure(error_advice.NO_CREDENTIALS) from error
+        except ksa.ConnectionError as error:
+            raise Failure(f"{errors.brief(error)}. {self._after_lost_answer}") from error
         return result
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
@@ -144,10 +149,14 @@ class Command(BlazarCommand):
             return "\n".join([first, *(f"  {self._candidate(thing)}" for thing in error.things)])
         return error_advice.ambiguous(error) or error_advice.text(error, self.app)
 
-    def _candidate(self, thing: Any) -> str:
+    def _candidate(self, thing: Reservation | Window) -> str:
         """Return a line about a reservation or window to which an ambiguous name may refer."""
         start, end = (time_display.brief(moment, self.where) for moment in (thing.start, thing.end))
-        return f"{thing.id}  {start} to {end}  {getattr(thing, 'status', '')}".rstrip()
+        period = f"{thing.id}  {start} to {end}"
+        if isinstance(thing, Reservation):
+            slots = wording.slots(thing.instance_count)
+            return f"{period}  {thing.status}  {slots} of {thing.flavor.name}"
+        return period
 
     def column(self, name: str, value: Any) -> Any:
         """Return a field of a document in the form that cliff prints."""
@@ -179,6 +188,9 @@ class ChangeCommand(Command):
 
     #: Whether the command asks for confirmation on a terminal. If so, it has the option --yes.
     asks = False
+    _after_lost_answer = (
+        "What you asked for may have happened nevertheless. The command can be repeated as it is"
+    )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

@@ -53,15 +53,30 @@ class BookedFlavor:
         return list(zip(moments, totals, strict=True))
 
 
-def midnights(period: Span, zone: datetime.tzinfo, most: int) -> Iterator[datetime.datetime]:
-    """Yield midnights of a period in a zone. If there are more than ``most``, skip some.
+#: The hours between two marks of a period of less than two days.
+_HOURS = (1, 2, 3, 6, 12)
 
-    The number of days between two of them is always the same.
+
+def marks(period: Span, zone: datetime.tzinfo, most: int) -> Iterator[datetime.datetime]:
+    """Yield the moments that an axis of time names: at most about ``most`` midnights of a zone.
+
+    The number of days between two of them is always the same. In a period of less than two days,
+    there are full hours too.
     """
     days = (period.end - period.start) / datetime.timedelta(days=1)
+    hours = 24
+    if days < 2:
+        hours = next((each for each in _HOURS if days * 24 <= each * most), 24)
     step = datetime.timedelta(days=max(1, -int(-days // most)))
     day = period.start.astimezone(zone).date()
-    while (midnight := datetime.datetime.combine(day, datetime.time(), zone)) < period.end:
-        if midnight >= period.start:
-            yield midnight
+    while datetime.datetime.combine(day, datetime.time(), zone) < period.end:
+        for hour in range(0, 24, hours):
+            moment = datetime.datetime.combine(day, datetime.time(hour), zone)
+            if period.start <= moment < period.end:
+                yield moment
         day += step
+
+
+def is_midnight(moment: datetime.datetime) -> bool:
+    """Whether a mark begins a day."""
+    return moment.time() == datetime.time()

@@ -18,7 +18,7 @@ _RUNNING, _OTHER, _CLOSED = "█", "▒", "/"
 _LABEL = 24
 #: The characters between a label and its bar: the number of slots, and a border.
 _BETWEEN = 7
-_DATE = "%b %d"
+_DATE, _HOUR = "%b %d", "%H:%M"
 
 
 def draw(flavors: Sequence[BookedFlavor], period: Span, out: TextIO, zone: datetime.tzinfo) -> None:
@@ -80,13 +80,13 @@ class _Chart:
         return begin, max(begin + 1, round(last))
 
     def _axis(self) -> Text:
-        """Return a line with dates below the places of their midnights."""
+        """Return a line with dates below the places of their midnights, or with hours of a day."""
         cells = [" "] * self._width
         free_from = 0
         most = max(1, self._width // (len("Nov 30") + 2))
-        for midnight in booked_flavors.midnights(self._period, self._zone, most):
-            at, _ = self._columns(Span(midnight, midnight + datetime.timedelta(minutes=1)))
-            text = f"'{midnight:{_DATE}}"
+        for mark in booked_flavors.marks(self._period, self._zone, most):
+            at, _ = self._columns(Span(mark, mark + datetime.timedelta(minutes=1)))
+            text = f"'{mark:{_DATE if booked_flavors.is_midnight(mark) else _HOUR}}"
             if at >= free_from and at + len(text) <= self._width:
                 cells[at : at + len(text)] = text
                 free_from = at + len(text) + 1

@@ -15,7 +15,7 @@ _WIDTH, _HEAD, _BAR, _TOTALS, _FOOT = 8.6, 0.85, 0.28, 0.6, 0.55
 #: Where the bars begin and how wide they may be, as parts of the picture's width.
 _LEFT, _SPACE = 0.22, 0.75
 _CLOSED: dict[str, Any] = {"facecolor": "none", "edgecolor": "#999999", "hatch": "////", "lw": 0}
-_NOW = "#c0392b"
+_NOW, _BOOKED = "#c0392b", "#d9d9d9"
 #: A number is written into a bar that is at least this part of the period long.
 _ROOMY = 0.025
 _MOST_DATES = 10
@@ -110,21 +110,24 @@ class _Picture:
         steps = flavor.totals(self._period)
         moments = [self._at(moment) for moment, _ in steps] + [self._hours]
         numbers = [number for _, number in steps]
-        axes.stairs(numbers, moments, fill=True, color=FEW, edgecolor=INK, lw=0.6)
+        axes.stairs(numbers, moments, fill=True, color=_BOOKED, edgecolor=INK, lw=0.6)
         axes.axhline(flavor.slots, color=INK, lw=0.8, ls="--")
         most = max([flavor.slots, *numbers])
         axes.set_ylim(0, 1.15 * most)
         axes.set_yticks([0, flavor.slots], ["0", wording.slots(flavor.slots)], fontsize=7)
         self._background(axes)
-        ticks = list(booked_flavors.midnights(self._period, self._zone, _MOST_DATES))
-        texts = [f"{midnight:%a}\n{midnight:%b %d}" for midnight in ticks]
-        axes.set_xticks([self._at(midnight) for midnight in ticks], texts, fontsize=7)
+        ticks = list(booked_flavors.marks(self._period, self._zone, _MOST_DATES))
+        texts = [
+            f"{tick:%a}\n{tick:%b %d}" if booked_flavors.is_midnight(tick) else f"{tick:%H:%M}"
+            for tick in ticks
+        ]
+        axes.set_xticks([self._at(tick) for tick in ticks], texts, fontsize=7)
 
     def _background(self, axes: Any) -> None:
         """Draw what both charts have: the days, the maintenance windows, and the present moment."""
         axes.set_xlim(0, self._hours)
-        for midnight in booked_flavors.midnights(self._period, self._zone, _MOST_DATES):
-            axes.axvline(self._at(midnight), color="#dddddd", lw=0.5, zorder=0)
+        for mark in booked_flavors.marks(self._period, self._zone, _MOST_DATES):
+            axes.axvline(self._at(mark), color="#dddddd", lw=0.5, zorder=0)
         for window in self._flavor.windows:
             axes.axvspan(self._at(window.start), self._at(window.end), zorder=0, **_CLOSED)
         if self._period.start <= self._now < self._period.end:
@@ -138,6 +141,7 @@ def _legend(figure: Any, height: float, zone: datetime.tzinfo) -> None:
     entries = [
         Patch(facecolor=ALL, edgecolor=INK, lw=0.6, label="runs now"),
         Patch(facecolor=FEW, edgecolor=INK, lw=0.6, label="doesn't run now"),
+        Patch(facecolor=_BOOKED, edgecolor=INK, lw=0.6, label="booked slots"),
         Patch(label="closed", **_CLOSED),
         Line2D([], [], color=_NOW, lw=1, label="now"),
         Line2D([], [], color=INK, lw=0.8, ls="--", label="the flavor's slots"),
@@ -146,7 +150,7 @@ def _legend(figure: Any, height: float, zone: datetime.tzinfo) -> None:
         handles=entries,
         loc="lower left",
         bbox_to_anchor=(0.015, 0.22 / height),
-        ncols=5,
+        ncols=6,
         fontsize=7,
         frameon=False,
     )

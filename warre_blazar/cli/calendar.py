@@ -149,9 +149,10 @@ class ShowCalendar(base.ListCommand):
         listed = self.v2.reservations.list(all_projects=True, since=period.start, until=period.end)
         names = project_names.names(self, (reservation.project_id for reservation in listed))
         windows = self._listed(self.v2.windows.list)
+        titles = flavors.titles(chosen)
         return [
             booked_flavors.BookedFlavor(
-                flavor.name,
+                titles[flavor.id],
                 flavor.slots,
                 [
                     booked_flavors.NamedReservation(
@@ -201,11 +202,12 @@ class ShowCalendar(base.ListCommand):
         chosen = self._flavors(parsed_args)
         windows = self._listed(self.v2.windows.list)
         own = [r for r in self._listed(self.v2.reservations.list) if r.status != "ERROR"]
+        titles = flavors.titles(chosen)
 
         def row(flavor: Flavor) -> Row:
             free_for = functools.partial(self._spans, flavor, whole.start, whole.end)
             closed = _closing(windows, flavor)
-            name = flavor.name
+            name = titles[flavor.id]
             if not flavor.active:
                 # Nothing is booked, so it would be wrong to show its days as booked up.
                 closed, name = [whole], f"{name} (inactive)"

@@ -52,10 +52,14 @@ def servers(session: Any, reservation: Reservation) -> list[str] | None:
     """Return the names of a reservation's servers, or None if Nova doesn't answer."""
     if reservation.status not in _RUNNING:
         return []
+    query = {"flavor": reservation.compute_flavor}
     try:
+        if session.get_project_id() not in (None, reservation.project_id):
+            # An operator works on a reservation of another project.
+            query["all_tenants"] = "1"
         answer = session.get(
             "/servers",
-            params={"flavor": reservation.compute_flavor},
+            params=query,
             endpoint_filter={"service_type": "compute"},
             timeout=_TIMEOUT,
         )

@@ -15,7 +15,6 @@ _ADVICE = {
     "flavor_inactive": "The operator has closed the flavor; see {flavor-list} for others",
     "flavor_not_accessible": "Ask the operator for access (operators grant it with "
     "{flavor-access-grant})",
-    "too_long": "Book at most {max_length_hours} hours at a time",
     "maintenance": "See {maintenance-window-list}, and {flavor-free-slots} for other times",
     "flavor_in_use": "See {reservation-list} --all-projects --flavor {flavor}",
     "try_again": "Try again",
@@ -28,7 +27,6 @@ _ADVICE = {
     "forbidden": "Your role doesn't allow this; ask the operator",
     "service_unavailable": "Try again later",
 }
-
 
 #: The command that lists the objects of a kind, by the name of the kind in paths.
 _LISTS = {
@@ -67,6 +65,9 @@ def text(error: errors.ClientError, app: object) -> str:
     code = error.code if isinstance(error, errors.ApiError) else ""
     if not isinstance(error, errors.ApiError) or code not in _ADVICE:
         return message
+    action = error.detail.get("action")
+    if message == f"Policy doesn't allow {action} to be performed":
+        return f"Your role doesn't allow this ({action}); ask the operator"
     try:
         advice = _ADVICE[code].format_map(Fields(app, **error.detail))
     except (KeyError, ValueError, TypeError):

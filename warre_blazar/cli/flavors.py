@@ -2,6 +2,8 @@
 
 import argparse
 import datetime
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from warre_blazar.cli import (
@@ -274,12 +276,16 @@ class ListFreeSlots(_Flavors, base.ListCommand):
         }
         chosen = self._chosen(parsed_args)
         if len(chosen) == 1:
-            (flavor,) = chosen
+            (flavor,) = chosen.values()
             spans = [self._row(span) for span in self._free(flavor, search)]
             if not spans:
                 self._tell_why(flavor, search)
             return ("start", "end", "hours"), spans
-        rows = [(name, *self._row(s)) for name in chosen for s in self._free(name, search)]
+        rows = [
+            (title, *self._row(span))
+            for title, flavor in chosen.items()
+            for span in self._free(flavor, search)
+        ]
         if not rows:
             self.tell(
                 f"None of them is free then. {self.name('flavor-calendar')} shows more; with one "
@@ -287,13 +293,15 @@ class ListFreeSlots(_Flavors, base.ListCommand):
             )
         return ("flavor", "start", "end", "hours"), rows
 
-    def _chosen(self, parsed_args: argparse.Namespace) -> list[str]:
-        """Return the names or ids of the flavors to search, as the user knows them."""
+    def _chosen(self, parsed_args: argparse.Namespace) -> dict[str, str]:
+        """Return the names or ids of the flavors to search, each under its title in the table."""
         if not parsed_args.flavors:
-            return [f.name for f in choose(self, parsed_args.category)]
+            listed = choose(self, parsed_args.category)
+            named = titles(listed)
+            return {named[f.id]: f.name if named[f.id] == f.name else f.id for f in listed}
         if parsed_args.category:
             raise Failure("Name flavors or a --category, not both")
-        return list(dict.fromkeys(parsed_args.flavors))
+        return {ref: ref for ref in parsed_args.flavors}
 
     def _free(self, flavor: str, search: dict[str, Any]) -> list[Span]:
         try:
@@ -348,6 +356,18 @@ def choose(command: base.Command, category: str | None) -> list[Flavor]:
     known = {flavor.category for flavor in command.v2.flavors.list()} - {None}
     names = ", ".join(sorted(str(name) for name in known)) or "no flavor has one"
     raise Failure(f"No flavor that you may book has the category {category!r}; categories: {names}")
+
+
+def titles(flavors: Sequence[Flavor]) -> dict[str, str]:
+    """Return a title for each flavor, by its id.
+
+    This is the flavor's name. If other flavors in the list have the same name, the id is added.
+    """
+    names = Counter(flavor.name for flavor in flavors)
+    return {
+        flavor.id: flavor.name if names[flavor.name] == 1 else f"{flavor.name} ({flavor.id})"
+        for flavor in flavors
+    }
 
 
 def advice_on_flavor(command: base.Command, error: errors.ClientError, ref: str) -> str:

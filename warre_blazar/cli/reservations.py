@@ -42,6 +42,7 @@ class _Reservations(base.Command):
 
     def wait(self, made: Reservation) -> Reservation:
         """Wait until a reservation is ACTIVE, and show the progress. Ctrl-C ends only the wait."""
+        self.tell(f"Waiting for reservation {made.id}")
         try:
             with wait_progress.reporting(self.now, self.where) as report:
                 return self.v2.reservations.wait(made.id, tell=report)
@@ -69,7 +70,7 @@ class ShowReservation(_Reservations, base.ShowCommand):
         parser = super().get_parser(prog_name)
         parser.add_argument("reservation", metavar="RESERVATION", help=_REF)
         parser.add_argument(
-            "--log",
+            "--changes",
             action="store_true",
             help="also show what has happened to the reservation, by whom and when; with its ID, "
             "this also shows a deleted reservation",
@@ -82,10 +83,10 @@ class ShowReservation(_Reservations, base.ShowCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        reservation = self.v2.reservations.get(parsed_args.reservation, log=parsed_args.log)
+        reservation = self.v2.reservations.get(parsed_args.reservation, log=parsed_args.changes)
         document = flat(reservation, self._names(reservation))
-        if parsed_args.log:
-            document["log"] = self._log(document["log"])
+        if parsed_args.changes:
+            document["changes"] = self._changes(document.pop("log"))
         if parsed_args.hosts:
             during = self.v2.hosts.list(start=reservation.start, end=reservation.end)
             document["hosts"] = hosts.of_reservation(during, reservation.id)
@@ -98,7 +99,7 @@ class ShowReservation(_Reservations, base.ShowCommand):
             )
         return self.details(document)
 
-    def _log(self, changes: list[Document]) -> change_log.LogColumn:
+    def _changes(self, changes: list[Document]) -> change_log.LogColumn:
         """Return the changes with their times in the command's time zone."""
         names = user_names.names(self, [change["user_id"] for change in changes])
         return change_log.LogColumn(

@@ -47,6 +47,8 @@ def similar(text: str, today: datetime.date) -> list[str]:
         minutes = round(sum(float(count) * _MINUTES[unit] for count, unit in lengths))
         days = _later(minutes, lengths[0][1], today, ago="ago" in text.split())
         rest = _LENGTH.sub(" ", rest)
+    if not days and "next week" in text:
+        days = [str(today + datetime.timedelta(days=7 - today.weekday()))]
     if "yesterday" in text.split():
         days = [str(today - datetime.timedelta(days=1))]
     days = [date for day in days for date in _dates(day, today, later="next" in text.split())]

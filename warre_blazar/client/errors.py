@@ -2,8 +2,12 @@
 
 import datetime
 import functools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
+
+#: Where urllib3's text begins in a text of keystoneauth about a lost connection.
+_URLLIB3 = re.compile(r": (?:HTTP|\()")
 
 
 class ClientError(Exception):
@@ -48,6 +52,11 @@ class NaiveTime(ClientError, ValueError):
         )
 
 
+def brief(error: Exception) -> str:
+    """Return what keystoneauth says about a lost connection, without what urllib3 adds to it."""
+    return _URLLIB3.split(str(error))[0].rstrip(".")
+
+
 class Unanswered(ClientError):
     """A request that creates something wasn't answered, although it was sent several times.
 
@@ -56,9 +65,9 @@ class Unanswered(ClientError):
     :ivar noun: the kind of object, as it is spelled in paths.
     """
 
-    def __init__(self, noun: str, reason: object) -> None:
+    def __init__(self, noun: str, reason: Exception) -> None:
         super().__init__(
-            f"No answer from the API ({reason}). What you asked for may have been created "
+            f"No answer from the API ({brief(reason)}). What you asked for may have been created "
             "nevertheless, so see what is there before you try again"
         )
         self.noun = noun

@@ -220,34 +220,59 @@ class Reservations(Collection):
         :raises errors.WaitError: the reservation is COMPLETE or ERROR, or the API is away for too
             long. The text gives the reason, if it is known.
         """
-        reservation = self.get(ref)
-        seconds_to_poll, seconds_away = poll, 0.0
+        reservation: Reservation | None = None
+        seconds_to_poll, seconds_away = 0.0, 0.0
         while True:
-            tell(reservation)
-            if reservation.status == "ACTIVE":
-                return reservation
-            if reservation.status in ("COMPLETE", "ERROR"):
-                why = f": {reservation.status_reason}" if reservation.status_reason else ""
-                raise errors.WaitError(f"Reservation {reservation.id} is {reservation.status}{why}")
+            if seconds_to_poll <= 0:
+                found = self._get_unless_away(ref)
+                if isinstance(found, Reservation):
+                    reservation, ref, seconds_away = found, found.id, 0.0
+                else:
+                    seconds_away += poll
+                    if seconds_away >= patience:
+                        raise _wait_error(ref, reservation, seconds_away, found) from found
+                seconds_to_poll = poll
+            if reservation is not None:
+                tell(reservation)
+                if reservation.status == "ACTIVE":
+                    return reservation
+                if reservation.status in ("COMPLETE", "ERROR"):
+                    raise _over(reservation)
             sleep(pause)
             seconds_to_poll -= pause
-            if seconds_to_poll > 0:
-                continue
-            seconds_to_poll = poll
-            try:
-                reservation, seconds_away = self.get(reservation.id), 0.0
-            except (errors.ApiError, ksa.ClientException) as error:
-                if not _is_outage(error):
-                    raise
-                seconds_away += poll
-                if seconds_away >= patience:
-                    raise errors.WaitError(
-                        f"Reservation {reservation.id} was {reservation.status} when the API was "
-                        f"last there, {seconds_away:.0f} s ago: {error}"
-                    ) from error
+
+    def _get_unless_away(self, ref: str) -> Reservation | Exception:
+        """Return a reservation, or the error that says that the API or Keystone is away."""
+        try:
+            return self.get(ref)
+        except (errors.ApiError, ksa.ClientException) as error:
+            if not _is_outage(error):
+                raise
+            return error
 
     def _path(self, ref: str) -> str:
         return path(self.noun, lookup.reservation(self, ref))
+
+
+def _over(reservation: Reservation) -> errors.WaitError:
+    """Return the error for a reservation that never becomes ACTIVE any more."""
+    why = f": {reservation.status_reason}" if reservation.status_reason else ""
+    return errors.WaitError(f"Reservation {reservation.id} is {reservation.status}{why}")
+
+
+def _wait_error(
+    ref: str, last: Reservation | None, seconds: float, error: Exception
+) -> errors.WaitError:
+    """Return the error for an API that is away for too long.
+
+    :param last: the reservation as it was last read. None if it was never read.
+    :param seconds: how long the API has been away.
+    """
+    if last is None:
+        was = f"can't be read, because the API has been away for {seconds:.0f} s"
+    else:
+        was = f"was {last.status} when the API was last there, {seconds:.0f} s ago"
+    return errors.WaitError(f"Reservation {ref} {was}: {error}")
 
 
 def _is_outage(error: Exception) -> bool:

@@ -96,6 +96,24 @@ def test_change_is_made_or_refused(
     assert events["end_lease"] == lease["end_date"]
 
 
+def test_manager_is_not_called_for_a_change_that_the_rules_refuse(
+    alpha: Person, beta: Person, flavor, booked, monkeypatch: pytest.MonkeyPatch
+):
+    """Blazar would log a traceback for each."""
+    things.book(beta, flavor, start=at(2, 14), end=at(2, 15))
+
+    def asked(*_: object) -> None:
+        pytest.fail("the manager was called")
+
+    monkeypatch.setattr(manager, "update_lease", asked)
+    path = f"reservations/{booked['id']}"
+    for code in ("slots_exhausted", "too_long", "before_flavor_start"):
+        changes = [asks for asks, refused in CHANGES.values() if refused and refused[1] == code]
+        assert changes
+        for body in changes:
+            assert alpha.patch(path, body).json["code"] == code
+
+
 def test_manager_gets_only_values_that_were_sent(
     alpha: Person, booked, monkeypatch: pytest.MonkeyPatch
 ):

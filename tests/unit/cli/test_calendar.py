@@ -476,6 +476,14 @@ def test_chart_shows_what_runs_whose_it_is_and_what_is_closed() -> None:
     assert axis.index("'Nov 21") == running.index("█")
 
 
+def test_axis_of_one_day_has_hours() -> None:
+    out = io.StringIO()
+    bookings = [NamedReservation("climate", _booked(_at(0, 14), _at(0, 20)))]
+    period = Span(_at(0, 13), _at(1))
+    bookings_chart.draw([BookedFlavor("gpu", 4, bookings)], period, out, _BERLIN)
+    assert re.search(r"'14:00 +'16:00 +'18:00 +'20:00 +'22:00", out.getvalue())
+
+
 @given(
     st.lists(st.tuples(st.integers(-5, 20), st.integers(1, 9), st.integers(1, 4)), max_size=6),
 )

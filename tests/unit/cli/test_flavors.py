@@ -535,13 +535,24 @@ def test_a_name_of_several_prints_them(api: Api, run: Run) -> None:
 
 def test_free_slots_of_a_category_name_the_flavors(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers |= {
-        "GET /v2/flavors": listing(flavor(name="f"), flavor(name="g")),
+        "GET /v2/flavors": listing(flavor(id="1", name="f"), flavor(id="2", name="g")),
         "GET /v2/flavors/f/freeslots": Answer(200, _SPANS[:1]),
         "GET /v2/flavors/g/freeslots": Answer(200, _SPANS[1:]),
     }
     rows = run_json(flavors.ListFreeSlots, "--category", "gpu")
     assert [(row["flavor"], row["hours"]) for row in rows] == [("f", 12.0), ("g", 48.5)]
     assert api.seen[0].query == {"category": "gpu"}
+
+
+def test_free_slots_of_flavors_with_one_name_add_the_id(
+    api: Api, run_json: Callable[..., Any]
+) -> None:
+    ids = ("216ecd68-e9d4-4a6a-a825-308a0bad2876", "66e36a72-057f-4350-b801-b51e31af0a08")
+    api.answers["GET /v2/flavors"] = listing(*(flavor(id=each, name="f") for each in ids))
+    for each in ids:
+        api.answers[f"GET /v2/flavors/{each}/freeslots"] = Answer(200, _SPANS[:1])
+    rows = run_json(flavors.ListFreeSlots)
+    assert [row["flavor"] for row in rows] == [f"f ({each})" for each in ids]
 
 
 def test_free_slots_of_several_flavors(api: Api, run_json: Callable[..., Any]) -> None:

@@ -515,7 +515,7 @@ def test_refused_dry_run_says_why_and_what_is_possible(api: Api, run: Run) -> No
     with pytest.raises(BlazarClientException) as refused:
         run(reservations.CreateReservation, "f", *_EXACT, "--count", "2", "--dry-run")
     assert str(refused.value).splitlines()[:2] == [
-        "Too long. Book at most 1 hours at a time",
+        "Too long",
         "Only 1 of the flavor's 2 slots is free then, and 2 were asked for",
     ]
     assert re.match("Over quota. See .*limits.show;", str(refused.value).splitlines()[2])
@@ -562,6 +562,12 @@ def _why_not_free(code: str, **detail: Any) -> Answer:
             id="for one",
         ),
         pytest.param(
+            error(400, "No", "slots_exhausted", asked=2, free=1, slots=1),
+            None,
+            r"^The flavor has 1 slot, and 2 were asked for\. In the year from then on",
+            id="more than there are",
+        ),
+        pytest.param(
             error(400, "No", "hosts_exhausted"),
             None,
             r"^No host has room then\. In the year from then on",
@@ -604,7 +610,7 @@ def test_fewer_slots_are_suggested_only_if_that_helps(api: Api, run: Run) -> Non
     for reason, said in (
         (
             _why_not_free("no_host_matches", matching=0),
-            "No host matches f, so it can't be booked at any time",
+            "^No host matches f, so it can't be booked at any time",
         ),
         (_why_not_free("all_booked", next_free=None), "Try fewer slots"),
     ):
@@ -624,7 +630,11 @@ def test_fewer_slots_are_suggested_only_if_that_helps(api: Api, run: Run) -> Non
             error(413, "Over quota", "quota_exceeded"),
             r"^Over quota\. See .*limits.show;",
         ),
-        (error(400, "Too long", "too_long", max_length_hours=9), "Book at most 9 hours at a time"),
+        (error(400, "Too long", "too_long", max_length_hours=9), "^Too long$"),
+        (
+            error(403, "Policy doesn't allow r:x to be performed", "forbidden", action="r:x"),
+            r"^Your role doesn't allow this \(r:x\); ask the operator$",
+        ),
         (error(503, "Away; try again later", "service_unavailable"), "^Away; try again later$"),
         (error(400, "Other", "a_code"), "^Other$"),
     ],
@@ -633,6 +643,27 @@ def test_other_refusals_say_what_to_do(api: Api, run: Run, refusal: Answer, said
     api.answers["POST /v2/reservations"] = refusal
     with pytest.raises(BlazarClientException, match=said):
         run(reservations.CreateReservation, "f", *_PERIOD)
+
+
+_REPEAT = "What you asked for may have happened nevertheless. The command can be repeated as it is"
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "said"),
+    [
+        (reservation_list.ListReservations, (), "The service may be away for a moment; try again"),
+        (reservations.UpdateReservation, (RESERVATION.id, "--count", "2"), _REPEAT),
+        (reservations.DeleteReservation, (RESERVATION.id, "--yes"), _REPEAT),
+    ],
+    ids=["list", "set", "delete"],
+)
+def test_api_that_is_away(
+    api: Api, run: Run, command: type, arguments: tuple[str, ...], said: str
+) -> None:
+    api.stop()
+    away = r"^Unable to establish connection to http://[\d.:]+/v2/\S+\. "
+    with pytest.raises(BlazarClientException, match=f"{away}{said}$"):
+        run(command, *arguments)
 
 
 def test_update(api: Api, run_json: Callable[..., Any]) -> None:
@@ -1007,6 +1038,7 @@ def test_wait_in_a_pipe_prints_each_change(
     )
     assert out == "ACTIVE\n"
     assert capsys.readouterr().err.splitlines()[1:] == [
+        f"Waiting for reservation {RESERVATION.id}",
         "PENDING_CREATE: waiting for Blazar to make it",
         "ALLOCATED: waiting for its start, 2200-01-01 00:00 UTC",
         "ACTIVE: servers can be booted until 2026-12-01 11:00 UTC",
@@ -1102,7 +1134,7 @@ def test_show_without_nova_shows_no_servers(api: Api, run_json: Callable[..., An
     assert "servers" not in run_json(reservations.ShowReservation, RESERVATION.id)
 
 
-def test_show_with_the_log(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
+def test_show_with_the_changes(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
     changes = [
         ("created", "u", None, None),
         ("rescheduled", "u", {"start": "2026-12-01T09:00:00+00:00"}, {"start": None}),
@@ -1119,12 +1151,13 @@ def test_show_with_the_log(api: Api, run: Run, run_json: Callable[..., Any]) -> 
         for change, user, before, after in changes
     ]
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation(log=log))
-    only = ("--log", "-c", "log", "-f", "value")
+    only = ("--changes", "-c", "changes", "-f", "value")
     text = run(reservations.ShowReservation, RESERVATION.id, *only)
     assert api.seen[0].query == {"detail": "log"}
-    shown = run_json(reservations.ShowReservation, RESERVATION.id, "--log", "--timezone", "+01:00")
-    assert [change["change"] for change in shown["log"]] == ["created", "rescheduled", "resized"]
-    assert shown["log"][1]["before"] == {"start": "2026-12-01T10:00:00+01:00"}
-    table = run(reservations.ShowReservation, RESERVATION.id, "--log")
+    zone = ("--timezone", "+01:00")
+    shown = run_json(reservations.ShowReservation, RESERVATION.id, "--changes", *zone)
+    assert [each["change"] for each in shown["changes"]] == ["created", "rescheduled", "resized"]
+    assert shown["changes"][1]["before"] == {"start": "2026-12-01T10:00:00+01:00"}
+    table = run(reservations.ShowReservation, RESERVATION.id, "--changes")
     assert "resized: instance_count 2 -> 1" in table
     assert "created" in text

@@ -305,6 +305,22 @@ def test_wait_survives_an_api_that_is_away(api: Api, client: Client) -> None:
     assert found.status == "ACTIVE"
 
 
+def test_wait_survives_an_api_that_is_away_from_the_beginning(api: Api, client: Client) -> None:
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = [
+        error(503, "away", "service_unavailable"),
+        Answer(200, reservation(status="ACTIVE")),
+    ]
+    found = client.reservations.wait(RESERVATION.id, poll=1, sleep=lambda _: None)
+    assert found.status == "ACTIVE"
+
+
+def test_wait_that_never_reads_the_reservation_names_it(api: Api, client: Client) -> None:
+    away = [error(503, "away", "service_unavailable") for _ in range(3)]
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = away
+    with pytest.raises(errors.WaitError, match=f"^Reservation {RESERVATION.id} can't be read"):
+        client.reservations.wait(RESERVATION.id, poll=1, patience=3, sleep=lambda _: None)
+
+
 def test_wait_for_an_api_that_stays_away_names_the_reservation(api: Api, client: Client) -> None:
     away = [error(503, "away", "service_unavailable") for _ in range(4)]
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = [Answer(200, reservation()), *away]

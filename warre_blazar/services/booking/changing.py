@@ -90,16 +90,35 @@ def check_lengths(reservation_ids: Iterable[str], span: timeline.Span) -> None:
                 booking_rules.check_length(change_decision.flavor_of(db, reservation), span)
 
 
-def check_growth(
-    reservation: Reservation, span: timeline.Span, conditions: BookingConditions, count: int
+def check(
+    reservation: Reservation,
+    span: timeline.Span,
+    count: int,
+    conditions: BookingConditions,
+    now: datetime.datetime,
 ) -> None:
-    """Check whether the quota now allows the new time and the new count of a reservation.
+    """Check whether a reservation can have a new time and count at this moment.
 
-    :raises QuotaExceeded, LimitsNotRegistered, ServiceUnavailable:
+    Whether the reservation's state allows the change is left to ``move``, because the state may be
+    another one when the manager comes to it. So are servers that are in the way.
+
+    :raises WarreError: the first rule that refuses the change, except InvalidState.
     """
-    growing = {reservation.reservation_id: reservation.amount}
-    growth = change_decision.growth(reservation, span, count)
-    quotas.check(conditions.quotas, reservation.project_id, growth, growing)
+    new_hosts.read()
+    change = ProposedChange(reservation, span, count, conditions, now)
+
+    def look(quota: Quota | None) -> ChangeDecision:
+        with session.reader() as db:
+            return change_decision.decide(db, reservation, change, quota)
+
+    if change_decision.growth(reservation, span, count) == Amount():
+        outcome = look(None)
+    else:
+        rule = conditions.quotas
+        outcome = quotas.decided(rule, reservation.project_id, look, lambda found: found.refusals)
+    refusal = next(iter(outcome.refusals), None)
+    if refusal is not None and not isinstance(refusal, exceptions.InvalidState):
+        raise refusal
 
 
 @session.retried

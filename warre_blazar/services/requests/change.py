@@ -137,8 +137,7 @@ def foresee(
             outcome = changing.foresee(
                 reservation, wanted.span, wanted.instance_count, conditions, now
             )
-        of_quota = [e for e in outcome.refusals if isinstance(e, exceptions.QuotaExceeded)]
-        refusals += [*_time_refusals(reservation, wanted, now), *of_quota, *outcome.refusals]
+        refusals += [*_time_refusals(reservation, wanted, now), *outcome.refusals]
     # The API and the manager have some rules in common.
     by_text = {error.message: error for error in reversed(refusals)}
     in_order = sorted(by_text.values(), key=refusals.index)
@@ -223,11 +222,12 @@ def _change_lease(
     :raises: the same errors as ``change``.
     """
     wanted = new_values.of(reservation)
-    _raise_first(_time_refusals(reservation, wanted, timeutils.utcnow()))
-    # The manager checks the quota too. But if Keystone is unavailable during that check, Blazar
-    # sets the lease to ERROR. So the quota is checked here first. If Keystone is unavailable or the
-    # quota would be exceeded, the change is refused before the manager is called.
-    changing.check_growth(reservation, wanted.span, conditions, wanted.instance_count)
+    now = timeutils.utcnow()
+    _raise_first(_time_refusals(reservation, wanted, now))
+    # The manager checks the change again. Because of the check here, most refusals need no call of
+    # the manager. And if Keystone is unavailable when the manager checks the quota, Blazar sets the
+    # lease to ERROR.
+    changing.check(reservation, wanted.span, wanted.instance_count, conditions, now)
     return _update(caller, reservation, new_values)
 
 
