@@ -36,12 +36,12 @@ def tables() -> types.ModuleType:
 
 def test_every_field_of_a_row_is_known() -> None:
     fields = {field.name for field in dataclasses.fields(TableRow)}
-    assert fields == {"meaning", "action", *CONDITIONS}
+    assert fields == {"name", "meaning", "action", *CONDITIONS}
 
 
 @pytest.mark.parametrize("field", CONDITIONS)
 def test_condition_is_shown(tables: types.ModuleType, field: str) -> None:
-    plain = TableRow("Something.", Action.SETTLE)
+    plain = TableRow("name", "Something.", Action.SETTLE)
     conditional = dataclasses.replace(plain, **{field: CONDITIONS[field]})
     assert tables.state_cells(conditional) != tables.state_cells(plain)
 
@@ -49,7 +49,7 @@ def test_condition_is_shown(tables: types.ModuleType, field: str) -> None:
 def test_flags_differ(tables: types.ModuleType) -> None:
     for field in ("torn", "is_over", "settled"):
         shown = {
-            tables.state_cells(TableRow("Something.", Action.LEAVE, **{field: flag}))
+            tables.state_cells(TableRow("name", "Something.", Action.LEAVE, **{field: flag}))
             for flag in (True, False)
         }
         assert len(shown) == 2
@@ -57,7 +57,11 @@ def test_flags_differ(tables: types.ModuleType) -> None:
 
 def test_rows_are_told_apart(tables: types.ModuleType) -> None:
     shown = [tables.state_cells(row) for row in lease_states.TABLE]
-    assert len({cells[:3] for cells in shown}) == len(shown)
+    assert len({cells[1:4] for cells in shown}) == len(shown)
+
+
+def test_rows_have_names_of_their_own() -> None:
+    assert len({row.name for row in lease_states.TABLE}) == len(lease_states.TABLE)
 
 
 def test_every_row_is_printed(tables: types.ModuleType) -> None:

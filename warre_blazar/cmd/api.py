@@ -4,17 +4,16 @@ It is meant for small sites and for tests. A larger site serves the application
 ``warre_blazar.wsgi.api:application`` with uWSGI or Apache's mod_wsgi, which run several processes.
 """
 
-import signal
 import sys
 from typing import Any
 
 from blazar.api import app as stock_app
 from blazar.api.v2 import app as v2_app
 from blazar.utils import service
-from cheroot import wsgi
 from oslo_config import cfg
 from oslo_log import log as logging
 
+from warre_blazar.cmd import web_server
 from warre_blazar.db import migration
 from warre_blazar.errors import exceptions
 from warre_blazar.wsgi import checked_application, request_bodies
@@ -43,20 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     except (exceptions.Misconfigured, migration.MigrationError) as error:
         print(f"warre-blazar-api: {error}", file=sys.stderr)
         return 1
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: sys.exit(0))
-    address = f"{cfg.CONF.host}:{cfg.CONF.port}"
-    try:
-        server.prepare()
-    except OSError as error:
-        print(f"warre-blazar-api: can't listen on {address}: {error}", file=sys.stderr)
-        return 1
-    LOG.info("Serving Blazar's API on %s", address)
-    try:
-        server.serve()
-    finally:
-        server.stop()
-    return 0
+    return web_server.serve(server, "warre-blazar-api")
 
 
 def _stock() -> Any:
@@ -65,16 +51,11 @@ def _stock() -> Any:
     return v2_app.make_app()
 
 
-class _Server(wsgi.Server):
-    """A server whose error messages go to Blazar's log."""
-
-    def error_log(self, msg: str = "", level: int = 20, traceback: bool = False) -> None:
-        LOG.log(level, "%s", msg, exc_info=traceback)
-
-
-def _server(application: Any) -> _Server:
+def _server(application: Any) -> web_server.Server:
     address = (cfg.CONF.host, cfg.CONF.port)
-    server = _Server(address, application, numthreads=_THREADS, server_name="warre-blazar-api")
+    server = web_server.Server(
+        address, application, numthreads=_THREADS, server_name="warre-blazar-api"
+    )
     # The application itself refuses bodies that are too large. But the server reads a whole chunk
     # of a body before the application gets any of it. This higher limit stops endless chunks.
     server.max_request_body_size = 4 * request_bodies.MAX_BODY

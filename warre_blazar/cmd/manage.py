@@ -11,6 +11,7 @@ from warre_blazar.cmd import (
     flavor_command,
     host_command,
     import_command,
+    metrics_command,
     purge_command,
     setup_errors,
 )
@@ -70,6 +71,7 @@ def _add_parsers(subparsers: Any) -> None:
     import_command.add_parser(subparsers)
     host_command.add_parser(subparsers)
     flavor_command.add_parser(subparsers)
+    metrics_command.add_parser(subparsers)
 
 
 _COMMANDS = cfg.SubCommandOpt("command", title="commands", handler=_add_parsers)
@@ -155,6 +157,11 @@ def _flavor(conf: cfg.ConfigOpts) -> int:
     return _fail(wrong) if wrong else status
 
 
+def _metrics(conf: cfg.ConfigOpts) -> int:
+    _read_globally(conf)
+    return metrics_command.run(conf.command)
+
+
 def _read_globally(conf: cfg.ConfigOpts) -> None:
     """Read the configuration files into oslo.config's global object, which libraries use."""
     cfg.CONF([], default_config_files=conf.config_file, default_config_dirs=conf.config_dir)
@@ -168,6 +175,7 @@ _RUN = {
     "import-warre": _import,
     "host": _host,
     "flavor": _flavor,
+    "metrics": _metrics,
 }
 
 

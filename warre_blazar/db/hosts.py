@@ -69,7 +69,8 @@ def snapshot(
     # with a thousand ids would cost more than reading some allocations that aren't needed.
     ids = [host.id for host in matching] if len(matching) < len(reservable) / 2 else None
     read = Claims(window, cleaning)
-    query = claiming(_allocations(flavor_id, ids, read), window, cleaning)
+    of_flavor = bookings.c.flavor_id == flavor_id
+    query = claiming(_allocations(of_flavor, ids, read), window, cleaning)
     held, claims = _held(db.execute(query).all(), read, device_rules)
     unread = [host.id for host in reservable if not host.is_read]
     return Snapshot([h.holding(held[h.id]) for h in matching], claims, unread)
@@ -93,12 +94,46 @@ def complete(
     now = timeutils.utcnow()
     read = Claims(timeline.Span(now, datetime.datetime.max), cleaning)
     since = now - cleaning
-    query = _allocations(None, [host.id for host in of], read).where(
+    query = _allocations(sa.false(), [host.id for host in of], read).where(
         sa.or_(leases.c.end_date > since, bookings.c.claim_end > since)
     )
     held, _ = _held(db.execute(query).all(), read, device_rules)
     found = [host.holding(held[host.id]) for host in of]
     return [host.without(without) for host in found] if without else found
+
+
+@dataclasses.dataclass(frozen=True)
+class Booked:
+    """What is booked on all hosts and of all flavors at some times."""
+
+    #: The holdings by host id.
+    holdings: Mapping[str, Sequence[Holding]]
+    #: The claims on slots by flavor id.
+    claims: Mapping[str, Sequence[timeline.Claim]]
+
+
+def everything(
+    db: Session,
+    times: Sequence[timeline.Span],
+    cleaning: datetime.timedelta = NO_TIME,
+    device_rules: Rules = NO_DEVICES,
+) -> Booked:
+    """Read in one statement what is booked on all hosts and of all flavors at some times.
+
+    :param times: spans of time, sorted by start. What has ended before a span is included for its
+        cleaning time, but the times of holdings and claims don't contain the cleaning time.
+    """
+    window = timeline.Span(times[0].start, times[-1].padded(cleaning).end)
+    read = Claims(window, NO_TIME)
+    query = _allocations(bookings.c.id.is_not(None), None, read).add_columns(bookings.c.flavor_id)
+    padded = [span.padded(cleaning) for span in times]
+    rows = db.execute(claiming(query, window, cleaning, padded)).all()
+    held, claims_of = _held((row[:-1] for row in rows), read, device_rules)
+    flavor_of = {row.reservation_id: row.flavor_id for row in rows}
+    claims: dict[str, list[timeline.Claim]] = defaultdict(list)
+    for reservation_id, of_reservation in claims_of.items():
+        claims[flavor_of[reservation_id]] += of_reservation
+    return Booked(held, claims)
 
 
 def _held(
@@ -157,15 +192,16 @@ _TAKEN = (
 )
 
 
-def _allocations(flavor_id: str | None, host_ids: list[str] | None, read: Claims) -> sa.Select[Any]:
+def _allocations(
+    of_flavor: sa.ColumnElement[bool], host_ids: list[str] | None, read: Claims
+) -> sa.Select[Any]:
     """A query of host allocations.
 
     The columns are the host's id, the reservation's id, the number of slots, ``_TAKEN``, and the
-    times that ``read`` selects. The number of slots is NULL for reservations of other flavors.
+    times that ``read`` selects.
 
-    :param flavor_id: the flavor whose slots are read; None: no flavor's.
+    :param of_flavor: whether the slots of a reservation are read. If not, their number is NULL.
     """
-    of_flavor = sa.false() if flavor_id is None else bookings.c.flavor_id == flavor_id
     query = sa.select(
         allocations.c.compute_host_id,
         allocations.c.reservation_id,

@@ -157,6 +157,26 @@ def closing(db: Session, flavor_id: str, during: Span) -> list[Span]:
     return [Span(start, end) for start, end in db.execute(query)]
 
 
+def closing_each(db: Session, during: Span) -> dict[str, list[Span]]:
+    """The times of the windows that overlap a span, by the id of each flavor that they close."""
+    query = (
+        sa.select(
+            window_flavors.c.flavor_id,
+            maintenance_windows.c.start_date,
+            maintenance_windows.c.end_date,
+        )
+        .join(window_flavors, window_flavors.c.window_id == maintenance_windows.c.id)
+        .where(
+            maintenance_windows.c.start_date < during.end,
+            maintenance_windows.c.end_date > during.start,
+        )
+    )
+    spans: dict[str, list[Span]] = defaultdict(list)
+    for flavor_id, start, end in db.execute(query):
+        spans[flavor_id].append(Span(start, end))
+    return spans
+
+
 def closing_flavor(db: Session, flavor_id: str, during: Span) -> list[Window]:
     """The windows that overlap a span and close a flavor, sorted by start."""
     query = (

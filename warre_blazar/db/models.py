@@ -401,6 +401,25 @@ turns = sa.Table(
     sa.Column("done_until", sa.DateTime),
 )
 
+# How often things have happened that metrics count. Whoever counts something adds a row, so that
+# nobody waits for anybody. Later, the rows of the same name and label are replaced by their sum.
+tallies = sa.Table(
+    "warre_tallies",
+    metadata,
+    sa.Column(
+        "id",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    # A value of ``domain.tallies.Name``.
+    sa.Column("name", sa.String(32), nullable=False),
+    sa.Column("label", sa.String(64), nullable=False),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    # The sum of the measured values, such as seconds. 0 if nothing was measured.
+    sa.Column("total", sa.Double, nullable=False),
+)
+
 # The keys with which clients mark requests that create something, so that a repeated request
 # creates nothing again. A row is deleted after a day.
 idempotency_keys = sa.Table(

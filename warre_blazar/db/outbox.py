@@ -351,3 +351,8 @@ def waiting(db: Session) -> list[tuple[str, int, datetime.datetime, int]]:
         .order_by(outbox.c.channel)
     )
     return [(c, number, oldest, lost) for c, number, oldest, lost in db.execute(query)]
+
+
+def channel_names(db: Session) -> set[str]:
+    """The names of all channels for which notices are written."""
+    return {LEASES, *db.scalars(sa.select(channels.c.name))}

@@ -38,6 +38,7 @@ lease_workers = models.lease_workers
 maintenance_windows = models.windows
 turns = models.turns
 window_flavors = models.window_flavors
+tallies = models.tallies
 #: The generations of hosts and of projects.
 host_generations = models.hosts
 project_generations = models.projects

@@ -156,11 +156,13 @@ TARGETS = {
 
 @dataclasses.dataclass(frozen=True)
 class TableRow:
-    """A row of the table: conditions on a state, the meaning of the state, and the action.
+    """A row of the table: its name, conditions on a state, the state's meaning, and the action.
 
     A condition that is None matches every state.
     """
 
+    #: The row's name in metrics. It must not change, because dashboards refer to it.
+    name: str
     meaning: str
     action: Action
     leases: Sequence[str] | None = None
@@ -206,28 +208,33 @@ _NOT_STUCK = (Age.FRESH, Age.QUIET)
 
 TABLE = (
     TableRow(
+        "claimed",
         "A manager is executing the lease's start, end or deletion.",
         Action.LEAVE,
         claims=[ClaimState.LIVE],
     ),
     TableRow(
+        "in_work",
         "Blazar is working on the lease, or was until a moment ago.",
         Action.LEAVE,
         leases=TRANSITIONAL,
         ages=_NOT_STUCK,
     ),
     TableRow(
+        "half_made_or_deleted",
         "A manager died while it created or deleted the lease. Either nobody was told that the "
         "lease exists, or somebody has asked for its deletion.",
         Action.REMOVE,
         leases=[CREATING, DELETING],
     ),
     TableRow(
+        "foreign",
         "The lease has no reservations, so it is not a lease of this package.",
         Action.LEAVE,
         reservations=[Summary.NONE],
     ),
     TableRow(
+        "settled",
         "Hosts, notes, statuses, events and reservations agree. A manager claims the lease when "
         "its start or end is due.",
         Action.LEAVE,
@@ -235,11 +242,13 @@ TABLE = (
         settled=True,
     ),
     TableRow(
+        "just_written",
         "Blazar may be between two writes to the lease.",
         Action.LEAVE,
         ages=[Age.FRESH],
     ),
     TableRow(
+        "deletion_halfway",
         "A deletion stopped halfway, after hosts had been given up or removing backings had begun. "
         "An end doesn't do this before the lease's end.",
         Action.REMOVE,
@@ -247,22 +256,28 @@ TABLE = (
         is_over=False,
     ),
     TableRow(
+        "end_halfway",
         "An end or a deletion stopped halfway, after hosts had been given up or removing backings "
         "had begun.",
         Action.CLOSE,
         torn=True,
     ),
     TableRow(
+        "partly_ended",
         "An end or a deletion stopped halfway, after some of the reservations had been deleted.",
         Action.CLOSE,
         reservations=[Summary.CLOSING],
     ),
     TableRow(
+        "contradiction",
         "Statuses or events contradict the reservations. Either an operation failed, or two "
         "managers attempted it at once, or a client wrote the statuses.",
         Action.SETTLE,
     ),
 )
+
+#: The names of the rows by which leases are repaired.
+REPAIRS = tuple(row.name for row in TABLE if row.action is not Action.LEAVE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -271,6 +286,8 @@ class Decision:
 
     action: Action
     meaning: str
+    #: The name of the row of the table.
+    row: str
     #: For SETTLE and CLOSE: the statuses that the lease shall have.
     target: Statuses | None = None
 
@@ -288,7 +305,8 @@ def decide(state: State) -> Decision:
     if row.action is Action.SETTLE:
         target = TARGETS[state.reservations]
         done = state.events_exact and state.statuses == target
-        return Decision(Action.LEAVE if done else Action.SETTLE, row.meaning, target)
+        action = Action.LEAVE if done else Action.SETTLE
+        return Decision(action, row.meaning, row.name, target)
     if row.action is Action.CLOSE:
-        return Decision(row.action, row.meaning, _OVER)
-    return Decision(row.action, row.meaning)
+        return Decision(row.action, row.meaning, row.name, _OVER)
+    return Decision(row.action, row.meaning, row.name)

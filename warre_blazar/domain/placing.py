@@ -5,7 +5,8 @@ All functions work on a snapshot of the hosts and of what is already booked on t
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
 from warre_blazar.domain import provider_search, timeline
 from warre_blazar.domain.hosts import Host
@@ -234,3 +235,57 @@ def free_spans(
         if affinity is False:
             levels = [level.at_most(1) for level in levels]
         return timeline.maximal_spans(levels, count, window)
+
+
+class Rooms:
+    """The room on hosts throughout a span, for any number of requests.
+
+    Most hosts of a site are alike. If hosts have equal providers, and the same is held on them, the
+    room for a request is computed once for all of them.
+    """
+
+    def __init__(
+        self, hosts: Iterable[Host], complete: Mapping[str, Host], window: timeline.Span
+    ) -> None:
+        """
+        :param hosts: the hosts, with all holdings during the window.
+        :param complete: by host id, each host that is contested by one of the requests, with its
+            holdings at any time.
+        """
+        self._window = window
+        self._complete = complete
+        self._hosts = [self._during(host) for host in hosts]
+        self._known: dict[Hashable, int] = {}
+
+    def _during(self, host: Host) -> tuple[Host, Hashable]:
+        """The host with what is held on it during the window, and a key of what is held."""
+        first, last = self._window.start, self._window.end
+        held = [holding for holding in host.holdings if holding.span.overlaps(self._window)]
+        kinds = Counter(
+            (max(span.start, first), min(span.end, last), request) for _, span, request in held
+        )
+        return host.holding(held), frozenset(kinds.items())
+
+    def room(self, request: PlacementRequest, among: Collection[str], most: int) -> int:
+        """How many more instances of a request fit on some of the hosts.
+
+        :param among: the ids of these hosts.
+        :param most: larger numbers don't matter.
+        """
+        found = 0
+        with provider_search.bounded():
+            for host, held in self._hosts:
+                if found >= most:
+                    break
+                if host.id in among:
+                    found += self._on(host, held, request)
+        return min(found, most)
+
+    def _on(self, host: Host, held: Hashable, request: PlacementRequest) -> int:
+        key = (host.tree, held, request)
+        room = self._known.get(key)
+        if room is None:
+            if host.is_contested(request):
+                return self._complete[host.id].levels(request, self._window).lowest()
+            room = self._known[key] = host.room(request, self._window)
+        return room

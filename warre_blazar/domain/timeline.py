@@ -154,6 +154,10 @@ class Levels:
                 before = lower
         return Levels(steps)
 
+    def lowest(self) -> int:
+        """The amount that is available throughout the span, at least 0."""
+        return max(min(level for _, level in self.steps), 0)
+
     def joint(self) -> "JointLevels":
         """The same as ``JointLevels`` of a single resource."""
         return JointLevels([(moment, (level,)) for moment, level in self.steps], min)
@@ -170,6 +174,11 @@ class JointLevels:
     steps: list[tuple[datetime.datetime, tuple[int, ...]]]
     #: Computes the amount that is available from the lowest levels.
     room: Callable[[tuple[int, ...]], int]
+
+    def lowest(self) -> int:
+        """The amount that is available throughout the span."""
+        columns = zip(*(levels for _, levels in self.steps), strict=True)
+        return self.room(tuple(max(min(column), 0) for column in columns))
 
     def at_most(self, limit: int) -> "JointLevels":
         """These levels, of which no more than ``limit`` is used."""

@@ -20,7 +20,7 @@ from warre_blazar.plugins import notifications, telling
 from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
 from warre_blazar.services.hosts import host_refresh
-from warre_blazar.services.keeping import history
+from warre_blazar.services.keeping import history, metrics
 from warre_blazar.services.requests import once
 from warre_blazar.services.running import backing, late_servers
 from warre_blazar.services.running.executor import Executor, Pools
@@ -217,6 +217,11 @@ class Threads:
     def tidy_outbox(self) -> None:
         """Give up notices that can't be sent."""
         delivery.tidy(clock.utcnow())
+
+    @periodics.periodic(60)
+    def merge_tallies(self) -> None:
+        """Keep the table of tallies small."""
+        metrics.merge_tallies()
 
     @periodics.periodic(3600, run_immediately=True)
     def forget(self) -> None:

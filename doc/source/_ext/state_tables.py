@@ -12,7 +12,10 @@ from warre_blazar.domain.audit.differences import RULES
 from warre_blazar.domain.lease_states import TableRow
 
 ANY = "any"
-STATE_HEADER = ("Lease", "Reservations", "Further conditions", "What it means", "What is done")
+STATE_HEADER = (
+    *("Name", "Lease", "Reservations", "Further conditions"),
+    *("What it means", "What is done"),
+)
 DIFFERENCE_HEADER = ("Name", "What it means", "What is done", "Needs")
 TARGET_HEADER = ("Reservations", "Lease", "Start event", "End event")
 
@@ -30,6 +33,7 @@ _SETTLED = {
 def state_cells(row: TableRow) -> tuple[str, ...]:
     """A row of the table of states as texts, one for each of ``STATE_HEADER``."""
     return (
+        f"``{row.name}``",
         _one_of(row.leases),
         _one_of(row.reservations),
         "; ".join(_conditions(row)) or ANY,
@@ -93,7 +97,7 @@ class StateTable(_Table):
     """``.. state-table::``"""
 
     lines: ClassVar[list[str]] = _list_table(
-        STATE_HEADER, [state_cells(row) for row in lease_states.TABLE], "16 14 24 28 18"
+        STATE_HEADER, [state_cells(row) for row in lease_states.TABLE], "14 13 13 20 25 15"
     )
 
 

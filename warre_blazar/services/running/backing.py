@@ -29,12 +29,14 @@ from warre_blazar.domain import backing_names
 from warre_blazar.domain.backing import Backing
 from warre_blazar.domain.backing_names import nova_flavor_id, resource_class
 from warre_blazar.domain.backing_phases import Phase
+from warre_blazar.domain.execution_timing import START
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.notices import Kind, News
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.reservation_states import ACTIVE
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import nova, placement
+from warre_blazar.services.running import delays
 from warre_blazar.services.telling import lease_notices
 
 LOG = logging.getLogger(__name__)
@@ -246,6 +248,7 @@ def _tell_late_start(db: Session, reservation_id: str) -> None:
         opened = News(Kind.STARTED, timeutils.utcnow())
         outbox.add(db, outbox.of_reservations([reservation_id]), opened)
         lease_notices.add(db, reservation.lease_id, "event.start_lease")
+        delays.count(db, START, reservation.span.start)
 
 
 def _get(db: Session, reservation_id: str) -> Backing:

@@ -12,7 +12,15 @@ from blazar.db import api as db_api
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import executions, history, hosts, lease_writes, leases, reservations, session
+from warre_blazar.db import (
+    executions,
+    history,
+    hosts,
+    lease_writes,
+    leases,
+    reservations,
+    session,
+)
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution import claim_state
 from warre_blazar.domain.execution_timing import (
@@ -28,6 +36,7 @@ from warre_blazar.domain.execution_timing import (
 )
 from warre_blazar.domain.lease import Event, Lease
 from warre_blazar.domain.lease_states import TARGETS, Statuses, Summary
+from warre_blazar.services.running import delays
 from warre_blazar.services.running.backing import Places
 from warre_blazar.services.telling import lease_notices
 
@@ -140,6 +149,7 @@ def finish_start(claimed: Claimed, manager_id: str, not_open: Mapping[str, str])
         lease_writes.set_reservations(db, claimed.reservation_ids, "active")
         _write(db, lease, START, TARGETS[Summary.ACTIVE])
         if not not_open:
+            delays.count(db, START, lease.span.start)
             lease_notices.add(db, lease.id, "event.start_lease")
 
 
@@ -157,6 +167,7 @@ def finish_end(claimed: Claimed, manager_id: str) -> None:
             hosts.release(db, reservation_id)
         lease_writes.set_reservations(db, ids, "deleted")
         _write(db, lease, END, TARGETS[Summary.DELETED])
+        delays.count(db, END, lease.span.end)
         lease_notices.add(db, lease.id, "event.end_lease")
 
 

@@ -23,12 +23,14 @@ from warre_blazar.db import (
     outbox,
     promises,
     session,
+    tallies,
 )
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import DELETE, END
 from warre_blazar.domain.lease import Lease
 from warre_blazar.domain.lease_states import Action, Age, Decision
 from warre_blazar.domain.notices import Kind, News
+from warre_blazar.domain.tallies import Name
 from warre_blazar.services.telling import lease_notices
 
 LOG = logging.getLogger(__name__)
@@ -164,6 +166,7 @@ def act(db: Session, lease: Lease, decision: Decision) -> None:
     if lease.claim is not None:
         executions.forget(db, lease.claim)
     lease_workers.forget(db, lease.id)
+    tallies.add(db, Name.REPAIR, decision.row)
     if decision.action is Action.SETTLE:
         assert decision.target is not None
         lease_writes.write(db, lease, decision.target)

@@ -1,0 +1,23 @@
+"""Counts how late starts and ends were, in the transaction that finishes them."""
+
+import datetime
+
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import clock, tallies
+from warre_blazar.domain.execution_timing import END, LEAD
+from warre_blazar.domain.tallies import DELAYS, bucket
+
+
+def count(db: Session, action: str, due: datetime.datetime) -> None:
+    """Count how late a start or an end is, which is finished now.
+
+    An end that is too early isn't counted: the repairer has requested it.
+
+    :param due: the reservation's start or end.
+    """
+    delay = (clock.utcnow() - due).total_seconds()
+    if action == END and delay < -LEAD[END].total_seconds():
+        return
+    delay = max(delay, 0.0)
+    tallies.add(db, DELAYS[action], bucket(delay), delay)
