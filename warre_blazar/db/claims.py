@@ -121,21 +121,13 @@ class Claims:
         return moment
 
 
-def slot_claims(
-    db: Session,
-    flavor_id: str,
-    window: timeline.Span,
-    cleaning: datetime.timedelta = NO_TIME,
-) -> list[timeline.Claim]:
-    """Those claims on a flavor's slots that overlap a span.
+def slot_claims(db: Session, flavor_id: str, window: timeline.Span) -> list[timeline.Claim]:
+    """The claims on a flavor's slots that overlap a span, without the cleaning time after them.
 
     A reservation claims its slots as long as it has host allocations in Blazar's table.
-
-    :param window: the span.
-    :param cleaning: the time for which each reservation keeps its claim after its end.
     """
     held = sa.exists().where(allocations.c.reservation_id == reservations.c.id)
-    claims = Claims(window, cleaning)
+    claims = Claims(window, NO_TIME)
     query = (
         sa.select(bookings.c.instance_count, *claims.columns)
         .select_from(
@@ -147,6 +139,6 @@ def slot_claims(
     )
     return [
         timeline.Claim(span, count)
-        for count, *claim in db.execute(claiming(query, window, cleaning)).all()
+        for count, *claim in db.execute(claiming(query, window, NO_TIME)).all()
         for span in claims.spans(*claim)
     ]
