@@ -17,7 +17,7 @@ _UNFINISHED = sorted({*lease_states.TRANSITIONAL, *lease_states.STABLE} - {lease
 
 
 @dataclasses.dataclass(frozen=True)
-class Group:
+class ReservationGroup:
     """The reservations of a flavor that have the same statuses in Blazar's tables."""
 
     flavor_id: str
@@ -27,7 +27,7 @@ class Group:
     instances: int
 
 
-def groups(db: Session) -> list[Group]:
+def groups(db: Session) -> list[ReservationGroup]:
     """All reservations that aren't over, in groups."""
     keys = (bookings.c.flavor_id, leases.c.status, reservations.c.status)
     query = (
@@ -44,7 +44,7 @@ def groups(db: Session) -> list[Group]:
     )
     for dialect in ("mysql", "mariadb"):
         query = query.prefix_with("STRAIGHT_JOIN", dialect=dialect)
-    return [Group(*row[:3], *map(int, row[3:])) for row in db.execute(query)]
+    return [ReservationGroup(*row[:3], *map(int, row[3:])) for row in db.execute(query)]
 
 
 def overdue(db: Session, before: datetime.datetime) -> dict[str, int]:

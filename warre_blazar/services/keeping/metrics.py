@@ -243,7 +243,7 @@ class _Bookings:
 
 
 def _amounts(
-    names: Mapping[str, FlavorName], groups: Sequence[metric_reads.Group]
+    names: Mapping[str, FlavorName], groups: Sequence[metric_reads.ReservationGroup]
 ) -> dict[tuple[FlavorName, str], Amount]:
     amounts = {(name, state): Amount() for name in names.values() for state in STATES}
     for group in groups:
