@@ -151,6 +151,27 @@ def test_cleaning_time_makes_slots_neither_booked_nor_free(cloud: Cloud):
     assert read(cleaning=hour).slot_uses[name(flavor), 0] == SlotUse(0, free=1, closed=0)
 
 
+def test_host_must_stay_empty_for_the_cleaning_time(cloud: Cloud):
+    world.add_host(cloud, "a", vcpus=2)
+    flavor = world.add_flavor(slots=5)
+    hour = datetime.timedelta(hours=1)
+    world.plan(world.request(flavor, world.hours(DAY + 0.5, DAY + 2), cleaning=hour))
+    assert read().slot_uses[name(flavor), 1].free == 1
+    assert read(cleaning=hour).slot_uses[name(flavor), 1].free == 0
+    assert free(flavor, world.hours(DAY, 99).start, hour) == 0
+
+
+def test_device_on_which_a_later_booking_keeps_another_one_is_not_free(cloud: Cloud):
+    """At the moment, only one GPU is in use. But it must be the one with the trait."""
+    _, _, any_gpu, special = offer(cloud)
+    world.plan(world.request(special, world.hours(DAY + 2, DAY + 3)))
+    world.plan(world.request(any_gpu, world.hours(DAY + 0.5, DAY + 3)))
+    world.plan(world.request(any_gpu, world.hours(DAY - 1, DAY + 1)))
+    uses = read().slot_uses
+    assert (uses[name(special), 1].free, uses[name(any_gpu), 1].free) == (0, 1)
+    assert free(special, world.hours(DAY, 99).start, world.NO_CLEANING) == 0
+
+
 def test_flavor_without_a_host_has_no_free_slots(database):
     flavor = world.add_flavor(slots=2)
     assert read().slot_uses[name(flavor), 0] == SlotUse(booked=0, free=0, closed=0)
