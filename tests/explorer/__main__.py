@@ -36,13 +36,24 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--budget", type=int, metavar="RUNS", help="at most so many for a pair")
     parser.add_argument("--seed", type=int, default=1, help="of pairs with a fault")
     parser.add_argument("--share", type=int, default=10, help="pairs with a fault: for each pair")
+    parser.add_argument(
+        "--part", type=_part, default=slice(None), metavar="K/N", help="only the Kth of N parts"
+    )
     parser.add_argument("--only", metavar="OPERATION", nargs="+", help="only these operations")
     return parser.parse_args(words)
 
 
+def _part(text: str) -> slice:
+    number, of = map(int, text.split("/"))
+    if not 1 <= number <= of:
+        raise ValueError(text)
+    return slice(number - 1, None, of)
+
+
 def _explore(explorer: Explorer, chosen: argparse.Namespace) -> None:
     names = chosen.only or list(OPERATIONS)
-    pairs = list(all_pairs(names))
+    pairs = list(all_pairs(names))[chosen.part]
+    names = names[chosen.part]
     if chosen.singles:
         explorer.singles(names)
     elif chosen.pairs:

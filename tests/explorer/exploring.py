@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from tests.explorer import faults, schedules
 from tests.explorer.faults import Fault
-from tests.explorer.independence import Traces
 from tests.explorer.operations import ONLY_ON, OPERATIONS, STATES
+from tests.explorer.orders import PREEMPTIONS, Orders
 from tests.explorer.report import Report
 from tests.explorer.runs import Result, Runner
 from tests.explorer.scheduler import Step
 from tests.explorer.schedules import Case, Plan, Switch, Walk
 
-_PREEMPTIONS = 2
 #: How many steps after a fault the other task comes in, at most. These are the steps that deal with
 #: the fault, which no order without a fault has.
 _SOON = 8
@@ -66,22 +65,14 @@ class Explorer:
         """Run each pair in each order with at most two pre-emptions."""
         for one, two in names:
             for state in self._states(one, two):
+                self.report.begin_pair()
                 self.pair(Case(self.database, state, (one, two)))
 
     def pair(self, case: Case) -> None:
         """Run two operations in each order, those with the fewest pre-emptions first."""
-        steps = self._steps(case)
-        if steps is None:
-            return
-        every = list(schedules.plans([len(mine) for mine in steps], _PREEMPTIONS))
-        plans = list(Traces(steps).different(every))
-        random.Random(str(case)).shuffle(plans)
-        plans.sort(key=lambda plan: len(plan.switches))
-        kept = plans if self.budget is None else plans[: self.budget]
-        self.report.skip(len(every) - len(plans))
-        self.report.cut(len(plans) - len(kept))
-        for plan in kept:
-            self._run(dataclasses.replace(case, plan=plan))
+        orders = Orders(lambda plan: self._run(dataclasses.replace(case, plan=plan)), self.budget)
+        orders.explore()
+        self.report.add_orders(orders.skipped, orders.left_out)
 
     def _steps(self, case: Case) -> list[list[Step]] | None:
         """The steps of two tasks, each of them if it is the first one."""
@@ -114,8 +105,8 @@ class Explorer:
         soon = list(_soon_after_a_fault(case, steps))
         for mine in chance.sample(soon, min(share // 2, len(soon))):
             self._run(mine)
-        every = schedules.plans([len(mine) for mine in steps], _PREEMPTIONS)
-        plans = list(Traces(steps).different(every))
+        every = schedules.plans([len(mine) for mine in steps], PREEMPTIONS)
+        plans = [plan for plan in every if all(_matters(steps, s) for s in plan.switches)]
         for plan in chance.sample(plans, min(share - share // 2, len(plans))):
             plain = self._run(dataclasses.replace(case, plan=plan), quietly=True)
             if plain is None:
@@ -155,6 +146,12 @@ class Explorer:
         if not quietly:
             self.report.add(result)
         return result
+
+
+def _matters(steps: Sequence[Sequence[Step]], switch: Switch) -> bool:
+    """Whether a task is interrupted just before or after a step that writes."""
+    mine = steps[switch.task]
+    return bool(mine[switch.point - 1].writes or mine[switch.point].writes)
 
 
 def _soon_after_a_fault(case: Case, steps: Sequence[Sequence[Step]]) -> Iterator[Case]:

@@ -222,6 +222,9 @@ def answers(
     made = [i for i in sight.leases if i not in known]
     told = [a for o, a in given if o.books and a is not None]
     found += _bookings(sight, made, told, sum(o.books for o, _ in given))
+    repeated = {a.lease_name for o, a in given if o.name == "repeat" and a and a.lease_name}
+    if len(repeated) > 1:
+        found.append("one request, which was sent twice, has made two bookings")
     return found
 
 

@@ -24,9 +24,9 @@ from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
-from warre_blazar.services.booking import lookup
+from warre_blazar.services.booking import admission, lookup
 from warre_blazar.services.keeping import device_recount, draining, history
-from warre_blazar.services.requests import change, creation, deletion
+from warre_blazar.services.requests import change, creation, deletion, once
 from warre_blazar.services.running import backing, healing
 
 SPAN = parts.hours(10, 14)
@@ -128,11 +128,28 @@ def _delete(world: World, scene: Scene) -> bool:
     return deletion.delete(world.caller(), reservation)
 
 
-def _book(world: World, scene: Scene) -> Any:
-    request = parts.request(
-        scene.flavor, LATER, 2, project_id=_ALPHA, now=world.now, rule=parts.QUOTA
+def _later(world: World, scene: Scene, count: int) -> admission.BookingRequest:
+    return parts.request(
+        scene.flavor, LATER, count, project_id=_ALPHA, now=world.now, rule=parts.QUOTA
     )
-    made, _ = creation.create(world.caller(), request)
+
+
+def _book(world: World, scene: Scene) -> Any:
+    made, _ = creation.create(world.caller(), _later(world, scene, 2))
+    return made.state != reservation_states.PENDING_CREATE and made.lease_name
+
+
+def _repeat(world: World, scene: Scene) -> Any:
+    """Book with an idempotency key, as a request does that is sent a second time.
+
+    There is room for two bookings, so that one too many is made if the key does nothing.
+    """
+    caller, request = world.caller(), _later(world, scene, 1)
+    made, _ = once.make(
+        once.key(caller.user_id, "key", "request", world.now),
+        creation.find,
+        lambda lease_id: creation.create(caller, request, lease_id),
+    )
     return made.state != reservation_states.PENDING_CREATE and made.lease_name
 
 
@@ -183,6 +200,7 @@ OPERATIONS = {
     operation.name: operation
     for operation in (
         Operation("book", _book, books=True, states=_ALL),
+        Operation("repeat", _repeat, books=True),
         Operation("count", _change(count=1), {"count": 1}, states=_ALL),
         Operation("remind", _remind, {}, states=_ALL),
         Operation("shorten", _change(end=SHORTER), {"end": SHORTER}, states=("pending", "active")),
@@ -344,8 +362,13 @@ class Buyer:
                 free.append(hour)
         return free
 
-    def look(self) -> None:
-        """Book what is free now and wasn't free before."""
+    def look(self) -> list[str]:
+        """Book what is free now and wasn't free before. Return the leases that were made."""
+        before = len(self.leases)
+        self._look()
+        return self.leases[before:]
+
+    def _look(self) -> None:
         new = [hour for hour in self._free() if hour not in self._free_before]
         if not new:
             return

@@ -27,6 +27,7 @@ class Report:
         self._say, self._seconds, self._most = say, seconds, most
         self._began = time.monotonic()
         self.runs = self.skipped = self.left_out = self.bought = 0
+        self.pairs = self.unrun_pairs = 0
         #: How many runs have broken something, by operations and by what they have broken.
         self.broken: collections.Counter[tuple[str, str]] = collections.Counter()
         self.failures: list[Result] = []
@@ -37,13 +38,19 @@ class Report:
             return True
         return self._seconds is not None and time.monotonic() - self._began > self._seconds
 
-    def skip(self, runs: int) -> None:
-        """Count runs that are the same as others."""
-        self.skipped += max(runs, 0)
+    def begin_pair(self) -> None:
+        """Count a pair of operations in a state."""
+        self.pairs += 1
+        self.unrun_pairs += self.is_over()
 
-    def cut(self, runs: int) -> None:
-        """Count runs that the budget has left out."""
-        self.left_out += max(runs, 0)
+    def add_orders(self, skipped: int, left_out: int) -> None:
+        """Count the orders of a pair that weren't run.
+
+        :param skipped: those that have the same result as one that was run.
+        :param left_out: those for which the budget or the time was too short.
+        """
+        self.skipped += skipped
+        self.left_out += left_out
 
     def add(self, result: Result) -> None:
         """Count a run, and print it if it has broken something that isn't known yet."""
@@ -69,9 +76,12 @@ class Report:
     def summary(self) -> str:
         """A line of numbers."""
         minutes = (time.monotonic() - self._began) / 60
-        cut = f", {self.left_out} left out by the budget" if self.left_out else ""
+        pairs = f" of {self.pairs} pairs" if self.pairs else ""
+        cut = f", at least {self.left_out} left out" if self.left_out else ""
+        cut += f", {self.unrun_pairs} pairs not begun" if self.unrun_pairs else ""
         return (
-            f"{self.runs} runs, {self.skipped} skipped{cut}, {self.bought} bookings in between, "
+            f"{self.runs} runs{pairs}, {self.skipped} skipped{cut}, "
+            f"{self.bought} bookings in between, "
             f"{len(self.failures)} with violations, {minutes:.1f} minutes"
         )
 

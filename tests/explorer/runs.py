@@ -10,7 +10,7 @@ from blazar import context
 
 from tests.explorer import judge
 from tests.explorer.faults import Killed
-from tests.explorer.operations import OPERATIONS, STATES, Answer, Buyer, Scene
+from tests.explorer.operations import OPERATIONS, STATES, Answer, Buyer, Operation, Scene
 from tests.explorer.scheduler import Schedule, Scheduler, Step
 from tests.explorer.schedules import Case, Plan, Switch
 from tests.explorer.world import World, forget_answers
@@ -26,6 +26,8 @@ _PATIENCE = 60.0
 _POLLS = 12
 #: What a buyer can see as free has to do with these.
 _ROOM = {"leases", "warre_reservations", "computehost_allocations", "computehosts"}
+#: What a booking writes.
+_BOOKED = {*_ROOM, "reservations", "instance_reservations", "events", tables.flavors.name}
 
 
 @dataclasses.dataclass
@@ -38,6 +40,8 @@ class Result:
     violations: list[str]
     steps: list[list[Step]]
     trace: list[Step]
+    #: Whether a task had to wait for a lock of the database.
+    was_locked: bool = False
     #: What somebody has booked in between.
     bought: int = 0
 
@@ -51,6 +55,8 @@ class Runner:
     def __init__(self, world: World) -> None:
         self._world = world
         self._aside = ThreadPoolExecutor(1)
+        #: What runs have broken, by a digest of what they have left.
+        self._judged: dict[int, list[str]] = {}
         self.count = 0
 
     def run(self, case: Case, schedule: Schedule | None = None) -> Result:
@@ -76,18 +82,12 @@ class Runner:
         control.run()
         world.watch.fault = None
         answers = [task.result for task in control.tasks]
-        violations = judge.oversells(world)
-        polls = self._settle()
-        sight = judge.Sight(world)
-        known = before | set(buyer.leases if buyer else ())
-        violations += judge.oversells(world)
-        violations += judge.at_rest(sight)
         given = list(zip(operations, answers, strict=True))
-        violations += judge.answers(sight, scene, given, known)
-        if case.fault is None:
-            violations += judge.failures(given)
-        if polls > _POLLS:
-            violations.append("something goes on changing")
+        known = before | set(buyer.leases if buyer else ())
+        # What a run has left decides all that follows.
+        left = hash((repr(given), repr(sorted(known)), case.fault is None, world.contents()))
+        if left not in self._judged:
+            self._judged[left] = self._judge(scene, given, known, has_fault=case.fault is not None)
         done = dataclasses.replace(
             case,
             plan=Plan(
@@ -98,9 +98,10 @@ class Runner:
         return Result(
             done,
             answers,
-            sorted(set(violations)),
+            self._judged[left],
             [task.steps for task in control.tasks],
             control.trace,
+            control.was_locked,
             len(buyer.leases) if buyer else 0,
         )
 
@@ -108,9 +109,37 @@ class Runner:
         if buyer is None or not step.writes & _ROOM:
             return
         if all(task.session is None for task in control.tasks):
-            self._aside.submit(buyer.look).result()
+            bought = self._aside.submit(buyer.look).result()
+            step.see(bought)
+            step.reads |= _ROOM
+            step.writes |= _BOOKED if bought else set()
 
     # After the run.
+
+    def _judge(
+        self,
+        scene: Scene,
+        given: list[tuple[Operation, Answer | None]],
+        known: set[str],
+        *,
+        has_fault: bool,
+    ) -> list[str]:
+        """What a run has broken.
+
+        :param given: the operations with their answers.
+        :param known: the leases that the operations haven't made.
+        """
+        violations = judge.oversells(self._world)
+        polls = self._settle()
+        sight = judge.Sight(self._world)
+        violations += judge.oversells(self._world)
+        violations += judge.at_rest(sight)
+        violations += judge.answers(sight, scene, given, known)
+        if not has_fault:
+            violations += judge.failures(given)
+        if polls > _POLLS:
+            violations.append("something goes on changing")
+        return sorted(set(violations))
 
     def _settle(self) -> int:
         """Let a new manager work until nothing changes, and return how many polls that took."""

@@ -15,6 +15,8 @@ from typing import Any, Protocol
 _BLOCKED_AFTER = 0.1
 #: Seconds after which a run hangs. This is a defect of the explorer or of the package.
 _PATIENCE = 30.0
+#: What a step of a task is called that waits, and so gives way to other tasks.
+WAITS = "waits"
 
 
 class Hung(Exception):
@@ -31,8 +33,16 @@ class Step:
     #: The things that the step reads and writes: tables, and kinds of objects of services.
     reads: set[str] = dataclasses.field(default_factory=set)
     writes: set[str] = dataclasses.field(default_factory=set)
+    #: The services that the step sends requests to.
+    asks: set[str] = dataclasses.field(default_factory=set)
     #: Whether the step is a transaction, and not a request.
     is_transaction: bool = False
+    #: A digest of what the step has sent to the database and the services, and has got back.
+    seen: int = 0
+
+    def see(self, *facts: Any) -> None:
+        """Add something to the digest."""
+        self.seen = hash((self.seen, repr(facts)))
 
 
 class Schedule(Protocol):
@@ -97,6 +107,9 @@ class Scheduler:
         self._between = between
         self._lock = threading.Lock()
         self._running: int | None = None
+        #: Whether a task had to wait for a lock of the database, so that the schedule couldn't
+        #: decide. When that is seen depends on the time.
+        self.was_locked = False
         self._moves = 0
         self._over = threading.Event()
         self._failures: list[BaseException] = []
@@ -173,6 +186,7 @@ class Scheduler:
             waiting = [n for n in self._ready() if n != self._running]
             number = waiting[0] if waiting else None
         if number is not None and not self.tasks[number].turn._value:  # type: ignore[attr-defined]
+            self.was_locked = True
             self._hand_to(number)
 
     def point(self, task: Task, what: str, *, gives_way: bool = False) -> Step:

@@ -100,7 +100,9 @@ class Watch:
         self._begin(here, "transaction", is_transaction=True)
         here[1].session = session
 
-    def _executes(self, _connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+    def _executes(
+        self, _connection: Any, _cursor: Any, statement: str, values: Any, *_rest: Any
+    ) -> None:
         here = scheduler.current()
         if here is None or here[1].session is None:
             return
@@ -114,6 +116,7 @@ class Watch:
         elif _LOCKS.search(statement):
             step.writes |= read
         step.reads |= read
+        step.see(statement, values)
         brief = " ".join(statement.split())[:60]
         step.what = brief if step.what in ("transaction", "statement") else step.what
         if changed and not self._fine:
@@ -122,13 +125,25 @@ class Watch:
         here[1].in_statement = self._fine
 
     @staticmethod
-    def _executed(*_: Any) -> None:
+    def _executed(
+        connection: sa.Connection, cursor: Any, statement: str, values: Any, *_rest: Any
+    ) -> None:
+        here = scheduler.current()
+        if here is None:
+            return
+        here[1].in_statement = False
+        if here[1].session is not None:
+            is_query = statement.lstrip("( ").upper().startswith(("SELECT", "WITH"))
+            answer = _rows(connection, statement, values) if is_query else cursor.rowcount
+            here[1].steps[-1].see(answer)
+
+    @staticmethod
+    def _failed(_context: Any) -> None:
         here = scheduler.current()
         if here is not None:
             here[1].in_statement = False
-
-    def _failed(self, _context: Any) -> None:
-        self._executed()
+            if here[1].session is not None:
+                here[1].steps[-1].see("failed")
 
     def _commits(self, session: Session) -> None:
         here = scheduler.current()
@@ -165,17 +180,31 @@ class Watch:
             json.loads(request.body) if request.body else None,
         )
         here = scheduler.current()
-        if here is None or (here[1].session is not None and not self._fine):
+        if here is None:
             return _answered(service, read, request)
         name = type(service).__name__
-        step = self._begin(here, f"{name}: {read.line}")
+        is_step = here[1].session is None or self._fine
+        step = self._begin(here, f"{name}: {read.line}") if is_step else here[1].steps[-1]
         thing = f"{name}/{_collection(read.path)}"
         (step.reads if read.method == "GET" or "tokens" in thing else step.writes).add(thing)
-        is_outage = self.fault is not None and self.fault.is_outage(step)
+        step.asks.add(name)
+        is_outage = is_step and self.fault is not None and self.fault.is_outage(step)
         answer = _answered(service, read, request, is_outage=is_outage)
+        step.see(read.line, read.query, read.body, answer.status_code, answer.content)
+        if not is_step:
+            return answer
         if self.fault and self.fault.loses_answer(here[1], step):
             raise requests.exceptions.ConnectionError("The answer is lost")
         return answer
+
+
+def _rows(connection: sa.Connection, statement: str, values: Any) -> list[Any]:
+    """The rows of a query. They are read once more, because a cursor gives them only once."""
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    with contextlib.closing(driver.cursor()) as cursor:
+        cursor.execute(statement, values)
+        return list(cursor.fetchall())
 
 
 def _changed(table: str, statement: str) -> set[str]:

@@ -3,6 +3,7 @@
 A state is built once. Before each run, its rows and its objects are put back.
 """
 
+import collections
 import contextlib
 import copy
 import datetime
@@ -10,6 +11,7 @@ import functools
 import pathlib
 import sqlite3
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from typing import Any, Self
@@ -17,7 +19,6 @@ from typing import Any, Self
 import oslo_messaging as messaging
 import sqlalchemy as sa
 from blazar import context
-from blazar.db.sqlalchemy import facade_wrapper
 from oslo_config import cfg
 from oslo_limit import limit as oslo_limit
 from oslo_messaging._drivers import common as driver_common
@@ -43,7 +44,7 @@ _MANAGERS = 4
 _LOGIN_LASTS = 1800.0
 _DICTS = {
     "keystone": ("trusts", "limits", "registered", "gone"),
-    "nova": ("flavors", "aggregates", "servers", "server_groups", "hosts"),
+    "nova": ("flavors", "aggregates", "servers", "server_groups", "hosts", "last_id"),
     "placement": ("classes", "providers", "used"),
 }
 
@@ -63,7 +64,30 @@ class Time(waiting.Clock):
         self.seconds += seconds
         here = scheduler.current()
         if here is not None and here[1].session is None:
-            here[0].point(here[1], "waits", gives_way=True)
+            here[0].point(here[1], scheduler.WAITS, gives_way=True)
+
+
+class Ids:
+    """Makes ids. Those of a run are the same each time, so that runs can be compared."""
+
+    def __init__(self) -> None:
+        self.are_random = True
+        self._random = uuid.uuid4
+        self._made: collections.Counter[int] = collections.Counter()
+
+    def begin(self) -> None:
+        """Begin a run."""
+        self.are_random = False
+        self._made.clear()
+
+    def make(self) -> uuid.UUID:
+        """An id, which depends only on the task and on how many ids the task has made."""
+        if self.are_random:
+            return self._random()
+        here = scheduler.current()
+        task = here[1].number if here else _MANAGERS
+        self._made[task] += 1
+        return uuid.UUID(int=((task + 1) << 64) + self._made[task], version=4)
 
 
 class Inline(futures.Executor):
@@ -125,6 +149,7 @@ class World(Site):
         super().__init__(directory)
         self.database = database
         self.time = Time()
+        self.ids = Ids()
         #: The units of each device, by host.
         self.devices: dict[str, tuple[int, ...]] = {}
         self.watch = Watch(self.cloud, fine=database != "sqlite")
@@ -139,8 +164,7 @@ class World(Site):
         cfg.CONF.set_override("connection", url, group="database")
         for service in self.cloud.services:
             service.stop()  # They are called without sockets.
-        with session.writer() as db:
-            self.engine = db.get_bind()
+        self.engine = self._open.enter_context(databases.connected())
         sa.event.listen(self.engine, "connect", self._set_up_connection)
         self.engine.dispose()
         models.metadata.create_all(self.engine)
@@ -177,15 +201,14 @@ class World(Site):
             # The tasks stand for several managers, which share no lock.
             (session, "claims_lock", contextlib.nullcontext()),
             (futures, "ThreadPoolExecutor", Inline),
+            (uuid, "uuid4", self.ids.make),
         ):
             self._open.callback(setattr, module, name, getattr(module, name))
             setattr(module, name, value)
 
     def __exit__(self, *exc: object) -> None:
         self.cloud.__exit__(*exc)
-        self.engine.dispose()
         self._open.close()
-        facade_wrapper._clear_engine()
         self._forget_caches()
         cfg.CONF.reset()
         cfg.CONF.clear_override("connection", group="database")
@@ -196,6 +219,7 @@ class World(Site):
 
     def clear(self) -> None:
         """Empty the database and the cloud, and set the time to the beginning."""
+        self.ids.are_random = True
         databases.empty(self.engine)
         for service in self.cloud.services:
             service.faults.clear()
@@ -239,6 +263,7 @@ class World(Site):
             service.requests.clear()
         self.go_to(now)
         self.time.seconds = 0.0
+        self.ids.begin()
         return made
 
     def _saved_objects(self) -> dict[str, Any]:
@@ -246,6 +271,20 @@ class World(Site):
             service: {n: copy.deepcopy(getattr(getattr(self.cloud, service), n)) for n in names}
             for service, names in _DICTS.items()
         }
+
+    def contents(self) -> int:
+        """A digest of all rows and all objects."""
+        rows = []
+        with contextlib.closing(self.engine.raw_connection()) as raw:
+            cursor = raw.cursor()
+            for table in models.metadata.tables:
+                cursor.execute(f"SELECT * FROM {table}")
+                rows.append(sorted(map(repr, cursor.fetchall())))
+        objects = {
+            service: [repr(getattr(getattr(self.cloud, service), name)) for name in names]
+            for service, names in _DICTS.items()
+        }
+        return hash((repr(rows), repr(objects), self.now))
 
     def _saved_rows(self) -> Any:
         if self.database != "sqlite":

@@ -1,6 +1,7 @@
 """The monitor plugin, which Blazar polls, and the threads of this package in the manager."""
 
 import datetime
+import inspect
 import logging as stdlib_logging
 import socket
 import threading
@@ -255,16 +256,17 @@ class Threads:
 
 
 def periodic_worker(owner: object) -> periodics.PeriodicWorker:
-    """Return a worker that calls the periodic methods of an object.
+    """Return a worker that calls the periodic methods of an object, each in a thread of its own.
 
     futurist's debug messages are dropped, whatever level is configured. It would write one each
     time that it submits a method, with the intervals of ``Threads`` several hundred a minute.
     """
     log = stdlib_logging.getLogger(f"{__name__}.periodics")
     log.setLevel(stdlib_logging.INFO)
+    threads = len(inspect.getmembers(owner, periodics.is_periodic))
     return periodics.PeriodicWorker.create(
         [owner],
-        executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=8),
+        executor_factory=lambda: futurist.ThreadPoolExecutor(max_workers=threads),
         on_failure=_log_failure,
         log=log,
     )

@@ -22,6 +22,11 @@ _NO_PROJECT = (
 )
 #: Flask's name of Blazar's list of plugins, for which Blazar has no policy and no content.
 _PLUGINS = "v1_0.plugins_list"
+#: The first segments of the paths of Blazar's application for v2. Pecan would take other names too,
+#: those of the Python attributes of Blazar's root.
+_ROOT = ("v2", "versions")
+#: The length of the longest number that every database takes.
+_LONGEST_ID = 18
 _LEASE_ID = re.compile(r"[0-9a-zA-Z-]{1,36}")
 
 
@@ -40,8 +45,15 @@ class ProjectHook(hooks.PecanHook):
         check_project(state.request.environ)
         parts = [part for part in state.request.path_info.split("/") if part]
         match [part.partition(".")[0] for part in parts]:
+            case [name, *_] if name not in _ROOT:
+                raise exceptions.Refused("not_found", "Not Found")
             case ["v2", name, *_] if name not in _v2_names():
                 raise exceptions.Refused("not_found", "Not Found")
+            case ["v2", "os-hosts", host_id, *_] if len(host_id) > _LONGEST_ID:
+                # Blazar takes it for a number, which may be too large for the database.
+                raise exceptions.Refused(
+                    "not_found", f"Host {parsing.shown(host_id)} doesn't exist"
+                )
             case ["v2", "leases", lease_id, *_]:
                 _check_visible(lease_id, state.request.headers)
 

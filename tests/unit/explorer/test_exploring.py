@@ -11,6 +11,7 @@ from tests.explorer.runs import Result, Runner
 from tests.explorer.schedules import Case
 from tests.explorer.world import World
 from warre_blazar.db import promises
+from warre_blazar.services.requests import once
 from warre_blazar.services.running import backing
 
 FLAVOR = "Nova: POST /v2.1/flavors"
@@ -38,6 +39,14 @@ def test_booking_beside_an_extension_breaks_nothing(explorer: Explorer, said: li
     explorer.pair(Case("sqlite", "pending", ("book", "extend")))
     assert said == []
     assert explorer.report.runs == 4
+    assert explorer.report.left_out
+
+
+def test_all_orders_of_two_changes_break_nothing(world: World, said: list[str]):
+    explorer = Explorer(Runner(world), Report(said.append), "sqlite")
+    explorer.pair(Case("sqlite", "pending", ("rename", "drain")))
+    assert said == []
+    assert explorer.report.left_out == 0
     assert explorer.report.skipped > explorer.report.runs
 
 
@@ -60,6 +69,17 @@ def test_end_that_leaves_its_backing_is_found(
     monkeypatch.setattr(backing, "_remove", lambda *_: None)
     explorer.replay("sqlite:ending:end:0:-:-")
     assert any("a Nova flavor is left" in line for line in said)
+
+
+def test_key_that_does_nothing_is_found(
+    explorer: Explorer, said: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    text = "sqlite:pending:repeat+repeat:0:-:-"
+    explorer.replay(text)
+    assert said == []
+    monkeypatch.setattr(once, "make", lambda _key, _find, create: create(None))
+    explorer.replay(text)
+    assert any("has made two bookings" in line for line in said)
 
 
 def test_schedule_is_run_again_as_it_was(explorer: Explorer):

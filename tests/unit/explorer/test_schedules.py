@@ -1,16 +1,10 @@
-"""Schedules as text, their enumeration, and which of them have the same result."""
+"""Schedules as text, and their enumeration."""
 
 import pytest
 
 from tests.explorer.faults import Fault, Kind
-from tests.explorer.independence import Traces
-from tests.explorer.scheduler import Scheduler, Step, current
+from tests.explorer.scheduler import Scheduler, current
 from tests.explorer.schedules import Case, Plan, Switch, plans
-
-
-def step(number: int, *, reads: str = "", writes: str = "") -> Step:
-    return Step(0, number, "", set(reads.split()), set(writes.split()))
-
 
 CASES = [
     Case("sqlite", "pending", ("book",)),
@@ -34,22 +28,6 @@ def test_text_that_is_no_schedule_is_refused(text: str):
 def test_every_plan_with_so_many_preemptions_is_made_once(preemptions: int, count: int):
     made = list(plans([3, 4], preemptions))
     assert len(made) == len(set(made)) == count
-
-
-def test_plans_of_independent_tasks_have_one_result():
-    steps = [[step(0, writes="a"), step(1, reads="c")], [step(0, writes="b"), step(1, reads="c")]]
-    assert list(Traces(steps).different(plans([2, 2], 2))) == [Plan(0)]
-
-
-def test_plans_of_two_writes_have_two_results():
-    steps = [[step(0, writes="a"), step(1)], [step(0, writes="a"), step(1)]]
-    assert list(Traces(steps).different(plans([2, 2], 2))) == [Plan(0), Plan(1)]
-
-
-def test_plan_that_comes_between_a_read_and_a_write_is_kept():
-    steps = [[step(0, reads="a"), step(1, writes="a")], [step(0, writes="a")]]
-    between = Plan(0, (Switch(0, 1, 1),))
-    assert list(Traces(steps).different(plans([2, 1], 2))) == [Plan(0), Plan(1), between]
 
 
 def run(plan: Plan) -> str:

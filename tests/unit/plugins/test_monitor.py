@@ -1,6 +1,9 @@
 """How often a manager reads hosts anew, and with which tables it starts."""
 
+import inspect
 import logging
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -90,6 +93,28 @@ def test_calls_of_periodic_methods_are_not_logged_but_failures_are(
     assert logged == {
         "The periodic call begin_due failed, and will run again: not now",
     }
+
+
+def test_manager_beats_while_all_its_other_work_hangs():
+    beaten, hung = threading.Event(), []
+
+    def hanging() -> Callable[[Any], None]:
+        return periodics.periodic(0.01, run_immediately=True)(lambda _: hung.append(beaten.wait(9)))
+
+    def beat(owner: Any) -> None:
+        owner.calls += 1
+        if owner.calls == 3:
+            beaten.set()
+            owner.worker.stop()
+
+    work = {
+        name: hanging() for name, _ in inspect.getmembers(monitor.Threads, periodics.is_periodic)
+    }
+    work["beat"] = periodics.periodic(0.01, run_immediately=True)(beat)
+    owner = type("Owner", (), {"calls": 0, **work})()
+    owner.worker = monitor.periodic_worker(owner)
+    owner.worker.start()
+    assert hung == [True] * (len(work) - 1)
 
 
 class Recorded:

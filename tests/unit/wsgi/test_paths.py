@@ -57,10 +57,11 @@ def test_attribute_is_answered_like_any_word(site, resource: str, method: str):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_attribute_of_the_root_is_answered_like_any_word(site, method: str):
-    for below in ("{}", "{}/", "{}/x"):
-        usual = answered(site, method, f"/v2/{below.format('random')}")
-        for word in ATTRIBUTES:
-            assert answered(site, method, f"/v2/{below.format(word)}") == usual, word
+    for path in ("/{}", "/{}/", "/{}/x", "/{}/index", "/v2/{}", "/v2/{}/", "/v2/{}/x"):
+        usual = answered(site, method, path.format("random"))
+        for word in (*ATTRIBUTES, "index"):
+            if (path[:3], word) != ("/{}", "versions"):  # which is a path of Blazar's
+                assert answered(site, method, path.format(word)) == usual, path.format(word)
 
 
 @pytest.mark.parametrize("name", [".", "..", "a/b", "/", "freeslots"])
@@ -80,3 +81,9 @@ def test_flavor_with_the_name_of_an_attribute_is_found(admin: Person, name: str)
     assert admin.get(f"flavors/{name}/freeslots").status_int == 200
     assert admin.patch(f"flavors/{name}", {"slots": 3}).status_int == 200
     assert admin.delete(f"flavors/{name}").status_int == 204
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+@pytest.mark.parametrize("number", ["2147483648", "9" * 30, "9" * 5000], ids=["32", "96", "many"])
+def test_number_that_no_host_can_have_is_not_found(site, method: str, number: str):
+    assert answered(site, method, f"/v2/os-hosts/{number}")[0] == 404
