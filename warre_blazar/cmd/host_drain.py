@@ -93,13 +93,13 @@ def _print(host: str, result: Drained, *, dry_run: bool) -> None:
         print(f"    {left.why}")
     if dry_run:
         print(
-            f"Dry run: host {host} would be closed for bookings, {len(result.moved)} reservations "
-            f"would be moved, and {len(result.left)} would be left. Nothing was changed"
+            f"Dry run, nothing was changed: host {host} would be closed for bookings. Reservations "
+            f"that would be moved: {len(result.moved)}, left: {len(result.left)}"
         )
         return
     print(
-        f"Host {host} is closed for bookings: {len(result.moved)} reservations were moved, "
-        f"{len(result.left)} are left"
+        f"Host {host} is closed for bookings. Reservations that were moved: {len(result.moved)}, "
+        f"left: {len(result.left)}"
     )
 
 

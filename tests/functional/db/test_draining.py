@@ -174,7 +174,7 @@ def test_command_prints_what_moved_and_what_is_left(run, pair, flavor):
     status, out, _ = run("a")
     assert status == host_drain.LEFT
     assert f"left   {lease.reservation_id}  2100-01-01 01:00 to 2100-01-01 03:00 UTC" in out
-    assert "0 reservations were moved, 1 are left" in out
+    assert "Reservations that were moved: 0, left: 1" in out
     db_api.lease_destroy(obstacle.id)
     status, out, _ = run("a")
     assert status == host_drain.EMPTY
