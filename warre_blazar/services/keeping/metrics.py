@@ -47,7 +47,7 @@ STATES = tuple(state for state in reservation_states.ALL if state != reservation
 
 
 @dataclasses.dataclass(frozen=True)
-class Amount:
+class BookedAmount:
     """A number of reservations, and of their instances."""
 
     reservations: int = 0
@@ -77,7 +77,7 @@ class Site:
     """What the metrics show."""
 
     #: By flavor and state. Each flavor that exists or has a reservation has all states.
-    reservations: Mapping[tuple[FlavorName, str], Amount]
+    reservations: Mapping[tuple[FlavorName, str], BookedAmount]
     #: Starts and ends that are overdue, by action.
     overdue: Mapping[str, int]
     slots: Mapping[FlavorName, int]
@@ -244,14 +244,14 @@ class _Bookings:
 
 def _amounts(
     names: Mapping[str, FlavorName], groups: Sequence[metric_reads.ReservationGroup]
-) -> dict[tuple[FlavorName, str], Amount]:
-    amounts = {(name, state): Amount() for name in names.values() for state in STATES}
+) -> dict[tuple[FlavorName, str], BookedAmount]:
+    amounts = {(name, state): BookedAmount() for name in names.values() for state in STATES}
     for group in groups:
         state = reservation_states.derive(group.lease_status, group.reservation_status)
         key = (names[group.flavor_id], state)
         if key in amounts:
             before = amounts[key]
-            amounts[key] = Amount(
+            amounts[key] = BookedAmount(
                 before.reservations + group.reservations, before.instances + group.instances
             )
     return amounts
