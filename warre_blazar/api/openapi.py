@@ -13,7 +13,7 @@ from typing import Any
 from warre_blazar.api import dry_run_schema, flavor_limits_schema, host_schema, parsing, schemas
 from warre_blazar.api.controllers import base
 from warre_blazar.api.operations import OPERATIONS, Operation, ref
-from warre_blazar.fields import flavors, others, reservations
+from warre_blazar.fields import flavors, others, reservations, usage
 from warre_blazar.fields.kinds import Schema
 
 #: The URLs under which all paths exist, with descriptions.
@@ -38,7 +38,7 @@ didn't exist."""
 
 _RESOURCES = (
     *(flavors.Flavor, flavors.FlavorOffered, flavors.FlavorShown),
-    *(reservations.Reservation, others.Access, others.Window),
+    *(reservations.Reservation, others.Access, others.Window, usage.Usage, usage.Refusal),
 )
 
 #: The document's named schemas.
@@ -59,6 +59,7 @@ _COMPONENTS: dict[str, Schema] = {
     "Limits": schemas.LIMITS,
     "ProjectLimits": schemas.PROJECT_LIMITS,
     "Host": host_schema.HOST,
+    "UsageReport": schemas.USAGE_REPORT,
     "Error": schemas.ERROR,
 }
 

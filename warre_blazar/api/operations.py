@@ -18,7 +18,9 @@ from warre_blazar.api.controllers import (
     flavors,
     hosts,
     limits,
+    refusals,
     reservations,
+    usage,
 )
 from warre_blazar.errors import statuses
 from warre_blazar.fields.kinds import Schema
@@ -197,7 +199,8 @@ OPERATIONS = (
         "GET",
         "/reservations",
         "List the project's reservations, sorted by start unless `sort` says otherwise. With "
-        "`deleted=true`, list only reservations that were deleted.",
+        "`deleted=true`, list only reservations that were deleted. With `idle=true`, list only "
+        "running reservations that had no server when Nova was last asked.",
         {200: schemas.page(ref("Reservation"))},
         ("forbidden",),
         query=reservations.LIST_QUERY,
@@ -313,5 +316,27 @@ OPERATIONS = (
         {200: schemas.page(ref("Host"))},
         ("forbidden",),
         query=hosts.LIST_QUERY,
+    ),
+    Operation(
+        "GET",
+        "/usage",
+        "Show what became of the instances that were booked from `from` (default: the start of the "
+        "month of `to`) to `to` (default: now): hours booked, held, used, given back, cancelled "
+        "and lost, and the number of refused requests. With `by`, a row for each project, user, "
+        "flavor or day. The usage of the caller's own project is shown, unless the query asks for "
+        "other projects.",
+        {200: ref("UsageReport")},
+        ("forbidden",),
+        query=usage.QUERY,
+    ),
+    Operation(
+        "GET",
+        "/refusals",
+        "List the requests to book or to change a reservation that a rule has refused, the latest "
+        "first. If more requests of one project were refused on a day than the operator lets "
+        "keep, the rest isn't listed, but counted in `/usage`.",
+        {200: schemas.page(ref("Refusal"))},
+        ("forbidden",),
+        query=refusals.LIST_QUERY,
     ),
 )

@@ -17,6 +17,7 @@ from warre_blazar.db.reservation_filters import SORT_KEYS
 from warre_blazar.domain import reservation_states
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.kinds import EXPECTED, Schema
+from warre_blazar.fields.usage import KEYS as USAGE_KEYS
 from warre_blazar.wsgi.request_bodies import MAX_BODY
 
 _DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -297,6 +298,13 @@ def log(field: str, text: str) -> str:
     return text
 
 
+def usage_key(field: str, text: str) -> str:
+    """What usage is added up by."""
+    if text not in USAGE_KEYS:
+        raise exceptions.InvalidField(field, f"expected one of {', '.join(USAGE_KEYS)}")
+    return text
+
+
 def next_page(field: str, text: str) -> int:
     """The page number in a listing's ``next`` link."""
     return positive(field, text.removeprefix("/?page="))
@@ -312,6 +320,7 @@ QUERY_SCHEMAS: dict[Callable[[str, str], Any], Schema] = {
     positive: {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
     detail: {"type": "string", "enum": ["capacity"]},
     log: {"type": "string", "enum": ["log"]},
+    usage_key: {"type": "string", "enum": list(USAGE_KEYS)},
     hours: {
         "type": "string",
         "pattern": f"^{_HOURS}$",

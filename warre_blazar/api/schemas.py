@@ -6,7 +6,7 @@ The schemas of resources are made from the declarations in ``warre_blazar.fields
 from collections.abc import Sequence
 from typing import Any
 
-from warre_blazar.fields import flavors, others, reservations
+from warre_blazar.fields import flavors, others, reservations, usage
 from warre_blazar.fields.declaration import Field, Resource, Use, answered, fields, given
 from warre_blazar.fields.kinds import Integer, Schema, Time, answer, reference
 
@@ -159,6 +159,20 @@ CAPACITY: Schema = answer(
         "items": answer(id=_ID, name=_TEXT, hosts={"type": "array", "items": _TEXT}),
         "description": "The other flavors whose instances can be on the same hosts as instances of "
         "this flavor, each with the names of these hosts.",
+    },
+)
+
+
+#: The usage of a time.
+USAGE_REPORT: Schema = answer(
+    start=_MOMENT,
+    end=_MOMENT,
+    by={"enum": [None, *usage.KEYS], "description": "What the usage is added up by."},
+    results={
+        "type": "array",
+        "items": reference("Usage"),
+        "description": "A row for each project, user, flavor or day that has usage or refusals. "
+        "Without `by`, one row.",
     },
 )
 

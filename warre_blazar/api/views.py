@@ -5,15 +5,19 @@ import datetime
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from warre_blazar.db.usage import Wanted
 from warre_blazar.domain import backing_names, reservation_states
 from warre_blazar.domain.capacity import HostLimit
 from warre_blazar.domain.changes import Change
 from warre_blazar.domain.flavor import Access, Flavor
 from warre_blazar.domain.maintenance_window import Window
 from warre_blazar.domain.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
+from warre_blazar.domain.refusals import Refusal
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.usage import Amounts, Sum
 from warre_blazar.fields import flavors, others, reservations
+from warre_blazar.fields import usage as fields_of_usage
 from warre_blazar.fields.declaration import Field, Resource, Use, answered
 from warre_blazar.fields.kinds import Time
 from warre_blazar.services.booking.dry_run import Foreseen
@@ -125,6 +129,8 @@ def reservation(item: Reservation, its_flavor: Flavor, sees: Sees = everything) 
     }
     if item.deleted_at is None:
         del values["deleted_at"], values["deleted_by"]
+    if item.idle_since is None:
+        del values["idle_since"]
     return _document(reservations.Reservation, values, sees)
 
 
@@ -244,6 +250,53 @@ def window(item: Window, sees: Sees) -> dict[str, Any]:
     """A maintenance window."""
     closed = [{"id": flavor_id, "name": name} for flavor_id, name in item.flavors]
     return _document(others.Window, {**vars(item), **vars(item.span), "flavors": closed}, sees)
+
+
+def usage(
+    wanted: Wanted, by: str | None, sums: Mapping[Any, Sum], flavor_names: Mapping[str, str]
+) -> dict[str, Any]:
+    """Usage, with a row for each key.
+
+    :param flavor_names: the names of the flavors, by id.
+    """
+    rows = [_usage_row(by, key, sums[key], flavor_names) for key in sorted(sums, key=_sortable)]
+    return {**span(wanted.window), "by": by, "results": rows}
+
+
+def _sortable(key: object) -> str:
+    return "" if key is None else str(key)
+
+
+def _usage_row(
+    by: str | None, key: Any, item: Sum, flavor_names: Mapping[str, str]
+) -> dict[str, Any]:
+    values = {
+        "project_id": key if by == "project" else None,
+        "user_id": key if by == "user" else None,
+        "flavor_id": key if by == "flavor" else None,
+        "flavor": flavor_names.get(key) if by == "flavor" else None,
+        "day": key.isoformat() if by == "day" else None,
+        "reservations": item.reservations,
+        "hours": _hours(item.instances),
+        "resource_hours": {name: _hours(n) for name, n in sorted(item.resources.items())},
+        "refusals": dict(sorted(item.refusals.items())),
+    }
+    return _document(fields_of_usage.Usage, values, everything)
+
+
+def _hours(seconds: Amounts) -> dict[str, float]:
+    return {name: amount / 3600 for name, amount in seconds._asdict().items()}
+
+
+def refusal(item: Refusal) -> dict[str, Any]:
+    """A request that was refused."""
+    values = {
+        **vars(item),
+        **vars(item.span),
+        "flavor": item.flavor_name,
+        "instance_count": item.count,
+    }
+    return _document(fields_of_usage.Refusal, values, everything)
 
 
 def limits(item: QuotaStanding) -> dict[str, Any]:

@@ -61,6 +61,30 @@ def add_end(parser: argparse._ActionsContainer, text: str, *, absent: object = N
     )
 
 
+def add_from_to(parser: argparse._ActionsContainer, since: str, until: str) -> None:
+    """Add ``--from`` and ``--to``, whose values ``Command.window`` reads.
+
+    :param since: the help text of ``--from``.
+    :param until: the help text of ``--to``.
+    """
+    for flag, name, text in (("--from", "since", since), ("--to", "until", until)):
+        parser.add_argument(flag, metavar="TIME", dest=name, help=f"{text}, {TIME_HELP}")
+
+
+def add_projects(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--all-projects`` and ``--project``. A user can give only one of them.
+
+    :param what: what the command does, for the help texts.
+    """
+    whose = parser.add_mutually_exclusive_group()
+    whose.add_argument(
+        "--all-projects", action="store_true", help=f"{what} of all projects (admin only)"
+    )
+    whose.add_argument(
+        "--project", metavar="PROJECT", help=f"{what} of this project (ID or name; admin only)"
+    )
+
+
 def add_until(
     parser: argparse.ArgumentParser, end: str, hours: str, *, required: bool = True
 ) -> None:

@@ -100,6 +100,28 @@ class Command(BlazarCommand):
             end = time_input.parse(texts[1], self.where, now, start=start or absent_start)
         return start, end
 
+    def window(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[datetime.datetime | None, datetime.datetime | None]:
+        """Return the times that the user has typed after --from and --to. An absent time is None.
+
+        :raises Failure: the second time isn't after the first.
+        """
+        since, until = (
+            None
+            if text is None
+            else time_input.parse(text, self.where, self.now(), looking_back=True)
+            for text in (parsed_args.since, parsed_args.until)
+        )
+        self.tell_time("From", parsed_args.since, since)
+        self.tell_time("To", parsed_args.until, until)
+        if since is not None and until is not None and until <= since:
+            raise Failure(
+                f"--to, {time_display.brief(until, self.where)}, isn't after --from, "
+                f"{time_display.brief(since, self.where)}; give a later --to"
+            )
+        return since, until
+
     def tell_time(self, word: str, text: str | None, moment: datetime.datetime | None) -> None:
         """Print a time as the command understands it.
 

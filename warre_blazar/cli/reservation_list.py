@@ -10,11 +10,8 @@ from warre_blazar.cli import (
     base,
     flavors,
     project_names,
-    time_display,
-    time_input,
     user_names,
 )
-from warre_blazar.cli.failure import Failure
 from warre_blazar.cli.reservation_fields import Names, flat
 from warre_blazar.client import Reservation, errors, lookup
 from warre_blazar.fields.declaration import Use, columns, fields
@@ -34,17 +31,7 @@ class ListReservations(base.ListCommand):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        whose = parser.add_mutually_exclusive_group()
-        whose.add_argument(
-            "--all-projects",
-            action="store_true",
-            help="list reservations of all projects (admin only)",
-        )
-        whose.add_argument(
-            "--project",
-            metavar="PROJECT",
-            help="list reservations of this project (ID or name; admin only)",
-        )
+        arguments.add_projects(parser, "list reservations")
         parser.add_argument(
             "--flavor", metavar="FLAVOR", help="only reservations of this flavor (ID or name)"
         )
@@ -55,6 +42,12 @@ class ListReservations(base.ListCommand):
             action="store_true",
             help="show only deleted reservations, with the time and the user of the deletion; the "
             "operator decides how long deleted reservations are kept",
+        )
+        parser.add_argument(
+            "--idle",
+            action="store_true",
+            help="show only running reservations that had no server when Nova was last asked, and "
+            "since when",
         )
         parser.add_argument("--long", action="store_true", help="show all columns")
         return parser
@@ -78,22 +71,11 @@ class ListReservations(base.ListCommand):
 
     def _filters(self, parsed_args: argparse.Namespace) -> dict[str, Any]:
         """Translate options into the client's filters."""
-        since, until = (
-            None
-            if text is None
-            else time_input.parse(text, self.where, self.now(), looking_back=True)
-            for text in (parsed_args.since, parsed_args.until)
-        )
-        self.tell_time("From", parsed_args.since, since)
-        self.tell_time("To", parsed_args.until, until)
-        if since is not None and until is not None and until <= since:
-            raise Failure(
-                f"--to, {time_display.brief(until, self.where)}, isn't after --from, "
-                f"{time_display.brief(since, self.where)}; give a later --to"
-            )
+        since, until = self.window(parsed_args)
         return {
             "all_projects": parsed_args.all_projects,
             "deleted": parsed_args.deleted,
+            "idle": parsed_args.idle,
             "project_id": parsed_args.project and project_names.identity(self, parsed_args.project),
             "user_id": parsed_args.user and user_names.identity(self, parsed_args.user),
             "flavor_id": parsed_args.flavor and self._flavor_id(parsed_args.flavor),
@@ -121,15 +103,16 @@ class ListReservations(base.ListCommand):
 
 def _columns(parsed_args: argparse.Namespace, reservations: Sequence[Reservation]) -> list[str]:
     """Return the columns to show. They depend on the options and on the listed reservations."""
-    deleted = ["deleted_at", "deleted_by"] if parsed_args.deleted else []
+    last = ["deleted_at", "deleted_by"] if parsed_args.deleted else []
+    last += ["idle_since"] if parsed_args.idle else []
     shown = columns(Reservation, long=parsed_args.long)
     if parsed_args.long:
-        return [name for column in shown for name in (*_NAMES.get(column, ()), column)] + deleted
+        return [name for column in shown for name in (*_NAMES.get(column, ()), column)] + last
     # The columns in _RARE are empty in most lists. Show those that have a value in this list.
     shown += [rare for rare in _RARE if any(getattr(r, rare) for r in reservations)]
     if parsed_args.all_projects:
         shown += ["project", "project_id"]
-    return shown + deleted
+    return shown + last
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:
@@ -146,11 +129,11 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--user", metavar="USER", help="only reservations that this user booked (ID or name)"
     )
-    for flag, name, text in (
-        ("--from", "since", "only reservations that end after this time"),
-        ("--to", "until", "only reservations that start before this time"),
-    ):
-        parser.add_argument(flag, metavar="TIME", dest=name, help=f"{text}, {arguments.TIME_HELP}")
+    arguments.add_from_to(
+        parser,
+        "only reservations that end after this time",
+        "only reservations that start before this time",
+    )
     parser.add_argument(
         "--host",
         metavar="HOST",

@@ -4,13 +4,13 @@ import datetime
 from typing import Any
 
 from warre_blazar.cli import time_zones
-from warre_blazar.fields import declaration, flavors, others, reservations
+from warre_blazar.fields import declaration, flavors, others, reservations, usage
 from warre_blazar.fields.kinds import Time
 
 #: The fields of the API's documents that are times.
 FIELDS = frozenset(
     field.name
-    for resource in (flavors.Flavor, reservations.Reservation, others.Window)
+    for resource in (flavors.Flavor, reservations.Reservation, others.Window, usage.Refusal)
     for field in declaration.fields(resource)
     if isinstance(field.kind, Time)
 )

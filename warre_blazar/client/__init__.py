@@ -22,8 +22,11 @@ from warre_blazar.client.types import (
     Host,
     Limits,
     Reason,
+    Refusal,
     Reservation,
     Span,
+    Usage,
+    UsageReport,
     Window,
 )
 
@@ -37,8 +40,11 @@ __all__ = [
     "Host",
     "Limits",
     "Reason",
+    "Refusal",
     "Reservation",
     "Span",
+    "Usage",
+    "UsageReport",
     "Window",
     "errors",
 ]
@@ -82,3 +88,5 @@ class Client:
         self.windows = resources.Windows(self.transport)
         self.limits = resources.ProjectLimits(self.transport)
         self.hosts = resources.Hosts(self.transport)
+        self.usage = resources.ProjectUsage(self.transport)
+        self.refusals = resources.Refusals(self.transport)

@@ -42,3 +42,11 @@ class Collection:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+
+
+def known(filters: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return filters, all of which must have one of these names."""
+    unknown = filters.keys() - set(names)
+    if unknown:
+        raise TypeError(f"unknown filters: {', '.join(sorted(unknown))}")
+    return filters

@@ -7,7 +7,7 @@ from keystoneauth1 import exceptions as ksa
 
 from warre_blazar import waiting
 from warre_blazar.client import errors, lookup, resources
-from warre_blazar.client.collection import DRY_RUN, Collection, Time, query_of, values_of
+from warre_blazar.client.collection import DRY_RUN, Collection, Time, known, query_of, values_of
 from warre_blazar.client.transport import path
 from warre_blazar.client.types import Alternatives, DryRun, Reason, Reservation
 
@@ -79,6 +79,7 @@ class Reservations(Collection):
         *,
         all_projects: bool = False,
         deleted: bool = False,
+        idle: bool = False,
         sort: str | None = None,
         limit: int | None = None,
         **filters: Any,
@@ -87,6 +88,8 @@ class Reservations(Collection):
 
         :param all_projects: return the reservations of all projects. Only operators may set this.
         :param deleted: return only reservations that were deleted.
+        :param idle: return only running reservations that had no server when Nova was last asked.
+            Their ``idle_since`` says since when.
         :param sort: ``start``, ``end``, ``created_at``, ``project_id`` or ``user_id``. Append
             ``:desc`` to reverse the order.
         :param limit: the largest number of reservations to return.
@@ -96,13 +99,14 @@ class Reservations(Collection):
             ``until`` are returned. Only operators may filter by host or by another project. A
             filter that is None has no effect.
         """
-        unknown = filters.keys() - _FILTERS
-        if unknown:
-            raise TypeError(f"unknown filters: {', '.join(sorted(unknown))}")
-        values = {_FILTERS[name]: value for name, value in filters.items()}
+        values = {_FILTERS[name]: value for name, value in known(filters, *_FILTERS).items()}
         values["status"] = ",".join(filters.get("status") or ()) or None
         query = query_of(
-            all_projects=all_projects or None, deleted=deleted or None, sort=sort, **values
+            all_projects=all_projects or None,
+            deleted=deleted or None,
+            idle=idle or None,
+            sort=sort,
+            **values,
         )
         return [Reservation.of(d) for d in self._transport.list(self.noun, query, limit)]
 

@@ -8,7 +8,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from warre_blazar.client import errors, lookup
-from warre_blazar.client.collection import DRY_RUN, Collection, Time, hours_of, query_of, values_of
+from warre_blazar.client.collection import (
+    DRY_RUN,
+    Collection,
+    Time,
+    hours_of,
+    known,
+    query_of,
+    values_of,
+)
 from warre_blazar.client.transport import path
 from warre_blazar.client.types import (
     Access,
@@ -16,7 +24,9 @@ from warre_blazar.client.types import (
     Host,
     Limits,
     Reason,
+    Refusal,
     Span,
+    UsageReport,
     Window,
 )
 
@@ -246,3 +256,63 @@ class ProjectLimits(Collection):
     def list(self) -> list[Limits]:
         """Return the limits of all projects. Only operators may ask for them."""
         return [Limits.of(d) for d in self._transport.list(self.noun, {"all_projects": "true"})]
+
+
+class ProjectUsage(Collection):
+    """What became of the instances that projects have booked."""
+
+    noun = "usage"
+
+    def get(
+        self,
+        *,
+        since: Time | None = None,
+        until: Time | None = None,
+        by: str | None = None,
+        all_projects: bool = False,
+        **filters: str | None,
+    ) -> UsageReport:
+        """Return the usage of the user's project, or (for operators) of others.
+
+        :param since: the start of the time. Default: the start of the month of ``until``.
+        :param until: the end of the time. Default: now.
+        :param by: ``project``, ``user``, ``flavor`` or ``day``. None: add up everything.
+        :param filters: filters by ``project_id``, ``user_id`` or ``flavor_id``.
+        """
+        query = query_of(
+            **{"from": since, "to": until},
+            by=by,
+            all_projects=all_projects or None,
+            **known(filters, "project_id", "user_id", "flavor_id"),
+        )
+        return UsageReport.of(self._transport.request_document("GET", "/usage", query=query))
+
+
+class Refusals(Collection):
+    """Requests to book or to change a reservation that a rule has refused."""
+
+    noun = "refusals"
+
+    def list(
+        self,
+        *,
+        since: Time | None = None,
+        until: Time | None = None,
+        all_projects: bool = False,
+        limit: int | None = None,
+        **filters: str | None,
+    ) -> list[Refusal]:
+        """Return the refused requests of the user's project, the latest first.
+
+        :param since: return only requests that were refused at this time or later.
+        :param until: return only requests that were refused before this time.
+        :param all_projects: return those of all projects. Only operators may set this.
+        :param limit: the largest number of requests to return.
+        :param filters: filters by ``project_id``, ``user_id``, ``flavor_id`` or ``code``.
+        """
+        query = query_of(
+            **{"from": since, "to": until},
+            all_projects=all_projects or None,
+            **known(filters, "project_id", "user_id", "flavor_id", "code"),
+        )
+        return [Refusal.of(d) for d in self._transport.list(self.noun, query, limit)]

@@ -8,7 +8,7 @@ import dataclasses
 import datetime
 from typing import Any, Self
 
-from warre_blazar.fields import flavors, others, reservations
+from warre_blazar.fields import flavors, others, reservations, usage
 from warre_blazar.fields.declaration import Field, Resource, answered
 from warre_blazar.fields.kinds import Text, Time
 
@@ -197,6 +197,36 @@ class Window(Value, others.Window):
     def _converted(cls, values: Document) -> Document:
         closed = tuple(FlavorName(f["id"], f["name"]) for f in values.get("flavors", ()))
         return {**values, "flavors": closed}
+
+
+class Usage(Value, usage.Usage):
+    """What became of the instances of a project, user, flavor or day, or of all of them.
+
+    ``hours`` has the hours of instances by quantity, and ``resource_hours`` has the same by
+    resource class.
+    """
+
+
+@dataclasses.dataclass(frozen=True)
+class UsageReport:
+    """The usage of a time. ``rows`` has a row for each project, user, flavor or day."""
+
+    start: datetime.datetime
+    end: datetime.datetime
+    #: What the usage is added up by: ``project``, ``user``, ``flavor`` or ``day``. None: one row.
+    by: str | None
+    rows: tuple[Usage, ...]
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make a report from the API's document."""
+        span = Span.of(document)
+        rows = tuple(Usage.of(row) for row in document["results"])
+        return cls(span.start, span.end, document["by"], rows)
+
+
+class Refusal(Value, usage.Refusal):
+    """A request to book or to change a reservation that a rule has refused."""
 
 
 @dataclasses.dataclass(frozen=True)

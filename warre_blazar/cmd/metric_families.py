@@ -19,7 +19,7 @@ from prometheus_client.utils import floatToGoString
 from warre_blazar.cmd import setup_errors
 from warre_blazar.domain.tallies import Histogram
 from warre_blazar.services.hosts.host_status import HostState
-from warre_blazar.services.keeping.metrics import FlavorName, Site
+from warre_blazar.services.keeping.metrics import NamedFlavor, Site
 
 LOG = logging.getLogger(__name__)
 
@@ -237,5 +237,5 @@ def _gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"{_PREFIX}{name}", text, labels=labels)
 
 
-def _labels(flavor: FlavorName) -> tuple[str, str]:
+def _labels(flavor: NamedFlavor) -> tuple[str, str]:
     return flavor.id, flavor.name

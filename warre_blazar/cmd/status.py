@@ -28,7 +28,8 @@ cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="
 
 _PLUGIN = "flavor.slot.plugin"
 _CONTROLLERS = {
-    *("flavors", "flavorprojects", "hosts", "limits", "maintenancewindows", "reservations"),
+    *("flavors", "flavorprojects", "hosts", "limits", "maintenancewindows", "refusals"),
+    *("reservations", "usage"),
 }
 #: The largest number of names in one message.
 _MOST_NAMES = 5

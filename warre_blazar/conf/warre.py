@@ -43,7 +43,27 @@ OPTS: list[cfg.Opt] = [
         "record of a deleted reservation is kept. Once an hour each manager removes older "
         "reservations and records, including Blazar's own rows of these reservations. 0 keeps "
         "everything. With a smaller number, the tables stay smaller, but accounting finds fewer "
-        "old reservations.",
+        "old reservations. Usage and the list of refused requests reach back as far.",
+    ),
+    cfg.IntOpt(
+        "usage_interval",
+        default=300,
+        min=0,
+        max=3600,
+        help="One of the managers asks Nova for all servers each time this number of seconds has "
+        "passed, and notes which running reservations have servers. Usage and the notifications "
+        "reservation.in_use are made of these samples. With a smaller number they are more exact, "
+        "but Nova has to list its servers more often: one request for each 1000 servers of the "
+        "cloud. 0 turns this off: then usage shows no used hours, and no reservation is listed as "
+        "idle.",
+    ),
+    cfg.IntOpt(
+        "refusals_per_day",
+        default=1000,
+        min=0,
+        help="The number of refused requests of one project that are kept of one day (UTC). More "
+        "of them are only counted. With a larger number, a project whose script asks again and "
+        "again fills the table warre_refusals with more rows. 0 keeps none, but counts all.",
     ),
     cfg.IntOpt(
         "provider_poll_interval",

@@ -1,5 +1,6 @@
 """Reads and writes the changes of reservations. Each change that is written is also told."""
 
+import collections
 import datetime
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -9,8 +10,15 @@ from oslo_serialization import jsonutils
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import outbox, session
-from warre_blazar.db.tables import bookings, changes, history, reservations
-from warre_blazar.domain.changes import BY_STATUS, Change, ChangeKind
+from warre_blazar.db.tables import (
+    bookings,
+    bookings_in_leases,
+    changes,
+    history,
+    leases,
+    reservations,
+)
+from warre_blazar.domain.changes import BY_STATUS, MISSING_INSTANCES, Change, ChangeKind
 from warre_blazar.domain.notices import News, time_text
 from warre_blazar.domain.timeline import Span
 
@@ -18,23 +26,22 @@ _Values = Mapping[str, Any] | None
 
 
 def add(db: Session | sa.Connection, reservation_id: str, change: Change) -> None:
-    """Add a change of a reservation.
+    """Add a change of a reservation, and tell it.
 
     :param reservation_id: the id of Blazar's reservation.
     """
-    db.execute(changes.insert().values(reservation_id=reservation_id, **_columns(change)))
+    note(db, reservation_id, change)
     outbox.add(db, outbox.of_reservations([reservation_id]), News.of(change))
+
+
+def note(db: Session | sa.Connection, reservation_id: str, change: Change) -> None:
+    """Add a change of a reservation that the caller tells itself, or that isn't told."""
+    db.execute(changes.insert().values(reservation_id=reservation_id, **_columns(change)))
 
 
 def add_of_lease(db: Session | sa.Connection, lease_id: str, change: Change) -> None:
     """Add a change of each flavor:slot reservation of a lease."""
-    same = [sa.literal(value, type_=changes.c[n].type) for n, value in _columns(change).items()]
-    of_lease = (
-        sa.select(bookings.c.reservation_id, *same)
-        .join(reservations, reservations.c.id == bookings.c.reservation_id)
-        .where(reservations.c.lease_id == lease_id)
-    )
-    db.execute(changes.insert().from_select(["reservation_id", *_columns(change)], of_lease))
+    _note_all(db, reservations.c.lease_id == lease_id, change)
     outbox.add(db, outbox.of_lease(lease_id), News.of(change))
 
 
@@ -54,21 +61,53 @@ def add_status(
     if kind is None:
         return
     change = Change(at, kind)
-    values = _columns(change)
-    same = [sa.literal(value, type_=changes.c[name].type) for name, value in values.items()]
     of = sa.and_(reservations.c.id.in_(reservation_ids), reservations.c.status != status)
-    affected = (
-        sa.select(bookings.c.reservation_id, *same)
-        .join(reservations, reservations.c.id == bookings.c.reservation_id)
-        .where(of)
-    )
-    db.execute(changes.insert().from_select(["reservation_id", *values], affected))
+    _note_all(db, of, change)
     if kind is ChangeKind.STARTED:
+        refused = sa.and_(of, bookings.c.status_reason.is_not(None))
+        _note_all(db, refused, Change(at, ChangeKind.REFUSED))
         outbox.begin_counting(db, of, at)
         outbox.add_start(db, of, at)
     else:
         outbox.end_counting(db, of, at)
         outbox.add(db, of, News.of(change))
+
+
+def note_earlier_starts(db: Session) -> None:
+    """Note the starts of running reservations that had begun before they were imported."""
+    started = sa.exists().where(
+        changes.c.reservation_id == bookings.c.reservation_id,
+        changes.c.kind == ChangeKind.STARTED.value,
+    )
+    running = sa.and_(
+        reservations.c.status == "active", bookings.c.counted_until.is_(None), sa.not_(started)
+    )
+    _note_all(db, running, Change(datetime.datetime.min, ChangeKind.STARTED), leases.c.start_date)
+
+
+def _note_all(
+    db: Session | sa.Connection,
+    of: sa.ColumnElement[bool],
+    change: Change,
+    at: sa.ColumnElement[datetime.datetime] | None = None,
+) -> None:
+    """Add a change of each of some flavor:slot reservations.
+
+    :param of: which reservations, as an SQL condition.
+    :param at: the moment of the change, if it isn't the same for all.
+    """
+    values = _columns(change)
+    same: dict[str, sa.ColumnElement[Any]] = {
+        name: sa.literal(value, type_=changes.c[name].type) for name, value in values.items()
+    }
+    if at is not None:
+        same["at"] = at
+    affected = (
+        sa.select(bookings.c.reservation_id, *same.values())
+        .select_from(bookings_in_leases)
+        .where(of)
+    )
+    db.execute(changes.insert().from_select(["reservation_id", *same], affected))
 
 
 def _columns(change: Change) -> dict[str, Any]:
@@ -90,15 +129,27 @@ def of_reservation(db: Session, reservation_id: str) -> list[Change]:
 
     :param reservation_id: the id of Blazar's reservation.
     """
-    query = (
-        sa.select(changes)
-        .where(changes.c.reservation_id == reservation_id)
-        .order_by(changes.c.at, changes.c.id)
-    )
-    return [
-        Change(row["at"], ChangeKind(row["kind"]), row["user_id"], *map(_values, _both(row)))
-        for row in db.execute(query).mappings()
-    ]
+    of_it = changes.c.reservation_id == reservation_id
+    return by_reservation(db, of_it)[reservation_id]
+
+
+def by_reservation(db: Session, condition: sa.ColumnElement[bool]) -> Mapping[str, list[Change]]:
+    """The changes that meet an SQL condition, by reservation, the oldest first."""
+    query = sa.select(changes).where(condition).order_by(changes.c.at, changes.c.id)
+    logs: dict[str, list[Change]] = collections.defaultdict(list)
+    for row in db.execute(query).mappings():
+        values = map(_values, _both(row))
+        change = Change(row["at"], ChangeKind(row["kind"]), row["user_id"], *values)
+        logs[row["reservation_id"]].append(change)
+    return logs
+
+
+def missing_instances(db: Session, reservation_id: str) -> int:
+    """The number of a reservation's instances on failed hosts, as its log tells it."""
+    noted = (changes.c.reservation_id == reservation_id, changes.c.kind == ChangeKind.MISSING.value)
+    query = sa.select(changes.c.after).where(*noted).order_by(changes.c.id.desc()).limit(1)
+    values = _values(db.scalar(query)) or {}
+    return int(values.get(MISSING_INSTANCES, 0))
 
 
 def _both(row: sa.RowMapping) -> tuple[str | None, str | None]:

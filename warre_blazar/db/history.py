@@ -107,7 +107,8 @@ def record_deletion(
                 **{name: row[name] for name in _SAME},
                 status=state,
                 compute_flavor=nova_flavor,
-                deleted_at=now,
+                # Some database systems would round it to another second.
+                deleted_at=now.replace(microsecond=0),
                 deleted_by=user_id,
             )
         )
@@ -136,6 +137,12 @@ def find_by_lease(db: Session, lease_id: str) -> Reservation | None:
     query = sa.select(history).where(history.c.lease_id == lease_id)
     row = db.execute(query).mappings().first()
     return _reservation(row) if row else None
+
+
+def where(db: Session, conditions: Collection[sa.ColumnElement[bool]]) -> list[Reservation]:
+    """The reservations whose records meet SQL conditions, the earliest first."""
+    query = sa.select(history).where(*conditions).order_by(history.c.start_date, history.c.id)
+    return [_reservation(row) for row in db.execute(query).mappings()]
 
 
 def delete(db: Session, ref: str, now: datetime.datetime, user_id: str | None) -> None:
@@ -217,7 +224,8 @@ def _conditions(wanted: Filter, *, deleted: bool) -> list[sa.ColumnElement[bool]
     """The SQL conditions of a filter, for the table ``warre_history``.
 
     For Blazar's tables, ``Filter.conditions`` returns the conditions. The history doesn't know on
-    which hosts a reservation was. So no record passes a filter that names hosts.
+    which hosts a reservation was. So no record passes a filter that names hosts, or a filter for
+    idle reservations.
 
     :param deleted: whether to select the records of deleted reservations, or all other records.
     """
@@ -237,7 +245,7 @@ def _conditions(wanted: Filter, *, deleted: bool) -> list[sa.ColumnElement[bool]
         conditions.append(history.c.start_date < wanted.before)
     if wanted.states is not None:
         conditions.append(history.c.status.in_(wanted.states))
-    if wanted.host_ids is not None:
+    if wanted.host_ids is not None or wanted.is_idle:
         conditions.append(sa.false())
     return conditions
 

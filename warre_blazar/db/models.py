@@ -389,6 +389,62 @@ outbox = sa.Table(
 sa.Index("ix_warre_outbox_channel", outbox.c.channel, outbox.c.given_up_at, outbox.c.id)
 sa.Index("ix_warre_outbox_subject", outbox.c.channel, outbox.c.subject, outbox.c.id)
 
+# How long the instances of reservations had servers, as sampled in Nova. There is no foreign key,
+# because the sums are kept as long as the reservation's record.
+usage = sa.Table(
+    "warre_usage",
+    metadata,
+    # The id of Blazar's reservation, and a day in UTC.
+    sa.Column("reservation_id", sa.String(36), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    # The sum of the seconds for which each instance had a server.
+    sa.Column("used_seconds", sa.BigInteger, nullable=False),
+    # The last sample of this day that has found a server.
+    sa.Column("used_at", sa.DateTime, nullable=False),
+)
+
+# The requests to book or to change a reservation that a rule has refused.
+refusals = sa.Table(
+    "warre_refusals",
+    metadata,
+    sa.Column(
+        "id",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    sa.Column("at", sa.DateTime, nullable=False),
+    sa.Column("project_id", _string(255), nullable=False),
+    sa.Column("user_id", _string(255)),
+    # The code of the error that the user got.
+    sa.Column("code", sa.String(64), nullable=False),
+    # What was asked for. The flavor is NULL if the request's flavor isn't known; the reservation is
+    # the one to change, or NULL if the request was a booking.
+    sa.Column("flavor_id", _string(64)),
+    sa.Column("reservation_id", sa.String(36)),
+    sa.Column("instance_count", sa.Integer, nullable=False),
+    sa.Column("start_date", sa.DateTime, nullable=False),
+    sa.Column("end_date", sa.DateTime, nullable=False),
+)
+
+sa.Index("ix_warre_refusals_project", refusals.c.project_id, refusals.c.at)
+sa.Index("ix_warre_refusals_at", refusals.c.at)
+
+# How many requests of each project were refused on each day in UTC.
+refusal_counts = sa.Table(
+    "warre_refusal_counts",
+    metadata,
+    sa.Column("project_id", _string(255), primary_key=True),
+    sa.Column("day", sa.Date, primary_key=True),
+    # The code of the error, or db.refusals.ANY for all codes together.
+    sa.Column("code", sa.String(64), primary_key=True),
+    sa.Column("number", sa.Integer, nullable=False),
+    # How many of them are in warre_refusals.
+    sa.Column("kept", sa.Integer, nullable=False),
+)
+
+sa.Index("ix_warre_refusal_counts_day", refusal_counts.c.day)
+
 # What only one manager does at a time.
 turns = sa.Table(
     "warre_turns",

@@ -71,7 +71,7 @@ def of_reservations(reservation_ids: Collection[str]) -> sa.ColumnElement[bool]:
 
     :param reservation_ids: the ids in Blazar's table.
     """
-    return bookings.c.reservation_id.in_(reservation_ids)
+    return bookings.c.reservation_id.in_(list(reservation_ids))
 
 
 def add(db: Session | sa.Connection, of: sa.ColumnElement[bool], news: News) -> None:
@@ -96,6 +96,21 @@ def add_start(
         return News(Kind.REFUSED if row["status_reason"] else Kind.STARTED, at)
 
     _insert(db, _snapshots(db, of, billing=False), news)
+
+
+def add_in_use(
+    db: Session | sa.Connection, servers: Mapping[str, int], at: datetime.datetime
+) -> None:
+    """Write whether reservations have servers.
+
+    :param servers: the number of servers, by the id in Blazar's table.
+    """
+
+    def news(row: sa.RowMapping) -> News:
+        number = servers[row["reservation_id"]]
+        return News(Kind.IN_USE, at, after={"in_use": number > 0, "servers": number})
+
+    _insert(db, _snapshots(db, of_reservations(servers), billing=True), news)
 
 
 def count_until(

@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from warre_blazar.db import server_samples
 from warre_blazar.db.tables import allocations, bookings, leases, reservations
 from warre_blazar.domain import reservation_states
 
@@ -39,6 +40,8 @@ class Filter:
     before: datetime.datetime | None = None
     #: The reservation holds at least one of the hosts that have these ids in Blazar's table.
     host_ids: frozenset[str] | None = None
+    #: The reservation is running, and had no server at the last sample.
+    is_idle: bool = False
 
     def conditions(self) -> list[sa.ColumnElement[bool]]:
         """The SQL conditions, for a query that joins ``bookings_in_leases``."""
@@ -55,6 +58,8 @@ class Filter:
             filters.append(leases.c.start_date < self.before)
         if self.states is not None:
             filters += _in_states(self.states)
+        if self.is_idle:
+            filters.append(server_samples.is_idle())
         if self.host_ids is not None:
             held = allocations.c.compute_host_id.in_(self.host_ids)
             filters.append(

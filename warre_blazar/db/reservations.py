@@ -99,6 +99,13 @@ def holding_slots(
     return first, db.execute(count).scalar_one()
 
 
+def where(db: Session, conditions: Collection[sa.ColumnElement[bool]]) -> list[Reservation]:
+    """The reservations that meet SQL conditions on ``bookings_in_leases``, the earliest first."""
+    query = sa.select(*_COLUMNS).select_from(_WHOLE).where(*conditions)
+    query = query.order_by(*order("start", descending=False))
+    return [_reservation(row) for row in db.execute(query).mappings()]
+
+
 def insert(db: Session, values: Mapping[str, Any], shape: Shape) -> None:
     """Add a reservation.
 

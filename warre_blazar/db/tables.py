@@ -36,7 +36,10 @@ managers = models.managers
 outbox = models.outbox
 lease_workers = models.lease_workers
 maintenance_windows = models.windows
+refusal_counts = models.refusal_counts
+refusals = models.refusals
 turns = models.turns
+usage = models.usage
 window_flavors = models.window_flavors
 tallies = models.tallies
 #: The generations of hosts and of projects.

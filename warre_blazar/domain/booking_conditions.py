@@ -29,3 +29,5 @@ class BookingConditions:
     device_rules: Rules = NO_DEVICES
     #: The user who asks. None: this package asks by itself.
     user_id: str | None = None
+    #: How many refused requests of the project are kept of one day.
+    refusals_kept: int = 0

@@ -22,7 +22,16 @@ class ChangeKind(enum.Enum):
     #: Some of its instances got other hosts, because their hosts had failed or were drained.
     MOVED = "moved"
     DELETED = "deleted"
+    #: It has begun, but a service refused to open it to its project.
+    REFUSED = "refused"
+    #: It is open to its project, later than it has begun.
+    OPENED = "opened"
+    #: Another number of its instances is on failed hosts, for which no other host has room.
+    MISSING = "missing"
 
+
+#: What a change of the kind MISSING tells: the number of instances on failed hosts.
+MISSING_INSTANCES = "missing_instances"
 
 #: The kind of a change by the status that Blazar gives to the reservation.
 BY_STATUS = {"active": ChangeKind.STARTED, "deleted": ChangeKind.ENDED}

@@ -57,6 +57,8 @@ def payload(notice: Notice) -> dict[str, Any]:
         "after": news.after,
         "reservation": {k: v for k, v in notice.content.items() if k != "reservation_id"},
     }
+    if news.kind is Kind.IN_USE:
+        document |= news.after or {}
     if news.period is not None:
         seconds = int((news.period.end - news.period.start).total_seconds())
         document["period"] = {
@@ -69,8 +71,13 @@ def payload(notice: Notice) -> dict[str, Any]:
 
 
 def is_of_warre(notice: Notice) -> bool:
-    """Whether Warre sends a notification about this too."""
-    return notice.news.kind in _OF_WARRE
+    """Whether Warre sends a notification about this too.
+
+    Warre's payload doesn't say whether a reservation is in use: the notification itself does.
+    """
+    news = notice.news
+    unused = news.kind is Kind.IN_USE and not (news.after or {}).get("in_use")
+    return news.kind in _OF_WARRE and not unused
 
 
 def warre_event_type(notice: Notice) -> str:

@@ -43,6 +43,9 @@ class Reservation:
     resources_changed: bool = False
     #: Whether the reservation is a record: only the table ``warre_history`` has it.
     is_record: bool = False
+    #: Since when the reservation has been running without a server. None: this isn't asked, or it
+    #: isn't so.
+    idle_since: datetime.datetime | None = None
     deleted_at: datetime.datetime | None = None
     #: The user who deleted the reservation. None if it isn't deleted, or if no user deleted it.
     deleted_by: str | None = None

@@ -47,6 +47,11 @@ def quota_rule() -> Rule:
     )
 
 
+def refusals_kept() -> int:
+    """How many refused requests of one project are kept of one day."""
+    return int(cfg.CONF.warre.refusals_per_day)
+
+
 def _slot_rule() -> Rule:
     """The quota rule for flavor:slot bookings.
 
@@ -97,6 +102,7 @@ def of(caller: Any) -> BookingConditions:
         spread=_spreads(),
         device_rules=device_rules.of_stock(),
         user_id=caller.user_id,
+        refusals_kept=refusals_kept(),
     )
 
 

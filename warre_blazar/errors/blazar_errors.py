@@ -126,6 +126,12 @@ def as_blazar(
     return cls(error.message, warre={"code": error.code, "detail": error.detail})
 
 
+def code_of(error: BaseException | None) -> str | None:
+    """The code of this package's error that an exception carries, or None."""
+    carried = getattr(error, "kwargs", {}).get("warre")
+    return str(carried["code"]) if isinstance(carried, dict) else None
+
+
 @contextlib.contextmanager
 def translated(*, updating: bool = False) -> Iterator[None]:
     """Raise this package's errors and failures of the database as Blazar exceptions.

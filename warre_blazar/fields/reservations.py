@@ -25,9 +25,12 @@ _LOG = {
         change={
             "enum": [
                 *("created", "rescheduled", "resized", "renamed", "started", "ended", "moved"),
-                "deleted",
+                *("deleted", "refused", "opened", "missing"),
             ],
-            "description": "`moved`: some instances got other hosts.",
+            "description": "`moved`: some instances got other hosts. `refused`: the reservation "
+            "has begun, but a service refused to open it; `opened`: it is open since then. "
+            "`missing`: another number of instances is on failed hosts, for which no other host "
+            "has room.",
         },
         before=_VALUES,
         after=_VALUES,
@@ -96,6 +99,12 @@ class Reservation(Resource):
         FieldKind(_LOG),
         "What has happened to the reservation, the oldest change first. Only answers to requests "
         "with `detail=log` have this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+    )
+    idle_since: Field[datetime.datetime | None] = Field(
+        Time(),
+        "Since when the running reservation has had no server. Only answers to requests with "
+        "`idle=true` have this field.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
     )
     # Only a listing with ``deleted=true`` contains deleted reservations.

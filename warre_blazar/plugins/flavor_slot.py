@@ -32,6 +32,7 @@ from warre_blazar.plugins import (
     lease_guard,
     monitor,
     refusal_log,
+    refusal_records,
 )
 from warre_blazar.plugins.host_failures import HostFailures
 from warre_blazar.services.booking import admission, changing, lookup
@@ -48,6 +49,7 @@ joined_writes.register()
 lease_contexts.register()
 lease_guard.register()
 refusal_log.register()
+refusal_records.register()
 # After lease_guard, which may correct what Blazar writes.
 change_records.register()
 blazar_errors.expose_to_v1()

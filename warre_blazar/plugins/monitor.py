@@ -26,7 +26,7 @@ from warre_blazar.services.requests import once
 from warre_blazar.services.running import backing, late_servers
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
-from warre_blazar.services.telling import delivery, running_time
+from warre_blazar.services.telling import delivery, running_time, server_samples
 
 LOG = logging.getLogger(__name__)
 
@@ -213,6 +213,13 @@ class Threads:
     def tell_running_time(self) -> None:
         """Tell the running time of reservations, once for each full hour."""
         running_time.tell(clock.utcnow(), self._executor.manager_id)
+
+    @periodics.periodic(5)
+    def sample_servers(self) -> None:
+        """Sample which reservations have servers, every ``usage_interval`` seconds."""
+        interval = datetime.timedelta(seconds=cfg.CONF.warre.usage_interval)
+        if interval:
+            server_samples.take(clock.utcnow(), self._executor.manager_id, interval)
 
     @periodics.periodic(60)
     def tidy_outbox(self) -> None:

@@ -8,7 +8,7 @@ names the request, the user and the project.
 import logging
 import sys
 
-from warre_blazar.errors import statuses
+from warre_blazar.errors import blazar_errors, statuses
 
 #: Blazar's loggers. Blazar raises what they have logged, so that oslo.messaging logs it once more.
 _BLAZARS = ("blazar.manager.service", "blazar.status")
@@ -47,8 +47,7 @@ def register() -> None:
 
 def _refused_with(error: BaseException | None) -> str | None:
     """The code of this package's error, if the exception carries one that isn't a fault."""
-    carried = getattr(error, "kwargs", {}).get("warre")
-    if not isinstance(carried, dict):
+    code = blazar_errors.code_of(error)
+    if code is None:
         return None
-    code = str(carried["code"])
     return code if statuses.in_manager(code, updating=False) < 500 else None

@@ -13,10 +13,15 @@ from warre_blazar.policies import (
     hosts,
     limits,
     maintenance_windows,
+    refusals,
     reservations,
+    usage,
 )
 
-_MODULES = (flavors, flavor_access, reservations, maintenance_windows, limits, hosts)
+_MODULES = (
+    *(flavors, flavor_access, reservations, maintenance_windows, limits, hosts, usage),
+    refusals,
+)
 
 
 def list_rules() -> list[policy.RuleDefault]:

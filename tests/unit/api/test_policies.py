@@ -81,6 +81,8 @@ QUERIES = {
     ("GET", "/reservations"): "?all_projects=true",
     ("GET", "/flavors/{flavor_id}"): "?detail=capacity",
     ("GET", "/limits"): "?project_id=another",
+    ("GET", "/usage"): "?all_projects=true",
+    ("GET", "/refusals"): "?all_projects=true",
 }
 
 

@@ -19,6 +19,8 @@ CLASSES = {
     "windows": resources.Windows,
     "limits": resources.ProjectLimits,
     "hosts": resources.Hosts,
+    "usage": resources.ProjectUsage,
+    "refusals": resources.Refusals,
 }
 METHODS = sorted(
     (attribute, name)

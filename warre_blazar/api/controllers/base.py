@@ -140,6 +140,29 @@ def may_list_more(asked: bool, rule: str, hidden: str) -> bool:
     return allowed
 
 
+def listed_project(query: dict[str, Any], rule: str, hidden: str) -> str | None:
+    """The project that a listing is about, or None if it is about all projects.
+
+    The result is the caller's own project, unless the query asks for other projects and the caller
+    may see them.
+
+    :param rule: the policy rule that allows the caller to see other projects.
+    :param hidden: what the rule is about, for the text of the refusal.
+    :raises Forbidden: the query asks for other projects, and the caller may not see them.
+    """
+    own = context().project_id or ""
+    everything, project_id = query.get("all_projects", False), query.get("project_id", own)
+    field = "all_projects" if everything else "project_id"
+    more = may_list_more(
+        everything or project_id != own,
+        rule,
+        f"{field}: only an operator may {hidden} of other projects",
+    )
+    if not more:
+        return own
+    return query.get("project_id") if everything else project_id
+
+
 def forbid_change(rule: str) -> None:
     """Refuse a change of an item that the caller may see.
 

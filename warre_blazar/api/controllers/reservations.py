@@ -34,10 +34,11 @@ LIST_QUERY = {
     "sort": parsing.sort,
     "name": parsing.word,
     "deleted": parsing.boolean,
+    "idle": parsing.boolean,
     **base.PAGING,
 }
 SHOW_QUERY = {"detail": parsing.log}
-_WARRES_LIST_QUERY = {name: take for name, take in LIST_QUERY.items() if name != "deleted"}
+_WARRES_LIST_QUERY = {n: take for n, take in LIST_QUERY.items() if n not in ("deleted", "idle")}
 
 
 class ReservationsController(base.Controller):
@@ -141,14 +142,17 @@ def _filter(query: dict[str, Any]) -> Filter:
     after, before = query.get("from"), query.get("to")
     if after is not None and before is not None and before <= after:
         raise exceptions.InvalidField("to", "expected a time after from")
+    if query.get("idle") and query.get("deleted"):
+        raise exceptions.InvalidField("idle", "expected without deleted")
     return Filter(
-        project_id=_listed_project(query),
+        project_id=base.listed_project(query, policies.LIST_ALL, "list reservations"),
         user_id=query.get("user_id"),
         flavor_id=query.get("flavor_id"),
         states=query.get("status"),
         after=after,
         before=before,
         name=query.get("name"),
+        is_idle=query.get("idle", False),
     )
 
 
@@ -166,28 +170,6 @@ def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRe
         values.get("instance_count"),
         dataclasses.replace(reservation.labels, **labels) if labels else None,
     )
-
-
-def _listed_project(query: dict[str, Any]) -> str | None:
-    """The project whose reservations are listed, or None for the reservations of all projects.
-
-    The result is the caller's own project, unless the query asks for other projects and the caller
-    may list their reservations.
-
-    :raises Forbidden: the query asks for other projects, and the caller may not list their
-        reservations.
-    """
-    own = base.context().project_id or ""
-    everything, project_id = query.get("all_projects", False), query.get("project_id", own)
-    field = "all_projects" if everything else "project_id"
-    more = base.may_list_more(
-        everything or project_id != own,
-        policies.LIST_ALL,
-        f"{field}: only an operator may list reservations of other projects",
-    )
-    if not more:
-        return own
-    return query.get("project_id") if everything else project_id
 
 
 def _find(rule: str, reservation_id: str, *, deleted: bool = False) -> tuple[Reservation, Flavor]:

@@ -15,7 +15,9 @@ from warre_blazar.api.controllers.flavors import FlavorsController
 from warre_blazar.api.controllers.hosts import HostsController
 from warre_blazar.api.controllers.limits import LimitsController
 from warre_blazar.api.controllers.maintenance_windows import WindowsController
+from warre_blazar.api.controllers.refusals import RefusalsController
 from warre_blazar.api.controllers.reservations import ReservationsController
+from warre_blazar.api.controllers.usage import UsageController
 
 
 class _V1(base.Controller):
@@ -25,6 +27,8 @@ class _V1(base.Controller):
     maintenancewindows = WindowsController()
     limits = LimitsController()
     hosts = HostsController()
+    usage = UsageController()
+    refusals = RefusalsController()
 
 
 class WarreController(base.Controller):

@@ -6,7 +6,15 @@ from typing import Any
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import changes, flavors, history, hosts, reservations, session
+from warre_blazar.db import (
+    changes,
+    flavors,
+    history,
+    hosts,
+    reservations,
+    server_samples,
+    session,
+)
 from warre_blazar.db.reservation_filters import Filter
 from warre_blazar.domain.changes import Change, ChangeKind
 from warre_blazar.domain.flavor import Flavor
@@ -85,8 +93,15 @@ def listing(
             wanted = dataclasses.replace(wanted, host_ids=_host_ids(db, host))
         page = _Page(sort, descending, limit, offset)
         listed, total = _listing(db, wanted, page, deleted=deleted)
+        if wanted.is_idle:
+            listed = _with_idle_since(db, listed)
         flavors_by_id = flavors.get_many(db, {r.flavor_id for r in listed})
     return [(r, flavors_by_id[r.flavor_id]) for r in listed], total
+
+
+def _with_idle_since(db: Session, listed: list[Reservation]) -> list[Reservation]:
+    since = server_samples.idle_since(db, [r.reservation_id for r in listed])
+    return [dataclasses.replace(r, idle_since=since.get(r.reservation_id)) for r in listed]
 
 
 @dataclasses.dataclass(frozen=True)

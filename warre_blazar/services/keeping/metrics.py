@@ -55,7 +55,7 @@ class BookedAmount:
 
 
 @dataclasses.dataclass(frozen=True)
-class FlavorName:
+class NamedFlavor:
     """A flavor's id and name. Several flavors may have the same name."""
 
     id: str
@@ -77,12 +77,12 @@ class Site:
     """What the metrics show."""
 
     #: By flavor and state. Each flavor that exists or has a reservation has all states.
-    reservations: Mapping[tuple[FlavorName, str], BookedAmount]
+    reservations: Mapping[tuple[NamedFlavor, str], BookedAmount]
     #: Starts and ends that are overdue, by action.
     overdue: Mapping[str, int]
-    slots: Mapping[FlavorName, int]
+    slots: Mapping[NamedFlavor, int]
     #: By flavor and day of ``DAYS_AHEAD``.
-    slot_uses: Mapping[tuple[FlavorName, int], SlotUse]
+    slot_uses: Mapping[tuple[NamedFlavor, int], SlotUse]
     hosts: Sequence[HostStatus]
     #: By action.
     delays: Mapping[str, Histogram]
@@ -149,8 +149,8 @@ def merge_tallies() -> None:
         pass
 
 
-def _name(flavor: Flavor) -> FlavorName:
-    return FlavorName(flavor.id, flavor.name)
+def _name(flavor: Flavor) -> NamedFlavor:
+    return NamedFlavor(flavor.id, flavor.name)
 
 
 class _Bookings:
@@ -243,8 +243,8 @@ class _Bookings:
 
 
 def _amounts(
-    names: Mapping[str, FlavorName], groups: Sequence[metric_reads.ReservationGroup]
-) -> dict[tuple[FlavorName, str], BookedAmount]:
+    names: Mapping[str, NamedFlavor], groups: Sequence[metric_reads.ReservationGroup]
+) -> dict[tuple[NamedFlavor, str], BookedAmount]:
     amounts = {(name, state): BookedAmount() for name in names.values() for state in STATES}
     for group in groups:
         state = reservation_states.derive(group.lease_status, group.reservation_status)

@@ -17,6 +17,7 @@ from warre_blazar.domain import booking_rules, reservation_states
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.refusals import Asked
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -32,6 +33,7 @@ from warre_blazar.services.requests.manager_calls import (
     seen,
     settle,
 )
+from warre_blazar.services.telling import refusals
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,12 +224,22 @@ def _change_lease(
     :raises: the same errors as ``change``.
     """
     wanted = new_values.of(reservation)
-    now = timeutils.utcnow()
-    _raise_first(_time_refusals(reservation, wanted, now))
-    # The manager checks the change again. Because of the check here, most refusals need no call of
-    # the manager. And if Keystone is unavailable when the manager checks the quota, Blazar sets the
-    # lease to ERROR.
-    changing.check(reservation, wanted.span, wanted.instance_count, conditions, now)
+    asked = Asked(
+        reservation.project_id,
+        caller.user_id,
+        reservation.flavor_id,
+        wanted.instance_count,
+        wanted.span,
+        reservation.reservation_id,
+    )
+    # The manager writes down what it refuses itself.
+    with refusals.recorded(asked, conditions.refusals_kept):
+        now = timeutils.utcnow()
+        _raise_first(_time_refusals(reservation, wanted, now))
+        # The manager checks the change again. Because of the check here, most refusals need no call
+        # of the manager. And if Keystone is unavailable when the manager checks the quota, Blazar
+        # sets the lease to ERROR.
+        changing.check(reservation, wanted.span, wanted.instance_count, conditions, now)
     return _update(caller, reservation, new_values)
 
 

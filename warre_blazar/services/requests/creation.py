@@ -16,12 +16,14 @@ from oslo_utils import uuidutils
 from warre_blazar import waiting
 from warre_blazar.domain import lease_states, reservation_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
+from warre_blazar.domain.refusals import Asked
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.booking import admission, lookup
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.requests.manager_calls import LEASE_TIME, seen
+from warre_blazar.services.telling import refusals
 
 LOG = logging.getLogger(__name__)
 
@@ -42,9 +44,11 @@ def create(
     :raises WarreError: another error. In that case nothing is booked.
     """
     # The manager checks the request again. Because of the check here, most refusals need no call of
-    # the manager.
+    # the manager. The manager writes down what it refuses itself.
     lookup.check_labels(request.labels)
-    decision = admission.check(request)
+    asked = Asked(request.project_id, caller.user_id, request.flavor, request.count, request.span)
+    with refusals.recorded(asked, request.conditions.refusals_kept):
+        decision = admission.check(request)
     lease_id = lease_id or uuidutils.generate_uuid()
     reservation = {
         "resource_type": RESOURCE_TYPE,

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 from warre_blazar import waiting
 from warre_blazar.db import (
     backings,
+    changes,
     hosts,
     instance_reservations,
     outbox,
@@ -29,6 +30,7 @@ from warre_blazar.domain import backing_names
 from warre_blazar.domain.backing import Backing
 from warre_blazar.domain.backing_names import nova_flavor_id, resource_class
 from warre_blazar.domain.backing_phases import Phase
+from warre_blazar.domain.changes import Change, ChangeKind
 from warre_blazar.domain.execution_timing import START
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.notices import Kind, News
@@ -245,7 +247,9 @@ def _tell_late_start(db: Session, reservation_id: str) -> None:
     """Tell that a reservation is open, if it has begun earlier and couldn't be opened then."""
     reservation = reservations.find(db, reservation_id)
     if reservation and reservation.status_reason and reservation.state == ACTIVE:
-        opened = News(Kind.STARTED, timeutils.utcnow())
+        now = timeutils.utcnow()
+        changes.note(db, reservation_id, Change(now, ChangeKind.OPENED))
+        opened = News(Kind.STARTED, now)
         outbox.add(db, outbox.of_reservations([reservation_id]), opened)
         lease_notices.add(db, reservation.lease_id, "event.start_lease")
         delays.count(db, START, reservation.span.start)

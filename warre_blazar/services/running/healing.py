@@ -32,7 +32,7 @@ from warre_blazar.db import (
 )
 from warre_blazar.domain import lease_states, notices, placing, timeline
 from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.changes import Change, ChangeKind
+from warre_blazar.domain.changes import MISSING_INSTANCES, Change, ChangeKind
 from warre_blazar.domain.execution import claim_state
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.lease import Lease
@@ -319,10 +319,12 @@ def _write_flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     :param chosen: instances by host id after the move.
     """
     reservation = case.reservation
-    missing = any(host_id in case.failed for host_id in chosen)
+    missing = sum(n for host_id, n in chosen.items() if host_id in case.failed)
     changed = reservation.resources_changed or (case.is_running and bool(place.chosen))
     before = (reservation.missing_resources, reservation.resources_changed)
-    if not place.chosen and before == (missing, changed):
+    if missing or reservation.missing_resources:
+        _note_missing(db, reservation.reservation_id, missing)
+    if not place.chosen and before == (missing > 0, changed):
         return
     # At the same moment, another manager may heal the reservation, or an update of the lease may
     # give the reservation other hosts. The first of these transactions to commit increases the
@@ -336,9 +338,18 @@ def _write_flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
         db,
         case.lease,
         reservation.reservation_id,
-        missing_resources=missing,
+        missing_resources=missing > 0,
         resources_changed=changed,
     )
+
+
+def _note_missing(db: Session, reservation_id: str, missing: int) -> None:
+    """Note in a reservation's log how many instances are on failed hosts, if that has changed."""
+    before = changes.missing_instances(db, reservation_id)
+    if before != missing:
+        values = ({MISSING_INSTANCES: number} for number in (before, missing))
+        noted = Change(timeutils.utcnow(), ChangeKind.MISSING, None, *values)
+        changes.note(db, reservation_id, noted)
 
 
 def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, int]) -> None:

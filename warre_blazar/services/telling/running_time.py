@@ -4,7 +4,7 @@ import datetime
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import outbox, session, turns
+from warre_blazar.db import changes, outbox, session, turns
 from warre_blazar.db.tables import reservations
 
 #: The turn of telling the running time.
@@ -32,4 +32,5 @@ def _tell_hour(db: Session, manager_id: str, hour: datetime.datetime) -> None:
     running = reservations.c.status == "active"
     outbox.count_until(db, running, hour)
     # Reservations that were running when they were imported.
+    changes.note_earlier_starts(db)
     outbox.begin_counting(db, running, hour)

@@ -1,0 +1,63 @@
+"""The controller of /usage."""
+
+import datetime
+from typing import Any
+
+import pecan
+from oslo_utils import timeutils
+
+from warre_blazar import policy
+from warre_blazar.api import parsing, views
+from warre_blazar.api.controllers import base
+from warre_blazar.db.usage import Wanted
+from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
+from warre_blazar.policies import usage as policies
+from warre_blazar.services.telling import usage
+
+QUERY = {
+    "all_projects": parsing.boolean,
+    "project_id": parsing.word,
+    "user_id": parsing.word,
+    "flavor_id": parsing.word,
+    "from": parsing.moment,
+    "to": parsing.moment,
+    "by": parsing.usage_key,
+}
+
+#: The longest time that can be asked for. By day, the answer has a row for each day.
+_LONGEST = datetime.timedelta(days=3660)
+
+
+class UsageController(base.Controller):
+    """Usage: what became of the instances that were booked, added up over a time."""
+
+    name = "usage"
+
+    @pecan.expose("json")
+    def get_all(self, **_query: Any) -> Any:
+        policy.authorize(base.context(), policies.GET)
+        query = parsing.query(pecan.request, QUERY)
+        now = timeutils.utcnow()
+        wanted = Wanted(
+            window=_window(query, now),
+            project_id=base.listed_project(query, policies.GET_OTHER, "see the usage"),
+            user_id=query.get("user_id"),
+            flavor_id=query.get("flavor_id"),
+        )
+        by = query.get("by")
+        sums = usage.report(wanted, by, now)
+        names = usage.flavor_names(sums) if by == "flavor" else {}
+        return views.usage(wanted, by, sums, names)
+
+
+def _window(query: dict[str, Any], now: datetime.datetime) -> Span:
+    """The time that a query asks for: by default from the start of the month to the present."""
+    end = query.get("to", now.replace(microsecond=0))
+    default = (end - datetime.timedelta(seconds=1)).replace(day=1, hour=0, minute=0, second=0)
+    window = Span(query.get("from", default), end)
+    if window.end <= window.start:
+        raise exceptions.InvalidField("to", "expected a time after from")
+    if window.end - window.start > _LONGEST:
+        raise exceptions.InvalidField("to", f"expected at most {_LONGEST.days} days after from")
+    return window

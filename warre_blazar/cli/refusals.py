@@ -1,0 +1,77 @@
+"""The command that lists refused requests."""
+
+import argparse
+from typing import Any
+
+from warre_blazar.cli import arguments, base, flavors, project_names, user_names
+from warre_blazar.client import errors, lookup
+
+_COLUMNS = ("at", "code", "flavor", "instance_count", "start", "end", "reservation_id")
+_NAMED = ("project", "project_id", "user", "user_id")
+
+
+class ListRefusals(base.ListCommand):
+    """List requests to book or to change a reservation that a rule has refused.
+
+    The latest is listed first. The operator decides how long requests are kept, and how many of
+    each day.
+    """
+
+    noun = "refused request"
+    nouns = "refused requests"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        arguments.add_projects(parser, "list refused requests")
+        parser.add_argument(
+            "--user", metavar="USER", help="only requests of this user (ID or name)"
+        )
+        parser.add_argument(
+            "--flavor", metavar="FLAVOR", help="only requests for this flavor (ID or name)"
+        )
+        parser.add_argument(
+            "--code",
+            metavar="CODE",
+            help="only requests that were refused with this code, such as slots_exhausted",
+        )
+        arguments.add_from_to(
+            parser,
+            "only requests that were refused from this time on",
+            "only requests that were refused before this time",
+        )
+        parser.add_argument(
+            "--limit", metavar="N", type=arguments.count, help="list only the latest N"
+        )
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        since, until = self.window(parsed_args)
+        found = self.v2.refusals.list(
+            since=since,
+            until=until,
+            all_projects=parsed_args.all_projects,
+            limit=parsed_args.limit,
+            project_id=parsed_args.project and project_names.identity(self, parsed_args.project),
+            user_id=parsed_args.user and user_names.identity(self, parsed_args.user),
+            flavor_id=parsed_args.flavor and self._flavor_id(parsed_args.flavor),
+            code=parsed_args.code,
+        )
+        projects = project_names.names(self, (each.project_id for each in found))
+        users = user_names.names(self, (each.user_id for each in found))
+        rows = [
+            {
+                **each.document,
+                "project": projects.get(each.project_id),
+                "user": users.get(each.user_id or ""),
+            }
+            for each in found
+        ]
+        return self.table((*_COLUMNS, *_NAMED), rows)
+
+    def _flavor_id(self, ref: str) -> str:
+        return ref if lookup.is_id(ref) else self.v2.flavors.get(ref).id
+
+    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
+        if parsed_args.flavor is None:
+            return super().advice(error, parsed_args)
+        return flavors.advice_on_flavor(self, error, parsed_args.flavor)

@@ -1,0 +1,117 @@
+"""The command that shows usage: what became of the hours that were booked."""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cliff import columns
+
+from warre_blazar.cli import arguments, base, flavors, project_names, time_display, user_names
+from warre_blazar.client import Usage, errors, lookup
+from warre_blazar.client.types import Document
+from warre_blazar.fields.usage import KEYS, QUANTITIES
+
+#: The columns that tell the rows apart, by what usage is added up by.
+_KEY_COLUMNS = {
+    "project": ("project", "project_id"),
+    "user": ("user", "user_id"),
+    "flavor": ("flavor", "flavor_id"),
+    "day": ("day",),
+    None: (),
+}
+#: In the column of resource classes: the hours of whole instances.
+_INSTANCES = "instances"
+
+
+class Hours(columns.FormattableColumn):
+    """A number of hours. A table shows it rounded."""
+
+    def human_readable(self) -> str:
+        return f"{self._value:.2f}"
+
+
+class ShowUsage(base.ListCommand):
+    """Show how many hours of instances were booked, and what became of them.
+
+    booked: as asked for. held: while the reservation was active. used: while the instances had
+    servers. given_back: ended early. cancelled: deleted before the start. lost: not usable because
+    of a failure.
+    """
+
+    noun = nouns = "usage"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        arguments.add_projects(parser, "show the usage")
+        parser.add_argument(
+            "--user", metavar="USER", help="only what this user has booked (ID or name)"
+        )
+        parser.add_argument(
+            "--flavor", metavar="FLAVOR", help="only reservations of this flavor (ID or name)"
+        )
+        arguments.add_from_to(
+            parser,
+            "the start of the time to add up (default: the start of the month)",
+            "the end of the time to add up (default: now)",
+        )
+        parser.add_argument(
+            "--by",
+            choices=KEYS,
+            help="show a row for each project, user, flavor or day in UTC (default: one row)",
+        )
+        parser.add_argument(
+            "--resources",
+            action="store_true",
+            help="also show the hours of each resource class, such as VCPU and MEMORY_MB",
+        )
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        since, until = self.window(parsed_args)
+        report = self.v2.usage.get(
+            since=since,
+            until=until,
+            by=parsed_args.by,
+            all_projects=parsed_args.all_projects,
+            project_id=parsed_args.project and project_names.identity(self, parsed_args.project),
+            user_id=parsed_args.user and user_names.identity(self, parsed_args.user),
+            flavor_id=parsed_args.flavor and self._flavor_id(parsed_args.flavor),
+        )
+        if since is None or until is None:
+            self.tell(time_display.period(report.start, report.end, self.where))
+        names = self._names(parsed_args.by, report.rows)
+        shown = [*_KEY_COLUMNS[parsed_args.by], *(["resource"] if parsed_args.resources else [])]
+        shown += ["reservations", *QUANTITIES, "refusals"]
+        rows = (row for u in report.rows for row in _rows(u, names, parsed_args.resources))
+        return self.table(shown, rows)
+
+    def column(self, name: str, value: Any) -> Any:
+        return Hours(value) if name in QUANTITIES else super().column(name, value)
+
+    def _names(self, by: str | None, rows: Sequence[Usage]) -> Mapping[str, str]:
+        """Look up the names of the projects or users that the rows are about, by id."""
+        if by == "project":
+            return project_names.names(self, (row.project_id for row in rows))
+        return user_names.names(self, (row.user_id for row in rows)) if by == "user" else {}
+
+    def _flavor_id(self, ref: str) -> str:
+        return ref if lookup.is_id(ref) else self.v2.flavors.get(ref).id
+
+    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
+        if parsed_args.flavor is None:
+            return super().advice(error, parsed_args)
+        return flavors.advice_on_flavor(self, error, parsed_args.flavor)
+
+
+def _rows(usage: Usage, names: Mapping[str, str], with_resources: bool) -> Iterator[Document]:
+    """Return the rows of a table for one row of a report."""
+    known = {
+        **usage.document,
+        "project": names.get(usage.project_id or ""),
+        "user": names.get(usage.user_id or ""),
+        "resource": _INSTANCES,
+    }
+    yield known | usage.hours
+    if with_resources:
+        for resource, hours in usage.resource_hours.items():
+            yield known | {"resource": resource} | hours
