@@ -1,4 +1,4 @@
-"""A fake Keystone: password logins with a catalog, limits, and trusts."""
+"""A fake Keystone: password logins with a catalog, limits, trusts, users and projects."""
 
 import datetime
 import uuid
@@ -33,6 +33,8 @@ class Keystone(Service):
         ("GET", "/v3/registered_limits", "list_registered_limits"),
         ("POST", "/v3/registered_limits", "create_registered_limits"),
         ("PATCH", "/v3/registered_limits/([^/]+)", "update_registered_limit"),
+        ("GET", "/v3/users/([^/]+)", "show_user"),
+        ("GET", "/v3/projects/([^/]+)", "show_project"),
         ("GET", "/v3/OS-TRUST/trusts", "list_trusts"),
         ("DELETE", "/v3/OS-TRUST/trusts/([^/]+)", "delete_trust"),
     )
@@ -47,7 +49,10 @@ class Keystone(Service):
         self.endpoints: dict[str, str] = {}
 
     def forget(self) -> None:
-        """Reset limits and trusts."""
+        """Reset limits, trusts, users and projects."""
+        #: Users and projects by id, with attributes such as ``email``.
+        self.users: dict[str, dict[str, Any]] = {}
+        self.projects: dict[str, dict[str, Any]] = {}
         #: Registered limits by resource name.
         self.registered = dict(LIMITS)
         #: Projects' own limits, by project id and resource name.
@@ -169,6 +174,18 @@ class Keystone(Service):
     def update_registered_limit(self, request: Request, name: str) -> Answer:
         self.registered[name] = request.body["registered_limit"]["default_limit"]
         return Answer(200, {"registered_limit": self._registered(name)})
+
+    def show_user(self, request: Request, user_id: str) -> Answer:
+        return self._shown("user", self.users, user_id)
+
+    def show_project(self, request: Request, project_id: str) -> Answer:
+        return self._shown("project", self.projects, project_id)
+
+    @staticmethod
+    def _shown(noun: str, items: dict[str, dict[str, Any]], identity: str) -> Answer:
+        if identity not in items:
+            raise Refusal(404, f"Could not find {noun}: {identity}.")
+        return Answer(200, {noun: {"id": identity, **items[identity]}})
 
     def list_trusts(self, request: Request) -> Answer:
         if request.query.get("trustee_user_id") != "user-blazar":

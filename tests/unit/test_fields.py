@@ -9,7 +9,7 @@ from warre_blazar import policies
 from warre_blazar.api import openapi, parsing, schemas
 from warre_blazar.cli import flavor_fields
 from warre_blazar.db import models
-from warre_blazar.domain import reservation_states
+from warre_blazar.domain import labels, reservation_states
 from warre_blazar.errors import exceptions
 from warre_blazar.fields import flavors, others, reservations
 from warre_blazar.fields.declaration import Field, Use, answered, fields
@@ -22,6 +22,7 @@ RESOURCES = [
     others.Access,
     others.Window,
     others.Limits,
+    others.Messages,
 ]
 FIELDS = [
     pytest.param(field, id=f"{resource.__name__}-{field.key}")
@@ -86,7 +87,7 @@ def test_each_field_of_a_flavor_has_a_column():
 
 def test_warres_path_has_only_warres_fields():
     body = schemas.in_warre(schemas.RESERVATION_CREATE)
-    assert schemas.RESERVATION_CREATE["properties"].keys() - body["properties"] == {"name", "note"}
+    assert schemas.RESERVATION_CREATE["properties"].keys() - body["properties"] == set(labels.NAMES)
     optional = {f.name for f in answered(reservations.Reservation) if Use.NOT_IN_WARRE in f.use}
     answer = schemas.of_answer(reservations.Reservation)
     assert set(answer["required"]) == answer["properties"].keys() - optional

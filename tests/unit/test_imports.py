@@ -11,7 +11,7 @@ import warre_blazar
 ROOT = pathlib.Path(warre_blazar.__file__).parent
 NAME = warre_blazar.__name__
 
-EDGES = {"api", "cli", "cmd", "edge", "enforcement", "errors", "plugins", "wsgi"}
+EDGES = {"api", "cli", "cmd", "edge", "enforcement", "errors", "messengers", "plugins", "wsgi"}
 #: What may import the import of a Warre, which sites use once.
 USERS_OF_WARRE_IMPORT = {"cmd.import_command", "services.keeping.audit.looking"}
 #: What reads the configuration or the policy, beside the edges. ``openstack`` finds services by it.

@@ -38,7 +38,8 @@ didn't exist."""
 
 _RESOURCES = (
     *(flavors.Flavor, flavors.FlavorOffered, flavors.FlavorShown),
-    *(reservations.Reservation, others.Access, others.Window, usage.Usage, usage.Refusal),
+    *(reservations.Reservation, others.Access, others.Window, others.Messages),
+    *(usage.Usage, usage.Refusal),
 )
 
 #: The document's named schemas.
@@ -56,6 +57,7 @@ _COMPONENTS: dict[str, Schema] = {
     "ReservationUpdate": schemas.RESERVATION_UPDATE,
     "WindowCreate": schemas.WINDOW_CREATE,
     "WindowUpdate": schemas.WINDOW_UPDATE,
+    "MessagesUpdate": schemas.MESSAGES_UPDATE,
     "Limits": schemas.LIMITS,
     "ProjectLimits": schemas.PROJECT_LIMITS,
     "Host": host_schema.HOST,

@@ -309,6 +309,21 @@ OPERATIONS = (
     ),
     Operation(
         "GET",
+        "/messages",
+        "Show whether the caller gets messages about the reservations that the caller has booked.",
+        {200: ref("Messages")},
+        ("forbidden",),
+    ),
+    Operation(
+        "PATCH",
+        "/messages",
+        "Turn messages on or off for the caller.",
+        {200: ref("Messages")},
+        ("forbidden", "try_again"),
+        body="MessagesUpdate",
+    ),
+    Operation(
+        "GET",
         "/hosts",
         "List the hosts, sorted by name: whether they can be booked, how full they are now and "
         "from `start` (default: now) to `end` (default: a week after the start), and which "

@@ -82,6 +82,7 @@ RESERVATION_UPDATE = _change(reservations.Reservation)
 RESERVATION_EXTEND = _body([reservations.Reservation.end], required=["end"])
 WINDOW_CREATE = _creation(others.Window)
 WINDOW_UPDATE = _change(others.Window)
+MESSAGES_UPDATE = _creation(others.Messages)
 ACCESS_CREATE = _creation(others.Access)
 
 # The schemas below describe answers. Times in answers have the offset of UTC.

@@ -5,7 +5,7 @@ import datetime
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from warre_blazar.db.usage import Wanted
+from warre_blazar.db.usage import UsageFilter
 from warre_blazar.domain import backing_names, reservation_states
 from warre_blazar.domain.capacity import HostLimit
 from warre_blazar.domain.changes import Change
@@ -253,7 +253,7 @@ def window(item: Window, sees: Sees) -> dict[str, Any]:
 
 
 def usage(
-    wanted: Wanted, by: str | None, sums: Mapping[Any, Sum], flavor_names: Mapping[str, str]
+    wanted: UsageFilter, by: str | None, sums: Mapping[Any, Sum], flavor_names: Mapping[str, str]
 ) -> dict[str, Any]:
     """Usage, with a row for each key.
 
@@ -297,6 +297,11 @@ def refusal(item: Refusal) -> dict[str, Any]:
         "instance_count": item.count,
     }
     return _document(fields_of_usage.Refusal, values, everything)
+
+
+def messages(enabled: bool) -> dict[str, Any]:
+    """Whether a user gets messages."""
+    return _document(others.Messages, {"enabled": enabled}, everything)
 
 
 def limits(item: QuotaStanding) -> dict[str, Any]:

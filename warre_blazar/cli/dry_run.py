@@ -13,7 +13,7 @@ def booking(
 ) -> None:
     """Ask the API whether it would accept a booking.
 
-    :param labels: the name and the note of the reservation.
+    :param labels: the labels of the reservation: its name and others.
     :raises Failure: the booking would be refused. The text says why, and what could be booked.
     """
     foreseen = client.reservations.try_create(
@@ -54,7 +54,7 @@ def change(
 ) -> None:
     """Ask the API whether it would accept a change of a reservation.
 
-    :param labels: the new name and the new note. None: it stays as it is.
+    :param labels: the new labels: its name and others. None: the label stays as it is.
     :raises Failure: the change would be refused. The text says why, and what would be possible.
     """
     before = changed.before

@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from warre_blazar.cli import (
     project_names,
     time_display,
     time_input,
+    time_zones,
     user_names,
     wait_progress,
     wording,
@@ -131,7 +133,10 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         arguments.add_count(parser, "number of instances")
         arguments.add_affinity(parser)
         _add_labels(
-            parser, "name of the reservation, which needn't be unique", "note on the reservation"
+            parser,
+            name="name of the reservation, which needn't be unique",
+            note="note on the reservation",
+            contact="email address that messages about the reservation go to (default: your own)",
         )
         parser.add_argument(
             "--wait",
@@ -146,8 +151,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         typed = (parsed_args.start, parsed_args.end)
         self.confirm_times(plan, typed, parsed_args, otherwise="Nothing booked")
         if parsed_args.dry_run:
-            labels = {"name": parsed_args.name, "note": parsed_args.note}
-            dry_run.booking(self.v2, wanted, self.app, **labels)
+            dry_run.booking(self.v2, wanted, self.app, **_labels(parsed_args))
             return self.report_dry_run(f"book {plan}")
         try:
             made = self._book(parsed_args, wanted)
@@ -179,15 +183,22 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
     def _create(
         self, wanted: alternatives.WantedBooking, parsed_args: argparse.Namespace
     ) -> Reservation:
-        return self.v2.reservations.create(
+        create = functools.partial(
+            self.v2.reservations.create,
             wanted.flavor,
             start=wanted.start,
             end=wanted.end,
             count=wanted.count,
             affinity=wanted.affinity,
-            name=parsed_args.name,
-            note=parsed_args.note,
+            **_labels(parsed_args),
         )
+        try:
+            return create(timezone=time_zones.iana_name(self.where))
+        except errors.ApiError as error:
+            # The server's list of time zones may be older. The zone matters to messages only.
+            if error.code != "invalid_field" or error.detail.get("field") != "timezone":
+                raise
+        return create()
 
     def _wanted(self, parsed_args: argparse.Namespace) -> alternatives.WantedBooking:
         start, end = self.times(parsed_args, self.now())
@@ -203,7 +214,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
 
 
 class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
-    """Change the time, the number of instances, the name or the note of a reservation.
+    """Change the time, the number of instances or the labels of a reservation.
 
     Once the reservation has begun, its start can't change, and the number of instances can only
     decrease.
@@ -231,15 +242,17 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         )
         _add_labels(
             parser,
-            "new name; an empty text removes the name",
-            "new note; an empty text removes the note",
+            name="new name; an empty text removes the name",
+            note="new note; an empty text removes the note",
+            contact="new email address that messages about the reservation go to; an empty text "
+            "removes the address, so that messages go to the user who has booked",
         )
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self.times(parsed_args)
         hours, count = parsed_args.hours, parsed_args.count
-        labels = {"name": parsed_args.name, "note": parsed_args.note}
+        labels = _labels(parsed_args)
         if all(value is None for value in (start, end, hours, count, *labels.values())):
             raise Failure("Nothing to change: give at least one option")
         ref = parsed_args.reservation
@@ -329,10 +342,16 @@ class DeleteReservation(_Reservations, base.DeleteCommand):
         return self._describe(reservation) + (f". {loss}" if loss else "")
 
 
-def _add_labels(parser: argparse.ArgumentParser, name: str, note: str) -> None:
-    """Add the options ``--name`` and ``--note`` with these help texts."""
+def _add_labels(parser: argparse.ArgumentParser, *, name: str, note: str, contact: str) -> None:
+    """Add the options ``--name``, ``--note`` and ``--contact`` with these help texts."""
     parser.add_argument("--name", metavar="NAME", help=name)
     parser.add_argument("--note", metavar="TEXT", help=note)
+    parser.add_argument("--contact", metavar="ADDRESS", help=contact)
+
+
+def _labels(parsed_args: argparse.Namespace) -> dict[str, str | None]:
+    """Return the labels that the user has typed."""
+    return {name: getattr(parsed_args, name) for name in ("name", "note", "contact")}
 
 
 def _plan(changed: dry_run.Changed, zone: datetime.tzinfo) -> str:

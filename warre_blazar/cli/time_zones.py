@@ -91,6 +91,12 @@ def is_utc(name: str) -> bool:
     return name.casefold() in _UTC
 
 
+def iana_name(zone: datetime.tzinfo) -> str | None:
+    """Return the name of a zone in IANA's list. None if the zone is UTC or only an offset."""
+    name = getattr(zone, "key", None)
+    return name if isinstance(name, str) and not is_utc(name) else None
+
+
 def label(zone: datetime.tzinfo) -> str:
     """Return a zone's name for people, such as UTC, Europe/Berlin or +10:00."""
     name = getattr(zone, "key", None) or str(zone)

@@ -21,6 +21,7 @@ from warre_blazar.client.types import (
     FlavorName,
     Host,
     Limits,
+    Messages,
     Reason,
     Refusal,
     Reservation,
@@ -39,6 +40,7 @@ __all__ = [
     "FlavorName",
     "Host",
     "Limits",
+    "Messages",
     "Reason",
     "Refusal",
     "Reservation",
@@ -90,3 +92,4 @@ class Client:
         self.hosts = resources.Hosts(self.transport)
         self.usage = resources.ProjectUsage(self.transport)
         self.refusals = resources.Refusals(self.transport)
+        self.messages = resources.MessageSettings(self.transport)

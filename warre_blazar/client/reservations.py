@@ -19,6 +19,10 @@ _FILTERS = {
 }
 
 
+#: The labels of a reservation that can be changed.
+_LABELS = ("name", "note", "contact")
+
+
 def _booking(
     flavor: str,
     *,
@@ -26,12 +30,16 @@ def _booking(
     end: Time,
     count: int = 1,
     affinity: bool | None = None,
-    name: str | None = None,
-    note: str | None = None,
+    **labels: Any,
 ) -> dict[str, Any]:
-    """The body of a booking."""
+    """The body of a booking.
+
+    :param labels: those of ``_LABELS``, and the time zone.
+    """
+    if unknown := labels.keys() - {*_LABELS, "timezone"}:
+        raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
     body = values_of({"flavor_id": flavor, "start": start, "end": end, "instance_count": count})
-    optional = {"affinity": affinity, "name": name, "note": note}
+    optional = {"affinity": affinity, **labels}
     return body | {field: value for field, value in optional.items() if value is not None}
 
 
@@ -40,13 +48,17 @@ def _change(
     start: Time | None = None,
     end: Time | None = None,
     count: int | None = None,
-    name: str | None = None,
-    note: str | None = None,
+    **labels: Any,
 ) -> dict[str, Any]:
-    """The body of a change. Fields that aren't given are left out."""
-    given = {"start": start, "end": end, "instance_count": count, "name": name, "note": note}
+    """The body of a change. Fields that aren't given are left out.
+
+    :param labels: those of ``_LABELS``. An empty text removes a label.
+    """
+    if unknown := labels.keys() - set(_LABELS):
+        raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
+    given = {"start": start, "end": end, "instance_count": count, **labels}
     body = values_of({field: value for field, value in given.items() if value is not None})
-    return body | {field: None for field in ("name", "note") if body.get(field) == ""}
+    return body | {field: None for field in _LABELS if body.get(field) == ""}
 
 
 #: The codes of refusals after which something else could be booked.
@@ -127,8 +139,7 @@ class Reservations(Collection):
         end: Time,
         count: int = 1,
         affinity: bool | None = None,
-        name: str | None = None,
-        note: str | None = None,
+        **labels: str | None,
     ) -> Reservation:
         """Book instances of a flavor from ``start`` to ``end``.
 
@@ -138,10 +149,12 @@ class Reservations(Collection):
         :param count: the number of instances.
         :param affinity: True: all instances on one host. False: each on a host of its own. None: on
             any hosts.
-        :param name: a name for the reservation. Several reservations may have the same name.
+        :param labels: ``name``, which several reservations may have; ``note``; ``contact``, the
+            email address that messages go to (default: the user's own); ``timezone``, the name of
+            the time zone in which messages also show times, such as ``Europe/Berlin``.
         """
         wanted: dict[str, Any] = {"start": start, "end": end, "count": count, "affinity": affinity}
-        body = _booking(flavor, **wanted, name=name, note=note)
+        body = _booking(flavor, **{**wanted, **labels})
         try:
             return Reservation.of(self._transport.create(f"/{self.noun}", body))
         except errors.ApiError as error:
@@ -173,14 +186,16 @@ class Reservations(Collection):
         count: int | None = None,
         name: str | None = None,
         note: str | None = None,
+        contact: str | None = None,
     ) -> Reservation:
         """Change a reservation. Fields that aren't given keep their values.
 
         :param name: the new name. An empty text removes the name.
         :param note: the new note. An empty text removes the note.
+        :param contact: the email address that messages go to from now on. An empty text removes it.
         """
         wanted: dict[str, Any] = {"start": start, "end": end, "count": count}
-        body = _change(**wanted, name=name, note=note)
+        body = _change(**wanted, name=name, note=note, contact=contact)
         where = self._path(ref)
         try:
             return Reservation.of(self._transport.request_document("PATCH", where, body=body))

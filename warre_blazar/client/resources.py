@@ -23,6 +23,7 @@ from warre_blazar.client.types import (
     Flavor,
     Host,
     Limits,
+    Messages,
     Reason,
     Refusal,
     Span,
@@ -241,6 +242,21 @@ class Hosts(Collection):
         """
         query = query_of(start=start, end=end)
         return [Host.of(d) for d in self._transport.list(self.noun, query)]
+
+
+class MessageSettings(Collection):
+    """Whether the user gets messages about the reservations that the user has booked."""
+
+    noun = "messages"
+
+    def get(self) -> Messages:
+        """Return whether the user gets messages."""
+        return Messages.of(self._transport.request_document("GET", "/messages"))
+
+    def update(self, *, enabled: bool) -> Messages:
+        """Turn messages on or off."""
+        body = {"enabled": enabled}
+        return Messages.of(self._transport.request_document("PATCH", "/messages", body=body))
 
 
 class ProjectLimits(Collection):

@@ -245,6 +245,10 @@ class Host:
         return cls(document["id"], document["name"], document["state"], document)
 
 
+class Messages(Value, others.Messages):
+    """Whether the user gets messages about the reservations that the user has booked."""
+
+
 class Limits(Value, others.Limits):
     """A project's limits, and how much of them the project uses. -1 means unlimited."""
 

@@ -2,7 +2,7 @@
 
 from oslo_config import cfg
 
-from warre_blazar.conf import enforcement, warre
+from warre_blazar.conf import enforcement, messages, warre
 
 
 def register(conf: cfg.ConfigOpts) -> None:
@@ -13,4 +13,4 @@ def register(conf: cfg.ConfigOpts) -> None:
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """All options by group, for oslo-config-generator."""
-    return [(warre.GROUP, warre.OPTS), (enforcement.GROUP, enforcement.OPTS)]
+    return [(module.GROUP, module.OPTS) for module in (warre, messages, enforcement)]

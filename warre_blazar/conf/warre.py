@@ -1,6 +1,6 @@
 """The options in the group ``[warre]`` of blazar.conf."""
 
-from oslo_config import cfg
+from oslo_config import cfg, types
 
 GROUP = "warre"
 
@@ -92,6 +92,25 @@ OPTS: list[cfg.Opt] = [
         help="Whether managers also send the notifications warre.reservation.* with the payload "
         "that Warre sends, for consumers that were written for Warre. If a consumer reads both "
         "these and reservation.*, it counts each reservation twice.",
+    ),
+    cfg.ListOpt(
+        "messengers",
+        default=[],
+        item_type=types.String(max_length=48),
+        help="The messengers by which managers tell people what happens to their reservations: "
+        "smtp, webhook, log, and those that the site has installed (entry points in "
+        "warre_blazar.messengers). The options of these are in [warre_messages]. If a messenger "
+        "isn't known or lacks an option that it needs, the manager doesn't start. If this option "
+        "is empty, nobody gets messages.",
+    ),
+    cfg.ListOpt(
+        "remind_hours",
+        default=[24, 1],
+        item_type=types.Integer(min=1, max=8760),
+        help="How many hours before its end a running reservation is reminded of, by a message and "
+        "by the notification reservation.reminder. A reservation that isn't longer than that, or "
+        "that is booked or changed when less is left, isn't reminded of at that time. If the list "
+        "is empty, there are no reminders.",
     ),
     cfg.StrOpt(
         "host_choice",

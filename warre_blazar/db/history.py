@@ -44,7 +44,17 @@ _SORTED = {
 #: The columns that a record copies from the deleted lease and reservation.
 _SAME = (
     *("id", "reservation_id", "lease_id", "flavor_id", "instance_count", "affinity", "name"),
-    *("note", "shape", "start_date", "end_date", "project_id", "user_id", "status_reason"),
+    *(
+        "note",
+        "contact",
+        "timezone",
+        "shape",
+        "start_date",
+        "end_date",
+        "project_id",
+        "user_id",
+        "status_reason",
+    ),
     "created_at",
 )
 
@@ -266,7 +276,7 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         status_reason=row["status_reason"],
         created_at=row["created_at"],
         affinity=row["affinity"],
-        labels=Labels(row["name"], row["note"]),
+        labels=Labels.read(row),
         nova_flavor=row["compute_flavor"],
         is_record=True,
         deleted_at=row["deleted_at"],

@@ -101,6 +101,10 @@ reservations = sa.Table(
     # The name that users give the reservation. It needn't be unique.
     sa.Column("name", _string(255)),
     sa.Column("note", _text()),
+    # The email address that messages go to. NULL: they go to the user.
+    sa.Column("contact", _string(255)),
+    # The time zone in which messages also show times. NULL: in UTC only.
+    sa.Column("timezone", sa.String(64)),
     # The shape that was booked: domain.flavor.Shape as JSON.
     sa.Column("shape", _text(), nullable=False),
     # The promise: the new time that the plugin has agreed to. It is claimed in addition to the
@@ -282,6 +286,8 @@ history = sa.Table(
     sa.Column("affinity", sa.Boolean),
     sa.Column("name", _string(255)),
     sa.Column("note", _text()),
+    sa.Column("contact", _string(255)),
+    sa.Column("timezone", sa.String(64)),
     sa.Column("shape", _text(), nullable=False),
     sa.Column("start_date", sa.DateTime, nullable=False),
     sa.Column("end_date", sa.DateTime, nullable=False),
@@ -444,6 +450,14 @@ refusal_counts = sa.Table(
 )
 
 sa.Index("ix_warre_refusal_counts_day", refusal_counts.c.day)
+
+# Whether users get messages about their reservations. A user without a row gets them.
+message_settings = sa.Table(
+    "warre_message_settings",
+    metadata,
+    sa.Column("user_id", sa.String(255), primary_key=True),
+    sa.Column("enabled", sa.Boolean, nullable=False),
+)
 
 # What only one manager does at a time.
 turns = sa.Table(

@@ -66,7 +66,7 @@ def _flavor_id(db: Session, asked: Asked, code: str) -> str | None:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Wanted:
+class RefusalFilter:
     """Which refused requests are wanted. None means no condition."""
 
     project_id: str | None = None
@@ -88,7 +88,7 @@ class Wanted:
 
 
 def listing(
-    db: Session, wanted: Wanted, limit: int | None, offset: int
+    db: Session, wanted: RefusalFilter, limit: int | None, offset: int
 ) -> tuple[list[Refusal], int]:
     """A page of the kept requests, the latest first, and the number of those on all pages."""
     conditions = wanted.conditions()
@@ -129,7 +129,7 @@ class Counted:
     number: int
 
 
-def counted(db: Session, wanted: Wanted) -> list[Counted]:
+def counted(db: Session, wanted: RefusalFilter) -> list[Counted]:
     """The numbers of refused requests within a time, in a fixed number of statements.
 
     Requests that were only counted have no moment. They count at the beginning of their day, and
@@ -143,7 +143,7 @@ def counted(db: Session, wanted: Wanted) -> list[Counted]:
     return found
 
 
-def _only_counted(db: Session, wanted: Wanted) -> list[Counted]:
+def _only_counted(db: Session, wanted: RefusalFilter) -> list[Counted]:
     """The numbers of requests that were counted and not kept."""
     counts = refusal_counts.c
     lost = counts.number - counts.kept
@@ -163,7 +163,7 @@ def _midnight(day: datetime.date) -> datetime.datetime:
     return datetime.datetime.combine(day, datetime.time())
 
 
-def _is_within(moment: datetime.datetime, wanted: Wanted) -> bool:
+def _is_within(moment: datetime.datetime, wanted: RefusalFilter) -> bool:
     is_early = wanted.after is not None and moment < wanted.after
     return not is_early and (wanted.before is None or moment < wanted.before)
 

@@ -63,7 +63,7 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         created_at=row["created_at"],
         promised=_promised(row["claim_start"], row["claim_end"]),
         affinity=row["affinity"],
-        labels=Labels(row["name"], row["note"]),
+        labels=Labels.read(row),
         nova_flavor=row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"]),
         missing_resources=row["missing_resources"],
         resources_changed=row["resources_changed"],
@@ -230,7 +230,7 @@ def set_count(db: Session, reservation_id: str, count: int) -> None:
 
 
 def set_labels(db: Session, reservation_id: str, labels: Labels) -> None:
-    """Write a reservation's name and note."""
+    """Write a reservation's labels."""
     same_reservation = bookings.c.reservation_id == reservation_id
     db.execute(bookings.update().where(same_reservation).values(**dataclasses.asdict(labels)))
 

@@ -33,6 +33,7 @@ idempotency_keys = models.idempotency_keys
 host_providers = models.host_providers
 imported = models.imported
 managers = models.managers
+message_settings = models.message_settings
 outbox = models.outbox
 lease_workers = models.lease_workers
 maintenance_windows = models.windows

@@ -30,7 +30,7 @@ from warre_blazar.domain.timeline import Span
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Wanted:
+class UsageFilter:
     """Whose usage is wanted, and for what time. None means no condition."""
 
     window: Span
@@ -49,7 +49,7 @@ class Used:
     used: Mapping[datetime.date, int]
 
 
-def read(db: Session, wanted: Wanted) -> list[Used]:
+def read(db: Session, wanted: UsageFilter) -> list[Used]:
     """Every reservation that may have usage within a time, in a fixed number of statements.
 
     Deleted reservations are included as long as they have a record.
@@ -74,7 +74,7 @@ def _used(db: Session, condition: sa.ColumnElement[bool]) -> Mapping[str, dict[d
     return found
 
 
-def _live(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+def _live(wanted: UsageFilter) -> list[sa.ColumnElement[bool]]:
     """Conditions on rows of ``bookings_in_leases``."""
     running = reservations.c.status == "active"
     return [
@@ -91,7 +91,7 @@ def _live(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     ]
 
 
-def _recorded(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+def _recorded(wanted: UsageFilter) -> list[sa.ColumnElement[bool]]:
     """Conditions on rows of ``history``."""
     return [
         *_equal(wanted, history.c.project_id, history.c.user_id, history.c.flavor_id),
@@ -106,7 +106,7 @@ def _recorded(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
 
 
 def _equal(
-    wanted: Wanted, project: sa.Column[Any], user: sa.Column[Any], flavor: sa.Column[Any]
+    wanted: UsageFilter, project: sa.Column[Any], user: sa.Column[Any], flavor: sa.Column[Any]
 ) -> list[sa.ColumnElement[bool]]:
     pairs = ((project, wanted.project_id), (user, wanted.user_id), (flavor, wanted.flavor_id))
     return [column == value for column, value in pairs if value is not None]

@@ -15,7 +15,7 @@ class ChangeKind(enum.Enum):
     RESCHEDULED = "rescheduled"
     #: Its number of instances has changed.
     RESIZED = "resized"
-    #: Its name or its note has changed.
+    #: Its name, its note or its contact has changed.
     RENAMED = "renamed"
     STARTED = "started"
     ENDED = "ended"

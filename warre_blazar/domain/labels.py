@@ -1,6 +1,7 @@
-"""The labels that users choose for a reservation: a name, which needn't be unique, and a note."""
+"""The labels that users give to a reservation. No rule about bookings depends on them."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from warre_blazar.errors import exceptions
@@ -9,25 +10,39 @@ from warre_blazar.fields.reservations import Reservation
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
-    """A reservation's name and note. None means that the reservation has no name or no note."""
+    """A reservation's labels. None means that the reservation doesn't have the label."""
 
+    #: It needn't be unique.
     name: str | None = None
     note: str | None = None
+    #: The email address that messages go to.
+    contact: str | None = None
+    #: The name of the time zone in which messages also show times. It can't change.
+    timezone: str | None = None
+
+    @classmethod
+    def read(cls, row: Mapping[Any, Any]) -> "Labels":
+        """The labels in a row of the database, or in another mapping with their names as keys."""
+        return cls(**{name: row[name] for name in NAMES})
 
 
+#: The names of the labels, in the API and in the database.
+NAMES = tuple(field.name for field in dataclasses.fields(Labels))
 NO_LABELS = Labels()
 
 
-def checked(name: Any, note: Any) -> Labels:
-    """Check a name and a note from a request and return them as labels.
+def checked(values: Mapping[str, Any]) -> Labels:
+    """Check the labels among the values of a request, and return them.
 
     :raises InvalidField: a value isn't text, is empty, is too long, or has control characters. The
-        name is also refused if it begins or ends with spaces.
+        name is also refused if it begins or ends with spaces, the contact if it isn't an email
+        address, and the time zone if there is none of this name.
     """
-    for field, value in (("name", name), ("note", note)):
+    given = {name: values.get(name) for name in NAMES}
+    for name, value in given.items():
         try:
             if value is not None:
-                getattr(Reservation, field).kind.validate(value)
+                getattr(Reservation, name).kind.validate(value)
         except ValueError as error:
-            raise exceptions.InvalidField(field, str(error)) from error
-    return Labels(name, note)
+            raise exceptions.InvalidField(name, str(error)) from error
+    return Labels(**given)

@@ -24,7 +24,7 @@ class Kind(enum.Enum):
     RESCHEDULED = "rescheduled"
     #: Its number of instances has changed.
     RESIZED = "resized"
-    #: Its name or its note has changed.
+    #: Its name, its note or its contact has changed.
     RENAMED = "renamed"
     #: It is open: its project can boot servers.
     STARTED = "started"

@@ -29,6 +29,9 @@ _EVENTS = {
 #: The kinds that Warre sends too.
 _OF_WARRE = frozenset({Kind.STARTED, Kind.ENDED, Kind.EXISTS, Kind.IN_USE})
 
+#: What a notice says about a reservation, and notifications don't. Contacts are for messages only.
+_NOT_SENT = frozenset({"reservation_id", "contact", "timezone"})
+
 #: The fields of a notice that Warre's payload has, beside the flavor.
 _FIELDS_OF_WARRE = ("id", "user_id", "project_id", "lease_id", "start", "end", "instance_count")
 _FLAVOR_OF_WARRE = (
@@ -55,7 +58,7 @@ def payload(notice: Notice) -> dict[str, Any]:
         "requested_by": news.user_id,
         "before": news.before,
         "after": news.after,
-        "reservation": {k: v for k, v in notice.content.items() if k != "reservation_id"},
+        "reservation": {k: v for k, v in notice.content.items() if k not in _NOT_SENT},
     }
     if news.kind is Kind.IN_USE:
         document |= news.after or {}

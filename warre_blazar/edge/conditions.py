@@ -106,6 +106,20 @@ def of(caller: Any) -> BookingConditions:
     )
 
 
+def of_users() -> BookingConditions:
+    """The conditions of the bookings of a user whose roles aren't known.
+
+    They allow nothing that depends on a role.
+    """
+    return BookingConditions(
+        cleaning=cleaning(),
+        quotas=_slot_rule(),
+        any_length=projects_of_any_length(),
+        spread=_spreads(),
+        device_rules=device_rules.of_stock(),
+    )
+
+
 def of_service() -> BookingConditions:
     """The conditions under which this package itself moves reservations to other hosts.
 

@@ -3,6 +3,7 @@
 import copy
 import datetime
 import re
+import zoneinfo
 from typing import Any, Generic, TypeVar, cast
 
 from wsme import types as wsme
@@ -99,6 +100,51 @@ class Text(FieldKind[str], wsme.StringType):
         if self._forbidden.search(value):
             raise ValueError("expected printable text without spaces at its ends")
         return value
+
+
+class _Pattern(Text):
+    """A text that has a pattern.
+
+    :param expected: what the text must be, for the answer to any other text.
+    """
+
+    def __init__(self, longest: int, pattern: str, expected: str) -> None:
+        super().__init__(longest, 1)
+        self._pattern, self._expected = re.compile(pattern), expected
+        # The other bounds have texts of their own, so this one has a schema of its own.
+        self.body = {**self.body, "allOf": [{"pattern": f"^{pattern}$", EXPECTED: expected}]}
+
+    def validate(self, value: Any) -> str:
+        text = super().validate(value)
+        if not self._pattern.fullmatch(text):
+            raise ValueError(self._expected)
+        return text
+
+
+class Email(_Pattern):
+    """An email address in ASCII. A name in another script has to be written as Punycode."""
+
+    def __init__(self) -> None:
+        local = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
+        label = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+        expected = "expected an email address such as alpha@example.org"
+        super().__init__(254, rf"{local}@{label}(\.{label})*", expected)
+
+
+class TimeZone(_Pattern):
+    """The name of a time zone, such as Europe/Berlin, as IANA publishes it."""
+
+    def __init__(self) -> None:
+        expected = "expected the name of a time zone such as Europe/Berlin"
+        super().__init__(64, r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*", expected)
+
+    def validate(self, value: Any) -> str:
+        text = super().validate(value)
+        try:
+            zoneinfo.ZoneInfo(text)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(self._expected) from None
+        return text
 
 
 class Boolean(FieldKind[bool]):

@@ -4,7 +4,7 @@ from typing import Any
 
 from warre_blazar.fields import kinds
 from warre_blazar.fields.declaration import Field, Resource, Use
-from warre_blazar.fields.kinds import ID, FieldKind, Integer, Text, Time, or_null
+from warre_blazar.fields.kinds import BOOLEAN, ID, FieldKind, Integer, Text, Time, or_null
 
 
 class Access(Resource):
@@ -32,6 +32,17 @@ class Window(Resource):
     )
     flavor_ids: Field[list[str]] = Field(
         FieldKind(_FLAVOR_IDS), "The ids of the flavors that the window closes.", Use.WRITE_ONLY
+    )
+
+
+class Messages(Resource):
+    """Whether a user gets messages about the reservations that the user has booked."""
+
+    enabled = Field(
+        BOOLEAN,
+        "Whether the user gets messages. If not, the contacts of the user's reservations get none "
+        "either.",
+        Use.REQUIRED,
     )
 
 

@@ -5,7 +5,18 @@ from typing import Any
 
 from warre_blazar.fields import kinds
 from warre_blazar.fields.declaration import Field, Resource, Use
-from warre_blazar.fields.kinds import BOOLEAN, ID, VALUE, FieldKind, Integer, Text, Time, or_null
+from warre_blazar.fields.kinds import (
+    BOOLEAN,
+    ID,
+    VALUE,
+    Email,
+    FieldKind,
+    Integer,
+    Text,
+    Time,
+    TimeZone,
+    or_null,
+)
 
 STATES = ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "COMPLETE", "ERROR")
 
@@ -61,6 +72,18 @@ class Reservation(Resource):
     )
     note = Field(
         or_null(Text(4096, 1, kinds.CONTROL_IN_PROSE)), "A note for people.", Use.NOT_IN_WARRE
+    )
+    contact = Field(
+        or_null(Email()),
+        "The email address that messages about the reservation go to. If it is null, they go to "
+        "the user who has booked.",
+        Use.NOT_IN_WARRE,
+    )
+    timezone = Field(
+        or_null(TimeZone()),
+        "The time zone in which messages also show times, for example Europe/Berlin. If it is "
+        "null, messages show times in UTC only.",
+        Use.NOT_IN_WARRE | Use.FIXED,
     )
     status_reason = Field(
         or_null(VALUE), "Why the reservation has its status, if that is known.", Use.READ_ONLY

@@ -67,6 +67,9 @@ def _speaking() -> Iterator[None]:
         yield
     except (limit_exc.SessionInitError, ValueError) as error:
         raise exceptions.ServiceUnavailable(_SERVICE, f"[oslo_limit]: {error}") from error
+    except KeyError as error:
+        # oslo.limit reads the enforcement model from any answer, also from that of a failure.
+        raise exceptions.ServiceUnavailable(_SERVICE, f"no {error} in its answer") from error
     except (ks_exc.ClientException, sdk_exc.SDKException) as error:
         raise exceptions.ServiceUnavailable(_SERVICE, type(error).__name__) from error
 

@@ -21,7 +21,7 @@ from warre_blazar.domain import labels, lease_states
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import carried_decisions, conditions
+from warre_blazar.edge import carried_decisions, conditions, contacts
 from warre_blazar.edge.conditions import STRICT_FILTER
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.plugins import (
@@ -61,7 +61,7 @@ _BLAZARS_OWN = {"resource_type", "lease_id", "start_date", "end_date"}
 # The fields that a client may send in an update. Only the amount may differ from the present value.
 _UPDATE_FIELDS = {"flavor_id", "amount", "affinity"}
 # The fields that a client may send in a creation.
-_CREATION_FIELDS = _UPDATE_FIELDS | {"name", "note"}
+_CREATION_FIELDS = _UPDATE_FIELDS | set(labels.NAMES)
 
 
 class FlavorSlotPlugin(base.BasePlugin):
@@ -225,7 +225,8 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
     if unknown:
         raise exceptions.InvalidField(
             min(unknown),
-            "Unknown field, expected flavor_id and amount, and optionally affinity, name and note",
+            "Unknown field, expected flavor_id and amount, and optionally affinity, "
+            + ", ".join(labels.NAMES),
         )
     flavor = values.get("flavor_id")
     if not isinstance(flavor, str) or not 1 <= len(flavor) <= 64:
@@ -238,7 +239,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
         now=clock.utcnow(),
         conditions=_conditions(),
         affinity=_affinity(values.get("affinity")),
-        labels=labels.checked(values.get("name"), values.get("note")),
+        labels=contacts.checked(labels.checked(values)),
     )
 
 

@@ -17,6 +17,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from warre_blazar.db import clock, migration
+from warre_blazar.errors import exceptions
 from warre_blazar.plugins import notifications, telling
 from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
@@ -26,7 +27,8 @@ from warre_blazar.services.requests import once
 from warre_blazar.services.running import backing, late_servers
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
-from warre_blazar.services.telling import delivery, running_time, server_samples
+from warre_blazar.services.telling import delivery, reminders, running_time, server_samples
+from warre_blazar.services.telling.delivery import Channel
 
 LOG = logging.getLogger(__name__)
 
@@ -79,7 +81,8 @@ class SlotMonitor(base.BaseMonitorPlugin):
 
         Blazar calls this once, in the process that polls. So this method starts the threads.
 
-        :raises SystemExit: the tables aren't those of this release.
+        :raises SystemExit: the tables aren't those of this release, or messages can't be sent as
+            they are configured.
         """
         _check_tables()
         self._threads = Threads(self._hosts_of)
@@ -112,6 +115,18 @@ def _check_tables() -> None:
     try:
         migration.check(cfg.CONF.database.connection)
     except migration.MigrationError as error:
+        LOG.critical("%s", error)
+        raise SystemExit(1) from error
+
+
+def _channels() -> list[Channel]:
+    """The channels of the outbox.
+
+    :raises SystemExit: an option about them can't be used.
+    """
+    try:
+        return telling.configured()
+    except exceptions.Misconfigured as error:
         LOG.critical("%s", error)
         raise SystemExit(1) from error
 
@@ -159,10 +174,13 @@ class Threads:
         """Start the threads, which run until the process ends.
 
         If the process ends while it has lease claims, another manager's repairer releases them.
+
+        :raises SystemExit: messages can't be sent as they are configured.
         """
+        channels = _channels()
         worker = periodic_worker(self)
         threading.Thread(target=worker.start, name="warre-periodic", daemon=True).start()
-        telling.start(telling.configured(), self._executor.manager_id, self._known)
+        telling.start(channels, self._executor.manager_id, self._known)
 
     @periodics.periodic(1, run_immediately=True)
     def beat(self) -> None:
@@ -220,6 +238,12 @@ class Threads:
         interval = datetime.timedelta(seconds=cfg.CONF.warre.usage_interval)
         if interval:
             server_samples.take(clock.utcnow(), self._executor.manager_id, interval)
+
+    @periodics.periodic(5, run_immediately=True)
+    def remind(self) -> None:
+        """Write reminders of reservations whose end comes near."""
+        hours = cfg.CONF.warre.remind_hours
+        reminders.remind(clock.utcnow(), self._executor.manager_id, hours)
 
     @periodics.periodic(60)
     def tidy_outbox(self) -> None:

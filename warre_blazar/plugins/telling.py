@@ -2,17 +2,24 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from oslo_config import cfg
 from oslo_log import log as logging
+from stevedore import driver
+from stevedore import exception as stevedore_exc
 
 from warre_blazar import waiting
 from warre_blazar.db import outbox, session
+from warre_blazar.domain.messages import WantedMessages
+from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
+from warre_blazar.messengers import Messenger
 from warre_blazar.openstack.bus import Bus
-from warre_blazar.services.telling import notifications
+from warre_blazar.services.requests import extension
+from warre_blazar.services.telling import messages, notifications
 from warre_blazar.services.telling.delivery import Channel, Delivery
+from warre_blazar.services.telling.rendering import Templates
 
 LOG = logging.getLogger(__name__)
 
@@ -23,14 +30,44 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 30.0
 
 
 def configured() -> list[Channel]:
-    """The channels that the configuration names."""
+    """The channels that the configuration names.
+
+    :raises Misconfigured: a messenger isn't known, or an option that it needs can't be used.
+    """
     options = cfg.CONF.warre
     channels: list[Channel] = [notifications.LeaseNotifications(Bus())]
     if options.emit_notifications:
         channels.append(notifications.ReservationNotifications(Bus()))
     if options.emit_warre_notifications:
         channels.append(notifications.WarreNotifications(Bus()))
+    site = _site()
+    for name in dict.fromkeys(options.messengers):
+        channels.append(messages.Messages(name, _messenger(name), site))
     return channels
+
+
+def _messenger(name: str) -> Messenger:
+    try:
+        made: driver.DriverManager[Messenger] = driver.DriverManager(
+            "warre_blazar.messengers", name, invoke_on_load=True, invoke_args=(cfg.CONF,)
+        )
+    except stevedore_exc.NoMatches as error:
+        text = f"there is no messenger {name}"
+        raise exceptions.Misconfigured("[warre] messengers", text) from error
+    return cast(Messenger, made.driver)
+
+
+def _site() -> messages.Site:
+    options = cfg.CONF.warre_messages
+    return messages.Site(
+        name=options.site_name,
+        support=options.support,
+        wanted=WantedMessages(frozenset(options.events), options.own_changes),
+        templates=Templates(options.template_dir),
+        latest_end=lambda reservation_id: extension.latest_end(
+            reservation_id, conditions.of_users()
+        ),
+    )
 
 
 def start(channels: list[Channel], manager_id: str, known: threading.Event) -> None:

@@ -13,6 +13,7 @@ from warre_blazar.policies import (
     hosts,
     limits,
     maintenance_windows,
+    messages,
     refusals,
     reservations,
     usage,
@@ -20,7 +21,7 @@ from warre_blazar.policies import (
 
 _MODULES = (
     *(flavors, flavor_access, reservations, maintenance_windows, limits, hosts, usage),
-    refusals,
+    *(refusals, messages),
 )
 
 

@@ -182,6 +182,8 @@ def _past(
             "affinity": None,
             "name": None,
             "note": None,
+            "contact": None,
+            "timezone": None,
             "shape": shape.to_json(),
             "start_date": start,
             "end_date": end,

@@ -95,5 +95,5 @@ def test_text_that_the_connection_cannot_carry_is_refused(kind: str, given: Labe
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="session")
 def test_invalid_label_is_refused(name, note, field, database: sa.Engine):
     with pytest.raises(exceptions.InvalidField) as refused:
-        labels.checked(name, note)
+        labels.checked({"name": name, "note": note})
     assert refused.value.detail["field"] == field

@@ -13,8 +13,8 @@ from tests.functional.db import databases, world
 from tests.functional.db.test_statements import counted
 from warre_blazar.db import refusals as stored
 from warre_blazar.db import session
-from warre_blazar.db.refusals import Wanted
-from warre_blazar.db.usage import Wanted as WantedUsage
+from warre_blazar.db.refusals import RefusalFilter
+from warre_blazar.db.usage import UsageFilter
 from warre_blazar.domain.refusals import Asked
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.keeping import history
@@ -36,14 +36,14 @@ def refuse(at: datetime.datetime = NOON, most: int = 100, code: str = "maintenan
 
 
 def counts(window: Span, by: str | None = None, **wanted: str) -> dict:
-    sums = usage.report(WantedUsage(window=window, **wanted), by, NOON)
+    sums = usage.report(UsageFilter(window=window, **wanted), by, NOON)
     return {key: dict(each.refusals) for key, each in sums.items()}
 
 
 def test_refusal_has_what_was_asked(cloud: Cloud):
     flavor = world.add_flavor(name="gpu")
     refuse(flavor="gpu")
-    (found,), total = refusals.listing(Wanted(), None, 0)
+    (found,), total = refusals.listing(RefusalFilter(), None, 0)
     assert total == 1
     assert (found.at, found.code, found.project_id) == (NOON, "maintenance", world.PROJECT)
     assert (found.user_id, found.count, found.span) == ("user", 2, SPAN)
@@ -53,7 +53,7 @@ def test_refusal_has_what_was_asked(cloud: Cloud):
 def test_flavor_that_the_project_may_not_know_is_not_named(cloud: Cloud):
     world.add_flavor(name="secret", is_public=False)
     refusals.write(asked(flavor="secret"), "flavor_not_accessible", 100)
-    ((found,), _) = refusals.listing(Wanted(), None, 0)
+    ((found,), _) = refusals.listing(RefusalFilter(), None, 0)
     assert (found.code, found.flavor_id) == ("flavor_not_found", None)
 
 
@@ -61,7 +61,7 @@ def test_ambiguous_name_names_no_flavor(cloud: Cloud):
     for _ in range(2):
         world.add_flavor(name="twin")
     refuse(flavor="twin")
-    ((found,), _) = refusals.listing(Wanted(), None, 0)
+    ((found,), _) = refusals.listing(RefusalFilter(), None, 0)
     assert found.flavor_id is None
 
 
@@ -71,7 +71,7 @@ def test_more_than_the_limit_is_only_counted():
     refuse(most=3, code="too_long")
     refuse(most=3, project_id="other")
     refuse(NOON + DAY, most=3)
-    assert refusals.listing(Wanted(), None, 0)[1] == 5
+    assert refusals.listing(RefusalFilter(), None, 0)[1] == 5
     both = {"maintenance": 7, "too_long": 1}
     assert counts(Span(world.NOW, NOON + 2 * DAY)) == {None: both}
     by_day = counts(Span(world.NOW, NOON + 2 * DAY), "day")
@@ -129,7 +129,7 @@ def test_limit_is_exact_with_simultaneous_requests(database: sa.Engine):
     for thread in threads:
         thread.join()
     assert failures == []
-    assert refusals.listing(Wanted(), None, 0)[1] == 15
+    assert refusals.listing(RefusalFilter(), None, 0)[1] == 15
     assert counts(Span(world.NOW, NOON + DAY)) == {None: {"maintenance": 40}}
 
 
@@ -146,7 +146,7 @@ def test_old_refusals_are_purged(database: sa.Engine, monkeypatch: pytest.Monkey
         refuse(world.NOW)
     refuse(world.NOW + 20 * DAY)
     history.purge(world.NOW + 25 * DAY, 10)
-    assert refusals.listing(Wanted(), None, 0)[1] == 1
+    assert refusals.listing(RefusalFilter(), None, 0)[1] == 1
     assert len(databases.dump(database)["warre_refusal_counts"]) == 2
 
 
@@ -157,7 +157,7 @@ def test_pages_and_filters(cloud: Cloud):
     refuse(NOON + 2 * DAY, project_id="other")
 
     def found(limit: int | None = None, offset: int = 0, **wanted: object) -> list[int]:
-        page, _ = refusals.listing(Wanted(**wanted), limit, offset)
+        page, _ = refusals.listing(RefusalFilter(**wanted), limit, offset)
         return [(each.at - NOON).days for each in page]
 
     assert found() == [2, 1, 0]

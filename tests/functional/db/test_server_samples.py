@@ -13,7 +13,7 @@ from tests.functional.db.managers import Manager
 from tests.functional.db.test_statements import counted
 from warre_blazar.db import outbox, session, tables
 from warre_blazar.db.reservation_filters import Filter
-from warre_blazar.db.usage import Wanted
+from warre_blazar.db.usage import UsageFilter
 from warre_blazar.domain import payloads
 from warre_blazar.domain.notices import Kind, Notice
 from warre_blazar.domain.timeline import Span
@@ -92,7 +92,7 @@ def test_servers_are_summed_up_by_day(cloud: Cloud, database: sa.Engine, lease: 
         MIDNIGHT.date() - datetime.timedelta(days=1): first,
         MIDNIGHT.date(): 5 * 60 + 50 * 60 * 2,
     }
-    wanted = Wanted(window=Span(SPAN.start, MIDNIGHT))
+    wanted = UsageFilter(window=Span(SPAN.start, MIDNIGHT))
     assert usage.report(wanted, None, SPAN.end)[None].instances.used == first
 
 
@@ -190,14 +190,14 @@ def test_sums_survive_deletion_and_leave_with_the_record(
         sample(minutes)
     Manager().run(SPAN.end)
     whole = Span(world.NOW, world.NOW + datetime.timedelta(days=9))
-    before = usage.report(Wanted(window=whole), None, whole.end)[None]
+    before = usage.report(UsageFilter(window=whole), None, whole.end)[None]
     assert before.instances.used > 0
     timeutils.set_time_override(SPAN.end + MINUTE)
     db_api.lease_destroy(lease.id)
     timeutils.clear_time_override()
-    assert usage.report(Wanted(window=whole), None, whole.end)[None] == before
+    assert usage.report(UsageFilter(window=whole), None, whole.end)[None] == before
     history.purge(SPAN.end + datetime.timedelta(days=3), 1)
-    assert usage.report(Wanted(window=whole), None, whole.end)[None] == usage.Sum()
+    assert usage.report(UsageFilter(window=whole), None, whole.end)[None] == usage.Sum()
     assert sums(database) == {}
 
 
@@ -208,7 +208,7 @@ def statements(database: sa.Engine, minutes: int) -> list[int]:
         lookup.listing(Filter(is_idle=True))
     with counted(database) as adding:
         window = Span(world.NOW, world.NOW + datetime.timedelta(days=9))
-        usage.report(Wanted(window=window), "day", SPAN.end)
+        usage.report(UsageFilter(window=window), "day", SPAN.end)
     return [len(sampling), len(listing), len(adding)]
 
 

@@ -16,7 +16,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.managers import Manager
 from warre_blazar.db import outbox, session, tables
-from warre_blazar.db.usage import Wanted
+from warre_blazar.db.usage import UsageFilter
 from warre_blazar.domain.notices import Kind
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.usage import Amounts
@@ -51,7 +51,7 @@ def after(hours: float) -> datetime.datetime:
 
 
 def total(window: Span, now: datetime.datetime, **wanted: str) -> usage.Sum:
-    return usage.report(Wanted(window=window, **wanted), None, now)[None]
+    return usage.report(UsageFilter(window=window, **wanted), None, now)[None]
 
 
 @dataclasses.dataclass
@@ -269,7 +269,7 @@ def test_simulated_year_in_random_cuts(cloud: Cloud, seed: int):
         own = Ledger((e for e in year.entries if e.project_id == project), year.now)
         assert total(whole, year.now, project_id=project).instances == own.over(whole)
     for by in usage.BY:
-        parts = usage.report(Wanted(window=whole), by, year.now).values()
+        parts = usage.report(UsageFilter(window=whole), by, year.now).values()
         added = Amounts()
         for part in parts:
             added = added.plus(part.instances)

@@ -1,6 +1,9 @@
-"""Names and notes of reservations: given, changed, shown and filtered by."""
+"""Labels of reservations: given, changed, shown and filtered by."""
+
+from collections.abc import Iterator
 
 import pytest
+from oslo_config import cfg
 
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
@@ -56,6 +59,24 @@ BAD = {
     "note empty": {"note": ""},
     "note too long": {"note": "x" * 4097},
     "note with control": {"note": "a\x00"},
+    "contact empty": {"contact": ""},
+    "contact no address": {"contact": "alpha"},
+    "contact with a name": {"contact": "Alpha <alpha@example.org>"},
+    "contact two": {"contact": "alpha@example.org,beta@example.org"},
+    "contact with a header": {"contact": "alpha@example.org\nBcc: beta@example.org"},
+    "contact with an end of line": {"contact": "alpha@example.org\n"},
+    "contact in another script": {"contact": "\u03b1@example.org"},
+    "contact too long": {"contact": f"{'x' * 243}@example.org"},
+    "contact a list": {"contact": ["alpha@example.org"]},
+    "timezone empty": {"timezone": ""},
+    "timezone unknown": {"timezone": "Europe/Nowhere"},
+    "timezone a directory": {"timezone": "Europe"},
+    "timezone a path": {"timezone": "../Europe/Berlin"},
+    "timezone absolute": {"timezone": "/etc/passwd"},
+    "timezone an offset": {"timezone": "+01:00"},
+    "timezone with an end of line": {"timezone": "Europe/Berlin\n"},
+    "timezone too long": {"timezone": "x" * 65},
+    "timezone a number": {"timezone": 1},
 }
 
 
@@ -73,6 +94,50 @@ def test_bad_name_or_note_is_refused(site: Site, alpha: Person, flavor, case: st
     assert site.rows() == before
 
 
+def test_contact_can_be_changed_and_removed(site: Site, alpha: Person, flavor):
+    given = {"contact": "team+gpu@example.org", "timezone": "Europe/Berlin"}
+    booked = things.book(alpha, flavor, **given)
+    assert booked.items() >= given.items()
+    path = f"reservations/{booked['id']}"
+    with site.without_manager():
+        changed = alpha.patch(path, {"contact": "other@example.org"}).json
+        assert changed == {**booked, "contact": "other@example.org"}
+        assert alpha.patch(path, {"contact": None}).json == {**booked, "contact": None}
+    log = alpha.get(f"{path}?detail=log").json["log"]
+    assert [(c["change"], c["after"]) for c in log[1:]] == [
+        ("renamed", {"contact": "other@example.org"}),
+        ("renamed", {"contact": None}),
+    ]
+    assert alpha.delete(path).status_int == 204
+    deleted = alpha.get(f"{path}?detail=log").json
+    assert (deleted["contact"], deleted["timezone"]) == (None, "Europe/Berlin")
+
+
+@pytest.fixture
+def domains(site: Site) -> Iterator[None]:
+    """Contacts may be in two domains."""
+    group, name = "warre_messages", "contact_domains"
+    cfg.CONF.set_override(name, ["Example.org", "example.net"], group=group)
+    yield
+    cfg.CONF.clear_override(name, group=group)
+
+
+def test_contact_in_a_domain_that_the_site_does_not_allow_is_refused(
+    site: Site, alpha: Person, flavor, domains
+):
+    booked = things.book(alpha, flavor)
+    before = site.rows()
+    for answer, status in (
+        (alpha.post("reservations", things.booking(flavor, contact="a@b.example.org")), 422),
+        (alpha.patch(f"reservations/{booked['id']}", {"contact": "a@example.com"}), 400),
+    ):
+        assert refusal(answer) == (status, "invalid_field")
+        assert "@example.org, @example.net" in answer.json["error_message"]
+    assert site.rows() == before
+    allowed = alpha.patch(f"reservations/{booked['id']}", {"contact": "a@EXAMPLE.org"})
+    assert allowed.json["contact"] == "a@EXAMPLE.org"
+
+
 def test_longest_name_and_note_are_accepted(alpha: Person, flavor):
     labels = {"name": "\u00fc" * 255, "note": "\U0001f600" * 4096}
     assert things.book(alpha, flavor, **labels).items() >= labels.items()
@@ -82,12 +147,13 @@ def test_warres_path_has_no_name_note_and_flags(site: Site, alpha: Person, flavo
     booked = things.book(alpha, flavor, name="training")
     warre = Person(site.app, "alpha", WARRE)
     shown = warre.get(f"reservations/{booked['id']}").json
-    hidden = {"name", "note", "missing_resources", "resources_changed"}
+    labels = {"name", "note", "contact", "timezone"}
+    hidden = labels | {"missing_resources", "resources_changed"}
     assert hidden <= booked.keys()
     assert warre.get("reservations").json["results"] == [shown]
     assert booked.pop("flavor").items() >= shown.pop("flavor").items()
     assert shown == {k: v for k, v in booked.items() if k not in hidden}
-    for field in ("name", "note"):
+    for field in labels:
         refused = warre.post("reservations", things.booking(flavor, **{field: "x"}))
         assert refusal(refused) == (422, "invalid_field")
         refused = warre.patch(f"reservations/{booked['id']}", {field: "x"})

@@ -57,7 +57,8 @@ def routes(path: str, controller: Any) -> Iterator[tuple[str, str]]:
         if name in _WHOLE and hasattr(controller, name):
             yield _WHOLE[name], path
         if name in _ITEM and hasattr(controller, name):
-            yield _ITEM[name], f"{path}/{{}}"
+            # A controller without ``get_one`` is for one thing, which has no id.
+            yield _ITEM[name], f"{path}/{{}}" if hasattr(controller, "get_one") else path
         value = getattr(controller, name)
         if isinstance(value, base.Controller):
             yield from routes(f"{path}/{name}", value)

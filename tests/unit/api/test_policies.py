@@ -73,6 +73,7 @@ BODIES = {
         "end": things.at(3, 1),
     },
     "ReservationUpdate": {"end": things.at(2, 12)},
+    "MessagesUpdate": {"enabled": False},
     "WindowCreate": {"start": things.at(8), "end": things.at(9)},
     "WindowUpdate": {"note": "changed"},
 }

@@ -36,6 +36,8 @@ def test_booking_is_answered_and_stored(site: Site, alpha: Person, flavor, path)
         "created_at": at(0, 12),
         "name": None,
         "note": None,
+        "contact": None,
+        "timezone": None,
         "missing_resources": False,
         "resources_changed": False,
     }

@@ -60,6 +60,7 @@ _BODIES = {
     "PATCH /v2/flavors": schemas.FLAVOR_UPDATE,
     "PATCH /v2/reservations": schemas.RESERVATION_UPDATE,
     "POST /v2/flavorprojects": schemas.ACCESS_CREATE,
+    "PATCH /v2/messages": schemas.MESSAGES_UPDATE,
     "POST /v2/maintenancewindows": schemas.WINDOW_CREATE,
     "PATCH /v2/maintenancewindows": schemas.WINDOW_UPDATE,
 }

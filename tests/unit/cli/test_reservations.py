@@ -705,6 +705,8 @@ _CHANGES = [
     (["--count", "1"], {"instance_count": 1}, ""),
     (["--name", "training", "--note", "run 7"], {"name": "training", "note": "run 7"}, ""),
     (["--name", "", "--note", ""], {"name": None, "note": None}, ""),
+    (["--contact", "team@example.org"], {"contact": "team@example.org"}, ""),
+    (["--contact", ""], {"contact": None}, ""),
     (["--end", "2026-12-01T12:00Z", "--count", "2"], None, ""),
     (
         ["--start", "2026-12-02 09:00", "--yes"],
@@ -754,6 +756,30 @@ def test_names_are_given_and_listed(api: Api, run: Run, run_json: Callable[..., 
     rows = run_json(reservation_list.ListReservations, "--name", "training")
     assert [row["name"] for row in rows] == ["training", None]
     assert api.seen[-1].query == {"name": "training"}
+
+
+def test_create_sends_the_contact_and_the_time_zone(api: Api, run: Run) -> None:
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    given = (*_PERIOD, "--contact", "team@example.org", "--timezone", "europe/berlin", "--yes")
+    run(reservations.CreateReservation, "gpu.large", *given)
+    (sent,) = [r.body for r in api.seen if r.body]
+    assert (sent["contact"], sent["timezone"]) == ("team@example.org", "Europe/Berlin")
+
+
+@pytest.mark.parametrize("zone", ["UTC", "+01:00"])
+def test_create_sends_no_zone_without_a_name(api: Api, run: Run, zone: str) -> None:
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    run(reservations.CreateReservation, "gpu.large", *_PERIOD, "--timezone", zone, "--yes")
+    (sent,) = [r.body for r in api.seen if r.body]
+    assert "timezone" not in sent
+
+
+def test_create_books_without_a_zone_that_the_server_does_not_know(api: Api, run: Run) -> None:
+    unknown = error(422, "timezone: unknown", "invalid_field", field="timezone")
+    api.answers["POST /v2/reservations"] = [unknown, Answer(200, reservation())]
+    run(reservations.CreateReservation, "gpu.large", *_PERIOD, "--timezone", "Asia/Tokyo", "--yes")
+    bodies = [r.body for r in api.seen if r.body]
+    assert [body.get("timezone") for body in bodies] == ["Asia/Tokyo", None]
 
 
 _OTHER = "22222222-9999-4999-8999-999999999999"

@@ -21,6 +21,7 @@ CLASSES = {
     "hosts": resources.Hosts,
     "usage": resources.ProjectUsage,
     "refusals": resources.Refusals,
+    "messages": resources.MessageSettings,
 }
 METHODS = sorted(
     (attribute, name)

@@ -3,11 +3,13 @@
 import threading
 from concurrent import futures
 
+import pytest
 from oslo_config import fixture as config_fixture
 
 from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
 from warre_blazar.domain.quota import Amount
+from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits
 
 _PROJECT = "project-alpha"
@@ -47,3 +49,12 @@ def test_one_of_several_threads_asks_keystone_for_all(cloud: Cloud):
     # The first thread asks for the registered limits and for the project's. What it began to read
     # before the others came isn't new enough for them, so one of them asks once more.
     assert 2 <= len(asked) <= 4
+
+
+def test_keystone_that_fails_at_the_first_question_counts_as_unavailable(cloud: Cloud):
+    """oslo.limit takes the body of a failure for the enforcement model."""
+    cloud.keystone.fail(match="limits/model", status=503)
+    with pytest.raises(exceptions.ServiceUnavailable):
+        limits.of_project(_PROJECT)
+    cloud.mend()
+    assert limits.of_project(_PROJECT) == Amount(1000, 100000)

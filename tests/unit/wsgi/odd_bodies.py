@@ -22,6 +22,7 @@ _VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 _KEYS = (
     *("name", "id", "start", "end", "project_id", "user_id", "flavor_id", "note", "status", "x"),
+    *("contact", "timezone"),
     *("", "__class__", "self", "values", "amount", "instance_count", "slots", "flavor_ids"),
     *("reservations", "events", "trust_id", "extra_specs", "x" * 300, "\x00", "\U0001f600"),
 )
@@ -128,6 +129,7 @@ def _span(chance: random.Random) -> dict[str, Any]:
 
 def _booking(chance: random.Random, pick: Any) -> dict[str, Any]:
     more = {"instance_count": chance.randint(1, 3), "affinity": None, "name": "n", "note": "x"}
+    more |= {"contact": "a@example.org", "timezone": "Europe/Berlin"}
     return {"flavor_id": pick("flavor_id"), **_span(chance), **_some(chance, more)}
 
 
@@ -135,6 +137,7 @@ def _booking_change(chance: random.Random, _pick: Any) -> dict[str, Any]:
     if chance.random() < 0.3:
         return {"end": things.at(2, 20)}
     more = {**_span(chance), "instance_count": chance.randint(1, 3), "name": "n", "note": "x"}
+    more |= {"contact": "b@example.org"}
     return _some(chance, more) or {"name": "m"}
 
 

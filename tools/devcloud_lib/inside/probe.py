@@ -12,6 +12,7 @@ CONTROLLERS = (
     "maintenancewindows",
     "limits",
     "hosts",
+    "messages",
     "warre",
 )
 FILTERS = ("StrictLeaseFilter", "FlavorMaxLengthFilter", "ProjectQuotaFilter")

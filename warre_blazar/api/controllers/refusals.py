@@ -7,7 +7,7 @@ import pecan
 from warre_blazar import policy
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
-from warre_blazar.db.refusals import Wanted
+from warre_blazar.db.refusals import RefusalFilter
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import refusals as policies
 from warre_blazar.services.telling import refusals
@@ -37,7 +37,7 @@ class RefusalsController(base.Controller):
         after, before = query.get("from"), query.get("to")
         if after is not None and before is not None and before <= after:
             raise exceptions.InvalidField("to", "expected a time after from")
-        wanted = Wanted(
+        wanted = RefusalFilter(
             project_id=base.listed_project(query, policies.LIST_ALL, "list refused requests"),
             user_id=query.get("user_id"),
             flavor_id=query.get("flavor_id"),

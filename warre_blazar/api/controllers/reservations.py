@@ -10,11 +10,11 @@ from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.reservation_filters import Filter
+from warre_blazar.domain import labels
 from warre_blazar.domain.flavor import Flavor
-from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import conditions
+from warre_blazar.edge import conditions, contacts
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import reservations as policies
 from warre_blazar.services.booking import admission, dry_run, lookup
@@ -91,7 +91,7 @@ class ReservationsController(base.Controller):
             now=timeutils.utcnow(),
             conditions=conditions.of(context),
             affinity=values.get("affinity"),
-            labels=Labels(values.get("name"), values.get("note")),
+            labels=contacts.checked(labels.checked(values)),
         )
         if is_dry_run:
             lookup.check_labels(request.labels)
@@ -163,12 +163,13 @@ def _document(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
 
 def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRequest:
     """The change that a body asks for."""
-    labels = {name: values[name] for name in ("name", "note") if name in values}
+    changed = {name: values[name] for name in labels.NAMES if name in values}
+    contacts.checked(labels.checked(changed))
     return change.ChangeRequest(
         values.get("start"),
         values.get("end"),
         values.get("instance_count"),
-        dataclasses.replace(reservation.labels, **labels) if labels else None,
+        dataclasses.replace(reservation.labels, **changed) if changed else None,
     )
 
 

@@ -9,7 +9,7 @@ from oslo_utils import timeutils
 from warre_blazar import policy
 from warre_blazar.api import parsing, views
 from warre_blazar.api.controllers import base
-from warre_blazar.db.usage import Wanted
+from warre_blazar.db.usage import UsageFilter
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import usage as policies
@@ -39,7 +39,7 @@ class UsageController(base.Controller):
         policy.authorize(base.context(), policies.GET)
         query = parsing.query(pecan.request, QUERY)
         now = timeutils.utcnow()
-        wanted = Wanted(
+        wanted = UsageFilter(
             window=_window(query, now),
             project_id=base.listed_project(query, policies.GET_OTHER, "see the usage"),
             user_id=query.get("user_id"),

@@ -15,6 +15,7 @@ from warre_blazar.api.controllers.flavors import FlavorsController
 from warre_blazar.api.controllers.hosts import HostsController
 from warre_blazar.api.controllers.limits import LimitsController
 from warre_blazar.api.controllers.maintenance_windows import WindowsController
+from warre_blazar.api.controllers.messages import MessagesController
 from warre_blazar.api.controllers.refusals import RefusalsController
 from warre_blazar.api.controllers.reservations import ReservationsController
 from warre_blazar.api.controllers.usage import UsageController
@@ -29,6 +30,7 @@ class _V1(base.Controller):
     hosts = HostsController()
     usage = UsageController()
     refusals = RefusalsController()
+    messages = MessagesController()
 
 
 class WarreController(base.Controller):

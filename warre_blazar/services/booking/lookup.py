@@ -1,4 +1,4 @@
-"""Looks up reservations, by id, by lease or page by page, and writes their names and notes."""
+"""Looks up reservations, by id, by lease or page by page, and writes their labels."""
 
 import dataclasses
 from typing import Any
@@ -143,7 +143,7 @@ def check_sole(reservation: Reservation, changing: str = "") -> None:
 
 
 def check_labels(labels: Labels) -> None:
-    """Check beforehand whether the database can store a reservation's name and note.
+    """Check beforehand whether the database can store a reservation's labels.
 
     :raises oslo_db.exception.DBError: the database can't store the texts, or has failed for another
         reason. ``session.is_uncarried`` tells the two cases apart.
@@ -154,7 +154,7 @@ def check_labels(labels: Labels) -> None:
 
 
 def label(reservation: Reservation, labels: Labels, user_id: str | None = None) -> None:
-    """Write a reservation's name and note.
+    """Write a reservation's labels.
 
     :param user_id: the user who changes them.
     """

@@ -43,7 +43,7 @@ class ChangeRequest:
     start: datetime.datetime | None = None
     end: datetime.datetime | None = None
     count: int | None = None
-    #: The new name and the new note, even if only one of the two changes.
+    #: All labels, even if only some of them change.
     labels: Labels | None = None
 
     @property
@@ -90,7 +90,7 @@ def change(
     new_values: ChangeRequest,
     conditions: BookingConditions,
 ) -> tuple[Reservation, bool]:
-    """Change a reservation's time, number of instances, name or note.
+    """Change a reservation's time, number of instances or labels.
 
     :returns: the reservation and a boolean. True: the change is done. False: the change is still
         under way.
@@ -188,7 +188,9 @@ def _check_as_blazar(reservation: Reservation, wanted: Reservation, now: datetim
     if present.start < minute and span.start != present.start:
         text = f"Reservation {reservation.id} has begun, so its start can't change"
     elif present.end < minute:
-        text = f"Reservation {reservation.id} is over, so only its name and note can change"
+        text = (
+            f"Reservation {reservation.id} is over, so only its name, note and contact can change"
+        )
     elif span.end < minute:
         text = f"The new end, {span.end:%Y-%m-%d %H:%M} UTC, has passed"
     else:
@@ -197,7 +199,7 @@ def _check_as_blazar(reservation: Reservation, wanted: Reservation, now: datetim
 
 
 def _label(reservation: Reservation, labels: Labels, user_id: str) -> None:
-    """Write a reservation's name and note.
+    """Write a reservation's labels.
 
     :raises NoAnswer: it isn't known whether they have been written.
     """
@@ -206,7 +208,7 @@ def _label(reservation: Reservation, labels: Labels, user_id: str) -> None:
     except db_exc.DBError:
         # The database may have committed the write before the connection was lost.
         not_known = exceptions.NoAnswer(
-            reservation.lease_name, f"reservation {reservation.id} has its new name and note"
+            reservation.lease_name, f"reservation {reservation.id} has its new labels"
         )
         if not seen(lambda: lookup.get(reservation.id, None)[0].labels == labels, not_known):
             raise

@@ -34,7 +34,14 @@ _MOST_OF_PROJECT = 10_000
 
 
 class Undeliverable(Exception):
-    """A notice can never be sent, for example because its receiver has no address."""
+    """A notice can never be sent, for example because its receiver has no address.
+
+    :param is_logged: whether the log says so already.
+    """
+
+    def __init__(self, text: str, *, is_logged: bool = False) -> None:
+        super().__init__(text)
+        self.is_logged = is_logged
 
 
 class Channel(Protocol):
@@ -101,7 +108,8 @@ class Delivery:
         except exceptions.ServiceUnavailable:
             raise
         except Undeliverable as error:
-            LOG.warning("Notice %s can't be sent by %s: %s", notice.id, name, error)
+            if not error.is_logged:
+                LOG.warning("Notice %s can't be sent by %s: %s", notice.id, name, error)
             session.change(outbox.give_up, notice.id, str(error), clock.utcnow())
             return True
         except Exception as error:

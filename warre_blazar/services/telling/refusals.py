@@ -7,7 +7,7 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 
 from warre_blazar.db import refusals, session
-from warre_blazar.db.refusals import Wanted
+from warre_blazar.db.refusals import RefusalFilter
 from warre_blazar.domain.refusals import Asked, Refusal, counted_code
 from warre_blazar.errors import exceptions
 
@@ -44,7 +44,7 @@ def write(asked: Asked, code: str, most: int) -> None:
         LOG.warning("A refused request of project %s isn't noted: %s", asked.project_id, error)
 
 
-def listing(wanted: Wanted, limit: int | None, offset: int) -> tuple[list[Refusal], int]:
+def listing(wanted: RefusalFilter, limit: int | None, offset: int) -> tuple[list[Refusal], int]:
     """A page of the requests that were refused, the latest first, and the number of all."""
     with session.reader() as db:
         return refusals.listing(db, wanted, limit, offset)

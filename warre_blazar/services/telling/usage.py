@@ -8,7 +8,7 @@ from typing import Any
 from warre_blazar.db import flavors, refusals, session
 from warre_blazar.db import usage as stored
 from warre_blazar.db.refusals import Counted
-from warre_blazar.db.usage import Used, Wanted
+from warre_blazar.db.usage import UsageFilter, Used
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.usage import Life, Record, Sum, days
 
@@ -25,12 +25,12 @@ _KEYS: dict[str | None, Callable[[Any], str | None]] = {
 }
 
 
-def report(wanted: Wanted, by: str | None, now: datetime.datetime) -> dict[_Key, Sum]:
+def report(wanted: UsageFilter, by: str | None, now: datetime.datetime) -> dict[_Key, Sum]:
     """The usage within a time, by key.
 
     :param by: one of ``BY``, or None.
     """
-    asked = refusals.Wanted(
+    asked = refusals.RefusalFilter(
         project_id=wanted.project_id,
         user_id=wanted.user_id,
         flavor_id=wanted.flavor_id,

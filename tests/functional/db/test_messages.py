@@ -1,0 +1,401 @@
+"""Messages to people: to whom they go, what they say, and that each is sent once."""
+
+import dataclasses
+import datetime
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from blazar.db import api as db_api
+from oslo_config import cfg
+from oslo_utils import timeutils
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import world
+from tests.functional.db.managers import Manager
+from tests.functional.db.test_outbox import beat, given_up, move
+from tests.unit.messengers import mail_server
+from warre_blazar.conf import messages as options
+from warre_blazar.db import executions, outbox, session
+from warre_blazar.domain.execution_timing import DELETE
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.messages import Message, Wanted
+from warre_blazar.domain.notices import Kind, News
+from warre_blazar.domain.quota import Rule
+from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
+from warre_blazar.messengers.smtp import SmtpMessenger
+from warre_blazar.plugins import change_records, deletion_records, telling
+from warre_blazar.services.booking import changing, lookup
+from warre_blazar.services.requests import extension
+from warre_blazar.services.telling import delivery, message_settings, messages, reminders
+from warre_blazar.services.telling.delivery import Delivery
+from warre_blazar.services.telling.rendering import Templates
+
+pytestmark = pytest.mark.usefixtures("database", "channel")
+
+#: A reservation of four hours, of a flavor that can be booked for 24.
+SPAN = world.hours(1, 5)
+HOUR = datetime.timedelta(hours=1)
+CHANNEL = "message recorder"
+ADDRESS = "user@example.org"
+
+
+class Recorder:
+    """A messenger that keeps what it sends."""
+
+    def __init__(self, needs_address: bool = True) -> None:
+        self.needs_address = needs_address
+        self.sent: list[Message] = []
+
+    def send(self, message: Message) -> None:
+        self.sent.append(message)
+
+
+@pytest.fixture
+def channel(database: sa.Engine, cloud: Cloud) -> None:
+    """The channel of a messenger, and a Keystone that knows the user and the project."""
+    change_records.register()
+    deletion_records.register()
+    session.change(outbox.set_channels, {CHANNEL: False})
+    cloud.keystone.users["user"] = {"name": "Alpha", "email": ADDRESS}
+    cloud.keystone.projects[world.PROJECT] = {"name": "physics"}
+
+
+def latest_end(reservation_id: str) -> datetime.datetime | None:
+    return extension.latest_end(reservation_id, world.conditions())
+
+
+def channel_of(
+    messenger: Any,
+    ends: Callable[[str], datetime.datetime | None] = latest_end,
+    own_changes: bool = False,
+) -> messages.Messages:
+    wanted = Wanted(frozenset(options.EVENTS), own_changes)
+    site = messages.Site("Cloud", "help@example.org", wanted, Templates(), ends)
+    return messages.Messages("recorder", messenger, site)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Message]]:
+    """A function that sends all messages, and returns them."""
+
+    def send(now: datetime.datetime = world.NOW, **changes: Any) -> list[Message]:
+        monkeypatch.setattr(delivery.clock, "utcnow", lambda: now)
+        timeutils.set_time_override(now)
+        recorder = Recorder()
+        Delivery(channel_of(recorder, **changes), beat("one")).run()
+        timeutils.clear_time_override()
+        return recorder.sent
+
+    return send
+
+
+def book(
+    cloud: Cloud, span: Span = SPAN, flavor: Flavor | None = None, **labels: str
+) -> world.Lease:
+    """Book a flavor with one slot. None: a new flavor."""
+    if not cloud.placement.providers:
+        world.add_host(cloud, "a")
+    wanted = world.request(flavor or world.add_flavor(max_length_hours=24), span)
+    lease = world.book(dataclasses.replace(wanted, labels=Labels(**labels)))
+    world.set_status(lease, "CREATING")
+    db_api.lease_update(lease.id, {"status": "PENDING"})
+    return lease
+
+
+def events(made: list[Message]) -> list[str]:
+    return [message.event for message in made]
+
+
+def test_whole_life_is_mailed_once_and_in_order(
+    cloud: Cloud,
+    monkeypatch: pytest.MonkeyPatch,
+    mailing: Callable[[int], messages.Messages],
+):
+    now = [world.NOW]
+    monkeypatch.setattr(delivery.clock, "utcnow", lambda: now[0])
+    manager = Manager()
+    with mail_server.serving() as (mailbox, port):
+        channel = mailing(port)
+        deliveries = [Delivery(channel, beat(name)) for name in ("one", "two")]
+        book(cloud, name="training", contact="team@example.org")
+        for step in (SPAN.start, SPAN.end - HOUR, SPAN.end):
+            for each in deliveries:
+                each.run()
+            now[0] = step
+            timeutils.set_time_override(step)
+            manager.run(step)
+            reminders.remind(step, "one", [1])
+        for each in [*deliveries, *deliveries]:
+            each.run()
+        timeutils.clear_time_override()
+    assert [mail["Subject"] for mail in mailbox.mails] == [
+        'Cloud: your reservation "training" is booked',
+        'Cloud: your reservation "training" has begun',
+        'Cloud: your reservation "training" ends in 1 hour',
+        'Cloud: your reservation "training" has ended',
+    ]
+    assert mailbox.receivers == 4 * [["team@example.org"]]
+    assert len({mail["Message-ID"] for mail in mailbox.mails}) == 4
+
+
+@pytest.fixture
+def mailing(conf: Any) -> Callable[[int], messages.Messages]:
+    """A function that makes the channel of a messenger for the mail server on a port."""
+
+    def make(port: int) -> messages.Messages:
+        given = {"sender": "a@example.org", "smtp_host": "127.0.0.1", "smtp_security": "none"}
+        conf.config(group="warre_messages", smtp_port=port, **given)
+        return channel_of(SmtpMessenger(cfg.CONF))
+
+    return make
+
+
+def test_mail_server_that_is_away_loses_nothing(
+    cloud: Cloud, mailing: Callable[[int], messages.Messages]
+):
+    port = mail_server.free_port()
+    delivery_of_mail = Delivery(mailing(port), beat("one"))
+    for number in range(3):
+        book(cloud, name=f"number {number}")
+        with pytest.raises(exceptions.ServiceUnavailable):
+            delivery_of_mail.run()
+    with mail_server.serving(port=port) as (mailbox, _):
+        delivery_of_mail.run()
+    assert [mail["Subject"] for mail in mailbox.mails] == [
+        f'Cloud: your reservation "number {number}" is booked' for number in range(3)
+    ]
+
+
+def test_manager_that_dies_while_it_sends_sends_a_message_twice_at_most(
+    cloud: Cloud, mailing: Callable[[int], messages.Messages], monkeypatch: pytest.MonkeyPatch
+):
+    book(cloud)
+    with mail_server.serving() as (mailbox, port):
+        channel = mailing(port)
+
+        def die(*_: object) -> None:
+            raise SystemExit
+
+        with monkeypatch.context() as patch, pytest.raises(SystemExit):
+            patch.setattr(outbox, "delete", die)
+            Delivery(channel, beat("one")).run()
+        for _ in range(2):
+            Delivery(channel, "one").run()
+    first, second = mailbox.mails
+    assert first["Message-ID"] == second["Message-ID"]
+
+
+@pytest.mark.parametrize(
+    ("contact", "user", "project", "address"),
+    [
+        ("c@example.org", {"email": "u@example.org"}, {}, "c@example.org"),
+        (None, {"email": "u@example.org"}, {"email": "p@example.org"}, "u@example.org"),
+        (None, {"email": "not an address"}, {"email": "p@example.org"}, "p@example.org"),
+        (None, {"email": "u@example.org\r\nBcc: x"}, {"contact": "q@example.org"}, "q@example.org"),
+        (None, {}, {"email": 7, "contact": "q@example.org"}, "q@example.org"),
+        (None, None, {"email": "p@example.org"}, "p@example.org"),
+    ],
+)
+def test_message_goes_to_the_contact_or_the_user_or_the_project(
+    cloud: Cloud,
+    sent: Callable[..., list[Message]],
+    contact: str | None,
+    user: dict[str, Any] | None,
+    project: dict[str, Any],
+    address: str,
+):
+    cloud.keystone.users = {} if user is None else {"user": user}
+    cloud.keystone.projects[world.PROJECT] = {"name": "physics", **project}
+    book(cloud, **({"contact": contact} if contact else {}))
+    (message,) = sent()
+    assert message.to == address
+    assert "Project:     physics" in message.text
+    assert ("is the contact of this" in message.text) is (contact is not None)
+
+
+def test_user_without_an_address_is_logged_once_and_counted(
+    cloud: Cloud, database: sa.Engine, caplog: pytest.LogCaptureFixture
+):
+    cloud.keystone.users["user"] = {"name": "Alpha"}
+    for _ in range(2):
+        book(cloud)
+    recorder = Recorder()
+    with caplog.at_level(logging.WARNING):
+        Delivery(channel_of(recorder), beat("one")).run()
+    assert recorder.sent == []
+    assert [error for _, error in given_up(database)] == 2 * ["User user has no email address"]
+    assert len([line for line in caplog.messages if "no email address" in line]) == 1
+    # A messenger that needs no address sends the message.
+    book(cloud)
+    recorder = Recorder(needs_address=False)
+    Delivery(channel_of(recorder), "one").run()
+    assert [message.to for message in recorder.sent] == [None]
+
+
+def test_keystone_that_fails_for_a_user_loses_nothing_and_holds_up_nobody_else(
+    cloud: Cloud, sent: Callable[..., list[Message]]
+):
+    """Keystone may fail for the users of one domain, whose directory is away."""
+    book(cloud)
+    book(cloud, contact="c@example.org")
+    cloud.keystone.fail(match="users", status=503)
+    assert [message.to for message in sent()] == ["c@example.org"]
+    cloud.mend()
+    assert [message.to for message in sent(world.NOW + HOUR)] == [ADDRESS]
+
+
+def test_user_who_has_turned_messages_off_gets_none(
+    cloud: Cloud, sent: Callable[..., list[Message]], database: sa.Engine
+):
+    message_settings.set_enabled("user", False)
+    message_settings.set_enabled("user", False)
+    book(cloud)
+    assert sent() == []
+    assert given_up(database) == []
+    message_settings.set_enabled("user", True)
+    book(cloud)
+    assert events(sent()) == ["created"]
+
+
+def test_message_says_how_far_the_reservation_can_be_extended(
+    cloud: Cloud, sent: Callable[..., list[Message]]
+):
+    flavor = world.add_flavor(max_length_hours=24)
+    lease = book(cloud, flavor=flavor, timezone="Europe/Berlin")
+    book(cloud, world.hours(9, 10), flavor)
+    Manager().run(SPAN.start)
+    started = next(m for m in sent(SPAN.start) if m.event == "started")
+    assert f"openstack reservation set {lease.reservation_id} --end 2100-01-01T09:00Z" in (
+        started.text
+    )
+    text = " ".join(started.text.split())
+    assert "Fri 1 Jan 2100, 09:00 UTC (10:00 in Europe/Berlin) is the latest end" in text
+
+
+def test_command_of_the_message_is_accepted(cloud: Cloud, sent: Callable[..., list[Message]]):
+    lease = book(cloud)
+    Manager().run(SPAN.start)
+    timeutils.set_time_override(SPAN.start)
+    latest = latest_end(lease.reservation_id)
+    assert latest == SPAN.start + 24 * HOUR
+    world.set_status(lease, "UPDATING")
+    changing.move(lease.reservation_id, Span(SPAN.start, latest), world.conditions(), SPAN.start)
+    with pytest.raises(exceptions.FlavorNotBookable):
+        too_late = Span(SPAN.start, latest + HOUR / 60)
+        changing.move(lease.reservation_id, too_late, world.conditions(), SPAN.start)
+
+
+def test_message_says_that_a_reservation_can_not_be_extended(
+    cloud: Cloud, sent: Callable[..., list[Message]]
+):
+    flavor = world.add_flavor(max_length_hours=24)
+    book(cloud, flavor=flavor)
+    book(cloud, world.hours(5, 6), flavor)
+    Manager().run(SPAN.start)
+    started = next(m for m in sent(SPAN.start) if m.event == "started")
+    assert "can't be extended at the moment" in started.text
+
+
+def test_message_goes_out_if_nobody_knows_how_far_it_can_be_extended(
+    cloud: Cloud, sent: Callable[..., list[Message]]
+):
+    enforced = Rule(frozenset({"flavor:slot"}), enforced=True, cache_time=0)
+
+    def ends(reservation_id: str) -> datetime.datetime | None:
+        return extension.latest_end(reservation_id, world.conditions(rule=enforced))
+
+    lease = book(cloud)
+    Manager().run(SPAN.start)
+    cloud.keystone.fail(match="limits", status=503)
+    started = next(m for m in sent(SPAN.start, ends=ends) if m.event == "started")
+    assert f"openstack reservation set {lease.reservation_id} --end END" in started.text
+    assert "such as 2100-01-01T06:00Z" in started.text
+
+
+def test_reservation_that_has_ended_since_is_not_offered_to_be_extended(
+    cloud: Cloud, sent: Callable[..., list[Message]]
+):
+    book(cloud)
+    Manager().run(SPAN.start)
+    Manager().run(SPAN.end)
+    made = sent(SPAN.end + HOUR)
+    assert events(made) == ["created", "started", "ended"]
+    assert all("extend" not in message.text for message in made)
+
+
+def test_change_by_somebody_else_is_told_with_the_name(
+    cloud: Cloud, sent: Callable[..., list[Message]]
+):
+    cloud.keystone.users["admin-id"] = {"name": "operator"}
+    lease = book(cloud)
+    sent()
+    news = News(
+        Kind.RESCHEDULED,
+        world.NOW,
+        "admin-id",
+        {"start": "2100-01-01T01:00:00+00:00", "end": "2100-01-01T05:00:00+00:00"},
+        {"start": "2100-01-01T01:00:00+00:00", "end": "2100-01-01T07:00:00+00:00"},
+    )
+    session.change(outbox.add, outbox.of_reservations([lease.reservation_id]), news)
+    (message,) = sent()
+    assert message.text.startswith("operator has changed its time.")
+    assert "now ends on Fri 1 Jan 2100, 07:00 UTC" in " ".join(message.text.split())
+
+
+def test_own_change_is_told_only_if_the_site_wishes(
+    cloud: Cloud, sent: Callable[..., list[Message]], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(change_records.conditions, "caller_id", lambda: "user")
+    lease = book(cloud)
+    sent()
+    move(lease, world.hours(1, 6))
+    assert sent() == []
+    move(lease, SPAN)
+    assert events(sent(own_changes=True)) == ["rescheduled"]
+
+
+def test_deletion_says_what_has_happened_to_servers(
+    cloud: Cloud, sent: Callable[..., list[Message]]
+):
+    waiting = book(cloud)
+    running = book(cloud)
+    Manager().run(SPAN.start)
+    sent(SPAN.start)
+    for lease in (waiting, running):
+        session.change(executions.request, lease.id, DELETE)
+    timeutils.set_time_override(SPAN.start + HOUR)
+    Manager().run(SPAN.start + HOUR)
+    made = sent(SPAN.start + HOUR)
+    assert events(made) == ["deleted", "deleted"]
+    assert all("Its servers were deleted too" in message.text for message in made)
+
+
+def test_data_of_a_message_is_that_of_the_notification(
+    cloud: Cloud, sent: Callable[..., list[Message]]
+):
+    lease = book(cloud, contact="c@example.org")
+    (message,) = sent()
+    assert message.data["change"] == "created"
+    assert message.data["reservation"]["id"] == lease.reservation_id
+    assert "contact" not in message.data["reservation"]
+    assert lookup.get(lease.reservation_id, None)[0].labels.contact == "c@example.org"
+
+
+def test_configured_messengers_are_channels(cloud: Cloud, conf: Any):
+    conf.config(group="warre", messengers=["log", "webhook", "log"])
+    hook = {"webhook_url": "http://127.0.0.1:1/", "webhook_secret": "s"}
+    conf.config(group="warre_messages", **hook)
+    names = [channel.name for channel in telling.configured()]
+    assert names[-2:] == ["message log", "message webhook"]
+
+
+@pytest.mark.parametrize("messenger", ["pigeon", "smtp"])
+def test_messenger_that_is_unknown_or_lacks_an_option_is_refused(conf: Any, messenger: str):
+    conf.config(group="warre", messengers=[messenger])
+    with pytest.raises(exceptions.Misconfigured):
+        telling.configured()

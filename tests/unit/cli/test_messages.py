@@ -1,0 +1,29 @@
+"""The commands on the messages that a user gets."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.fakes.service import Answer
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.fake_api import Api
+from warre_blazar.cli import messages
+
+
+def test_show(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/messages"] = Answer(200, {"enabled": True})
+    assert run_json(messages.ShowMessages) == {"enabled": True}
+
+
+@pytest.mark.parametrize(("option", "enabled"), [("--on", True), ("--off", False)])
+def test_set(api: Api, run_json: Callable[..., Any], option: str, enabled: bool) -> None:
+    api.answers["PATCH /v2/messages"] = Answer(200, {"enabled": enabled})
+    assert run_json(messages.SetMessages, option) == {"enabled": enabled}
+    assert [r.body for r in api.seen if r.body] == [{"enabled": enabled}]
+
+
+def test_set_needs_one_option(run: Run) -> None:
+    for arguments in ((), ("--on", "--off")):
+        with pytest.raises(SystemExit):
+            run(messages.SetMessages, *arguments)

@@ -1,0 +1,190 @@
+"""The messenger smtp, with a real mail server."""
+
+import dataclasses
+import smtplib
+import socket
+import threading
+from typing import Any
+
+import pytest
+from oslo_config import cfg
+
+from tests.unit.messengers import mail_server
+from tests.unit.messengers.conftest import MESSAGE, Certificate
+from warre_blazar.messengers import Misconfigured, ServiceUnavailable, Undeliverable, smtp
+from warre_blazar.messengers.smtp import SmtpMessenger
+
+SENDER = "Réservations <reservations@example.org>"
+LOGIN = {"smtp_username": mail_server.USER, "smtp_password": mail_server.PASSWORD}
+
+
+@pytest.fixture
+def made(conf: Any) -> Any:
+    """A function that makes a messenger with options."""
+
+    def make(port: int, **options: Any) -> SmtpMessenger:
+        usual = {"sender": SENDER, "smtp_host": "127.0.0.1", "smtp_security": "none"}
+        conf.config(group="warre_messages", smtp_port=port, **{**usual, **options})
+        return SmtpMessenger(cfg.CONF)
+
+    return make
+
+
+def test_mail_has_both_parts_and_headers_for_programs(made: Any):
+    with mail_server.serving() as (mailbox, port):
+        made(port).send(MESSAGE)
+    (mail,) = mailbox.mails
+    assert mailbox.receivers == [["alpha@example.org"]]
+    assert (mail["From"], mail["To"]) == (SENDER, "alpha@example.org")
+    assert mail["Subject"] == MESSAGE.subject
+    assert mail["Message-ID"] == "<warre-7-r1@example.org>"
+    assert mail["Auto-Submitted"] == "auto-generated"
+    assert mail["Date"].datetime.tzinfo is not None
+    plain, html = mail.get_body(("plain",)), mail.get_body(("html",))
+    assert plain is not None and plain.get_content().splitlines() == MESSAGE.text.splitlines()
+    assert html is not None and html.get_content().splitlines() == MESSAGE.html.splitlines()
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_mail_is_sent_over_tls_after_a_login(made: Any, certificate: Certificate, security: str):
+    with mail_server.serving(security, certificate.server_context()) as (mailbox, port):
+        options = {"smtp_security": security, "smtp_ca_file": str(certificate.path), **LOGIN}
+        made(port, **options).send(MESSAGE)
+    assert len(mailbox.mails) == 1
+    assert mailbox.logins == [mail_server.USER]
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_server_whose_certificate_is_not_known_gets_no_mail(
+    made: Any, certificate: Certificate, security: str
+):
+    running = mail_server.serving(security, certificate.server_context())
+    refused = pytest.raises(ServiceUnavailable, match="certificate")
+    with running as (mailbox, port), refused:
+        made(port, smtp_security=security, **LOGIN).send(MESSAGE)
+    assert mailbox.mails == mailbox.logins == []
+
+
+def test_server_that_offers_no_starttls_gets_no_mail(made: Any):
+    refused = pytest.raises(ServiceUnavailable, match="STARTTLS")
+    with mail_server.serving() as (mailbox, port), refused:
+        made(port, smtp_security="starttls", **LOGIN).send(MESSAGE)
+    assert mailbox.mails == []
+
+
+def test_refused_login_loses_nothing(made: Any, certificate: Certificate):
+    with mail_server.serving("starttls", certificate.server_context()) as (_, port):
+        options = {"smtp_security": "starttls", "smtp_ca_file": str(certificate.path)}
+        messenger = made(port, **options, smtp_username="warre", smtp_password="wrong")
+        with pytest.raises(ServiceUnavailable):
+            messenger.send(MESSAGE)
+
+
+@pytest.mark.parametrize("phase", ["rcpt_answer", "data_answer"])
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        ("450 mailbox busy", RuntimeError),
+        ("550 no such user", Undeliverable),
+        ("421 closing", RuntimeError),
+    ],
+)
+def test_refused_mail_is_given_up_or_tried_again(
+    made: Any, phase: str, answer: str, error: type[Exception]
+):
+    with mail_server.serving() as (mailbox, port):
+        messenger = made(port)
+        setattr(mailbox, phase, answer)
+        with pytest.raises(error, match=answer.partition(" ")[2]) as refused:
+            messenger.send(MESSAGE)
+        assert type(refused.value) is error
+        setattr(mailbox, phase, None)
+        messenger.send(MESSAGE)
+    assert len(mailbox.mails) == 1
+
+
+def test_server_that_breaks_off_at_a_mail_holds_up_no_other_mail(
+    made: Any, monkeypatch: pytest.MonkeyPatch
+):
+    """A filter may do so because of what a user has written."""
+    with mail_server.serving() as (mailbox, port):
+        messenger = made(port)
+
+        async def break_off(_: Any, server: Any, session: Any, envelope: Any) -> str:
+            server.transport.close()
+            return "250 OK"
+
+        with monkeypatch.context() as patch:
+            patch.setattr(mail_server.Mailbox, "handle_DATA", break_off)
+            with pytest.raises(smtplib.SMTPServerDisconnected):
+                messenger.send(MESSAGE)
+        messenger.send(MESSAGE)
+    assert len(mailbox.mails) == 1
+
+
+def test_server_that_is_away_loses_nothing(made: Any):
+    port = mail_server.free_port()
+    messenger = made(port)
+    with pytest.raises(ServiceUnavailable, match="refused"):
+        messenger.send(MESSAGE)
+    with mail_server.serving(port=port) as (mailbox, _):
+        messenger.send(MESSAGE)
+    assert len(mailbox.mails) == 1
+
+
+def test_server_that_does_not_answer_counts_as_away(made: Any):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        messenger = made(silent.getsockname()[1], smtp_timeout=1)
+        with pytest.raises(ServiceUnavailable, match="timed out"):
+            messenger.send(MESSAGE)
+
+
+def test_connection_to_a_slow_server_is_broken_off(made: Any, monkeypatch: pytest.MonkeyPatch):
+    """A server that says something, but never all, doesn't hold up the channel."""
+    monkeypatch.setattr(smtp, "_DEADLINE", 0.5)
+    done = threading.Event()
+
+    def dawdle(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(b"220 hello\r\n")
+            while not done.wait(0.1):
+                try:
+                    connection.sendall(b"250-one more\r\n")
+                except OSError:
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=dawdle, args=(server,))
+        thread.start()
+        try:
+            with pytest.raises(ServiceUnavailable):
+                made(server.getsockname()[1]).send(MESSAGE)
+        finally:
+            done.set()
+            thread.join()
+
+
+@pytest.mark.parametrize("part", ["to", "subject"])
+def test_header_can_not_be_injected(made: Any, part: str):
+    evil = dataclasses.replace(MESSAGE, **{part: "x@example.org\r\nBcc: beta@example.org"})
+    with mail_server.serving() as (mailbox, port), pytest.raises(ValueError):
+        made(port).send(evil)
+    assert mailbox.mails == []
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"sender": None}, "sender"),
+        ({"sender": "nobody"}, "sender"),
+        ({"sender": "a@example.org\nBcc: b@example.org"}, "sender"),
+        ({"smtp_host": None}, "smtp_host"),
+        ({"smtp_security": "none", **LOGIN}, "smtp_security"),
+        ({"smtp_security": "tls", "smtp_username": "warre"}, "smtp_password"),
+        ({"smtp_ca_file": "/nowhere"}, "smtp_ca_file"),
+    ],
+)
+def test_option_that_can_not_be_used_is_named(made: Any, options: dict[str, Any], named: str):
+    with pytest.raises(Misconfigured, match=rf"\[warre_messages\] {named} "):
+        made(25, **options)

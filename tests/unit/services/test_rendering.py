@@ -1,0 +1,150 @@
+"""Templates of messages: the built-in ones, and those of a site, which may have errors."""
+
+import logging
+import pathlib
+from typing import Any
+
+import pytest
+
+from warre_blazar.conf import messages as options
+from warre_blazar.services.telling.rendering import Templates
+
+EVIL = '<script>alert("x")</script>{{ 7 * 7 }}'
+
+
+def values(**changes: Any) -> dict[str, Any]:
+    """Variables as a message has them."""
+    flavor = {"name": "gpu.large"}
+    reservation = {
+        "id": "22222222-2222-4222-8222-222222222222",
+        "name": "training",
+        "flavor": flavor,
+        "start": "2026-12-01T09:00:00+00:00",
+        "end": "2026-12-01T11:00:00+00:00",
+        "status_reason": "Nova: 403 Forbidden",
+        "compute_flavor": "33333333-3333-4333-8333-333333333333",
+    }
+    usual = {
+        "event": "reminded",
+        "site": "Cloud",
+        "support": "help@example.org",
+        "reservation": reservation,
+        "title": '"training"',
+        "project": "alpha",
+        "instances": "2 instances",
+        "servers": "2 servers",
+        "when": str,
+        "left": "1 hour",
+        "begun": True,
+        "before": {"start": "a", "end": "b", "instance_count": 3},
+        "after": {"start": "a", "end": "c", "instance_count": 2},
+        "is_own": False,
+        "by": "operator",
+        "is_bad": False,
+        "to_contact": False,
+        "extension": {"is_possible": True, "until": "Tuesday", "command": "openstack extend"},
+    }
+    return {**usual, **changes}
+
+
+@pytest.mark.parametrize("begun", [True, False])
+@pytest.mark.parametrize("by", [None, "operator"])
+@pytest.mark.parametrize("event", options.EVENTS)
+def test_each_event_has_a_built_in_message(event: str, by: str | None, begun: bool):
+    """Undefined variables would be errors."""
+    made = Templates().render(event, values(event=event, by=by, begun=begun))
+    assert made.subject.startswith("Cloud: ") and '"training"' in made.subject
+    for body in (made.text, made.html):
+        assert "22222222-2222-4222-8222-222222222222" in body
+        assert "openstack reservation message set --off" in body
+        assert "help@example.org" in body
+        assert "openstack extend" in body
+    assert max(map(len, made.text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("extension", "text"),
+    [
+        (None, None),
+        ({"is_possible": False}, "can't be extended"),
+        (
+            {"is_possible": True, "until": None, "command": "x --end END", "example": "e.g."},
+            "END is the new end",
+        ),
+    ],
+)
+def test_message_says_how_to_extend(extension: dict[str, Any] | None, text: str | None):
+    made = Templates().render("reminded", values(extension=extension))
+    plain = made.html.replace("&#39;", "'")
+    assert text is None or (text in made.text and text in plain)
+    assert text is not None or "exten" not in made.text
+
+
+def test_what_users_wrote_is_escaped_and_never_a_template():
+    usual = values()
+    reservation = {**usual["reservation"], "name": EVIL, "status_reason": EVIL}
+    made = Templates().render(
+        "refused", {**usual, "reservation": reservation, "title": EVIL, "by": EVIL}
+    )
+    assert EVIL in made.text and EVIL in made.subject
+    assert "<script" not in made.html
+    assert "&lt;script&gt;" in made.html
+    assert "{{ 7 * 7 }}" in made.html
+
+
+def test_name_with_lines_does_not_change_the_subject():
+    made = Templates().render("ended", values(title="a\nBcc: b"))
+    assert "\n" not in made.subject
+
+
+def test_site_replaces_templates_by_name(tmp_path: pathlib.Path):
+    (tmp_path / "ended.txt").write_text("Over: {{ title }}\n\nIt is over.\n\nReally.\n")
+    (tmp_path / "message.html").write_text("<b>{{ paragraphs[0] }}</b>{{ reservation.name }}")
+    made = Templates(str(tmp_path)).render("ended", values())
+    assert made.subject == 'Over: "training"'
+    assert made.html == "<b>It is over.</b>training\n"
+    assert made.text.startswith("It is over.\n\nReally.\n\n")
+    # What isn't replaced is built in.
+    assert "ends in 1 hour" in Templates(str(tmp_path)).render("reminded", values()).subject
+    # A template that is changed while the manager runs is read again.
+    (tmp_path / "message.html").unlink()
+    assert "<h1" in Templates(str(tmp_path)).render("ended", values()).html
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        pytest.param("Over\n\n{% if %}\n", "Expected an expression", id="syntax"),
+        pytest.param("Over\n\n{{ nothing }}\n", "'nothing' is undefined", id="undefined"),
+        pytest.param("Over\n\n{{ reservation.nothing.x }}\n", "no attribute", id="attribute"),
+        pytest.param("Over\n\n{{ 1 / 0 }}\n", "division by zero", id="arithmetic"),
+        pytest.param("Over\n\n{{ ().__class__.__mro__ }}\n", "unsafe", id="sandbox"),
+        pytest.param("Over\n\n{{ before.update({}) }}\n", "unsafe", id="changes"),
+        pytest.param(
+            "Over\n\n{% for i in range(10**9) %}{% endfor %}\n", "Range too big", id="long"
+        ),
+        pytest.param("Over\n\n{% include 'no.txt' %}\n", "no.txt", id="include"),
+    ],
+)
+def test_error_in_a_template_of_the_site_is_logged_with_its_line(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture, source: str, error: str
+):
+    path = tmp_path / "ended.txt"
+    path.write_text(source)
+    with caplog.at_level(logging.ERROR):
+        made = Templates(str(tmp_path)).render("ended", values())
+    assert made == Templates().render("ended", values())
+    (line,) = caplog.messages
+    assert line.startswith(f"{path}, line 3: ")
+    assert error in line
+
+
+@pytest.mark.parametrize("content", [b"\n\nNo subject.\n", b"Subject \xff\n\nText.\n"])
+def test_template_without_a_subject_or_in_another_encoding_is_not_used(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture, content: bytes
+):
+    (tmp_path / "ended.txt").write_bytes(content)
+    assert Templates(str(tmp_path)).render("ended", values()) == Templates().render(
+        "ended", values()
+    )
+    assert str(tmp_path) in caplog.text

@@ -1,0 +1,139 @@
+"""The options in the group ``[warre_messages]`` of blazar.conf: messages to people."""
+
+from oslo_config import cfg, types
+
+GROUP = "warre_messages"
+
+#: What people can be told about, and what is told if ``events`` isn't set.
+EVENTS = (
+    *("created", "started", "refused", "reminded", "ended", "rescheduled", "resized", "deleted"),
+    *("moved", "host_lost"),
+)
+
+_CONTENT: list[cfg.Opt] = [
+    cfg.ListOpt(
+        "events",
+        default=list(EVENTS),
+        item_type=types.String(choices=EVENTS),
+        help="What people get messages about. refused: the reservation has begun, but can't be "
+        "used yet. reminded: its end comes near ([warre] remind_hours). moved: some instances of a "
+        "running reservation got other hosts. host_lost: some instances are on failed hosts. If an "
+        "event isn't in this list, people don't hear of it, for example that their servers were "
+        "deleted.",
+    ),
+    cfg.BoolOpt(
+        "own_changes",
+        default=False,
+        help="Whether users also get messages about their own changes and deletions of a "
+        "reservation (rescheduled, resized, deleted). If false, they only hear of those that "
+        "somebody else has made.",
+    ),
+    cfg.StrOpt(
+        "site_name",
+        default="OpenStack",
+        help="The name of the cloud in messages. With the default, people who use several clouds "
+        "can't tell which one a message is about.",
+    ),
+    cfg.StrOpt(
+        "support",
+        default="",
+        help="Where people can ask for help, as a line at the end of each message: an address, a "
+        "URL or a sentence. If it is empty, messages don't say where to ask.",
+    ),
+    cfg.StrOpt(
+        "template_dir",
+        default="",
+        help="Directory with templates of the site. A file in it replaces the built-in template of "
+        "the same name. If such a template has an error, the built-in templates are used, and the "
+        "log has the file and the line. If this option is empty, only built-in templates are used.",
+    ),
+    cfg.ListOpt(
+        "contact_domains",
+        default=[],
+        help="The mail domains in which the contact of a reservation may be. The API refuses other "
+        "contacts; a contact that a reservation has already stays. If this option is empty, users "
+        "can have messages about their reservations sent to any address.",
+    ),
+]
+
+_SMTP: list[cfg.Opt] = [
+    cfg.StrOpt(
+        "sender",
+        help="The address from which the messenger smtp sends, for example "
+        '"Reservations <reservations@example.org>". Replies and reports of undeliverable mail go '
+        "there. The messenger smtp needs it.",
+    ),
+    cfg.HostAddressOpt(
+        "smtp_host",
+        help="The mail server of the messenger smtp, which needs it.",
+    ),
+    cfg.PortOpt(
+        "smtp_port",
+        help="The port of the mail server. Default: 587 for starttls, 465 for tls, 25 for none.",
+    ),
+    cfg.StrOpt(
+        "smtp_security",
+        default="starttls",
+        choices=[
+            ("starttls", "The connection is encrypted after its beginning, or not used."),
+            ("tls", "The connection is encrypted from its beginning on."),
+            ("none", "Messages are sent in clear text. A login is refused."),
+        ],
+        help="How the connection to the mail server is encrypted. With starttls and tls, the "
+        "certificate of the server must be valid for smtp_host. Otherwise no messages are sent.",
+    ),
+    cfg.StrOpt(
+        "smtp_ca_file",
+        help="File with the certificates of the authorities that may have signed the certificate "
+        "of the mail server. If it isn't set, those of the system are used.",
+    ),
+    cfg.StrOpt(
+        "smtp_username",
+        help="The user name for the login to the mail server. If it isn't set, managers don't log "
+        "in, and the server must accept their mail without that.",
+    ),
+    cfg.StrOpt(
+        "smtp_password",
+        secret=True,
+        help="The password for the login to the mail server. If it is wrong, no messages are sent "
+        "until it is corrected, and those that wait for more than a day are given up.",
+    ),
+    cfg.IntOpt(
+        "smtp_timeout",
+        default=10,
+        min=1,
+        max=30,
+        help="Seconds for which a manager waits for each answer of the mail server. If the server "
+        "takes longer, the message is sent again later, and may arrive twice.",
+    ),
+]
+
+_WEBHOOK: list[cfg.Opt] = [
+    cfg.URIOpt(
+        "webhook_url",
+        schemes=["https", "http"],
+        help="The URL to which the messenger webhook sends each message. The messenger needs it. "
+        "With http, others on the network can read the messages.",
+    ),
+    cfg.StrOpt(
+        "webhook_secret",
+        secret=True,
+        help="The key with which the messenger webhook signs each request, so that the receiver "
+        "can refuse requests of others. The messenger needs it. Use at least 32 random characters.",
+    ),
+    cfg.StrOpt(
+        "webhook_ca_file",
+        help="File with the certificates of the authorities that may have signed the certificate "
+        "of the receiver. If it isn't set, the usual ones are used.",
+    ),
+    cfg.IntOpt(
+        "webhook_timeout",
+        default=10,
+        min=1,
+        max=25,
+        help="Seconds for which a manager waits for the receiver to accept the connection, and "
+        "again for its answer. If the receiver takes longer, the message is sent again later.",
+    ),
+]
+
+OPTS = [*_CONTENT, *_SMTP, *_WEBHOOK]

@@ -1,0 +1,138 @@
+"""The messenger that sends mail."""
+
+import contextlib
+import email.message
+import email.policy
+import email.utils
+import smtplib
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+
+from oslo_config import cfg
+
+from warre_blazar.errors import exceptions
+from warre_blazar.fields.kinds import Email
+from warre_blazar.messengers import Message, Messenger, Undeliverable, required
+
+_PORTS = {"starttls": 587, "tls": 465, "none": 25}
+#: The seconds after which a connection is broken off, however slowly the server answers.
+_DEADLINE = 45.0
+
+
+class SmtpMessenger(Messenger):
+    """Sends mail with a text and an HTML part, over one connection for each mail."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        options = conf.warre_messages
+        self._sender = required(conf, "sender")
+        self._from = email.utils.parseaddr(self._sender)[1]
+        _check_sender(self._sender, self._from)
+        self._host, self._security = required(conf, "smtp_host"), options.smtp_security
+        self._port = options.smtp_port or _PORTS[self._security]
+        self._timeout = options.smtp_timeout
+        self._user, self._password = options.smtp_username, options.smtp_password
+        if self._user and self._security == "none":
+            raise exceptions.Misconfigured(
+                "[warre_messages] smtp_security", "a login needs starttls or tls, not none"
+            )
+        if self._user:
+            required(conf, "smtp_password")
+        self._tls = _tls(options.smtp_ca_file)
+
+    def send(self, message: Message) -> None:
+        assert message.to is not None  # the messenger needs an address
+        mail = self._mail(message, message.to)
+        with self._connected() as server:
+            # From here on, a failure may be due to this mail: a filter may break off the
+            # connection. So other mail isn't held up.
+            try:
+                server.send_message(mail, self._from, [message.to])
+            except smtplib.SMTPRecipientsRefused as error:
+                raise _refused(*error.recipients[message.to]) from error
+            except smtplib.SMTPDataError as error:
+                raise _refused(error.smtp_code, error.smtp_error) from error
+
+    def _mail(self, message: Message, to: str) -> email.message.EmailMessage:
+        mail = email.message.EmailMessage(email.policy.SMTP)
+        mail["From"], mail["To"], mail["Subject"] = self._sender, to, message.subject
+        mail["Date"] = email.utils.localtime()
+        domain = self._from.rpartition("@")[2]
+        # A mail that arrives twice has the same id, so that mail programs can show it once.
+        mail["Message-ID"] = f"<{message.id}@{domain}>"
+        # Vacation responders and the like don't answer such mail.
+        mail["Auto-Submitted"] = "auto-generated"
+        mail.set_content(message.text)
+        mail.add_alternative(message.html, subtype="html")
+        return mail
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[smtplib.SMTP]:
+        """A connection to the mail server, which has accepted the login.
+
+        :raises ServiceUnavailable: there is none, so no mail can be sent.
+        """
+        with contextlib.ExitStack() as stack:
+            try:
+                # When the stack ends, smtplib says goodbye to the server.
+                server = stack.enter_context(self._connect())
+                stack.enter_context(_broken_off(server))
+                if self._security == "starttls":
+                    server.starttls(context=self._tls)
+                server.ehlo_or_helo_if_needed()
+                if self._user:
+                    server.login(self._user, self._password)
+            except (OSError, smtplib.SMTPException) as error:
+                raise exceptions.ServiceUnavailable("The mail server", str(error)) from error
+            yield server
+
+    def _connect(self) -> smtplib.SMTP:
+        if self._security == "tls":
+            return smtplib.SMTP_SSL(
+                self._host, self._port, timeout=self._timeout, context=self._tls
+            )
+        return smtplib.SMTP(self._host, self._port, timeout=self._timeout)
+
+
+@contextlib.contextmanager
+def _broken_off(server: smtplib.SMTP) -> Iterator[None]:
+    """Break off a connection if the ``with`` block takes too long."""
+
+    def close() -> None:
+        # STARTTLS replaces the socket.
+        if server.sock is not None:
+            with contextlib.suppress(OSError):
+                server.sock.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(_DEADLINE, close)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _refused(code: int, answer: bytes | str) -> Exception:
+    """The error for a mail that the server hasn't taken."""
+    said = answer.decode(errors="replace") if isinstance(answer, bytes) else answer
+    text = f"The mail server answers: {code} {said}"
+    return Undeliverable(text) if code >= 500 else RuntimeError(text)
+
+
+def _tls(ca_file: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        raise exceptions.Misconfigured("[warre_messages] smtp_ca_file", str(error)) from error
+
+
+def _check_sender(sender: str, address: str) -> None:
+    option = "[warre_messages] sender"
+    if not sender.isprintable():
+        raise exceptions.Misconfigured(option, "expected one line")
+    try:
+        Email().validate(address)
+    except ValueError as error:
+        raise exceptions.Misconfigured(option, str(error)) from error

@@ -1,0 +1,192 @@
+"""The channels that tell people what happens to their reservations."""
+
+import datetime
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from oslo_log import log as logging
+
+from warre_blazar.db import clock
+from warre_blazar.domain import messages, payloads
+from warre_blazar.domain.messages import Message, WantedMessages
+from warre_blazar.domain.notices import Kind, Notice
+from warre_blazar.errors import exceptions
+from warre_blazar.services.telling import message_settings, recipients
+from warre_blazar.services.telling.delivery import Undeliverable
+from warre_blazar.services.telling.recipients import Recipient
+from warre_blazar.services.telling.rendering import Templates
+
+LOG = logging.getLogger(__name__)
+
+#: The events that nobody has wished for.
+_BAD = frozenset({Kind.REFUSED, Kind.MOVED, Kind.HOST_LOST})
+#: The longest name of a reservation in a subject.
+_LONGEST_NAME = 60
+
+#: A function that returns the latest end that a reservation can have, by the reservation's id. It
+#: returns None if the reservation can't be extended, and raises a ``WarreError`` if that can't be
+#: found out.
+LatestEnd = Callable[[str], datetime.datetime | None]
+
+
+class Messenger(Protocol):
+    """A way in which messages reach people (``warre_blazar.messengers.Messenger``)."""
+
+    @property
+    def needs_address(self) -> bool:
+        """Whether it can send only messages whose receiver has an email address."""
+
+    def send(self, message: Message) -> None:
+        """Send a message."""
+
+
+class Site:
+    """What is the same in all messages of a site."""
+
+    def __init__(
+        self,
+        name: str,
+        support: str,
+        wanted: WantedMessages,
+        templates: Templates,
+        latest_end: LatestEnd,
+    ) -> None:
+        """
+        :param support: where people can ask for help.
+        """
+        self.name, self.support, self.wanted = name, support, wanted
+        self.templates, self.latest_end = templates, latest_end
+
+
+class Messages:
+    """The channel of a messenger."""
+
+    billing = False
+
+    def __init__(self, name: str, messenger: Messenger, site: Site) -> None:
+        """
+        :param name: the messenger's name in the configuration.
+        """
+        self.name = f"message {name}"
+        self._messenger, self._site = messenger, site
+        #: The users of whom the log says that they have no address.
+        self._without_address: set[str] = set()
+
+    def send(self, notice: Notice) -> None:
+        """Send a message about a notice, if people are told about it and the user wants messages.
+
+        :raises Undeliverable: the user has no address.
+        :raises Exception: what the messenger raises, or Keystone can't be asked.
+        """
+        now = clock.utcnow()
+        user_id = notice.content["user_id"]
+        if not self._site.wanted.is_told(notice, now):
+            return
+        if user_id and not message_settings.is_enabled(user_id):
+            return
+        self._messenger.send(self._composed(notice, now))
+
+    def _composed(self, notice: Notice, now: datetime.datetime) -> Message:
+        try:
+            recipient = recipients.of(notice.content)
+            if recipient.address is None and self._messenger.needs_address:
+                raise self._no_address(notice.content["user_id"])
+            return self._message(notice, recipient, now)
+        except exceptions.ServiceUnavailable as error:
+            # Keystone may fail for the users of one domain only. Messages to others aren't held up.
+            raise RuntimeError(error.message) from error
+
+    def _no_address(self, user_id: str | None) -> Undeliverable:
+        """The error for a user without an address. The log has each user once."""
+        is_known = user_id in self._without_address
+        self._without_address.add(user_id or "")
+        return Undeliverable(f"User {user_id} has no email address", is_logged=is_known)
+
+    def _message(self, notice: Notice, recipient: Recipient, now: datetime.datetime) -> Message:
+        rendered = self._site.templates.render(
+            notice.news.kind.value, self._values(notice, recipient, now)
+        )
+        return Message(
+            id=_id(notice),
+            event=notice.news.kind.value,
+            to=recipient.address,
+            subject=rendered.subject,
+            text=rendered.text,
+            html=rendered.html,
+            data=payloads.payload(notice),
+        )
+
+    def _values(
+        self, notice: Notice, recipient: Recipient, now: datetime.datetime
+    ) -> dict[str, Any]:
+        """The variables of templates. The documentation describes them."""
+        news, content = notice.news, notice.content
+        zone, count = content["timezone"], content["instance_count"]
+        by = news.user_id
+        is_own = by is not None and by == content["user_id"]
+        return {
+            "event": news.kind.value,
+            "site": self._site.name,
+            "support": self._site.support,
+            "reservation": _seen(content),
+            "title": _title(content),
+            "project": messages.one_line(recipient.project),
+            "instances": "1 instance" if count == 1 else f"{count} instances",
+            "servers": "1 server" if count == 1 else f"{count} servers",
+            "when": lambda value: messages.shown_time(value, zone),
+            "left": messages.shown_length(messages.span_of(notice).end - now),
+            "begun": messages.has_begun(notice),
+            "before": news.before,
+            "after": news.after,
+            "is_own": is_own,
+            "by": None if by is None or is_own else messages.one_line(recipients.name_of(by)),
+            "is_bad": news.kind in _BAD,
+            "to_contact": recipient.is_contact,
+            "extension": self._extension(notice),
+        }
+
+    def _extension(self, notice: Notice) -> Mapping[str, Any] | None:
+        """How the reservation can be extended. None: the message needn't say that."""
+        if notice.news.kind not in messages.EXTENDABLE:
+            return None
+        reservation_id, end = notice.content["id"], messages.span_of(notice).end
+        zone = notice.content["timezone"]
+        try:
+            latest = self._site.latest_end(reservation_id)
+        except (exceptions.ReservationNotFound, exceptions.InvalidState):
+            return None  # It has ended since.
+        except exceptions.WarreError as error:
+            LOG.info("How far %s can be extended isn't known: %s", reservation_id, error)
+            return {
+                "is_possible": True,
+                "until": None,
+                "command": messages.extension(reservation_id, None),
+                "example": f"{end + datetime.timedelta(hours=1):%Y-%m-%dT%H:%M}Z",
+            }
+        if latest is None:
+            return {"is_possible": False}
+        return {
+            "is_possible": True,
+            "until": messages.shown_time(latest, zone),
+            "command": messages.extension(reservation_id, latest),
+        }
+
+
+def _id(notice: Notice) -> str:
+    # A database may give the id of a notice that was deleted to another one.
+    at = f"{notice.news.at:%Y%m%d%H%M%S}"
+    return f"warre-{notice.subject}-{notice.news.kind.value}-{at}-{notice.id}"
+
+
+def _seen(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The reservation with its name in one line."""
+    name = content["name"]
+    return {**content, "name": name and messages.one_line(name)}
+
+
+def _title(content: Mapping[str, Any]) -> str:
+    """The words after "your reservation" in subjects."""
+    name = messages.one_line(content["name"] or "")
+    if not name:
+        return f"of {messages.one_line(content['flavor']['name'])}"
+    return f'"{name}"' if len(name) <= _LONGEST_NAME else f'"{name[:_LONGEST_NAME]}..."'

@@ -1,0 +1,56 @@
+"""Finds out to which address a message goes."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from warre_blazar.fields.kinds import Email
+from warre_blazar.openstack import people
+
+_EMAIL = Email()
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipient:
+    """Who gets a message."""
+
+    #: None: no address is known.
+    address: str | None
+    #: Whether the address is the contact of the reservation.
+    is_contact: bool
+    #: The name of the project, or its id if Keystone doesn't know it.
+    project: str
+
+
+def of(reservation: Mapping[str, Any]) -> Recipient:
+    """Who gets messages about a reservation.
+
+    The address is the reservation's contact, or else that of its user in Keystone, or else that of
+    its project (attribute ``email`` or ``contact``). What isn't an email address is passed over.
+
+    :param reservation: the reservation in a notice.
+    :raises ServiceUnavailable, ServiceRefused: Keystone can't be asked.
+    """
+    project = people.find_project(reservation["project_id"]) or {}
+    name = str(project.get("name") or reservation["project_id"])
+    if _is_address(reservation.get("contact")):
+        return Recipient(reservation["contact"], True, name)
+    user = people.find_user(reservation["user_id"]) if reservation["user_id"] else None
+    known = ((user or {}).get("email"), project.get("email"), project.get("contact"))
+    return Recipient(next(filter(_is_address, known), None), False, name)
+
+
+def name_of(user_id: str) -> str:
+    """The name of a user, or the id if Keystone doesn't know the user.
+
+    :raises ServiceUnavailable, ServiceRefused: Keystone can't be asked.
+    """
+    return str((people.find_user(user_id) or {}).get("name") or user_id)
+
+
+def _is_address(value: Any) -> bool:
+    try:
+        _EMAIL.validate(value)
+    except ValueError:
+        return False
+    return True
