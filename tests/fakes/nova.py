@@ -50,6 +50,8 @@ class Nova(Guarded):
         self.hosts: set[str] = set()
         #: The zones of hosts that aren't in the default zone, "nova".
         self.zones: dict[str, str] = {}
+        #: The ids of servers in a cell that doesn't answer.
+        self.unreachable: set[str] = set()
         #: Whether servers stay after their deletion was requested.
         self.servers_stay = False
         #: Whether deletions fail in a way that leaves their servers in the state "deleting".
@@ -266,6 +268,13 @@ class Nova(Guarded):
             and "host" not in request.query
             and "marker" not in request.query
         ]
+        if "2.69" in request.headers.get("openstack-api-version", ""):
+            partial = {"links": [], "status": "UNKNOWN"}
+            servers = [
+                {"id": s["id"], **partial} if s["id"] in self.unreachable else s for s in servers
+            ]
+        else:
+            servers = [server for server in servers if server["id"] not in self.unreachable]
         return Answer(200, {"servers": servers})
 
     def delete_server(self, request: Request, server_id: str) -> Answer:

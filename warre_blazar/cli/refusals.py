@@ -3,14 +3,14 @@
 import argparse
 from typing import Any
 
-from warre_blazar.cli import arguments, base, flavors, project_names, user_names
-from warre_blazar.client import errors, lookup
+from warre_blazar.cli import arguments, base, project_names, user_names
+from warre_blazar.cli.flavor_filter import FlavorFilter
 
 _COLUMNS = ("at", "code", "flavor", "instance_count", "start", "end", "reservation_id")
 _NAMED = ("project", "project_id", "user", "user_id")
 
 
-class ListRefusals(base.ListCommand):
+class ListRefusals(FlavorFilter, base.ListCommand):
     """List requests to book or to change a reservation that a rule has refused.
 
     The latest is listed first. The operator decides how long requests are kept, and how many of
@@ -19,6 +19,7 @@ class ListRefusals(base.ListCommand):
 
     noun = "refused request"
     nouns = "refused requests"
+    filtered = "requests"
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -26,9 +27,7 @@ class ListRefusals(base.ListCommand):
         parser.add_argument(
             "--user", metavar="USER", help="only requests of this user (ID or name)"
         )
-        parser.add_argument(
-            "--flavor", metavar="FLAVOR", help="only requests for this flavor (ID or name)"
-        )
+        self.add_flavor(parser)
         parser.add_argument(
             "--code",
             metavar="CODE",
@@ -53,7 +52,7 @@ class ListRefusals(base.ListCommand):
             limit=parsed_args.limit,
             project_id=parsed_args.project and project_names.identity(self, parsed_args.project),
             user_id=parsed_args.user and user_names.identity(self, parsed_args.user),
-            flavor_id=parsed_args.flavor and self._flavor_id(parsed_args.flavor),
+            flavor_id=self.flavor_id(parsed_args),
             code=parsed_args.code,
         )
         projects = project_names.names(self, (each.project_id for each in found))
@@ -67,11 +66,3 @@ class ListRefusals(base.ListCommand):
             for each in found
         ]
         return self.table((*_COLUMNS, *_NAMED), rows)
-
-    def _flavor_id(self, ref: str) -> str:
-        return ref if lookup.is_id(ref) else self.v2.flavors.get(ref).id
-
-    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        if parsed_args.flavor is None:
-            return super().advice(error, parsed_args)
-        return flavors.advice_on_flavor(self, error, parsed_args.flavor)

@@ -8,12 +8,12 @@ from typing import Any
 from warre_blazar.cli import (
     arguments,
     base,
-    flavors,
     project_names,
     user_names,
 )
+from warre_blazar.cli.flavor_filter import FlavorFilter
 from warre_blazar.cli.reservation_fields import Names, flat
-from warre_blazar.client import Reservation, errors, lookup
+from warre_blazar.client import Reservation
 from warre_blazar.fields.declaration import Use, columns, fields
 from warre_blazar.fields.reservations import STATES
 
@@ -23,7 +23,7 @@ _NAMES = {"project_id": ["project"], "user_id": ["user"]}
 _SORTS = ("start", "end", "created_at", "project_id", "user_id")
 
 
-class ListReservations(base.ListCommand):
+class ListReservations(FlavorFilter, base.ListCommand):
     """List reservations of your project, unless --project or --all-projects is given."""
 
     noun = "reservation"
@@ -32,9 +32,7 @@ class ListReservations(base.ListCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         arguments.add_projects(parser, "list reservations")
-        parser.add_argument(
-            "--flavor", metavar="FLAVOR", help="only reservations of this flavor (ID or name)"
-        )
+        self.add_flavor(parser)
         _add_filters(parser)
         parser.add_argument("--name", metavar="NAME", help="only reservations with this name")
         parser.add_argument(
@@ -78,7 +76,7 @@ class ListReservations(base.ListCommand):
             "idle": parsed_args.idle,
             "project_id": parsed_args.project and project_names.identity(self, parsed_args.project),
             "user_id": parsed_args.user and user_names.identity(self, parsed_args.user),
-            "flavor_id": parsed_args.flavor and self._flavor_id(parsed_args.flavor),
+            "flavor_id": self.flavor_id(parsed_args),
             "name": parsed_args.name,
             "status": [state for states in parsed_args.status for state in states],
             "since": since,
@@ -87,18 +85,6 @@ class ListReservations(base.ListCommand):
             "sort": parsed_args.sort,
             "limit": parsed_args.limit,
         }
-
-    def _flavor_id(self, ref: str) -> str:
-        """Return a flavor's id.
-
-        If ``ref`` is an id, it isn't looked up, because the flavor may have been deleted.
-        """
-        return ref if lookup.is_id(ref) else self.v2.flavors.get(ref).id
-
-    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        if parsed_args.flavor is None:
-            return super().advice(error, parsed_args)
-        return flavors.advice_on_flavor(self, error, parsed_args.flavor)
 
 
 def _columns(parsed_args: argparse.Namespace, reservations: Sequence[Reservation]) -> list[str]:

@@ -4,10 +4,9 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cliff import columns
-
-from warre_blazar.cli import arguments, base, flavors, project_names, time_display, user_names
-from warre_blazar.client import Usage, errors, lookup
+from warre_blazar.cli import arguments, base, project_names, time_display, user_names
+from warre_blazar.cli.flavor_filter import FlavorFilter
+from warre_blazar.client import Usage
 from warre_blazar.client.types import Document
 from warre_blazar.fields.usage import KEYS, QUANTITIES
 
@@ -21,16 +20,11 @@ _KEY_COLUMNS = {
 }
 #: In the column of resource classes: the hours of whole instances.
 _INSTANCES = "instances"
+#: The output formats that have objects.
+_STRUCTURED = ("json", "yaml")
 
 
-class Hours(columns.FormattableColumn):
-    """A number of hours. A table shows it rounded."""
-
-    def human_readable(self) -> str:
-        return f"{self._value:.2f}"
-
-
-class ShowUsage(base.ListCommand):
+class ShowUsage(FlavorFilter, base.ListCommand):
     """Show how many hours of instances were booked, and what became of them.
 
     booked: as asked for. held: while the reservation was active. used: while the instances had
@@ -39,6 +33,7 @@ class ShowUsage(base.ListCommand):
     """
 
     noun = nouns = "usage"
+    _format = "table"
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -46,9 +41,7 @@ class ShowUsage(base.ListCommand):
         parser.add_argument(
             "--user", metavar="USER", help="only what this user has booked (ID or name)"
         )
-        parser.add_argument(
-            "--flavor", metavar="FLAVOR", help="only reservations of this flavor (ID or name)"
-        )
+        self.add_flavor(parser)
         arguments.add_from_to(
             parser,
             "the start of the time to add up (default: the start of the month)",
@@ -67,6 +60,7 @@ class ShowUsage(base.ListCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        self._format = parsed_args.formatter
         since, until = self.window(parsed_args)
         report = self.v2.usage.get(
             since=since,
@@ -75,7 +69,7 @@ class ShowUsage(base.ListCommand):
             all_projects=parsed_args.all_projects,
             project_id=parsed_args.project and project_names.identity(self, parsed_args.project),
             user_id=parsed_args.user and user_names.identity(self, parsed_args.user),
-            flavor_id=parsed_args.flavor and self._flavor_id(parsed_args.flavor),
+            flavor_id=self.flavor_id(parsed_args),
         )
         if since is None or until is None:
             self.tell(time_display.period(report.start, report.end, self.where))
@@ -86,21 +80,18 @@ class ShowUsage(base.ListCommand):
         return self.table(shown, rows)
 
     def column(self, name: str, value: Any) -> Any:
-        return Hours(value) if name in QUANTITIES else super().column(name, value)
+        if name in QUANTITIES:
+            # cliff puts numbers in quotes in CSV if a table shows them in another form.
+            return f"{value:.2f}" if self._format == "table" else value
+        if name == "refusals" and self._format not in _STRUCTURED:
+            return ", ".join(f"{code} {number}" for code, number in value.items())
+        return super().column(name, value)
 
     def _names(self, by: str | None, rows: Sequence[Usage]) -> Mapping[str, str]:
         """Look up the names of the projects or users that the rows are about, by id."""
         if by == "project":
             return project_names.names(self, (row.project_id for row in rows))
         return user_names.names(self, (row.user_id for row in rows)) if by == "user" else {}
-
-    def _flavor_id(self, ref: str) -> str:
-        return ref if lookup.is_id(ref) else self.v2.flavors.get(ref).id
-
-    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        if parsed_args.flavor is None:
-            return super().advice(error, parsed_args)
-        return flavors.advice_on_flavor(self, error, parsed_args.flavor)
 
 
 def _rows(usage: Usage, names: Mapping[str, str], with_resources: bool) -> Iterator[Document]:

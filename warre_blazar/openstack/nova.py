@@ -4,6 +4,7 @@ Every function can be repeated safely. Every function raises ServiceUnavailable 
 answer, and ServiceRefused if Nova refuses a request.
 """
 
+import collections
 import contextlib
 import dataclasses
 import datetime
@@ -31,6 +32,8 @@ _MICROVERSION = "2.1"
 #: The first microversion in which the list of flavors has extra specs, and servers have the name of
 #: their flavor.
 _SURVEY_MICROVERSION = "2.61"
+#: The first microversion in which Nova lists servers of cells that don't answer, with less data.
+_CELLS_MICROVERSION = "2.69"
 #: The first microversion in which Nova checks extra specs.
 _CHECKED_MICROVERSION = "2.86"
 _PAGE = 1000
@@ -343,3 +346,18 @@ def servers_of_reservations(
     servers = [server for server in listed if server.status != "DELETED"]
     named = [(s.id, backing_names.of_flavor(s.flavor.get("original_name", ""))) for s in servers]
     return tuple(NovaServer(server_id, owner) for server_id, owner in named if owner)
+
+
+def count_servers() -> collections.Counter[str]:
+    """The number of servers of each reservation that has any, by the reservation's id.
+
+    :raises ServiceUnavailable: also if a part of Nova doesn't answer, so that its servers aren't
+        known.
+    """
+    with _nova(_CELLS_MICROVERSION) as nova:
+        listed = nova.servers.list(search_opts={"all_tenants": 1}, limit=-1)
+    servers = [server.to_dict() for server in listed]
+    if any("flavor" not in server for server in servers):
+        raise exceptions.ServiceUnavailable(_SERVICE, "a cell doesn't answer")
+    owners = (backing_names.of_flavor(server["flavor"]["original_name"]) for server in servers)
+    return collections.Counter(owner for owner in owners if owner)

@@ -135,6 +135,18 @@ def test_nova_away_means_that_nothing_is_known(
     assert sum(sums(database).values()) == 10 * 60
 
 
+def test_cell_away_means_that_nothing_is_known(
+    cloud: Cloud, database: sa.Engine, lease: world.Lease
+):
+    cloud.nova.unreachable.add(boot(cloud, lease))
+    with pytest.raises(exceptions.ServiceUnavailable, match="cell"):
+        sample(5)
+    assert (sums(database), idle(), in_use()) == ({}, {}, [])
+    cloud.nova.unreachable.clear()
+    sample(5)
+    assert sum(sums(database).values()) == 5 * 60
+
+
 def test_use_is_told_when_it_changes_and_once_an_hour(cloud: Cloud, lease: world.Lease):
     expected = []
     for minutes in range(5, 110, 5):

@@ -29,7 +29,7 @@ _LONGEST_NAME = 60
 LatestEnd = Callable[[str], datetime.datetime | None]
 
 
-class Messenger(Protocol):
+class MessageSender(Protocol):
     """A way in which messages reach people (``warre_blazar.messengers.Messenger``)."""
 
     @property
@@ -63,7 +63,7 @@ class Messages:
 
     billing = False
 
-    def __init__(self, name: str, messenger: Messenger, site: Site) -> None:
+    def __init__(self, name: str, messenger: MessageSender, site: Site) -> None:
         """
         :param name: the messenger's name in the configuration.
         """

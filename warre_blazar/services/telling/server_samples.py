@@ -1,6 +1,5 @@
 """Asks Nova regularly which running reservations have servers, and keeps how long they had them."""
 
-import collections
 import datetime
 from collections.abc import Mapping, Sequence
 
@@ -31,9 +30,7 @@ def take(now: datetime.datetime, manager_id: str, interval: datetime.timedelta) 
         return
     with session.reader() as db:
         asked = {each.reservation_id: 0 for each in server_samples.running(db)}
-    counted = collections.Counter(asked)
-    if asked:
-        counted.update(server.reservation_id for server in nova.servers_of_reservations())
+    counted = {**asked, **nova.count_servers()} if asked else asked
     session.change(_write, manager_id, at, interval, counted)
 
 
