@@ -5,7 +5,7 @@ Random hosts sell bookings for 30 days, once by what fits at each moment and onc
 searched with many more steps than a booking may take, and each assignment that is found is checked
 moment by moment.
 
-    python -m benchmarks.devices_over_time --hosts 60 --seed 1
+    python benchmarks/devices_over_time.py --hosts 60 --seed 1
 """
 
 import argparse
@@ -14,6 +14,8 @@ import datetime
 import random
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
+
+import figures
 
 from warre_blazar.domain import counting, placing, provider_search
 from warre_blazar.domain.fixed_places import Places, Stay, components
@@ -25,6 +27,14 @@ from warre_blazar.domain.timeline import Span
 
 START, DAY = datetime.datetime(2030, 1, 1), datetime.timedelta(days=1)
 DAYS, WISHES, LONGEST = 30, 40, 10
+HEADER = (
+    "Devices of a host, and amounts that flavors take",
+    "Sold by what fits at each moment",
+    "Hosts that can hold it",
+    "Sold by what can stay",
+    "Hosts that can hold it",
+    "Sold, of before",
+)
 #: The steps of a search for an assignment of what was sold.
 MOST_STATES = 200_000
 _USUAL = provider_search.MOST_STATES
@@ -128,10 +138,12 @@ def main() -> None:
     print(f"{asked.hosts} hosts of each kind, {DAYS} days, seed {asked.seed}")
     print(f"{'':42}{'by moments':>22}{'by places':>22}   sold, of")
     print(f"{'':42}{'sold  exists':>22}{'sold  exists':>22}   before")
+    table = [HEADER]
     for kind in KINDS:
         dice = random.Random(asked.seed)
         wanted = [wishes(kind, dice) for _ in range(asked.hosts)]
-        cells, sold = [], []
+        cells: list[str] = []
+        sold: list[int] = []
         for room in (by_moments, by_places):
             hosts = [sell(empty(kind), of_host, room) for of_host in wanted]
             provider_search.MOST_STATES = MOST_STATES
@@ -139,8 +151,12 @@ def main() -> None:
             provider_search.MOST_STATES = _USUAL
             sold.append(sum(len(host.holdings) for host in hosts))
             undecided = f" (+{found[None]}?)" if found[None] else ""
-            cells.append(f"{sold[-1]}  {found[True]} of {len(hosts)}{undecided}")
-        print(f"{kind.name:42}{cells[0]:>22}{cells[1]:>22}   {sold[1] / sold[0]:.1%}", flush=True)
+            cells += [f"{sold[-1]:,}", f"{found[True]} of {len(hosts)}{undecided}"]
+        share = f"{sold[1] / sold[0]:.1%}"
+        moments, places = ("  ".join(cells[:2]), "  ".join(cells[2:]))
+        print(f"{kind.name:42}{moments:>22}{places:>22}   {share}", flush=True)
+        table.append((kind.name, *cells, share))
+    figures.record("devices_over_time", {"hosts": str(asked.hosts), "days": str(DAYS)}, table)
 
 
 if __name__ == "__main__":

@@ -137,6 +137,10 @@ class Orders:
         """
         if any(_meet(step.writes, other.writes) for other in turn):
             return False
+        statements = [s for s in turn if s.is_statement] if step.is_statement else []
+        if statements and any(s.writes for s in (step, *statements)):
+            # The later statements of a transaction see what its first one could have seen.
+            return False
         if not any(_meet(step.writes, s.reads) or step.asks & s.asks for s in turn):
             return True
         if after in self._unsure:

@@ -37,6 +37,8 @@ class Step:
     asks: set[str] = dataclasses.field(default_factory=set)
     #: Whether the step is a transaction, and not a request.
     is_transaction: bool = False
+    #: Whether the step is only a statement of a transaction.
+    is_statement: bool = False
     #: A digest of what the step has sent to the database and the services, and has got back.
     seen: int = 0
 

@@ -87,6 +87,7 @@ class Watch:
             raise Killed
         step = control.point(task, what)
         step.is_transaction = is_transaction
+        step.is_statement = is_transaction and self._fine
         if self.fault:
             self.fault.before(task, step)
         return step

@@ -57,9 +57,9 @@ def _messenger(name: str) -> Messenger:
     return cast(Messenger, made.driver)
 
 
-def _site() -> messages.Site:
+def _site() -> messages.MessageSite:
     options = cfg.CONF.warre_messages
-    return messages.Site(
+    return messages.MessageSite(
         name=options.site_name,
         support=options.support,
         wanted=WantedMessages(frozenset(options.events), options.own_changes),

@@ -75,7 +75,7 @@ def channel_of(
     own_changes: bool = False,
 ) -> messages.Messages:
     wanted = Wanted(frozenset(options.EVENTS), own_changes)
-    site = messages.Site("Cloud", "help@example.org", wanted, Templates(), ends)
+    site = messages.MessageSite("Cloud", "help@example.org", wanted, Templates(), ends)
     return messages.Messages("recorder", messenger, site)
 
 

@@ -40,7 +40,7 @@ class MessageSender(Protocol):
         """Send a message."""
 
 
-class Site:
+class MessageSite:
     """What is the same in all messages of a site."""
 
     def __init__(
@@ -63,7 +63,7 @@ class Messages:
 
     billing = False
 
-    def __init__(self, name: str, messenger: MessageSender, site: Site) -> None:
+    def __init__(self, name: str, messenger: MessageSender, site: MessageSite) -> None:
         """
         :param name: the messenger's name in the configuration.
         """
