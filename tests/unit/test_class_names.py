@@ -10,7 +10,10 @@ ROOT = pathlib.Path(warre_blazar.__file__).parent
 CLIENTS = {"client", "cli"}
 #: What both the server and its clients have a class of. The fields of some of them are declared in
 #: ``fields``, under the same name.
-SHARED = {"Access", "Flavor", "Host", "Limits", "Reason", "Reservation", "Span", "Window"}
+SHARED = {
+    *("Access", "Flavor", "Host", "Limits", "Messages", "Reason", "Refusal", "Reservation", "Span"),
+    *("Usage", "Window"),
+}
 
 
 def side(path: pathlib.Path) -> str:
