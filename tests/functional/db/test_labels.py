@@ -80,20 +80,26 @@ def test_text_that_the_connection_cannot_carry_is_refused(kind: str, given: Labe
 
 
 @pytest.mark.parametrize(
-    ("name", "note", "field"),
+    ("field", "value"),
     [
-        ("", None, "name"),
-        (" x", None, "name"),
-        ("a\tb", None, "name"),
-        (7, None, "name"),
-        ("x" * 256, None, "name"),
-        (None, "a\x00", "note"),
-        (None, "x" * 4097, "note"),
-        (None, "\ud83d", "note"),
+        ("name", ""),
+        ("name", " x"),
+        ("name", "a\tb"),
+        ("name", 7),
+        ("name", "x" * 256),
+        ("note", "a\x00"),
+        ("note", "x" * 4097),
+        ("note", "\ud83d"),
+        ("contact", "nobody"),
+        ("contact", "a@example.org\n"),
+        ("contact", ["a@example.org"]),
+        ("timezone", "Europe/Nowhere"),
+        ("timezone", "Europe"),
+        ("timezone", "../zoneinfo/UTC"),
     ],
 )
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="session")
-def test_invalid_label_is_refused(name, note, field, database: sa.Engine):
+def test_invalid_label_is_refused(field, value, database: sa.Engine):
     with pytest.raises(exceptions.InvalidField) as refused:
-        labels.checked({"name": name, "note": note})
+        labels.checked({field: value})
     assert refused.value.detail["field"] == field

@@ -40,6 +40,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "ReservationUpdate": {"end": things.at(2, 12)},
     "WindowCreate": {"start": things.at(8), "end": things.at(9)},
     "WindowUpdate": {"note": "changed"},
+    "MessagesUpdate": {"enabled": False},
 }
 
 _LONG = "x" * 5000

@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -64,6 +65,22 @@ def test_hosts_are_not_read_if_the_option_is_0(conf, time, calls):
     conf.config(provider_poll_interval=0, group="warre")
     monitor.Threads(lambda _: []).refresh_hosts()
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"messengers": ["pigeon"]}, "there is no messenger pigeon"),
+        ({"messengers": ["smtp"]}, r"\[warre_messages\] sender"),
+    ],
+)
+def test_manager_that_can_not_send_messages_as_configured_does_not_start(
+    conf, caplog: pytest.LogCaptureFixture, options: dict[str, Any], text: str
+):
+    conf.config(group="warre", **options)
+    with pytest.raises(SystemExit):
+        monitor.Threads(lambda _: []).start()
+    assert re.search(text, caplog.text)
 
 
 class Often:
