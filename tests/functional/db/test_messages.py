@@ -22,7 +22,7 @@ from warre_blazar.db import executions, outbox, session
 from warre_blazar.domain.execution_timing import DELETE
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import Labels
-from warre_blazar.domain.messages import Message, Wanted
+from warre_blazar.domain.messages import Message, WantedMessages
 from warre_blazar.domain.notices import Kind, News
 from warre_blazar.domain.quota import Rule
 from warre_blazar.domain.timeline import Span
@@ -74,7 +74,7 @@ def channel_of(
     ends: Callable[[str], datetime.datetime | None] = latest_end,
     own_changes: bool = False,
 ) -> messages.Messages:
-    wanted = Wanted(frozenset(options.EVENTS), own_changes)
+    wanted = WantedMessages(frozenset(options.EVENTS), own_changes)
     site = messages.MessageSite("Cloud", "help@example.org", wanted, Templates(), ends)
     return messages.Messages("recorder", messenger, site)
 
