@@ -6,11 +6,16 @@ demo with status 1.
 
 import contextlib
 import datetime
+import email
+import email.policy
 import json
+import mailbox
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from email.message import EmailMessage
+from pathlib import Path
 from typing import Any, NoReturn
 
 import openstack
@@ -219,6 +224,35 @@ def end_reservation(admin: Person, alpha: Person, booked: dict[str, Any]) -> Non
         fail("servers or parts of the backing are left")
 
 
+def mails(booked: dict[str, Any]) -> list[EmailMessage]:
+    """Return the mails about a reservation, in the order in which they have arrived."""
+    box = mailbox.Maildir(
+        Path(os.environ["WARRE_DEVCLOUD_HOME"]) / "mail",
+        factory=lambda file: email.message_from_binary_file(file, policy=email.policy.default),
+    )
+    return [m for _, m in sorted(box.items()) if booked["id"] in str(m["Message-ID"])]
+
+
+def show_mails(booked: dict[str, Any]) -> None:
+    """Print the mails that the dev cloud's mail server got about a reservation."""
+    until("mails about the booking and the start", lambda: len(mails(booked)) > 1)
+    found = mails(booked)
+    for message in found:
+        body = message.get_body(("plain",))
+        text = body.get_content() if body else ""
+        print(f"   To: {message['To']}\n   Subject: {message['Subject']}\n")
+        print("\n".join(f"     {line}" for line in text.splitlines()), "\n", flush=True)
+    if {str(m["To"]) for m in found} != {"alpha@example.org"}:
+        fail("expected mails to alpha")
+
+
+def show_usage(alpha: Person) -> None:
+    """Print what became of the hours that the project has booked."""
+    (row,) = alpha.request("GET", "/v2/usage")["results"]
+    if row["hours"]["booked"] <= 0 or row["hours"]["held"] <= 0:
+        fail("expected hours that were booked and held")
+
+
 def main() -> None:
     admin, alpha, beta = (Person(name) for name in ("admin", "alpha", "beta"))
     with step(f"admin registers hosts with the property {PROPERTY}={MODEL}"):
@@ -249,6 +283,10 @@ def main() -> None:
         end_reservation(admin, alpha, booked)
     with step("beta deletes its reservation"):
         beta.request("DELETE", f"/v2/reservations/{other['id']}/", want=204)
+    with step("the mails that alpha has got"):
+        show_mails(booked)
+    with step("what became of the hours that alpha has booked"):
+        show_usage(alpha)
     print("\nAll steps had the expected results.")
 
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from devcloud_lib import apt, bus, content, mariadb, processes, rabbitmq, readiness, stamps, venv
 from devcloud_lib.layout import Layout
 from devcloud_lib.service import Service
-from devcloud_lib.services import blazar, glance, keystone, neutron, nova, placement
+from devcloud_lib.services import blazar, glance, keystone, mail, neutron, nova, placement
 from devcloud_lib.steps import Step, run_all
 
 DATABASES = [
@@ -59,6 +59,7 @@ def openstack(layout: Layout) -> list[Service]:
     """Return OpenStack's services, in the order in which they start."""
     modules = (keystone, placement, glance, neutron)
     first = [service for module in modules for service in module.services(layout)]
+    first += mail.services(layout)
     return [*first, nova.api(layout), *nova.services(layout), *blazar.services(layout)]
 
 
@@ -129,6 +130,7 @@ def _steps(layout: Layout) -> list[Step]:
         _start(database),
         _start(epmd),
         _start(rabbit, "epmd"),
+        *(_start(service) for service in mail.services(layout)),
         _migrate(layout, keystone, "mariadb"),
         _start(keystone.services(layout)[0], "keystone database"),
         Step("identity", lambda: content.identity(layout), ("keystone",)),

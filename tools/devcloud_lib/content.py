@@ -16,11 +16,8 @@ USERS = ("alpha", "beta")
 
 def identity(layout: Layout) -> str:
     """Make users, catalog and limits in Keystone. Return what to print about it."""
-    users = [
-        {"name": name, "project": "service", "roles": ["admin", "service"]}
-        for name in SERVICE_USERS
-    ]
-    users += [{"name": name, "project": name, "roles": ["member", "reader"]} for name in USERS]
+    users = [_user(name, "service", "admin", "service") for name in SERVICE_USERS]
+    users += [_user(name, name, "member", "reader") for name in USERS]
     wanted = {
         **_login(layout),
         "projects": ["service", *USERS],
@@ -35,6 +32,15 @@ def identity(layout: Layout) -> str:
     }
     made = _run_inside(layout, "identity", wanted, _endpoints(layout))
     return "users, catalog and limits made" if made else ""
+
+
+def _user(name: str, project: str, *roles: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "email": f"{name}@example.org",
+        "project": project,
+        "roles": list(roles),
+    }
 
 
 def blazar_endpoint(layout: Layout) -> str:

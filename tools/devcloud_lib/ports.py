@@ -18,6 +18,7 @@ class Ports:
     glance: int = 29292
     neutron: int = 29696
     nova: int = 28774
+    mail: int = 22525
     blazar: int = 1234
 
     @classmethod

@@ -10,6 +10,8 @@ from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
 PACKAGES = (
+    # The mail server of the cloud.
+    "aiosmtpd",
     "blazar==18.0.0",
     "blazar-nova",
     "glance",

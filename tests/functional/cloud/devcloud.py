@@ -6,7 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 _TOOLS = pathlib.Path(__file__).resolve().parents[3] / "tools"
 _TOOL = _TOOLS / "devcloud"
@@ -85,6 +85,28 @@ def manager_options(group: str, options: dict[str, str]) -> Iterator[None]:
     lines = [f"{name} = {value}" for name, value in options.items()]
     try:
         path.write_text("\n".join([usual, f"[{group}]", *lines, ""]))
+        restart(MANAGERS)
+        yield
+    finally:
+        path.write_text(usual)
+        restart(MANAGERS)
+
+
+@contextlib.contextmanager
+def options(groups: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
+    """Run all managers with other options while the block runs.
+
+    :param groups: the options of each group.
+    """
+    path = home() / "etc" / "blazar" / "blazar.conf"
+    usual = path.read_text()
+    lines = [
+        line
+        for group, values in groups.items()
+        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in values.items()))
+    ]
+    try:
+        path.write_text("\n".join([usual, *lines, ""]))
         restart(MANAGERS)
         yield
     finally:

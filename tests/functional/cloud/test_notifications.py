@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.functional.cloud import bus, ceilometer, devcloud, world
+from tests.functional.cloud import bus, ceilometer, devcloud, messages, world
 from tests.functional.cloud.bus import Heard
 from tests.functional.cloud.conftest import Offer
 from tests.functional.cloud.people import Person
@@ -35,26 +35,41 @@ def about(heard: Heard, reservation: dict[str, Any]) -> list[str]:
     ]
 
 
-def test_life_of_a_reservation_is_told_once_although_a_manager_is_killed(
-    alpha: Person, offer: Offer, heard: Heard
+def test_life_is_told_once_by_each_channel_although_a_manager_is_killed(
+    alpha: Person, admin: Person, offer: Offer, heard: Heard
 ):
     flavor = offer()
-    with devcloud.two_managers():
+    with devcloud.two_managers(), messages.receiving() as hook, devcloud.options(hooked(hook)):
         made = world.booked_now(alpha, flavor, 2)
         world.becomes(alpha, made, "ACTIVE")
         until("the start to be told", lambda: about(heard, made) == LIFE[:2])
         devcloud.stop("blazar-manager1", kill=True)
         later = world.Period.of(made).moved(end=1)
-        alpha.asks("PATCH", f"/v2/reservations/{made['id']}/", {"end": later.v2["end"]})
+        admin.asks("PATCH", f"/v2/reservations/{made['id']}/", {"end": later.v2["end"]})
         # The turns of the manager that was killed are taken by the other one.
         until("the extension to be told", lambda: about(heard, made) == LIFE[:3])
         devcloud.start("blazar-manager1")
-        world.delete_lease(alpha, made["lease_id"])
+        world.delete_lease(admin, made["lease_id"])
         until("the deletion to be told", lambda: "reservation.delete" in about(heard, made))
+        until("the hook to be told", lambda: "deleted" in hook.about(made))
+        until("four mails", lambda: len(messages.mails(made)) >= 4)
     assert about(heard, made) == LIFE
+    assert hook.about(made) == ["created", "started", "rescheduled", "deleted"]
+    # One mail for each event, to the user who has booked.
+    mails = messages.mails(made)
+    assert [str(mail["To"]) for mail in mails] == 4 * ["alpha@example.org"]
+    assert len({str(mail["Message-ID"]) for mail in mails}) == 4
     payloads = [p for k, p in heard if k == "reservation.exists"]
     (exists,) = [p for p in payloads if p["reservation"]["id"] == made["id"]]
     assert exists["period"]["instance_seconds"] == 2 * exists["period"]["seconds"]
+
+
+def hooked(hook: messages.Receiver) -> dict[str, dict[str, str]]:
+    """The options by which managers send mail and call a webhook."""
+    return {
+        "warre": {"messengers": "smtp,webhook"},
+        "warre_messages": {"webhook_url": hook.url, "webhook_secret": messages.SECRET},
+    }
 
 
 def test_bus_that_is_away_loses_nothing(alpha: Person, offer: Offer, records: Records):

@@ -19,7 +19,7 @@ def main(wanted: dict[str, Any]) -> None:
     for name in wanted["projects"]:
         ensure_project(cloud, name)
     for user in wanted["users"]:
-        ensure_user(cloud, user["name"], wanted["password"], user["project"], user["roles"])
+        ensure_user(cloud, wanted["password"], **user)
     for name in wanted["system_admins"]:
         role = cloud.identity.find_role("admin", ignore_missing=False)
         user = cloud.identity.find_user(name, ignore_missing=False)
@@ -39,13 +39,17 @@ def ensure_project(cloud: Connection, name: str) -> None:
 
 
 def ensure_user(
-    cloud: Connection, name: str, password: str, project: str, roles: list[str]
+    cloud: Connection, password: str, *, name: str, email: str, project: str, roles: list[str]
 ) -> None:
     home = cloud.identity.find_project(project, domain_id="default", ignore_missing=False)
     user = cloud.identity.find_user(name, domain_id="default")
     if not user:
         user = cloud.identity.create_user(
-            name=name, password=password, domain_id="default", default_project_id=home.id
+            name=name,
+            email=email,
+            password=password,
+            domain_id="default",
+            default_project_id=home.id,
         )
     for role in roles:
         keystone_role = cloud.identity.find_role(role, ignore_missing=False)

@@ -12,6 +12,8 @@ CONTROLLERS = (
     "maintenancewindows",
     "limits",
     "hosts",
+    "usage",
+    "refusals",
     "messages",
     "warre",
 )

@@ -54,6 +54,14 @@ def configure(layout: Layout, endpoint_id: str) -> None:
                 "pci_in_placement": True,
                 # Rare, so that a test sees what its own "host refresh" finds.
                 "provider_poll_interval": 3600,
+                "messengers": "smtp",
+            },
+            "warre_messages": {
+                "site_name": "dev cloud",
+                "sender": "Reservations <reservations@example.org>",
+                "smtp_host": "127.0.0.1",
+                "smtp_port": layout.ports.mail,
+                "smtp_security": "none",
             },
             "oslo_limit": {
                 **_system_login(layout),
