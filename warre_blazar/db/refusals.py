@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+from collections.abc import Mapping
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -11,23 +12,28 @@ from warre_blazar.db.tables import flavors, refusal_counts, refusals
 from warre_blazar.domain.refusals import Asked, Refusal
 from warre_blazar.domain.timeline import Span
 
+#: A project, a day and a code.
+Key = tuple[str, datetime.date, str]
+
 #: In place of a code: all codes together.
 ANY = ""
 
 
-def add(db: Session, asked: Asked, code: str, at: datetime.datetime, most: int) -> None:
+def add(db: Session, asked: Asked, code: str, at: datetime.datetime, most: int) -> bool:
     """Count a refused request, and keep it unless its project has too many of that day.
 
     :param most: the number of requests of one project and day that are kept.
+    :returns: whether it is kept.
     :raises session.LostRace: another process counts the first one of the day at this moment.
     """
     at = at.replace(microsecond=0)
     # The row that counts all codes is written first. So the transactions of one project and day
     # wait for each other, and the number of kept requests is exact.
-    is_kept = _count(db, asked.project_id, at.date(), ANY, True) <= most
-    _count(db, asked.project_id, at.date(), code, is_kept)
+    project_id, day = asked.project_id, at.date()
+    is_kept = _count(db, (project_id, day, ANY), 1, 1) <= most
+    _count(db, (project_id, day, code), 1, int(is_kept))
     if not is_kept:
-        return
+        return False
     db.execute(
         refusals.insert().values(
             at=at,
@@ -41,17 +47,30 @@ def add(db: Session, asked: Asked, code: str, at: datetime.datetime, most: int) 
             end_date=asked.span.end,
         )
     )
+    return True
 
 
-def _count(db: Session, project_id: str, day: datetime.date, code: str, is_kept: bool) -> int:
-    """Count a request, and return the number of requests."""
-    counts, key = refusal_counts.c, {"project_id": project_id, "day": day, "code": code}
-    same = [counts[name] == value for name, value in key.items()]
-    more = {"number": counts.number + 1, "kept": counts.kept + int(is_kept)}
+def add_numbers(db: Session, numbers: Mapping[Key, int]) -> None:
+    """Count refused requests that aren't kept.
+
+    :param numbers: how many, by project, day and code.
+    :raises session.LostRace: another process counts the first one of the day at this moment.
+    """
+    for project_id, day, code in sorted(numbers):
+        number = numbers[project_id, day, code]
+        _count(db, (project_id, day, ANY), number, 0)
+        _count(db, (project_id, day, code), number, 0)
+
+
+def _count(db: Session, key: Key, number: int, kept: int) -> int:
+    """Count requests, and return the number of all with this key."""
+    counts, values = refusal_counts.c, dict(zip(("project_id", "day", "code"), key, strict=True))
+    same = [counts[name] == value for name, value in values.items()]
+    more = {"number": counts.number + number, "kept": counts.kept + kept}
     if not session.changed(db, refusal_counts.update().where(*same).values(**more)):
-        first = refusal_counts.insert().values(number=1, kept=int(is_kept), **key)
+        first = refusal_counts.insert().values(number=number, kept=kept, **values)
         session.insert_or_lose(db, first)
-        return 1
+        return number
     return db.execute(sa.select(counts.number).where(*same)).scalar_one()
 
 

@@ -30,4 +30,4 @@ class BookingConditions:
     #: The user who asks. None: this package asks by itself.
     user_id: str | None = None
     #: How many refused requests of the project are kept of one day.
-    refusals_kept: int = 0
+    refusals_kept: int = 1000

@@ -27,7 +27,13 @@ from warre_blazar.services.requests import once
 from warre_blazar.services.running import backing, late_servers
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
-from warre_blazar.services.telling import delivery, reminders, running_time, server_samples
+from warre_blazar.services.telling import (
+    delivery,
+    refusals,
+    reminders,
+    running_time,
+    server_samples,
+)
 from warre_blazar.services.telling.delivery import Channel
 
 LOG = logging.getLogger(__name__)
@@ -254,6 +260,11 @@ class Threads:
     def merge_tallies(self) -> None:
         """Keep the table of tallies small."""
         metrics.merge_tallies()
+
+    @periodics.periodic(5)
+    def count_refusals(self) -> None:
+        """Write how many refused requests this process has only counted."""
+        refusals.write_numbers()
 
     @periodics.periodic(3600, run_immediately=True)
     def forget(self) -> None:

@@ -12,8 +12,8 @@ from tests.functional.db import world
 from tests.functional.db.managers import Manager
 from tests.functional.db.outage import book_on, fail, heal, recover
 from warre_blazar.db import outbox, session, tables
-from warre_blazar.db.usage import Wanted
-from warre_blazar.domain.changes import Kind
+from warre_blazar.db.usage import UsageFilter
+from warre_blazar.domain.changes import ChangeKind
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.usage import Amounts
 from warre_blazar.plugins import change_records, deletion_records
@@ -45,10 +45,10 @@ def at(hours: float) -> datetime.datetime:
 
 def amounts() -> Amounts:
     window = Span(world.NOW, world.NOW + 99 * HOUR)
-    return usage.report(Wanted(window=window), None, SPAN.end)[None].instances
+    return usage.report(UsageFilter(window=window), None, SPAN.end)[None].instances
 
 
-def log(lease: world.Lease) -> list[Kind]:
+def log(lease: world.Lease) -> list[ChangeKind]:
     return [change.kind for change in lookup.log(lookup.get(lease.reservation_id, None)[0])]
 
 
@@ -62,8 +62,8 @@ def test_reservation_that_is_opened_late(cloud: Cloud):
     at(0.5)
     backing.reconcile()
     manager.run(SPAN.end)
-    told = [kind for kind in log(lease) if kind is not Kind.CREATED]
-    assert told == [Kind.STARTED, Kind.REFUSED, Kind.OPENED, Kind.ENDED]
+    told = [kind for kind in log(lease) if kind is not ChangeKind.CREATED]
+    assert told == [ChangeKind.STARTED, ChangeKind.REFUSED, ChangeKind.OPENED, ChangeKind.ENDED]
     assert amounts() == Amounts(booked=4 * 3600, held=4 * 3600, lost=3600)
 
 
@@ -86,7 +86,7 @@ def test_instances_on_failed_hosts(cloud: Cloud):
     missing = [
         change.after
         for change in lookup.log(lookup.get(lease.reservation_id, None)[0])
-        if change.kind is Kind.MISSING
+        if change.kind is ChangeKind.MISSING
     ]
     assert missing == [{"missing_instances": 2}, {"missing_instances": 0}]
     assert amounts()._replace(booked=0) == Amounts(held=4 * 3600, lost=3600)
@@ -102,6 +102,6 @@ def test_reservation_that_was_running_when_it_was_imported(cloud: Cloud, databas
         connection.execute(tables.bookings.update().values(counted_until=None))
     for hours in (0.5, 1, 1.5):
         running_time.tell(at(hours), "manager")
-    assert log(lease).count(Kind.STARTED) == 1
+    assert log(lease).count(ChangeKind.STARTED) == 1
     Manager().run(SPAN.end)
     assert amounts() == Amounts(booked=2 * 3600, held=2 * 3600)

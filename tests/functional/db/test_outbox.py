@@ -324,7 +324,9 @@ def test_every_payload_is_as_documented(cloud: Cloud, manager: Manager):
     move(lease, world.hours(1, 4))
     lookup.label(lookup.get(lease.reservation_id, None)[0], Labels("mine", None), "somebody")
     manager.run(SPAN.start)
-    news = [News(kind, SPAN.start, None, {"a": 1}, {"b": 2}) for kind in Kind if kind is not LEASE]
+    after = {Kind.IN_USE: {"in_use": True, "servers": 2}}
+    told = [kind for kind in Kind if kind is not LEASE]
+    news = [News(k, SPAN.start, None, {"a": 1}, after.get(k, {"b": 2})) for k in told]
     for each in news:
         session.change(outbox.add, outbox.of_reservations([lease.reservation_id]), each)
     manager.run(world.hours(1, 4).end)

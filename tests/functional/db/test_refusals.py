@@ -7,10 +7,12 @@ import threading
 import pytest
 import sqlalchemy as sa
 from oslo_db import exception as db_exc
+from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from tests.functional.db.test_statements import counted
+from warre_blazar import waiting
 from warre_blazar.db import refusals as stored
 from warre_blazar.db import session
 from warre_blazar.db.refusals import RefusalFilter
@@ -133,11 +135,72 @@ def test_limit_is_exact_with_simultaneous_requests(database: sa.Engine):
     assert counts(Span(world.NOW, NOON + DAY)) == {None: {"maintenance": 40}}
 
 
-def test_flood_takes_few_statements(database: sa.Engine):
-    refuse(most=1)
+class FakeClock:
+    """The clock of the package's waiting, which a test moves."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    made = FakeClock()
+    monkeypatch.setattr(waiting, "clock", made)
+    monkeypatch.setattr(refusals, "_surplus", refusals._Surplus())
+    return made
+
+
+def test_flood_costs_no_statements(database: sa.Engine, clock: FakeClock):
+    today = Span(timeutils.utcnow() - DAY, timeutils.utcnow() + DAY)
+    for code in ("too_long", "too_long", "maintenance", "maintenance"):
+        refusals.write(asked(), code, 2)
     with counted(database) as statements:
-        refuse(most=1)
+        for _ in range(100):
+            refusals.write(asked(), "too_long", 2)
+    # The first number is written at once, the others a second later.
     assert len(statements) <= 4
+    clock.seconds += 1
+    assert counts(today) == {None: {"too_long": 102, "maintenance": 2}}
+    assert refusals.listing(RefusalFilter(), None, 0)[1] == 2
+
+
+def test_numbers_outlive_a_failure_of_the_database(
+    clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+):
+    today = Span(timeutils.utcnow() - DAY, timeutils.utcnow() + DAY)
+    for _ in range(3):
+        refusals.write(asked(), "too_long", 1)
+
+    def fail(*_: object) -> None:
+        raise db_exc.DBConnectionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stored, "add_numbers", fail)
+        clock.seconds += 1
+        refusals.write(asked(), "too_long", 1)
+    clock.seconds += 1
+    assert counts(today) == {None: {"too_long": 4}}
+
+
+def test_other_projects_are_kept_beside_a_flood(clock: FakeClock):
+    for _ in range(5):
+        refusals.write(asked(), "too_long", 2)
+    refusals.write(asked(project_id="other"), "too_long", 2)
+    assert refusals.listing(RefusalFilter(project_id="other"), None, 0)[1] == 1
+
+
+def test_next_day_is_kept_again(clock: FakeClock):
+    surplus = refusals._Surplus()
+    surplus.fill("p", NOON.date())
+    assert surplus.takes("p", NOON.date(), "too_long")
+    assert not surplus.takes("p", (NOON + DAY).date(), "too_long")
+    assert not surplus.takes("other", NOON.date(), "too_long")
 
 
 def test_old_refusals_are_purged(database: sa.Engine, monkeypatch: pytest.MonkeyPatch):

@@ -276,6 +276,7 @@ QUERIES: dict[Any, list[str]] = {
     parsing.statuses: ["", "x", "ACTIVE,", "ACTIVE,x", "%00", "%FF"],
     parsing.sort: ["", "x", "start:", "start:up", "start,end", "id", "start%0A", "%FF"],
     parsing.detail: ["", "x", "Capacity", "capacity%0A", "%FF"],
+    parsing.usage_key: ["", "x", "Day", "day%0A", "%FF"],
     parsing.log: ["", "x", "Log", "log%0A", "%FF"],
     parsing.usage_key: ["", "x", "Day", "day%0A", "%FF"],
     parsing.next_page: ["", "x", "/?page=", "/?page=0", "/?page=x", "/?page=" + "9" * 30, "%FF"],

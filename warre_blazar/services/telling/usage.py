@@ -11,6 +11,7 @@ from warre_blazar.db.refusals import Counted
 from warre_blazar.db.usage import UsageFilter, Used
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.usage import Life, Record, Sum, days
+from warre_blazar.services.telling import refusals as own_refusals
 
 #: What usage can be added up by. None: everything in one sum.
 BY = ("project", "user", "flavor", "day")
@@ -37,6 +38,7 @@ def report(wanted: UsageFilter, by: str | None, now: datetime.datetime) -> dict[
         after=wanted.window.start,
         before=wanted.window.end,
     )
+    own_refusals.write_numbers()
     with session.reader() as db:
         found, refused = stored.read(db, wanted), refusals.counted(db, asked)
     sums: dict[_Key, Sum] = collections.defaultdict(Sum)
