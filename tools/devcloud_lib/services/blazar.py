@@ -55,6 +55,8 @@ def configure(layout: Layout, endpoint_id: str) -> None:
                 # Rare, so that a test sees what its own "host refresh" finds.
                 "provider_poll_interval": 3600,
                 "messengers": "smtp",
+                # So often that a test, or the demo, sees which servers were in use.
+                "usage_interval": 15,
             },
             "warre_messages": {
                 "site_name": "dev cloud",
