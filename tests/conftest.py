@@ -10,6 +10,7 @@ from oslo_limit import limit as oslo_limit
 
 from tests.fakes.cloud import LOGIN_OPTIONS, Cloud
 from warre_blazar import conf as our_conf
+from warre_blazar.db import clock
 from warre_blazar.openstack import kept
 
 # Examples have no deadline, because their time depends on the machine more than on the code.
@@ -28,6 +29,15 @@ def conf() -> Iterator[config_fixture.Config]:
     fixture.setUp()
     yield fixture
     fixture.cleanUp()
+
+
+@pytest.fixture(autouse=True)
+def unread_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test go on with the database's clock that another one has read.
+
+    A clock that nobody has read tells the machine's time, which tests set.
+    """
+    monkeypatch.setattr(clock, "_clock", clock.DatabaseClock())
 
 
 @pytest.fixture

@@ -50,10 +50,7 @@ def test_clock_that_was_never_read_is_the_machines():
         timeutils.clear_time_override()
 
 
-def test_manager_with_a_fast_clock_starts_nothing_early(
-    cloud: Cloud, conf, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(clock, "_clock", clock.DatabaseClock())
+def test_manager_with_a_fast_clock_starts_nothing_early(cloud: Cloud, conf):
     world.add_host(cloud, "a")
     now = timeutils.utcnow().replace(second=0, microsecond=0)
     span = Span(now + 5 * MINUTE, now + 60 * MINUTE)

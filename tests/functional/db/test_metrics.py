@@ -5,7 +5,6 @@ import datetime
 import math
 import random
 import uuid
-from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
@@ -18,7 +17,6 @@ from tests.functional.db.outage import fail
 from tests.functional.db.test_statements import counted
 from tests.functional.db.test_staying import gpu
 from warre_blazar.db import (
-    clock,
     executions,
     leases,
     maintenance_windows,
@@ -41,7 +39,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.hosts.host_status import HostState
 from warre_blazar.services.keeping import history, metrics
-from warre_blazar.services.keeping.metrics import Amount, FlavorName, Queue, Site
+from warre_blazar.services.keeping.metrics import BookedAmount, NamedFlavor, Queue, Site
 from warre_blazar.services.offering import free_slots
 from warre_blazar.services.running import backing, repair
 
@@ -59,8 +57,8 @@ def read(
     return metrics.read(now, cleaning, NO_DEVICES)
 
 
-def name(flavor: Flavor) -> FlavorName:
-    return FlavorName(flavor.id, flavor.name)
+def name(flavor: Flavor) -> NamedFlavor:
+    return NamedFlavor(flavor.id, flavor.name)
 
 
 def free(flavor: Flavor, at: datetime.datetime, cleaning: datetime.timedelta) -> int:
@@ -191,14 +189,14 @@ def test_reservations_are_counted_by_flavor_and_state(cloud: Cloud):
     world.write_lease(changing.id, {"status": "UPDATING"})
     world.add_lease(SPAN, resource_type="virtual:instance", status="ACTIVE")
     assert read().reservations == {
-        (name(flavor), "PENDING_CREATE"): Amount(0, 0),
-        (name(flavor), "ALLOCATED"): Amount(1, 2),
-        (name(flavor), "ACTIVE"): Amount(1, 3),
-        (name(flavor), "ERROR"): Amount(1, 1),
-        (name(other), "PENDING_CREATE"): Amount(0, 0),
-        (name(other), "ALLOCATED"): Amount(1, 1),
-        (name(other), "ACTIVE"): Amount(0, 0),
-        (name(other), "ERROR"): Amount(0, 0),
+        (name(flavor), "PENDING_CREATE"): BookedAmount(0, 0),
+        (name(flavor), "ALLOCATED"): BookedAmount(1, 2),
+        (name(flavor), "ACTIVE"): BookedAmount(1, 3),
+        (name(flavor), "ERROR"): BookedAmount(1, 1),
+        (name(other), "PENDING_CREATE"): BookedAmount(0, 0),
+        (name(other), "ALLOCATED"): BookedAmount(1, 1),
+        (name(other), "ACTIVE"): BookedAmount(0, 0),
+        (name(other), "ERROR"): BookedAmount(0, 0),
     }
 
 
@@ -210,7 +208,7 @@ def test_reservations_of_a_deleted_flavor_are_counted(cloud: Cloud):
         same = tables.flavors.c.id == flavor.id
         db.execute(tables.flavors.update().where(same).values(deleted=flavor.id))
     site = read()
-    assert site.reservations[name(flavor), "ALLOCATED"] == Amount(1, 1)
+    assert site.reservations[name(flavor), "ALLOCATED"] == BookedAmount(1, 1)
     assert site.slots == {}
 
 
@@ -282,19 +280,11 @@ def test_empty_database_has_zeros(database):
 # What is counted.
 
 
-@pytest.fixture
-def at(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The database's clock was never read, so that the clock that a test sets counts."""
-    monkeypatch.setattr(clock, "_clock", clock.DatabaseClock())
-    yield
-
-
 def delays(action: str) -> tuple[dict[float, int], float]:
     histogram = read().delays[action]
     return dict(histogram.buckets), histogram.total
 
 
-@pytest.mark.usefixtures("at")
 def test_delays_of_starts_and_ends_are_counted(cloud: Cloud):
     world.add_host(cloud, "a")
     flavor = world.add_flavor(slots=2)
@@ -311,7 +301,6 @@ def test_delays_of_starts_and_ends_are_counted(cloud: Cloud):
     assert len(leases_made) == 2
 
 
-@pytest.mark.usefixtures("at")
 def test_start_that_is_completed_later_is_overdue_until_then(cloud: Cloud):
     world.add_host(cloud, "a")
     world.book(world.request(world.add_flavor(), SPAN))
@@ -331,7 +320,6 @@ def test_start_that_is_completed_later_is_overdue_until_then(cloud: Cloud):
     assert delays(START)[1] == 180.0
 
 
-@pytest.mark.usefixtures("at")
 def test_end_that_a_repair_requests_early_is_not_counted(cloud: Cloud):
     world.add_host(cloud, "a")
     lease = world.book(world.request(world.add_flavor(), SPAN))
