@@ -37,6 +37,7 @@ _NOTHING = Site(
     repairs={},
     silences={},
     managers_alive=0,
+    refusals={},
     outbox={},
 )
 
@@ -186,6 +187,19 @@ def _repairs(site: Site) -> Iterator[Metric]:
     yield repairs
 
 
+def _refusals(site: Site) -> Iterator[Metric]:
+    # Prometheus takes the fall at midnight for a restart, so rates and increases are right.
+    refused = CounterMetricFamily(
+        f"{_PREFIX}refusals",
+        "Number of requests to book or to change a reservation that a rule has refused since "
+        "midnight (UTC), by the code of the error.",
+        labels=("code",),
+    )
+    for code, number in site.refusals.items():
+        refused.add_metric((code,), number)
+    yield refused
+
+
 def _managers(site: Site) -> Iterator[Metric]:
     alive = _gauge("managers_alive", "Number of managers that are alive.")
     alive.add_metric((), site.managers_alive)
@@ -228,6 +242,7 @@ _PARTS: Sequence[Callable[[Site], Iterator[Metric]]] = (
     _hosts,
     _delays,
     _repairs,
+    _refusals,
     _managers,
     _outbox,
 )

@@ -148,6 +148,17 @@ class Counted:
     number: int
 
 
+def of_day(db: Session, day: datetime.date) -> dict[str, int]:
+    """How many requests of all projects were refused on a day in UTC, by the code of the error."""
+    counts = refusal_counts.c
+    query = (
+        sa.select(counts.code, sa.func.sum(counts.number))
+        .where(counts.day == day, counts.code != ANY)
+        .group_by(counts.code)
+    )
+    return {code: int(number) for code, number in db.execute(query)}
+
+
 def counted(db: Session, wanted: RefusalFilter) -> list[Counted]:
     """The numbers of refused requests within a time, in a fixed number of statements.
 

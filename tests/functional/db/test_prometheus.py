@@ -24,7 +24,8 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import dashboard, databases, world
 from tests.functional.db.outage import fail
 from tests.unit.cmd.test_api import free_port
-from warre_blazar.db import executions, session, tallies
+from warre_blazar.db import executions, refusals, session, tallies
+from warre_blazar.domain.refusals import Asked
 from warre_blazar.domain.tallies import DELAYS, Name, bucket
 from warre_blazar.domain.timeline import Span
 
@@ -171,6 +172,8 @@ def populate(cloud: Cloud) -> None:
     world.plan(world.request(small, around(now, -0.5, 5), **earlier))  # It is overdue.
     failed = world.plan(world.request(small, around(now, 3, 5), now=now))
     world.set_status(failed, "ERROR")
+    asked = Asked(world.PROJECT, "user", flavor.id, 9, around(now, 1, 2))
+    session.change(refusals.add, asked, "slots_exhausted", now, 100)
     session.change(executions.beat, "1", "controller1")
     session.change(executions.beat, "2", "controller2")
 

@@ -182,5 +182,5 @@ def test_no_metric_has_a_label_for_each_reservation_or_project():
     labels = {label for _, names in described().values() for label in names}
     assert labels == {
         *("flavor_id", "flavor", "state", "days_ahead", "hostname", "resourcetype"),
-        *("action", "row", "channel"),
+        *("action", "row", "code", "channel"),
     }

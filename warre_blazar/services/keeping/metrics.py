@@ -14,6 +14,7 @@ from warre_blazar.db import (
     maintenance_windows,
     metric_reads,
     outbox,
+    refusals,
     reservable_hosts,
     session,
     tallies,
@@ -91,6 +92,8 @@ class Site:
     #: By machine, the seconds since the last heartbeat of a manager there.
     silences: Mapping[str, int]
     managers_alive: int
+    #: The number of requests that were refused on this day in UTC, by the code of the error.
+    refusals: Mapping[str, int]
     #: By channel.
     outbox: Mapping[str, Queue]
 
@@ -116,6 +119,7 @@ def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> 
         heartbeats = metric_reads.heartbeats(db)
         channels = outbox.channel_names(db)
         queues = outbox.waiting(db)
+        refused = refusals.of_day(db, now.date())
     names = {flavor.id: _name(flavor) for flavor in (*offered, *gone.values())}
     return Site(
         reservations=_amounts(names, groups),
@@ -135,6 +139,7 @@ def read(now: datetime.datetime, cleaning: datetime.timedelta, rules: Rules) -> 
         repairs=_repairs(_of(counted, Name.REPAIR)),
         silences=_silences(heartbeats),
         managers_alive=sum(seconds <= DEAD_AFTER for _, seconds in heartbeats),
+        refusals=refused,
         outbox=dict.fromkeys(channels, Queue(0, datetime.timedelta(0), 0))
         | {
             channel: Queue(number, _age(oldest, now), given_up)
