@@ -11,6 +11,7 @@ import oslo_limit.limit  # noqa: F401 - registers its options
 from keystoneauth1 import loading
 
 from tests.fakes.cyborg import Cyborg
+from tests.fakes.glance import Glance
 from tests.fakes.keystone import Keystone
 from tests.fakes.nova import Nova
 from tests.fakes.placement import Placement
@@ -21,21 +22,23 @@ LOGIN_OPTIONS = loading.get_auth_plugin_conf_options("password")
 
 
 class Cloud:
-    """Keystone, Nova, Placement and Cyborg, each on a port of its own.
+    """Keystone, Nova, Glance, Placement and Cyborg, each on a port of its own.
 
     Cyborg isn't in the catalog until a test calls ``install_cyborg``.
     """
 
     def __init__(self) -> None:
         self.keystone = Keystone()
-        self.nova = Nova(self.keystone)
+        self.glance = Glance(self.keystone)
+        self.nova = Nova(self.keystone, self.glance)
         self.placement = Placement(self.keystone)
         self.cyborg = Cyborg(self.keystone)
-        self.services = (self.keystone, self.nova, self.placement, self.cyborg)
+        self.services = (self.keystone, self.nova, self.glance, self.placement, self.cyborg)
         self.keystone.endpoints = {
             "identity": self.keystone.url + "/v3",
             "compute": self.nova.url + "/v2.1",
             "placement": self.placement.url,
+            "image": self.glance.url,
         }
 
     def __enter__(self) -> Self:

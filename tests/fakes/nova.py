@@ -6,6 +6,7 @@ from typing import Any
 
 from oslo_utils import timeutils
 
+from tests.fakes.glance import Glance
 from tests.fakes.keystone import Guarded, Keystone
 from tests.fakes.service import Answer, Refusal, Request
 
@@ -36,8 +37,9 @@ class Nova(Guarded):
         ("DELETE", "/v2.1/os-server-groups/([^/]+)", "delete_server_group"),
     )
 
-    def __init__(self, keystone: Keystone) -> None:
+    def __init__(self, keystone: Keystone, glance: Glance) -> None:
         super().__init__(keystone)
+        self._glance = glance
         #: Flavors as they were created, with "extra_specs", "access" (project ids) and "number".
         self.flavors: dict[str, dict[str, Any]] = {}
         #: Aggregates with "name", "hosts" and "metadata".
@@ -62,8 +64,13 @@ class Nova(Guarded):
         self.last_id += 1
         return self.last_id
 
-    def boot(self, flavor_id: str, project_id: str) -> str:
-        """Boot a server as a user of the project would, and return its id."""
+    def boot(
+        self, flavor_id: str, project_id: str, name: str = "server", *, on_volume: bool = False
+    ) -> str:
+        """Boot a server as a user of the project would, and return its id.
+
+        :param on_volume: whether its disk is a volume.
+        """
         if project_id not in self.flavors[flavor_id]["access"]:
             raise AssertionError(f"Nova lets {project_id} see no flavor {flavor_id}")
         server_id = str(uuid.uuid4())
@@ -72,6 +79,8 @@ class Nova(Guarded):
             "number": self.flavors[flavor_id].get("number"),
             "flavor_name": self.flavors[flavor_id]["name"],
             "project_id": project_id,
+            "name": name,
+            "image": "" if on_volume else {"id": "image"},
         }
         return server_id
 
@@ -256,7 +265,8 @@ class Nova(Guarded):
         servers = [
             {
                 "id": i,
-                "name": i,
+                "name": server.get("name", i),
+                "image": server.get("image", {"id": "image"}),
                 "links": [],
                 "status": "ACTIVE",
                 "flavor": {"original_name": server.get("flavor_name", "")},
@@ -292,9 +302,21 @@ class Nova(Guarded):
                 self._delete(server_id, server)
             case {"os-resetState": {"state": "error"}}:
                 server["deleting"] = False
+            case {"createImage": image}:
+                return self._create_image(server_id, server, image)
             case _:
-                raise Refusal(400, "the fake knows forceDelete and os-resetState to error only")
+                raise Refusal(400, "the fake doesn't know this action")
         return Answer(202)
+
+    def _create_image(self, server_id: str, server: dict[str, Any], image: Any) -> Answer:
+        """Begin an image of a server, unless one is being made."""
+        images = self._glance.images
+        if images.get(server.get("saving"), {}).get("status") == "queued" or server.get("deleting"):
+            raise Refusal(409, "Cannot 'createImage' instance while it is in task_state")
+        server["saving"] = self._glance.add(
+            name=image["name"], instance_uuid=server_id, **image["metadata"]
+        )
+        return Answer(202, {"image_id": server["saving"]})
 
     def _delete(self, server_id: str, server: dict[str, Any]) -> None:
         """Delete a server, unless it is being deleted: then the request is ignored."""
@@ -306,6 +328,7 @@ class Nova(Guarded):
             server["deleting"] = True
         elif not self.servers_stay:
             del self.servers[server_id]
+            self._glance.forget_server(server_id)
 
     def list_actions(self, request: Request, server_id: str) -> Answer:
         if server_id not in self.servers:

@@ -1,5 +1,6 @@
 """The JSON Schema of the answer to a dry run."""
 
+from warre_blazar.fields.flavors import BEFORE_END
 from warre_blazar.fields.kinds import Schema
 
 _COUNT: Schema = {"type": "integer", "minimum": 0}
@@ -43,6 +44,10 @@ DRY_RUN: Schema = _answer(
     flavor={"$ref": "#/components/schemas/Flavor"},
     instance_count={**_COUNT, "minimum": 1},
     affinity={"type": ["boolean", "null"]},
+    before_end={
+        **BEFORE_END.answer,
+        "description": "What would be done with the servers before they are deleted at the end.",
+    },
     start={"type": "string", "format": "date-time"},
     end={"type": "string", "format": "date-time"},
     quota={

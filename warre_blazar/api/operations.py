@@ -89,6 +89,7 @@ _BOOKABLE = (
     "invalid_period",
     "limits_not_registered",
     "maintenance",
+    "no_before_end_choice",
     "no_host_matches",
     "quota_exceeded",
     "slots_exhausted",
@@ -228,8 +229,9 @@ OPERATIONS = (
     Operation(
         "PATCH",
         _RESERVATION,
-        "Change a reservation: its start, end, number of instances, name or note. Status 202 means "
-        "that the change is still going on. Under /v2/warre/v1 only the end can be changed. With "
+        "Change a reservation: its start, end, number of instances, name, note, or what is done "
+        "with its servers before the end. Status 202 means that the change is still going on. "
+        "Under /v2/warre/v1 only the end can be changed. With "
         "`dry_run=true` nothing is changed: the answer says what would change, or why it would be "
         "refused, and how the reservation could be changed instead.",
         {200: {"anyOf": [ref("Reservation"), ref("DryRun")]}, 202: ref("Reservation")},

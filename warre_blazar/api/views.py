@@ -2,11 +2,12 @@
 
 import dataclasses
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from warre_blazar.db.usage import UsageFilter
 from warre_blazar.domain import backing_names, reservation_states
+from warre_blazar.domain.before_end import NOTHING, effective
 from warre_blazar.domain.capacity import HostLimit
 from warre_blazar.domain.changes import Change
 from warre_blazar.domain.flavor import Access, Flavor
@@ -14,6 +15,7 @@ from warre_blazar.domain.maintenance_window import Window
 from warre_blazar.domain.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
 from warre_blazar.domain.refusals import Refusal
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.snapshots import ServerSnapshot
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.usage import Amounts, Sum
 from warre_blazar.fields import flavors, others, reservations
@@ -113,9 +115,12 @@ def _limit(item: HostLimit) -> dict[str, Any]:
     }
 
 
-def reservation(item: Reservation, its_flavor: Flavor, sees: Sees = everything) -> dict[str, Any]:
+def reservation(
+    item: Reservation, its_flavor: Flavor, sees: Sees = everything, default: str = NOTHING
+) -> dict[str, Any]:
     """A reservation with its flavor.
 
+    :param default: what the site's configuration says is done with servers before the end.
     For a deleted reservation, the document also says when the reservation was deleted, and by whom.
     """
     values = {
@@ -124,6 +129,7 @@ def reservation(item: Reservation, its_flavor: Flavor, sees: Sees = everything) 
         **vars(item.labels),
         "flavor": flavor(its_flavor, sees),
         "status": item.state,
+        "before_end": effective(item.before_end, its_flavor.before_end, default),
         "lease_id": item.lease_id or None,
         "compute_flavor": _compute_flavor(item),
     }
@@ -132,6 +138,11 @@ def reservation(item: Reservation, its_flavor: Flavor, sees: Sees = everything) 
     if item.idle_since is None:
         del values["idle_since"]
     return _document(reservations.Reservation, values, sees)
+
+
+def snapshots(items: Sequence[ServerSnapshot]) -> dict[str, Any]:
+    """The field with the snapshots of a reservation's servers. It is left out if there are none."""
+    return {"snapshots": [item.document() for item in items]} if items else {}
 
 
 def change(item: Change) -> dict[str, Any]:
@@ -174,6 +185,7 @@ def foreseen(item: Foreseen, *, with_hosts: bool) -> dict[str, Any]:
         "flavor": flavor(item.flavor),
         "instance_count": item.count,
         "affinity": item.affinity,
+        "before_end": item.before_end,
         **span(item.span),
         **({"hosts": hosts} if with_hosts else {}),
         "quota": None if item.standing is None else _quota(item.standing, item.cost),

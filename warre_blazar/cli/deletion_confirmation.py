@@ -48,6 +48,16 @@ def loss_of(names: list[str] | None) -> str:
     return f"{_phrase(names)} will be deleted for good"
 
 
+def saving(before_end: str | None) -> str:
+    """Return a sentence about the snapshots that are made of servers before the end, or "".
+
+    :param before_end: what is done with the servers before the end.
+    """
+    if before_end != "snapshot":
+        return ""
+    return " Before the end, a snapshot is made of each server."
+
+
 def servers(session: Any, reservation: Reservation) -> list[str] | None:
     """Return the names of a reservation's servers, or None if Nova doesn't answer."""
     if reservation.status not in _RUNNING:

@@ -9,11 +9,11 @@ from warre_blazar.client import Client, DryRun, Reason, Reservation, errors
 
 
 def booking(
-    client: Client, wanted: alternatives.WantedBooking, app: object, **labels: str | None
-) -> None:
-    """Ask the API whether it would accept a booking.
+    client: Client, wanted: alternatives.WantedBooking, app: object, **texts: str | None
+) -> DryRun:
+    """Ask the API whether it would accept a booking, and return what it says.
 
-    :param labels: the labels of the reservation: its name and others.
+    :param texts: the labels of the reservation, and what is done before its end.
     :raises Failure: the booking would be refused. The text says why, and what could be booked.
     """
     foreseen = client.reservations.try_create(
@@ -22,9 +22,10 @@ def booking(
         end=wanted.end,
         count=wanted.count,
         affinity=wanted.affinity,
-        **labels,
+        **texts,
     )
     _check(foreseen, app, wanted.where)
+    return foreseen
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,11 +51,12 @@ def change(
     changed: Changed,
     app: object,
     where: datetime.tzinfo,
-    **labels: str | None,
-) -> None:
+    **texts: str | None,
+) -> DryRun | None:
     """Ask the API whether it would accept a change of a reservation.
 
-    :param labels: the new labels: its name and others. None: the label stays as it is.
+    :param texts: the new labels, and what is done before the end. None: it stays as it is.
+    :returns: what the API says. None: nothing would change.
     :raises Failure: the change would be refused. The text says why, and what would be possible.
     """
     before = changed.before
@@ -64,12 +66,11 @@ def change(
         for new, present in ((changed.start, before.start), (changed.end, before.end))
     )
     count = changed.count
-    if (start, end, count, *labels.values()) == (None,) * (3 + len(labels)):
-        return  # The API refuses a change of nothing.
-    foreseen = client.reservations.try_update(
-        before.id, start=start, end=end, count=count, **labels
-    )
+    if (start, end, count, *texts.values()) == (None,) * (3 + len(texts)):
+        return None  # The API refuses a change of nothing.
+    foreseen = client.reservations.try_update(before.id, start=start, end=end, count=count, **texts)
     _check(foreseen, app, where)
+    return foreseen
 
 
 def _check(foreseen: DryRun, app: object, where: datetime.tzinfo) -> None:

@@ -8,7 +8,7 @@ from warre_blazar.cli import arguments, base, sizes, time_display
 from warre_blazar.client.types import Document
 from warre_blazar.fields.declaration import Field, Use, given
 from warre_blazar.fields.flavors import Flavor
-from warre_blazar.fields.kinds import Boolean, Integer, TextMap
+from warre_blazar.fields.kinds import Boolean, Integer, TextMap, Word
 
 _DECLARED = given(Flavor)
 #: The options of times, which have names of their own.
@@ -112,6 +112,7 @@ def _add(parser: argparse.ArgumentParser, field: Field[Any], *, new: bool) -> No
                 _flag(field.key),
                 metavar="N" if is_number else field.metavar,
                 type=arguments.count if is_number else str,
+                choices=kind.words if isinstance(kind, Word) else None,
                 required=new and field.mandatory,
                 default=argparse.SUPPRESS,
                 help=_help(field),

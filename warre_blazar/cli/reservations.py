@@ -25,13 +25,17 @@ from warre_blazar.cli import (
 )
 from warre_blazar.cli.failure import Failure
 from warre_blazar.cli.reservation_fields import Names, flat, phrase
+from warre_blazar.cli.snapshot_column import SnapshotColumn
 from warre_blazar.client import Reservation, errors
 from warre_blazar.client.types import Document
+from warre_blazar.fields.flavors import BEFORE_END
 
 _REF = (
     "ID of the reservation, the start of the ID, its name, or its flavor's name; a name must "
     "belong to only one reservation of your project that isn't COMPLETE"
 )
+#: The word with which a user leaves to the flavor what is done before the end.
+_FLAVORS = "flavor"
 #: The exit status of a program that was interrupted, as shells define it.
 _INTERRUPTED = 130
 #: A new end of a running reservation is confirmed if less than this is left until then.
@@ -89,6 +93,8 @@ class ShowReservation(_Reservations, base.ShowCommand):
         document = flat(reservation, self._names(reservation))
         if parsed_args.changes:
             document["changes"] = self._changes(document.pop("log"))
+        if "snapshots" in document:
+            document["snapshots"] = SnapshotColumn(document["snapshots"])
         if parsed_args.hosts:
             during = self.v2.hosts.list(start=reservation.start, end=reservation.end)
             document["hosts"] = hosts.of_reservation(during, reservation.id)
@@ -98,6 +104,7 @@ class ShowReservation(_Reservations, base.ShowCommand):
             self.tell(
                 f"{deletion_confirmation.loss_of(servers)} at the end of the reservation, "
                 f"{time_display.brief(reservation.end, self.where)}."
+                f"{deletion_confirmation.saving(reservation.before_end)}"
             )
         return self.details(document)
 
@@ -138,6 +145,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             note="note on the reservation",
             contact="email address that messages about the reservation go to (default: your own)",
         )
+        _add_before_end(parser)
         parser.add_argument(
             "--wait",
             action="store_true",
@@ -151,8 +159,9 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         typed = (parsed_args.start, parsed_args.end)
         self.confirm_times(plan, typed, parsed_args, otherwise="Nothing booked")
         if parsed_args.dry_run:
-            dry_run.booking(self.v2, wanted, self.app, **_labels(parsed_args))
-            return self.report_dry_run(f"book {plan}")
+            foreseen = dry_run.booking(self.v2, wanted, self.app, **_texts(parsed_args))
+            saving = deletion_confirmation.saving(foreseen.before_end)
+            return self.report_dry_run(f"book {plan}" + (f".{saving}" if saving else ""))
         try:
             made = self._book(parsed_args, wanted)
         except errors.ApiError as error:
@@ -190,7 +199,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             end=wanted.end,
             count=wanted.count,
             affinity=wanted.affinity,
-            **_labels(parsed_args),
+            **_texts(parsed_args),
         )
         try:
             return create(timezone=time_zones.iana_name(self.where))
@@ -215,6 +224,8 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
 
 class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
     """Change the time, the number of instances or the labels of a reservation.
+
+    Or change what is done with its servers before the end.
 
     Once the reservation has begun, its start can't change, and the number of instances can only
     decrease.
@@ -247,13 +258,14 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             contact="new email address that messages about the reservation go to; an empty text "
             "removes the address, so that messages go to the user who has booked",
         )
+        _add_before_end(parser, _FLAVORS)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self.times(parsed_args)
         hours, count = parsed_args.hours, parsed_args.count
-        labels = _labels(parsed_args)
-        if all(value is None for value in (start, end, hours, count, *labels.values())):
+        texts = _texts(parsed_args)
+        if all(value is None for value in (start, end, hours, count, *texts.values())):
             raise Failure("Nothing to change: give at least one option")
         ref = parsed_args.reservation
         typed = {parsed_args.start: start, parsed_args.end: end}
@@ -274,12 +286,16 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
                 loss=loss,
             )
             if parsed_args.dry_run:
-                dry_run.change(self.v2, changed, self.app, self.where, **labels)
-                return self.report_dry_run(f"change {plan}" + (f". {loss}" if loss else ""))
+                foreseen = dry_run.change(self.v2, changed, self.app, self.where, **texts)
+                saving = deletion_confirmation.saving(foreseen.before_end) if foreseen else ""
+                told = f". {loss}" if loss else ""
+                return self.report_dry_run(
+                    f"change {plan}{told}" + (f".{saving}" if saving else "")
+                )
             ref = before.id
         try:
             changed_to = self.v2.reservations.update(
-                ref, start=start, end=end, count=count, **labels
+                ref, start=start, end=end, count=count, **texts
             )
         except errors.ApiError as error:
             if error.code in alternatives.CODES | {"too_long", "quota_exceeded"}:
@@ -349,9 +365,27 @@ def _add_labels(parser: argparse.ArgumentParser, *, name: str, note: str, contac
     parser.add_argument("--contact", metavar="ADDRESS", help=contact)
 
 
-def _labels(parsed_args: argparse.Namespace) -> dict[str, str | None]:
-    """Return the labels that the user has typed."""
-    return {name: getattr(parsed_args, name) for name in ("name", "note", "contact")}
+def _add_before_end(parser: argparse.ArgumentParser, *more: str) -> None:
+    """Add the option ``--before-end``.
+
+    :param more: further words than those of the API.
+    """
+    parser.add_argument(
+        "--before-end",
+        choices=[*BEFORE_END.words, *more],
+        help="what is done with the servers before they are deleted at the end, if the flavor lets "
+        "you choose; snapshot makes an image of each"
+        + (f"; {_FLAVORS} leaves it to the flavor" if more else ""),
+    )
+
+
+def _texts(parsed_args: argparse.Namespace) -> dict[str, str | None]:
+    """Return the texts of a booking or a change, for the client. An empty one is removed."""
+    chosen = parsed_args.before_end
+    return {
+        **{name: getattr(parsed_args, name) for name in ("name", "note", "contact")},
+        "before_end": "" if chosen == _FLAVORS else chosen,
+    }
 
 
 def _plan(changed: dry_run.Changed, zone: datetime.tzinfo) -> str:

@@ -19,8 +19,8 @@ _FILTERS = {
 }
 
 
-#: The labels of a reservation that can be changed.
-_LABELS = ("name", "note", "contact")
+#: The texts of a reservation that can be changed: labels, and what is done before the end.
+_TEXTS = ("name", "note", "contact", "before_end")
 
 
 def _booking(
@@ -30,16 +30,16 @@ def _booking(
     end: Time,
     count: int = 1,
     affinity: bool | None = None,
-    **labels: Any,
+    **texts: Any,
 ) -> dict[str, Any]:
     """The body of a booking.
 
-    :param labels: those of ``_LABELS``, and the time zone.
+    :param texts: those of ``_TEXTS``, and the time zone.
     """
-    if unknown := labels.keys() - {*_LABELS, "timezone"}:
+    if unknown := texts.keys() - {*_TEXTS, "timezone"}:
         raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
     body = values_of({"flavor_id": flavor, "start": start, "end": end, "instance_count": count})
-    optional = {"affinity": affinity, **labels}
+    optional = {"affinity": affinity, **texts}
     return body | {field: value for field, value in optional.items() if value is not None}
 
 
@@ -48,17 +48,17 @@ def _change(
     start: Time | None = None,
     end: Time | None = None,
     count: int | None = None,
-    **labels: Any,
+    **texts: Any,
 ) -> dict[str, Any]:
     """The body of a change. Fields that aren't given are left out.
 
-    :param labels: those of ``_LABELS``. An empty text removes a label.
+    :param texts: those of ``_TEXTS``. An empty text removes a value.
     """
-    if unknown := labels.keys() - set(_LABELS):
+    if unknown := texts.keys() - set(_TEXTS):
         raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
-    given = {"start": start, "end": end, "instance_count": count, **labels}
+    given = {"start": start, "end": end, "instance_count": count, **texts}
     body = values_of({field: value for field, value in given.items() if value is not None})
-    return body | {field: None for field in _LABELS if body.get(field) == ""}
+    return body | {field: None for field in _TEXTS if body.get(field) == ""}
 
 
 #: The codes of refusals after which something else could be booked.
@@ -139,7 +139,7 @@ class Reservations(Collection):
         end: Time,
         count: int = 1,
         affinity: bool | None = None,
-        **labels: str | None,
+        **texts: str | None,
     ) -> Reservation:
         """Book instances of a flavor from ``start`` to ``end``.
 
@@ -149,12 +149,14 @@ class Reservations(Collection):
         :param count: the number of instances.
         :param affinity: True: all instances on one host. False: each on a host of its own. None: on
             any hosts.
-        :param labels: ``name``, which several reservations may have; ``note``; ``contact``, the
+        :param texts: ``name``, which several reservations may have; ``note``; ``contact``, the
             email address that messages go to (default: the user's own); ``timezone``, the name of
-            the time zone in which messages also show times, such as ``Europe/Berlin``.
+            the time zone in which messages also show times, such as ``Europe/Berlin``;
+            ``before_end``, what is done with the servers before they are deleted at the end,
+            ``nothing`` or ``snapshot`` (default: what the flavor says).
         """
         wanted: dict[str, Any] = {"start": start, "end": end, "count": count, "affinity": affinity}
-        body = _booking(flavor, **{**wanted, **labels})
+        body = _booking(flavor, **{**wanted, **texts})
         try:
             return Reservation.of(self._transport.create(f"/{self.noun}", body))
         except errors.ApiError as error:
@@ -184,18 +186,17 @@ class Reservations(Collection):
         start: Time | None = None,
         end: Time | None = None,
         count: int | None = None,
-        name: str | None = None,
-        note: str | None = None,
-        contact: str | None = None,
+        **texts: str | None,
     ) -> Reservation:
         """Change a reservation. Fields that aren't given keep their values.
 
-        :param name: the new name. An empty text removes the name.
-        :param note: the new note. An empty text removes the note.
-        :param contact: the email address that messages go to from now on. An empty text removes it.
+        :param texts: the new ``name`` or ``note``; ``contact``, the email address that messages go
+            to from now on; ``before_end``, what is done with the servers before the end. An empty
+            text removes the name, the note or the address, and leaves it to the flavor what is
+            done before the end.
         """
         wanted: dict[str, Any] = {"start": start, "end": end, "count": count}
-        body = _change(**wanted, name=name, note=note, contact=contact)
+        body = _change(**{**wanted, **texts})
         where = self._path(ref)
         try:
             return Reservation.of(self._transport.request_document("PATCH", where, body=body))

@@ -146,6 +146,9 @@ class DryRun:
     instance_count: int
     start: datetime.datetime
     end: datetime.datetime
+    #: What would be done with the servers before they are deleted at the end: ``nothing`` or
+    #: ``snapshot``.
+    before_end: str = "nothing"
     #: By resource (``reservations`` and ``hours``), a document with the ``cost`` of the request and
     #: with what would be ``left`` of the quota. None if no quota is enforced.
     quota: Document | None = None

@@ -113,6 +113,30 @@ OPTS: list[cfg.Opt] = [
         "is empty, there are no reminders.",
     ),
     cfg.StrOpt(
+        "before_end",
+        default="nothing",
+        choices=[
+            ("nothing", "What is on the servers is lost at the end."),
+            (
+                "snapshot",
+                "An image is made of each server, and given to the project. The images take room "
+                "in Glance until somebody deletes them.",
+            ),
+        ],
+        help="What is done with the servers of a reservation before they are deleted at its end, "
+        "unless the flavor says something else.",
+    ),
+    cfg.IntOpt(
+        "before_end_minutes",
+        default=30,
+        min=1,
+        help="Number of minutes before the end of a reservation at which the snapshots of its "
+        "servers begin. What is written on a server after that isn't in its snapshot. A snapshot "
+        "that isn't finished at the end is usually lost, because the end waits for no snapshot. So "
+        "with a smaller number, snapshots have newer data, but large or many servers may get "
+        "none.",
+    ),
+    cfg.StrOpt(
         "host_choice",
         default="pack",
         choices=[

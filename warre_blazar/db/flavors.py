@@ -46,6 +46,8 @@ def of_row(row: sa.RowMapping) -> Flavor:
         active=row["active"],
         texts={column.name: row[column.name] for column in flavors.c if column.info == TEXT},
         generation=row["generation"],
+        before_end=row["before_end"],
+        before_end_choice=bool(row["before_end_choice"]),
     )
 
 

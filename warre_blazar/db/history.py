@@ -44,18 +44,8 @@ _SORTED = {
 #: The columns that a record copies from the deleted lease and reservation.
 _SAME = (
     *("id", "reservation_id", "lease_id", "flavor_id", "instance_count", "affinity", "name"),
-    *(
-        "note",
-        "contact",
-        "timezone",
-        "shape",
-        "start_date",
-        "end_date",
-        "project_id",
-        "user_id",
-        "status_reason",
-    ),
-    "created_at",
+    *("note", "contact", "timezone", "before_end", "shape", "start_date", "end_date"),
+    *("project_id", "user_id", "status_reason", "created_at"),
 )
 
 
@@ -277,6 +267,7 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         created_at=row["created_at"],
         affinity=row["affinity"],
         labels=Labels.read(row),
+        before_end=row["before_end"],
         nova_flavor=row["compute_flavor"],
         is_record=True,
         deleted_at=row["deleted_at"],

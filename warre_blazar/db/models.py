@@ -56,6 +56,9 @@ flavors = sa.Table(
     sa.Column("category", _string(64), info=TEXT),
     sa.Column("is_public", sa.Boolean, nullable=False),
     sa.Column("active", sa.Boolean, nullable=False),
+    # What is done with servers before the end. NULL: what the site's configuration says.
+    sa.Column("before_end", sa.String(16)),
+    sa.Column("before_end_choice", sa.Boolean, nullable=False, server_default=sa.false()),
     # Increases with every claim on the flavor's slots and with every change of the flavor.
     sa.Column("generation", sa.Integer, nullable=False),
     # Empty for a flavor that exists, and the flavor's own id for a deleted flavor. A deleted flavor
@@ -105,6 +108,8 @@ reservations = sa.Table(
     sa.Column("contact", _string(255)),
     # The time zone in which messages also show times. NULL: in UTC only.
     sa.Column("timezone", sa.String(64)),
+    # What was chosen to be done with the servers before the end. NULL: what the flavor says.
+    sa.Column("before_end", sa.String(16)),
     # The shape that was booked: domain.flavor.Shape as JSON.
     sa.Column("shape", _text(), nullable=False),
     # The promise: the new time that the plugin has agreed to. It is claimed in addition to the
@@ -119,6 +124,10 @@ reservations = sa.Table(
     # Until when the time of a running reservation has been told by "exists" notices. NULL if the
     # reservation isn't running.
     sa.Column("counted_until", sa.DateTime),
+    # When a manager has last noted which servers need a snapshot before the end, and why it
+    # couldn't the last time. NULL: it could, or none has tried.
+    sa.Column("looked_at", sa.DateTime),
+    sa.Column("look_error", _text()),
 )
 
 sa.Index("ix_warre_reservations_name", reservations.c.name)
@@ -288,6 +297,8 @@ history = sa.Table(
     sa.Column("note", _text()),
     sa.Column("contact", _string(255)),
     sa.Column("timezone", sa.String(64)),
+    # What was chosen to be done with the servers before the end. NULL: what the flavor says.
+    sa.Column("before_end", sa.String(16)),
     sa.Column("shape", _text(), nullable=False),
     sa.Column("start_date", sa.DateTime, nullable=False),
     sa.Column("end_date", sa.DateTime, nullable=False),
@@ -323,6 +334,32 @@ imported = sa.Table(
     # (``warre_import.seals.SEALED``).
     sa.Column("after", sa.String(64)),
 )
+
+# The snapshots that are made of servers before their reservation ends:
+# domain.snapshots.ServerSnapshot.
+snapshots = sa.Table(
+    "warre_snapshots",
+    metadata,
+    # The id of Blazar's reservation. It isn't a foreign key, because snapshots are kept as long as
+    # the reservation's record.
+    sa.Column("reservation_id", sa.String(36), primary_key=True),
+    # Empty if the reservation's servers couldn't be found.
+    sa.Column("server_id", sa.String(36), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("project_id", _string(255), nullable=False),
+    sa.Column("server_name", _string(255)),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("at", sa.DateTime, nullable=False),
+    sa.Column("image_id", sa.String(36)),
+    sa.Column("error", _text()),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("next_at", sa.DateTime),
+    # Whether a notice has told what became of it.
+    sa.Column("told", sa.Boolean, nullable=False),
+)
+
+sa.Index("ix_warre_snapshots_told", snapshots.c.told, snapshots.c.status)
+sa.Index("ix_warre_snapshots_next", snapshots.c.next_at)
 
 # The changes of reservations. A reservation's creation and deletion aren't here: its own row or its
 # record has them.

@@ -64,6 +64,7 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         promised=_promised(row["claim_start"], row["claim_end"]),
         affinity=row["affinity"],
         labels=Labels.read(row),
+        before_end=row["before_end"],
         nova_flavor=row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"]),
         missing_resources=row["missing_resources"],
         resources_changed=row["resources_changed"],
@@ -233,6 +234,12 @@ def set_labels(db: Session, reservation_id: str, labels: Labels) -> None:
     """Write a reservation's labels."""
     same_reservation = bookings.c.reservation_id == reservation_id
     db.execute(bookings.update().where(same_reservation).values(**dataclasses.asdict(labels)))
+
+
+def set_before_end(db: Session, reservation_id: str, value: str | None) -> None:
+    """Write what was chosen to be done with a reservation's servers before the end."""
+    same_reservation = bookings.c.reservation_id == reservation_id
+    db.execute(bookings.update().where(same_reservation).values(before_end=value))
 
 
 def compare_labels(db: Session, labels: Labels) -> None:

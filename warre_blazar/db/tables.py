@@ -35,6 +35,7 @@ imported = models.imported
 managers = models.managers
 message_settings = models.message_settings
 outbox = models.outbox
+snapshots = models.snapshots
 lease_workers = models.lease_workers
 maintenance_windows = models.windows
 refusal_counts = models.refusal_counts

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 
+from warre_blazar.domain.before_end import NOTHING
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.quota import Rule
 
@@ -27,6 +28,8 @@ class BookingConditions:
     spread: bool = False
     #: How devices in reservations of stock resource types are counted.
     device_rules: Rules = NO_DEVICES
+    #: What is done with servers before the end, if neither the reservation nor its flavor says.
+    before_end: str = NOTHING
     #: The user who asks. None: this package asks by itself.
     user_id: str | None = None
     #: How many refused requests of the project are kept of one day.

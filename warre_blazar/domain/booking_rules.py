@@ -127,6 +127,22 @@ def check_flavor_period(flavor: Flavor, span: timeline.Span) -> None:
         )
 
 
+def check_before_end(flavor: Flavor, chosen: str | None) -> None:
+    """Refuse a choice of what is done with servers before the end if the flavor allows none.
+
+    :param chosen: what was chosen. None: what the flavor says.
+    :raises FlavorNotBookable: the flavor allows no choice. The error's code is
+        ``no_before_end_choice``.
+    """
+    if chosen is not None and not flavor.before_end_choice:
+        raise exceptions.FlavorNotBookable(
+            "no_before_end_choice",
+            "before_end: Flavor doesn't let users choose what is done with servers before the end; "
+            "leave the field out",
+            field="before_end",
+        )
+
+
 def check_slots(flavor: Flavor, taken: int, count: int) -> None:
     """Refuse a booking if the flavor doesn't have enough slots left.
 

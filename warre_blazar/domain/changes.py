@@ -17,6 +17,8 @@ class ChangeKind(enum.Enum):
     RESIZED = "resized"
     #: Its name, its note or its contact has changed.
     RENAMED = "renamed"
+    #: Somebody chose what is done with its servers before the end.
+    BEFORE_END = "before_end"
     STARTED = "started"
     ENDED = "ended"
     #: Some of its instances got other hosts, because their hosts had failed or were drained.

@@ -92,6 +92,11 @@ class Flavor:
     #: The fields that no rule reads, such as the description, by name.
     texts: Mapping[str, str | None]
     generation: int = 0
+    #: What is done with servers before the end of a reservation. None: what the site's
+    #: configuration says.
+    before_end: str | None = None
+    #: Whether users may choose otherwise for a reservation.
+    before_end_choice: bool = False
 
     @property
     def max_length(self) -> datetime.timedelta:

@@ -9,12 +9,13 @@ from typing import Any
 
 from warre_blazar.domain import reservation_states
 from warre_blazar.domain.notices import Kind, Notice
+from warre_blazar.domain.snapshots import Status
 from warre_blazar.domain.timeline import Span
 
 #: Changes that users needn't hear of if they have made them themselves.
 _CHANGES = frozenset({Kind.RESCHEDULED, Kind.RESIZED, Kind.DELETED})
 #: The kinds of notices whose messages say how to extend the reservation.
-EXTENDABLE = frozenset({Kind.STARTED, Kind.REMINDED, Kind.RESCHEDULED, Kind.RESIZED})
+EXTENDABLE = frozenset({Kind.STARTED, Kind.REMINDED, Kind.RESCHEDULED, Kind.RESIZED, Kind.SNAPSHOT})
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = (*("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),)
@@ -60,6 +61,8 @@ class WantedMessages:
         if kind is Kind.DELETED:
             # What has ended, and was told so, is removed from the list of reservations later.
             return _moment(content["end"]) > notice.news.at
+        if kind is Kind.SNAPSHOT:
+            return bool(unsaved(notice))
         if kind is Kind.MOVED:
             return bool(content["status"] == reservation_states.ACTIVE)
         return True
@@ -68,6 +71,14 @@ class WantedMessages:
 def has_begun(notice: Notice) -> bool:
     """Whether the reservation had begun when it happened, so that it could have servers."""
     return _moment(notice.content["start"]) <= notice.news.at
+
+
+def unsaved(notice: Notice) -> list[Mapping[str, Any]]:
+    """The last snapshots of the servers that have no image, if a notice tells of snapshots."""
+    if notice.news.kind is not Kind.SNAPSHOT or notice.news.after is None:
+        return []
+    last = {snapshot["server"]: snapshot for snapshot in notice.news.after["snapshots"]}
+    return [each for each in last.values() if each["status"] == Status.FAILED.value]
 
 
 def span_of(notice: Notice) -> Span:

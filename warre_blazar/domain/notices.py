@@ -26,6 +26,8 @@ class Kind(enum.Enum):
     RESIZED = "resized"
     #: Its name, its note or its contact has changed.
     RENAMED = "renamed"
+    #: Somebody chose what is done with its servers before the end.
+    BEFORE_END = "before_end"
     #: It is open: its project can boot servers.
     STARTED = "started"
     #: It has begun, but a service refused to open it. It is opened later.
@@ -40,6 +42,8 @@ class Kind(enum.Enum):
     HOST_LOST = "host_lost"
     #: Its lease was repaired.
     REPAIRED = "repaired"
+    #: What has become of the snapshots of its servers.
+    SNAPSHOT = "snapshot"
     #: It has been running for the notice's period.
     EXISTS = "exists"
     #: Whether it has servers.

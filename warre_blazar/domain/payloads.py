@@ -18,8 +18,10 @@ _EVENTS = {
     Kind.RESCHEDULED: "update",
     Kind.RESIZED: "update",
     Kind.RENAMED: "update",
+    Kind.BEFORE_END: "update",
     Kind.MOVED: "update",
     Kind.REPAIRED: "update",
+    Kind.SNAPSHOT: "update",
     Kind.DELETED: "delete",
     Kind.REFUSED: "error",
     Kind.HOST_LOST: "error",
@@ -29,8 +31,9 @@ _EVENTS = {
 #: The kinds that Warre sends too.
 _OF_WARRE = frozenset({Kind.STARTED, Kind.ENDED, Kind.EXISTS, Kind.IN_USE})
 
-#: What a notice says about a reservation, and notifications don't. Contacts are for messages only.
-_NOT_SENT = frozenset({"reservation_id", "contact", "timezone"})
+#: What a notice says about a reservation, and notifications don't. All but the id of Blazar's
+#: reservation is for messages only.
+_NOT_SENT = frozenset({"reservation_id", "contact", "timezone", "before_end"})
 
 #: The fields of a notice that Warre's payload has, beside the flavor.
 _FIELDS_OF_WARRE = ("id", "user_id", "project_id", "lease_id", "start", "end", "instance_count")

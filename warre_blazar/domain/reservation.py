@@ -35,6 +35,8 @@ class Reservation:
     #: on any hosts.
     affinity: bool | None = None
     labels: Labels = NO_LABELS
+    #: What was chosen to be done with its servers before the end. None: what its flavor says.
+    before_end: str | None = None
     #: The id of the Nova flavor. None: the reservation never had a Nova flavor.
     nova_flavor: str | None = None
     #: Blazar's flags: whether instances are on failed hosts, and whether instances were moved while

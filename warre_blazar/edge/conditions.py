@@ -13,6 +13,7 @@ from blazar import context
 from oslo_config import cfg
 
 from warre_blazar import conf, policy
+from warre_blazar.domain.before_end import SiteRule
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.quota import Rule
@@ -89,6 +90,13 @@ def caller_id() -> str | None:
     return str(user_id) if user_id else None
 
 
+def before_end() -> SiteRule:
+    """What the configuration says about the servers of reservations before the end."""
+    options = cfg.CONF.warre
+    ahead = datetime.timedelta(minutes=options.before_end_minutes)
+    return SiteRule(options.before_end, ahead)
+
+
 def of(caller: Any) -> BookingConditions:
     """The conditions of a caller's bookings.
 
@@ -101,6 +109,7 @@ def of(caller: Any) -> BookingConditions:
         in_windows=policy.allows(caller, policies.IN_WINDOW),
         spread=_spreads(),
         device_rules=device_rules.of_stock(),
+        before_end=before_end().default,
         user_id=caller.user_id,
         refusals_kept=refusals_kept(),
     )

@@ -4,7 +4,17 @@ from typing import Any
 
 from warre_blazar.fields import kinds
 from warre_blazar.fields.declaration import Field, Resource, Use
-from warre_blazar.fields.kinds import BOOLEAN, ID, FieldKind, Integer, Text, TextMap, Time, or_null
+from warre_blazar.fields.kinds import (
+    BOOLEAN,
+    ID,
+    FieldKind,
+    Integer,
+    Text,
+    TextMap,
+    Time,
+    Word,
+    or_null,
+)
 
 # A flavor can be named in paths, in place of its id. No path leads to these names.
 _NAME = Text(
@@ -16,6 +26,8 @@ _NAME = Text(
 )
 _PROSE = or_null(Text(4096, forbidden=kinds.CONTROL_IN_PROSE))
 _MIB, _GIB = Integer(unit="MiB"), Integer(unit="GiB")
+#: What can be done with the servers of a reservation before they are deleted at its end.
+BEFORE_END = Word("nothing", "snapshot")
 #: The rule about callers who may see how much room the hosts have.
 _CAPACITY = "warre:flavor:capacity"
 _WARNINGS = [
@@ -70,6 +82,18 @@ class Flavor(Resource):
     )
     active = Field(BOOLEAN, "Whether the flavor can be booked for now.", default=True)
     description = Field(_PROSE, "A description for people.")
+    before_end = Field(
+        or_null(BEFORE_END),
+        "What is done with the servers of a reservation before they are deleted at its end. "
+        "`snapshot`: an image is made of each server. null: what the site's configuration says.",
+        Use.NOT_IN_WARRE,
+    )
+    before_end_choice = Field(
+        BOOLEAN,
+        "Whether users may choose for a reservation what is done with its servers before the end.",
+        Use.NOT_IN_WARRE,
+        default=False,
+    )
 
 
 class FlavorOffered(Flavor):

@@ -49,10 +49,13 @@ def or_null(kind: FieldKind[T]) -> FieldKind[T | None]:
     """A kind that also has the value null, in bodies and in answers."""
     wider = copy.copy(kind)
     wider.nullable = True
-    wider.body, wider.answer = (
-        {**schema, "type": [schema["type"], "null"]} for schema in (kind.body, kind.answer)
-    )
+    wider.body, wider.answer = (_or_null(schema) for schema in (kind.body, kind.answer))
     return cast(FieldKind[T | None], wider)
+
+
+def _or_null(schema: Schema) -> Schema:
+    words = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, "type": [schema["type"], "null"], **words}
 
 
 class Integer(FieldKind[int], wsme.IntegerType):
@@ -145,6 +148,27 @@ class TimeZone(_Pattern):
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
             raise ValueError(self._expected) from None
         return text
+
+
+class Word(FieldKind[str]):
+    """One of some words."""
+
+    def __init__(self, *words: str) -> None:
+        expected = f"expected {' or '.join(words)}"
+        super().__init__(
+            {"type": "string", "enum": list(words)},
+            {"type": "string", "enum": list(words), EXPECTED: expected},
+        )
+        self.words = words
+
+    def validate(self, value: Any) -> str:
+        """Check a word that didn't come in a body of this package's API.
+
+        :raises ValueError: the error says what was expected.
+        """
+        if not isinstance(value, str) or value not in self.words:
+            raise ValueError(f"expected {' or '.join(self.words)}")
+        return value
 
 
 class Boolean(FieldKind[bool]):

@@ -5,6 +5,7 @@ from typing import Any
 
 from warre_blazar.fields import kinds
 from warre_blazar.fields.declaration import Field, Resource, Use
+from warre_blazar.fields.flavors import BEFORE_END
 from warre_blazar.fields.kinds import (
     BOOLEAN,
     ID,
@@ -21,6 +22,29 @@ from warre_blazar.fields.kinds import (
 STATES = ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "COMPLETE", "ERROR")
 
 
+_TEXT_OR_NULL = {"type": ["string", "null"]}
+_SNAPSHOTS = {
+    "type": "array",
+    "items": kinds.answer(
+        server={
+            **_TEXT_OR_NULL,
+            "description": "The server's id. It is null if the reservation's servers couldn't be "
+            "found.",
+        },
+        server_name=_TEXT_OR_NULL,
+        image={**_TEXT_OR_NULL, "description": "The id of the image in Glance."},
+        status={
+            "enum": ["waiting", "saving", "saved", "failed"],
+            "description": "`waiting`: the snapshot is tried again until the end. `saving`: Nova "
+            "is making the image. `saved`: the image is complete. `failed`: there is no image.",
+        },
+        error={
+            **_TEXT_OR_NULL,
+            "description": "Why there is no image, or what is wrong with it.",
+        },
+        at={**Time().answer, "description": "When a manager noticed that it has to be made."},
+    ),
+}
 _VALUES = {
     "type": ["object", "null"],
     "description": "The changed fields with their values. It is null if `change` says all.",
@@ -35,10 +59,11 @@ _LOG = {
         },
         change={
             "enum": [
-                *("created", "rescheduled", "resized", "renamed", "started", "ended", "moved"),
-                *("deleted", "refused", "opened", "missing"),
+                *("created", "rescheduled", "resized", "renamed", "before_end", "started"),
+                *("ended", "moved", "deleted", "refused", "opened", "missing"),
             ],
-            "description": "`moved`: some instances got other hosts. `refused`: the reservation "
+            "description": "`before_end`: somebody chose what is done with the servers before the "
+            "end. `moved`: some instances got other hosts. `refused`: the reservation "
             "has begun, but a service refused to open it; `opened`: it is open since then. "
             "`missing`: another number of instances is on failed hosts, for which no other host "
             "has room.",
@@ -85,6 +110,14 @@ class Reservation(Resource):
         "null, messages show times in UTC only.",
         Use.NOT_IN_WARRE | Use.FIXED,
     )
+    before_end = Field(
+        or_null(BEFORE_END),
+        "What is done with the servers before they are deleted at the end. `snapshot`: an image is "
+        "made of each server, which belongs to the project. In a body, null leaves it to the "
+        "flavor, and another value is only allowed if the flavor's `before_end_choice` is true. An "
+        "answer always says what will be done.",
+        Use.NOT_IN_WARRE,
+    )
     status_reason = Field(
         or_null(VALUE), "Why the reservation has its status, if that is known.", Use.READ_ONLY
     )
@@ -118,6 +151,14 @@ class Reservation(Resource):
     )
     lease_id = Field(or_null(VALUE), "The id of the lease in Blazar.", Use.READ_ONLY)
     created_at = Field(Time(), "When the reservation was made.", Use.READ_ONLY)
+    snapshots: Field[list[dict[str, Any]]] = Field(
+        FieldKind(_SNAPSHOTS),
+        "The snapshots of servers that were made before the end, or couldn't be made, the oldest "
+        "first. Only the answer to a request for one reservation has this field, and only if there "
+        "are any.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+        default=(),
+    )
     log: Field[list[dict[str, Any]]] = Field(
         FieldKind(_LOG),
         "What has happened to the reservation, the oldest change first. Only answers to requests "

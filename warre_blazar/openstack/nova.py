@@ -1,4 +1,4 @@
-"""Makes and removes the Nova flavors and aggregates of reservations, and deletes their servers.
+"""Makes and removes the Nova flavors and aggregates of reservations, saves and deletes servers.
 
 Every function can be repeated safely. Every function raises ServiceUnavailable if Nova doesn't
 answer, and ServiceRefused if Nova refuses a request.
@@ -20,6 +20,7 @@ from oslo_utils import timeutils
 
 from warre_blazar.domain import backing_names
 from warre_blazar.domain.audit.facts import NovaAggregate, NovaFlavor, NovaServer
+from warre_blazar.domain.snapshots import ServerToSave
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, turns
 
@@ -221,6 +222,28 @@ def servers_on(flavor_id: str) -> list[str]:
             detailed=False, search_opts={"flavor": flavor_id, "all_tenants": 1}
         )
         return [server.id for server in servers]
+
+
+def servers_to_save(flavor_id: str) -> list[ServerToSave]:
+    """All servers on a Nova flavor, in all projects, with what decides about their snapshots."""
+    search = {"flavor": flavor_id, "all_tenants": 1}
+    with _nova(_SURVEY_MICROVERSION) as nova:
+        # Nova shows no image for a server that was booted from a volume.
+        return [
+            ServerToSave(server.id, server.name, on_volume=not server.image)
+            for server in nova.servers.list(search_opts=search, limit=-1)
+        ]
+
+
+def create_image(server_id: str, name: str, properties: Mapping[str, str]) -> str:
+    """Request an image of a server, and return the id of the image.
+
+    The image belongs to the project of Blazar's service user, and Nova shares it with the server's
+    project (``nova.compute.utils.initialize_instance_snapshot_metadata``). Nova goes on with the
+    image after it has answered.
+    """
+    with _nova(_SURVEY_MICROVERSION) as nova:
+        return str(nova.servers.create_image(server_id, name, dict(properties)))
 
 
 def delete_server(server_id: str) -> None:

@@ -17,7 +17,7 @@ from oslo_utils import strutils
 
 from warre_blazar import conf, enforcement
 from warre_blazar.db import clock, hosts, leases, session
-from warre_blazar.domain import labels, lease_states
+from warre_blazar.domain import before_end, labels, lease_states
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.timeline import Span
@@ -61,7 +61,7 @@ _BLAZARS_OWN = {"resource_type", "lease_id", "start_date", "end_date"}
 # The fields that a client may send in an update. Only the amount may differ from the present value.
 _UPDATE_FIELDS = {"flavor_id", "amount", "affinity"}
 # The fields that a client may send in a creation.
-_CREATION_FIELDS = _UPDATE_FIELDS | set(labels.NAMES)
+_CREATION_FIELDS = _UPDATE_FIELDS | {*labels.NAMES, "before_end"}
 
 
 class FlavorSlotPlugin(base.BasePlugin):
@@ -225,7 +225,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
     if unknown:
         raise exceptions.InvalidField(
             min(unknown),
-            "Unknown field, expected flavor_id and amount, and optionally affinity, "
+            "Unknown field, expected flavor_id and amount, and optionally affinity, before_end, "
             + ", ".join(labels.NAMES),
         )
     flavor = values.get("flavor_id")
@@ -240,6 +240,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
         conditions=_conditions(),
         affinity=_affinity(values.get("affinity")),
         labels=contacts.checked(labels.checked(values)),
+        before_end=before_end.checked(values.get("before_end")),
     )
 
 

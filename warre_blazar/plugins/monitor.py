@@ -17,6 +17,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from warre_blazar.db import clock, migration
+from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
 from warre_blazar.plugins import notifications, telling
 from warre_blazar.plugins.blazar_work import LeaseWorks
@@ -24,7 +25,7 @@ from warre_blazar.plugins.notifications import BlazarsOutside
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.keeping import history, metrics
 from warre_blazar.services.requests import once
-from warre_blazar.services.running import backing, late_servers
+from warre_blazar.services.running import backing, late_servers, snapshots
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
 from warre_blazar.services.telling import (
@@ -168,6 +169,7 @@ class Threads:
             ),
             # Work may also wait until one of the threads is free.
             time_limit=lambda reservations: 2 * patience(reservations),
+            before_end=conditions.before_end(),
         )
         self._repairer = Repairer(patience)
         self._lease_works: LeaseWorks | None = None
@@ -232,6 +234,11 @@ class Threads:
     def delete_late_servers(self) -> None:
         """Delete servers that Nova didn't list yet when their reservation ended."""
         late_servers.delete(clock.utcnow())
+
+    @periodics.periodic(20, run_immediately=True)
+    def make_snapshots(self) -> None:
+        """Make snapshots of servers whose reservations end soon."""
+        snapshots.look(clock.utcnow(), self._executor.manager_id, conditions.before_end())
 
     @periodics.periodic(5, run_immediately=True)
     def tell_running_time(self) -> None:

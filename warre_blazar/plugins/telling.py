@@ -67,6 +67,7 @@ def _site() -> messages.MessageSite:
         latest_end=lambda reservation_id: extension.latest_end(
             reservation_id, conditions.of_users()
         ),
+        before_end=conditions.before_end().default,
     )
 
 

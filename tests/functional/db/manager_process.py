@@ -1,5 +1,7 @@
 """A manager in a process of its own: our threads beside Blazar's unchanged executor."""
 
+import configparser
+import pathlib
 import threading
 import time
 from typing import Any
@@ -16,6 +18,19 @@ from warre_blazar.plugins import flavor_slot, monitor
 from warre_blazar.services.running import backing
 
 BLAZARS_PAUSE = 10
+
+
+def written(path: pathlib.Path, options: dict[str, str]) -> str:
+    """Write a configuration file with options that are given by ``group.name``."""
+    parser = configparser.RawConfigParser()
+    for name, value in options.items():
+        group, _, option = name.rpartition(".")
+        if group and not parser.has_section(group):
+            parser.add_section(group)
+        parser.set(group or "DEFAULT", option, value)
+    with path.open("w") as file:
+        parser.write(file)
+    return str(path)
 
 
 def run(config: str) -> None:

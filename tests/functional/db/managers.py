@@ -11,6 +11,7 @@ from oslo_utils import timeutils
 
 from tests.functional.db import world
 from warre_blazar.db import outbox, session
+from warre_blazar.domain.before_end import USUAL, SiteRule
 from warre_blazar.services.running.executor import Executor, Pools
 
 
@@ -47,11 +48,12 @@ class Manager:
         self,
         pool: futures.Executor | None = None,
         time_limit: Callable[[int], float] = lambda _: math.inf,
+        before_end: SiteRule = USUAL,
     ) -> None:
         self.outside = Outside()
         inline = Inline()
         pools = Pools(pool or inline, inline, inline)
-        self.executor = Executor("host", self.outside, lambda: 5.0, pools, time_limit)
+        self.executor = Executor("host", self.outside, lambda: 5.0, pools, time_limit, before_end)
 
     def run(self, now: datetime.datetime) -> None:
         """Do what the periodic threads do within a second."""

@@ -4,7 +4,6 @@
 """
 
 import collections
-import configparser
 import datetime
 import multiprocessing
 import os
@@ -90,19 +89,6 @@ def booked(count: int) -> list[world.Lease]:
     return made
 
 
-def written(path: pathlib.Path, options: dict[str, str]) -> str:
-    """Write a configuration file with options that are given by ``group.name``."""
-    parser = configparser.RawConfigParser()
-    for name, value in options.items():
-        group, _, option = name.rpartition(".")
-        if group and not parser.has_section(group):
-            parser.add_section(group)
-        parser.set(group or "DEFAULT", option, value)
-    with path.open("w") as file:
-        parser.write(file)
-    return str(path)
-
-
 def test_each_start_and_end_is_executed_although_managers_are_killed(
     database: sa.Engine, cloud: Cloud, tmp_path: pathlib.Path
 ):
@@ -119,7 +105,7 @@ def test_each_start_and_end_is_executed_although_managers_are_killed(
         "warre.server_deletion_timeout": "2",
     }
     leases = booked(LEASES)
-    managers = Managers(written(tmp_path / "blazar.conf", options))
+    managers = Managers(manager_process.written(tmp_path / "blazar.conf", options))
     rng = random.Random(1)
     deadline = time.monotonic() + PATIENCE
     early: set[str] = set()

@@ -249,6 +249,22 @@ def test_keystone_that_fails_for_a_user_loses_nothing_and_holds_up_nobody_else(
     assert [message.to for message in sent(world.NOW + HOUR)] == [ADDRESS]
 
 
+def test_messages_say_what_is_saved_before_the_end(
+    cloud: Cloud, sent: Callable[..., list[Message]]
+):
+    lease = book(cloud, flavor=world.add_flavor(max_length_hours=24, before_end="snapshot"))
+    book(cloud, flavor=world.add_flavor(max_length_hours=24))
+    made = {message.data["reservation"]["lease_id"]: message.text for message in sent()}
+    assert {of for of, text in made.items() if "an image of each" in text} == {lease.id}
+    of_all = {"server": "i", "server_name": "web", "status": "failed", "error": "Nova: 409"}
+    news = News(Kind.SNAPSHOT, world.NOW, after={"snapshots": [of_all]})
+    session.change(outbox.add, outbox.of_reservations([lease.reservation_id]), news)
+    (message,) = sent(world.NOW + HOUR)
+    assert message.event == "snapshot"
+    assert "web: Nova: 409" in message.text
+    assert message.data["after"] == {"snapshots": [of_all]}
+
+
 def test_user_who_has_turned_messages_off_gets_none(
     cloud: Cloud, sent: Callable[..., list[Message]], database: sa.Engine
 ):

@@ -25,6 +25,7 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import LOGIN_OPTIONS, Cloud
 from tests.fakes.cyborg import Cyborg
+from tests.fakes.glance import Glance
 from tests.fakes.nova import Nova
 from tests.fakes.placement import Placement
 from tests.functional.db import databases, managers
@@ -55,14 +56,16 @@ class SiteCloud(Cloud):
 
     def __init__(self) -> None:
         self.keystone = Identity()
-        self.nova = Nova(self.keystone)
+        self.glance = Glance(self.keystone)
+        self.nova = Nova(self.keystone, self.glance)
         self.placement = Placement(self.keystone)
         self.cyborg = Cyborg(self.keystone)
-        self.services = (self.keystone, self.nova, self.placement, self.cyborg)
+        self.services = (self.keystone, self.nova, self.glance, self.placement, self.cyborg)
         self.keystone.endpoints = {
             "identity": self.keystone.url + "/v3",
             "compute": self.nova.url + "/v2.1",
             "placement": self.placement.url,
+            "image": self.glance.url,
         }
 
     def clear(self) -> None:
@@ -81,7 +84,7 @@ class SiteCloud(Cloud):
     def _objects(self) -> list[Any]:
         """The dicts and sets with the objects that reservations and hosts have in the cloud."""
         nova, placement = self.nova, self.placement
-        kinds = (nova.flavors, nova.aggregates, nova.servers, nova.hosts)
+        kinds = (nova.flavors, nova.aggregates, nova.servers, nova.hosts, self.glance.images)
         return [*kinds, placement.classes, placement.traits, placement.providers]
 
     def copied(self) -> list[Any]:

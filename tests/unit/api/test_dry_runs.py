@@ -48,6 +48,7 @@ def test_booking_that_fits(site: Site, alpha: Person, flavor):
         "flavor": things.plain(flavor),
         "instance_count": 2,
         "affinity": None,
+        "before_end": "nothing",
         "start": at(2, 9),
         "end": at(2, 11),
         "quota": {"reservations": {"cost": 1, "left": 4}, "hours": {"cost": 4, "left": 96}},

@@ -112,6 +112,7 @@ def test_create_fills_in_defaults_and_refuses_duplicates(admin: Person, alpha: P
             ("description", "properties", "start", "end", "category", "availability_zone")
         ),
         **{"active": True, "is_public": True, "ephemeral_gb": 0, "extra_specs": {}},
+        **{"before_end": None, "before_end_choice": False},
     }
     bookable = {"bookable": True, "bookable_hosts": 1, "warnings": []}
     assert made == {"id": made["id"], **usual, **things.FLAVOR, **bookable}
@@ -125,6 +126,7 @@ CHANGES = {
     "terms": ({"slots": 5, "max_length_hours": 1, "active": False, "is_public": False}, None),
     "texts": ({"description": "d", "category": "c", "availability_zone": "z"}, None),
     "nothing left": ({"description": None, "category": None, "availability_zone": None}, None),
+    "before the end": ({"before_end": "snapshot", "before_end_choice": True}, None),
     "name": ({"name": "renamed"}, None),
     "its own name": ({"name": "gpu.small"}, None),
     "specs": ({"extra_specs": {"resources:VGPU": "1"}}, None),

@@ -38,6 +38,7 @@ def test_booking_is_answered_and_stored(site: Site, alpha: Person, flavor, path)
         "note": None,
         "contact": None,
         "timezone": None,
+        "before_end": "nothing",
         "missing_resources": False,
         "resources_changed": False,
     }

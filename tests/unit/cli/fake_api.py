@@ -133,6 +133,7 @@ def foreseen(*refusals: tuple[str, str, dict[str, Any]], **values: Any) -> Answe
         span=RESERVATION.span,
         count=1,
         affinity=None,
+        before_end="nothing",
         hosts={},
         refusals=[FlavorNotBookable(code, text, **detail) for code, text, detail in refusals],
         cost=Amount(1, 2),

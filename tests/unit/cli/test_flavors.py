@@ -307,6 +307,18 @@ def test_capacity(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
     assert api.seen[-1].query == {}
 
 
+def test_flavor_says_what_is_done_before_the_end(api: Api, run: Run) -> None:
+    api.answers[f"PATCH /v2/flavors/{FLAVOR.id}"] = Answer(200, flavor())
+    for options, sent in (
+        (["--before-end", "snapshot", "--before-end-choice"], ("snapshot", True)),
+        (["--no-before-end", "--no-before-end-choice"], (None, False)),
+    ):
+        run(flavors.UpdateFlavor, FLAVOR.id, *options)
+        assert api.seen[-1].body == dict(
+            zip(("before_end", "before_end_choice"), sent, strict=True)
+        )
+
+
 def test_shown_hours_are_accepted_by_the_hours_option(
     api: Api, run_json: Callable[..., Any]
 ) -> None:

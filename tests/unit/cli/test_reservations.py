@@ -1154,6 +1154,61 @@ def test_show_lists_the_servers_and_says_when_they_go(
     )
 
 
+def test_show_says_that_snapshots_are_made(
+    api: Api, run: Run, capsys: pytest.CaptureFixture
+) -> None:
+    active = {**reservation(status="ACTIVE"), "before_end": "snapshot"}
+    api.answers |= {
+        f"GET /v2/reservations/{RESERVATION.id}": Answer(200, active),
+        "GET /v1/servers": Answer(200, {"servers": [{"name": "a"}]}),
+    }
+    run(reservations.ShowReservation, RESERVATION.id)
+    assert capsys.readouterr().err.endswith(
+        "2026-12-01 11:00 UTC. Before the end, a snapshot is made of each server.\n"
+    )
+
+
+def test_show_lists_snapshots(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
+    made = [
+        {"server": "s", "server_name": "web", "image": "i", "status": "saved", "error": None},
+        {"server": None, "server_name": None, "image": None, "status": "failed", "error": "late"},
+    ]
+    snapshots = [{**each, "at": "2026-12-01T10:30:00+00:00"} for each in made]
+    answer = Answer(200, {**reservation(), "snapshots": snapshots})
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = answer
+    assert run_json(reservations.ShowReservation, RESERVATION.id)["snapshots"] == snapshots
+    table = run(reservations.ShowReservation, RESERVATION.id)
+    assert "web: saved, image i" in table
+    assert "its servers: failed (late)" in table
+
+
+def test_users_choose_what_is_done_before_the_end(api: Api, run: Run) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    answers = {"POST /v2/reservations": Answer(200, reservation())}
+    api.answers |= {**answers, f"PATCH {path}": Answer(200, reservation())}
+    run(reservations.CreateReservation, "f", *_EXACT, "--before-end", "snapshot")
+    assert api.seen[-1].body["before_end"] == "snapshot"
+    for word, sent in (("nothing", "nothing"), ("flavor", None)):
+        run(reservations.UpdateReservation, RESERVATION.id, "--before-end", word)
+        assert api.seen[-1].body == {"before_end": sent}
+
+
+def test_dry_runs_say_that_snapshots_are_made(api: Api, run: Run) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    snapshot = foreseen(before_end="snapshot")
+    api.answers |= {
+        "POST /v2/reservations": snapshot,
+        f"GET {path}": Answer(200, reservation()),
+        f"PATCH {path}": snapshot,
+    }
+    choice = ("--before-end", "snapshot", "--dry-run")
+    for said in (
+        run(reservations.CreateReservation, "f", *_EXACT, *choice),
+        run(reservations.UpdateReservation, RESERVATION.id, *choice),
+    ):
+        assert said.endswith(" 2 hours. Before the end, a snapshot is made of each server.\n")
+
+
 def test_show_without_nova_shows_no_servers(api: Api, run_json: Callable[..., Any]) -> None:
     active = reservation(status="ACTIVE")
     api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, active)

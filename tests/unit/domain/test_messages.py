@@ -53,6 +53,25 @@ def test_which_notices_are_told(told: Notice, is_told: bool):
     assert ALL.is_told(told, NOW) is is_told
 
 
+def snapshots(*of: tuple[str | None, str]) -> Notice:
+    made = [{"server": server, "status": status} for server, status in of]
+    return Notice(1, "r", News(Kind.SNAPSHOT, NOW, after={"snapshots": made}), {"user_id": "owner"})
+
+
+@pytest.mark.parametrize(
+    ("told", "is_told"),
+    [
+        pytest.param(snapshots(("a", "saved"), ("b", "saved")), False, id="all are saved"),
+        pytest.param(snapshots(("a", "saved"), ("b", "failed")), True, id="a server isn't saved"),
+        pytest.param(snapshots((None, "failed")), True, id="servers aren't known"),
+        pytest.param(snapshots(("a", "failed"), ("a", "saved")), False, id="saved later"),
+        pytest.param(snapshots(("a", "saved"), ("a", "failed")), True, id="only saved earlier"),
+    ],
+)
+def test_snapshots_are_told_if_a_server_was_not_saved(told: Notice, is_told: bool):
+    assert ALL.is_told(told, NOW) is is_told
+
+
 def test_site_chooses_what_is_told():
     wanted = WantedMessages(frozenset({"deleted"}), own_changes=True)
     assert wanted.is_told(notice(Kind.DELETED), NOW)

@@ -41,6 +41,8 @@ def values(**changes: Any) -> dict[str, Any]:
         "is_own": False,
         "by": "operator",
         "is_bad": False,
+        "is_saved": False,
+        "unsaved": [{"server_name": "web\nserver", "error": "It is in ERROR"}],
         "to_contact": False,
         "extension": {"is_possible": True, "until": "Tuesday", "command": "openstack extend"},
     }
@@ -60,6 +62,28 @@ def test_each_event_has_a_built_in_message(event: str, by: str | None, begun: bo
         assert "help@example.org" in body
         assert "openstack extend" in body
     assert max(map(len, made.text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("event", ["created", "started", "reminded", "rescheduled", "resized"])
+def test_message_says_whether_images_are_made_before_the_end(event: str):
+    saved, lost = (
+        Templates().render(event, values(is_saved=is_saved)) for is_saved in (True, False)
+    )
+    assert "an image of each" in " ".join(saved.text.split())
+    assert "image" not in lost.text
+
+
+def test_message_after_the_end_says_where_the_images_are():
+    made = Templates().render("ended", values(is_saved=True))
+    assert "openstack reservation show 22222222" in " ".join(made.text.split())
+
+
+def test_message_names_the_servers_that_could_not_be_saved():
+    unsaved = values()["unsaved"]
+    unknown = {"server_name": None, "error": "Nova didn't answer"}
+    made = Templates().render("snapshot", values(unsaved=[*unsaved, unknown]))
+    assert "web server: It is in ERROR\n" in made.text
+    assert "All servers: Nova didn't answer\n" in made.text
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,13 @@ from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.db.reservation_filters import Filter
 from warre_blazar.domain import labels
+from warre_blazar.domain.before_end import Choice
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions, contacts
 from warre_blazar.errors import exceptions
+from warre_blazar.fields.reservations import Reservation as ReservationFields
 from warre_blazar.policies import reservations as policies
 from warre_blazar.services.booking import admission, dry_run, lookup
 from warre_blazar.services.booking.dry_run import Foreseen
@@ -71,6 +73,8 @@ class ReservationsController(base.Controller):
         with_log = "detail" in query
         found, flavor = _find(policies.GET, base.item_id(path), deleted=with_log)
         document = _document(found, flavor)
+        if base.field_filter()(ReservationFields.snapshots):
+            document |= views.snapshots(lookup.snapshots(found))
         if with_log:
             document["log"] = [views.change(change) for change in lookup.log(found)]
         return document
@@ -92,6 +96,7 @@ class ReservationsController(base.Controller):
             conditions=conditions.of(context),
             affinity=values.get("affinity"),
             labels=contacts.checked(labels.checked(values)),
+            before_end=values.get("before_end"),
         )
         if is_dry_run:
             lookup.check_labels(request.labels)
@@ -158,7 +163,8 @@ def _filter(query: dict[str, Any]) -> Filter:
 
 def _document(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
     """A reservation's document, with the fields that the caller gets on the present path."""
-    return views.reservation(reservation, flavor, base.field_filter())
+    default = conditions.before_end().default
+    return views.reservation(reservation, flavor, base.field_filter(), default)
 
 
 def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRequest:
@@ -170,6 +176,7 @@ def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRe
         values.get("end"),
         values.get("instance_count"),
         dataclasses.replace(reservation.labels, **changed) if changed else None,
+        Choice(values["before_end"]) if "before_end" in values else None,
     )
 
 

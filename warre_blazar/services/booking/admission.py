@@ -45,6 +45,8 @@ class BookingRequest:
     #: instances may be on any hosts.
     affinity: bool | None = None
     labels: Labels = NO_LABELS
+    #: What is done with the servers before the end. None: what the flavor says.
+    before_end: str | None = None
 
     def is_same(self, other: "BookingRequest") -> bool:
         """Whether another request asks for the same, at whatever moment it does."""
@@ -186,6 +188,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
             "flavor_id": flavor.id,
             "instance_count": request.count,
             "created_at": request.now,
+            "before_end": request.before_end,
             **dataclasses.asdict(request.labels),
         },
         flavor.shape,
@@ -224,6 +227,9 @@ def _decide(
     )
     any_length = request.project_id in conditions.any_length
     refusals += booking_rules.terms(flavor, True, span, any_length)
+    refusals += booking_rules.refusals(
+        functools.partial(booking_rules.check_before_end, flavor, request.before_end)
+    )
     if terms.is_closed and not conditions.in_windows:
         refusals.append(exceptions.InMaintenance())
     need = finding_room.Need(flavor.shape, request.count, span, request.affinity)

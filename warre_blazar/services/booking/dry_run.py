@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from warre_blazar.db import session
 from warre_blazar.domain import quota
+from warre_blazar.domain.before_end import effective
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.quota import Amount
@@ -34,6 +35,8 @@ class Foreseen:
     span: Span
     count: int
     affinity: bool | None
+    #: What would be done with the servers before the end.
+    before_end: str
     #: The number of instances on each host, by the host's name. Empty if a rule refuses the
     #: request, or if a change leaves the hosts as they are.
     hosts: Mapping[str, int]
@@ -68,6 +71,8 @@ class _Decided:
     #: The most instances for which there are slots and hosts.
     room: int
     own: free_slots.Own | None = None
+    #: What was chosen to be done with the servers before the end.
+    before_end: str | None = None
 
     def hours_left(self) -> int | None:
         """The hours that the reservation may have in all. None: without limit."""
@@ -95,6 +100,7 @@ def booking(request: admission.BookingRequest) -> Foreseen:
         place=decision.place,
         standing=decision.standing,
         room=decision.most or 0,
+        before_end=request.before_end,
     )
     return _foreseen(case, request.conditions, request.now)
 
@@ -104,8 +110,12 @@ def change(
     flavor: Flavor,
     conditions: BookingConditions,
     now: datetime.datetime,
+    before_end: str | None = None,
 ) -> Foreseen:
-    """Foresee a change of a reservation's time or count."""
+    """Foresee a change of a reservation's time or count.
+
+    :param before_end: what is chosen to be done with the servers before the end.
+    """
     before = outcome.before
     case = _Decided(
         flavor=flavor,
@@ -119,6 +129,7 @@ def change(
         standing=outcome.standing,
         room=before.instance_count if outcome.most is None else outcome.most,
         own=free_slots.Own(before, outcome.held if outcome.stays else None),
+        before_end=before_end,
     )
     return _foreseen(case, conditions, now)
 
@@ -131,6 +142,7 @@ def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datet
         span=case.span,
         count=case.count,
         affinity=case.affinity,
+        before_end=effective(case.before_end, case.flavor.before_end, conditions.before_end),
         hosts=_hosts(case),
         refusals=case.refusals,
         cost=case.cost,

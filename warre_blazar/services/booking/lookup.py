@@ -1,4 +1,4 @@
-"""Looks up reservations, by id, by lease or page by page, and writes their labels."""
+"""Looks up reservations, by id, by lease or page by page, and writes what holds no slots."""
 
 import dataclasses
 from typing import Any
@@ -15,11 +15,13 @@ from warre_blazar.db import (
     server_samples,
     session,
 )
+from warre_blazar.db import snapshots as stored_snapshots
 from warre_blazar.db.reservation_filters import Filter
 from warre_blazar.domain.changes import Change, ChangeKind
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.snapshots import ServerSnapshot
 from warre_blazar.errors import exceptions
 
 
@@ -173,6 +175,27 @@ def label(reservation: Reservation, labels: Labels, user_id: str | None = None) 
 def _label(db: Session, reservation_id: str, labels: Labels, renamed: Change) -> None:
     reservations.set_labels(db, reservation_id, labels)
     changes.add(db, reservation_id, renamed)
+
+
+def choose_before_end(reservation: Reservation, value: str | None, user_id: str) -> None:
+    """Write what was chosen to be done with a reservation's servers before the end.
+
+    :param user_id: the user who chooses.
+    """
+    before, after = {"before_end": reservation.before_end}, {"before_end": value}
+    chosen = Change(timeutils.utcnow(), ChangeKind.BEFORE_END, user_id, before, after)
+    session.change(_choose_before_end, reservation.reservation_id, value, chosen)
+
+
+def _choose_before_end(db: Session, reservation_id: str, value: str | None, chosen: Change) -> None:
+    reservations.set_before_end(db, reservation_id, value)
+    changes.add(db, reservation_id, chosen)
+
+
+def snapshots(reservation: Reservation) -> list[ServerSnapshot]:
+    """The snapshots of a reservation's servers, the oldest first."""
+    with session.reader() as db:
+        return stored_snapshots.of_reservation(db, reservation.reservation_id)
 
 
 def log(reservation: Reservation) -> list[Change]:

@@ -6,7 +6,7 @@ import datetime
 from oslo_log import log as logging
 from oslo_utils import timeutils
 
-from warre_blazar.db import changes, history, refusals, server_samples, session
+from warre_blazar.db import changes, history, refusals, server_samples, session, snapshots
 from warre_blazar.domain.reservation import Reservation
 
 LOG = logging.getLogger(__name__)
@@ -39,8 +39,8 @@ def old(now: datetime.datetime, days: int) -> Purged:
 def purge(now: datetime.datetime, days: int) -> Purged:
     """Remove leases of ours that ended more than ``days`` days ago, and records of that age.
 
-    The changes of reservations and what was sampled of them are removed with them. Requests that
-    were refused before are removed too.
+    The changes of reservations, what was sampled of them and what is known of their snapshots are
+    removed with them. Requests that were refused before are removed too.
 
     The age of a record counts from the reservation's deletion, or from its end if nobody has
     deleted it. A lease stays if it has reservations of other types. A lease isn't removed while it
@@ -50,6 +50,7 @@ def purge(now: datetime.datetime, days: int) -> Purged:
     removed = Purged(_remove_leases(before), _remove_records(before))
     session.change(changes.delete_orphans, before)
     session.change(server_samples.delete_orphans, before)
+    session.change(snapshots.delete_orphans, before)
     while session.change(refusals.delete_old, before, _BATCH):
         pass
     if removed != Purged():

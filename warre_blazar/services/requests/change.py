@@ -7,13 +7,14 @@ refuse the change sooner.
 import dataclasses
 import datetime
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
 from warre_blazar.domain import booking_rules, reservation_states
+from warre_blazar.domain.before_end import Choice
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import Labels
@@ -45,6 +46,7 @@ class ChangeRequest:
     count: int | None = None
     #: All labels, even if only some of them change.
     labels: Labels | None = None
+    before_end: Choice | None = None
 
     @property
     def is_of_lease(self) -> bool:
@@ -60,6 +62,7 @@ class ChangeRequest:
             span=span,
             instance_count=self.count or reservation.instance_count,
             labels=self.labels or reservation.labels,
+            before_end=self.before_end.value if self.before_end else reservation.before_end,
         )
 
     def is_in(self, reservation: Reservation) -> bool:
@@ -90,7 +93,7 @@ def change(
     new_values: ChangeRequest,
     conditions: BookingConditions,
 ) -> tuple[Reservation, bool]:
-    """Change a reservation's time, number of instances or labels.
+    """Change a reservation's time, number of instances, labels or what is done before its end.
 
     :returns: the reservation and a boolean. True: the change is done. False: the change is still
         under way.
@@ -110,6 +113,8 @@ def change(
     # refused.
     if new_values.labels and new_values.labels != reservation.labels:
         _label(reservation, new_values.labels, caller.user_id)
+    if new_values.before_end and new_values.before_end.value != reservation.before_end:
+        lookup.choose_before_end(reservation, new_values.before_end.value, caller.user_id)
     if not done:
         return lookup.get(reservation.id, None)[0], False
     not_known = exceptions.NoAnswer(
@@ -144,7 +149,7 @@ def foresee(
     by_text = {error.message: error for error in reversed(refusals)}
     in_order = sorted(by_text.values(), key=refusals.index)
     outcome = dataclasses.replace(outcome, refusals=tuple(in_order))
-    return dry_run.change(outcome, flavor, conditions, now)
+    return dry_run.change(outcome, flavor, conditions, now, wanted.before_end)
 
 
 def _raise_first(refusals: Sequence[exceptions.WarreError]) -> None:
@@ -155,17 +160,29 @@ def _raise_first(refusals: Sequence[exceptions.WarreError]) -> None:
 def _state_refusals(
     reservation: Reservation, new_values: ChangeRequest
 ) -> list[exceptions.WarreError]:
-    """Why the reservation can't be changed, whatever the new values are.
+    """Why the reservation can't be changed, whatever its new time and number of instances are.
 
-    :returns: InvalidState and LeaseShared. After the end, the name and the note can still change.
+    :returns: InvalidState, LeaseShared and what ``check_before_end`` raises. After the end, labels
+        can still change.
     """
-    checks = []
-    if new_values.is_of_lease or reservation.is_record:
+    checks: list[Callable[[], None]] = []
+    if new_values.is_of_lease or new_values.before_end or reservation.is_record:
         checks.append(functools.partial(_check_not_over, reservation))
     if new_values.is_of_lease:
         checks.append(functools.partial(check_created, reservation))
         checks.append(functools.partial(lookup.check_sole, reservation))
+    if new_values.before_end:
+        checks.append(functools.partial(_check_choice, reservation, new_values.before_end))
     return booking_rules.refusals(*checks)
+
+
+def _check_choice(reservation: Reservation, choice: Choice) -> None:
+    """Check by the reservation's flavor what is chosen to be done before the end.
+
+    :raises WarreError: as ``check_before_end``.
+    """
+    _, flavor = lookup.get(reservation.id, None)
+    booking_rules.check_before_end(flavor, choice.value)
 
 
 def _time_refusals(

@@ -50,12 +50,13 @@ def create(
     with refusals.recorded(asked, request.conditions.refusals_kept):
         decision = admission.check(request)
     lease_id = lease_id or uuidutils.generate_uuid()
+    optional = {**dataclasses.asdict(request.labels), "before_end": request.before_end}
     reservation = {
         "resource_type": RESOURCE_TYPE,
         "flavor_id": request.flavor,
         "amount": request.count,
         "affinity": request.affinity,
-        **{k: v for k, v in dataclasses.asdict(request.labels).items() if v is not None},
+        **{k: v for k, v in optional.items() if v is not None},
     }
     values = {
         "id": lease_id,

@@ -29,6 +29,7 @@ from warre_blazar.db import (
     lease_queries,
     session,
 )
+from warre_blazar.domain.before_end import USUAL, SiteRule
 from warre_blazar.domain.execution_timing import (
     DELETE,
     END,
@@ -98,12 +99,14 @@ class Executor:
         patience: Callable[[], float],
         pools: "Pools",
         time_limit: Callable[[int], float] = lambda _: math.inf,
+        before_end: SiteRule = USUAL,
     ) -> None:
         """
         :param host: the manager's name, which is shown to people.
         :param patience: a function that returns the seconds to wait until servers are deleted.
         :param time_limit: a function of the number of a lease's reservations. It returns the
             seconds after which a claim is given back although a thread still works on the lease.
+        :param before_end: what the configuration says about servers before the end.
         """
         self.manager_id = uuidutils.generate_uuid()
         self._host = host
@@ -111,6 +114,7 @@ class Executor:
         self._patience = patience
         self._pools = pools
         self._time_limit = time_limit
+        self._before_end = before_end
         self._lock = threading.Lock()
         #: The work on leases that a thread is working on, or that are in ``_waiting``, by lease id.
         self._under_way: dict[str, _Work] = {}
@@ -283,7 +287,7 @@ class Executor:
 
     def _end(self, claimed: Claimed) -> None:
         self._evict(claimed)
-        transactions.finish_end(claimed, self.manager_id)
+        transactions.finish_end(claimed, self.manager_id, self._before_end)
         self._done(claimed)
         self._tidy(claimed)
 

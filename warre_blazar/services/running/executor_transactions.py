@@ -20,8 +20,10 @@ from warre_blazar.db import (
     leases,
     reservations,
     session,
+    snapshots,
 )
 from warre_blazar.domain import lease_states
+from warre_blazar.domain.before_end import USUAL, SiteRule
 from warre_blazar.domain.execution import claim_state
 from warre_blazar.domain.execution_timing import (
     BEFORE,
@@ -154,15 +156,19 @@ def finish_start(claimed: Claimed, manager_id: str, not_open: Mapping[str, str])
 
 
 @session.retried
-def finish_end(claimed: Claimed, manager_id: str) -> None:
+def finish_end(claimed: Claimed, manager_id: str, rule: SiteRule = USUAL) -> None:
     """Write that a lease has ended, and release its hosts and slots.
 
+    :param rule: what the configuration says about servers before the end. Which snapshots of
+        servers weren't made is written too.
     :raises ClaimLost: this manager has lost the claim, or the lease is gone.
     """
     with session.writer() as db:
         executions.finish(db, claimed.lease.id, manager_id)
         (lease,) = leases.read(db, [claimed.lease.id])
         ids = [r.id for r in lease.reservations]
+        running = [r.id for r in lease.reservations if r.is_ours and r.status == "active"]
+        snapshots.close(db, running, rule, timeutils.utcnow())
         for reservation_id in ids:
             hosts.release(db, reservation_id)
         lease_writes.set_reservations(db, ids, "deleted")

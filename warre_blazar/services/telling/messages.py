@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from oslo_log import log as logging
 
 from warre_blazar.db import clock
-from warre_blazar.domain import messages, payloads
+from warre_blazar.domain import before_end, messages, payloads
 from warre_blazar.domain.messages import Message, WantedMessages
 from warre_blazar.domain.notices import Kind, Notice
 from warre_blazar.errors import exceptions
@@ -19,7 +19,7 @@ from warre_blazar.services.telling.rendering import Templates
 LOG = logging.getLogger(__name__)
 
 #: The events that nobody has wished for.
-_BAD = frozenset({Kind.REFUSED, Kind.MOVED, Kind.HOST_LOST})
+_BAD = frozenset({Kind.REFUSED, Kind.MOVED, Kind.HOST_LOST, Kind.SNAPSHOT})
 #: The longest name of a reservation in a subject.
 _LONGEST_NAME = 60
 
@@ -50,12 +50,16 @@ class MessageSite:
         wanted: WantedMessages,
         templates: Templates,
         latest_end: LatestEnd,
+        before_end: str = before_end.NOTHING,
     ) -> None:
         """
         :param support: where people can ask for help.
+        :param before_end: what is done with servers before the end of a reservation if neither the
+            reservation nor its flavor says anything.
         """
         self.name, self.support, self.wanted = name, support, wanted
         self.templates, self.latest_end = templates, latest_end
+        self.before_end = before_end
 
 
 class Messages:
@@ -124,6 +128,7 @@ class Messages:
         zone, count = content["timezone"], content["instance_count"]
         by = news.user_id
         is_own = by is not None and by == content["user_id"]
+        chosen = before_end.effective(None, content["before_end"], self._site.before_end)
         return {
             "event": news.kind.value,
             "site": self._site.name,
@@ -141,6 +146,8 @@ class Messages:
             "is_own": is_own,
             "by": None if by is None or is_own else messages.one_line(recipients.name_of(by)),
             "is_bad": news.kind in _BAD,
+            "is_saved": chosen == before_end.SNAPSHOT,
+            "unsaved": messages.unsaved(notice),
             "to_contact": recipient.is_contact,
             "extension": self._extension(notice),
         }

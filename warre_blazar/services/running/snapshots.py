@@ -1,0 +1,183 @@
+"""Makes snapshots of servers before their reservation ends.
+
+One manager at a time has the turn to do so. It lists the servers of reservations that end soon,
+notes each snapshot that has to be made, and asks Nova for it. When an image is complete, the
+manager gives it to the project. An attempt is noted before its request is sent. So if the manager
+dies, another one goes on, and looks first whether the image is there already.
+
+No end waits for a snapshot, and no snapshot keeps a user from changing the reservation.
+"""
+
+import dataclasses
+import datetime
+from collections.abc import Callable, Sequence
+from concurrent import futures
+from typing import TypeVar
+
+from oslo_log import log as logging
+
+from warre_blazar.db import session, snapshots, turns
+from warre_blazar.db.snapshots import Due, Unfinished
+from warre_blazar.domain.before_end import SiteRule
+from warre_blazar.domain.snapshots import (
+    ServerSnapshot,
+    Status,
+    image_name,
+    image_properties,
+    plain,
+)
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import glance, nova
+from warre_blazar.services.running.backing import LATE
+
+LOG = logging.getLogger(__name__)
+
+_TURN = "snapshots"
+#: The number of reservations or snapshots that are worked on at the same time.
+_AT_ONCE = 4
+#: For so long after the end, an image may still become complete. Nova uploads what it has read of
+#: the server's disk even after the server is gone.
+_FINISHED_WITHIN = datetime.timedelta(hours=1)
+
+_GONE = "Nova gave the snapshot up: the image is gone"
+_NOT_FINISHED = "The snapshot wasn't finished at the end of the reservation, so Nova gave it up"
+_TOO_LATE = "The reservation ended before a snapshot could be requested"
+
+T = TypeVar("T", Due, Unfinished, ServerSnapshot)
+
+
+def look(now: datetime.datetime, manager_id: str, rule: SiteRule) -> None:
+    """Do what is to be done about snapshots at this moment, if this manager has the turn."""
+    if not _take(manager_id):
+        return
+    with session.reader() as db:
+        due = snapshots.due(db, rule, now)
+    _each(due, lambda of: _list_servers(of, rule, now), manager_id)
+    with session.reader() as db:
+        unfinished = snapshots.unfinished(db)
+    _each(unfinished, lambda of: _go_on(of, rule, now), manager_id)
+    with session.reader() as db:
+        repeated, untold = snapshots.repeated(db, now - LATE), snapshots.untold(db)
+    _each(repeated, _remove_surplus, manager_id)
+    for reservation_id in untold:
+        session.change(snapshots.tell, reservation_id, now)
+
+
+def _take(manager_id: str) -> bool:
+    return session.change(turns.take, _TURN, manager_id)
+
+
+def _each(of: Sequence[T], step: Callable[[T], None], manager_id: str) -> None:
+    """Do a step for each of some things, several at a time, as long as this manager has the turn.
+
+    If a service doesn't answer in time, the rest is left to the next look.
+    """
+
+    def is_answered(one: T) -> bool:
+        try:
+            step(one)
+        except exceptions.WarreError as error:
+            LOG.warning("A snapshot before the end of a reservation has to wait: %s", error)
+            return not isinstance(error, exceptions.ServiceTimedOut)
+        return True
+
+    for first in range(0, len(of), _AT_ONCE):
+        if not _take(manager_id):
+            return
+        with futures.ThreadPoolExecutor(_AT_ONCE) as pool:
+            if not all(pool.map(is_answered, of[first : first + _AT_ONCE])):
+                return
+
+
+def _list_servers(of: Due, rule: SiteRule, now: datetime.datetime) -> None:
+    try:
+        servers = nova.servers_to_save(of.nova_flavor)
+    except exceptions.WarreError as error:
+        session.change(snapshots.look_failed, of.reservation_id, error.message)
+        raise
+    session.change(snapshots.looked, of, servers, rule, now)
+
+
+def _go_on(of: Unfinished, rule: SiteRule, now: datetime.datetime) -> None:
+    """Do the next step of a snapshot."""
+    if of.snapshot.status is Status.SAVING:
+        _follow(of, now)
+    elif not _may_try(of, now):
+        error = of.snapshot.error or _TOO_LATE
+        _write(of.snapshot, status=Status.FAILED.value, error=error)
+    elif _is_due(of, rule, now):
+        _request(of, now)
+
+
+def _may_try(of: Unfinished, now: datetime.datetime) -> bool:
+    """Whether the reservation may still have the server, so that an attempt can succeed."""
+    return of.is_running and of.end is not None and now < of.end
+
+
+def _is_due(of: Unfinished, rule: SiteRule, now: datetime.datetime) -> bool:
+    if of.end is None or now < of.end - rule.ahead:
+        # The reservation was extended. A snapshot is made before its new end.
+        return False
+    return of.snapshot.next_at is None or of.snapshot.next_at <= now
+
+
+def _request(of: Unfinished, now: datetime.datetime) -> None:
+    """Ask Nova for a snapshot, unless an earlier request was carried out."""
+    if not session.change(snapshots.begin_attempt, of.snapshot, now):
+        return
+    snapshot = dataclasses.replace(of.snapshot, attempts=of.snapshot.attempts + 1)
+    properties = image_properties(snapshot)
+    try:
+        # Nobody may have heard the answer to an earlier request.
+        found = glance.find(properties) if of.snapshot.attempts else []
+        name = image_name(snapshot, of.reservation_name)
+        image_id = found[0] if found else nova.create_image(snapshot.server_id, name, properties)
+    except exceptions.WarreError as error:
+        _write(snapshot, error=plain(error.message))
+        raise
+    _write(snapshot, status=Status.SAVING.value, image_id=image_id, error=None)
+
+
+def _follow(of: Unfinished, now: datetime.datetime) -> None:
+    """Look whether Nova has made an image, and give a complete image to the project."""
+    snapshot = of.snapshot
+    assert snapshot.image_id is not None
+    image = glance.get(snapshot.image_id)
+    if image is None and _may_try(of, now):
+        _write(snapshot, status=Status.WAITING.value, image_id=None, error=_GONE)
+    elif image is None:
+        _write(snapshot, status=Status.FAILED.value, image_id=None, error=_NOT_FINISHED)
+    elif image.is_complete:
+        error = None
+        if image.owner != snapshot.project_id:
+            error = _give(snapshot.image_id, snapshot.project_id)
+        _write(snapshot, status=Status.SAVED.value, error=error)
+    elif now > (of.end or snapshot.at) + _FINISHED_WITHIN:
+        _write(snapshot, status=Status.FAILED.value, error=_NOT_FINISHED)
+
+
+def _give(image_id: str, project_id: str) -> str | None:
+    """Give an image to a project. Return what is wrong if Glance doesn't allow it."""
+    try:
+        glance.give(image_id, project_id)
+    except exceptions.ServiceRefused as error:
+        # Nova has shared the image with the project, so the project can use it all the same.
+        LOG.warning("Image %s couldn't be given to project %s: %s", image_id, project_id, error)
+        said = plain(error.message)
+        return f"The image belongs to Blazar's project, and is shared with yours: {said}"
+    return None
+
+
+def _remove_surplus(snapshot: ServerSnapshot) -> None:
+    """Remove further images of a snapshot that was requested more than once.
+
+    Nova may carry out a request long after nobody waits for its answer any more.
+    """
+    for image_id in glance.find(image_properties(snapshot)):
+        if image_id != snapshot.image_id:
+            LOG.warning("Deleting surplus image %s of %s", image_id, snapshot.server_id)
+            glance.delete(image_id)
+
+
+def _write(snapshot: ServerSnapshot, **values: str | None) -> None:
+    session.change(snapshots.update, snapshot, **values)
