@@ -13,9 +13,10 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, races, world
+from tests.functional.db.manager_process import written
 from tests.functional.db.managers import OVER, state
 from tests.functional.db.outage import book_on, booked_on, fail, heal, hosts_of, recover
-from tests.functional.db.test_managers import Managers, written
+from tests.functional.db.test_managers import Managers
 from tests.functional.db.test_races import take_away
 from warre_blazar.edge import conditions
 from warre_blazar.services.booking import changing
