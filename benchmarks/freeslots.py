@@ -20,6 +20,7 @@ from hosts import Rows, database, flavor_row, host_rows, reservation_rows, write
 from oslo_config import cfg
 
 from warre_blazar.db import models, session, tables
+from warre_blazar.domain import free_time
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.offering import free_slots
 
@@ -69,9 +70,7 @@ def fill(engine: sa.Engine, live: int, hosts: int) -> None:
 
 
 def ours(window: Span) -> int:
-    question = free_slots.Question(
-        "flavor", "project", True, 1, window, _NOW, datetime.timedelta(0)
-    )
+    question = free_time.Question("flavor", "project", True, 1, window, _NOW, datetime.timedelta(0))
     return len(free_slots.find(question))
 
 

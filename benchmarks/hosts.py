@@ -126,7 +126,9 @@ def host_rows(rows: Rows, number: int) -> str:
     return host_id
 
 
-def reservation_rows(rows: Rows, host_id: str, span: Span, ours: bool, shape: Shape) -> None:
+def reservation_rows(
+    rows: Rows, host_id: str, span: Span, ours: bool, shape: Shape = _SHAPE, flavor: str = "flavor"
+) -> None:
     """A lease of one reservation with one instance of 2 vcpus on a host, as the plugins write."""
     lease, reservation = str(uuid.uuid4()), str(uuid.uuid4())
     made: list[tuple[sa.Table, dict[str, Any]]] = [
@@ -176,7 +178,7 @@ def reservation_rows(rows: Rows, host_id: str, span: Span, ours: bool, shape: Sh
         values = {
             "id": reservation,
             "reservation_id": reservation,
-            "flavor_id": "flavor",
+            "flavor_id": flavor,
             "instance_count": 1,
             "shape": shape.to_json(),
             "created_at": _FIRST,

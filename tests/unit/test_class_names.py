@@ -11,8 +11,8 @@ CLIENTS = {"client", "cli"}
 #: What both the server and its clients have a class of. The fields of some of them are declared in
 #: ``fields``, under the same name.
 SHARED = {
-    *("Access", "Flavor", "Host", "Limits", "Messages", "Reason", "Refusal", "Reservation", "Span"),
-    *("Usage", "Window"),
+    *("Access", "Extension", "Flavor", "FreeParts", "Host", "Limits", "Messages", "Missing"),
+    *("Offer", "Reason", "Refusal", "Reservation", "Span", "Usage", "Window"),
 }
 
 

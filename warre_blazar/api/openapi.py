@@ -10,7 +10,14 @@ import sys
 from collections import defaultdict
 from typing import Any
 
-from warre_blazar.api import dry_run_schema, flavor_limits_schema, host_schema, parsing, schemas
+from warre_blazar.api import (
+    dry_run_schema,
+    flavor_limits_schema,
+    host_schema,
+    offers_schema,
+    parsing,
+    schemas,
+)
 from warre_blazar.api.controllers import base
 from warre_blazar.api.operations import OPERATIONS, Operation, ref
 from warre_blazar.fields import flavors, others, reservations, usage
@@ -62,6 +69,10 @@ _COMPONENTS: dict[str, Schema] = {
     "ProjectLimits": schemas.PROJECT_LIMITS,
     "Host": host_schema.HOST,
     "UsageReport": schemas.USAGE_REPORT,
+    "Offer": offers_schema.OFFER,
+    "Offers": offers_schema.OFFERS,
+    "Availability": offers_schema.AVAILABILITY,
+    "Extension": offers_schema.EXTENSION,
     "Error": schemas.ERROR,
 }
 

@@ -18,6 +18,7 @@ from warre_blazar.api.controllers import (
     flavors,
     hosts,
     limits,
+    offers,
     refusals,
     reservations,
     usage,
@@ -94,6 +95,10 @@ _BOOKABLE = (
     "quota_exceeded",
     "slots_exhausted",
     "too_long",
+    "gap_too_short",
+    "too_early_to_extend",
+    "too_far_ahead",
+    "too_many_instances",
 )
 
 
@@ -247,6 +252,13 @@ OPERATIONS = (
         body="ReservationUpdate",
     ),
     Operation(
+        "GET",
+        f"{_RESERVATION}/extensions",
+        "Show how far a reservation can be extended at this moment, and what stops it.",
+        {200: ref("Extension")},
+        ("invalid_state", "limits_not_registered", "reservation_not_found"),
+    ),
+    Operation(
         "DELETE",
         _RESERVATION,
         "Delete a reservation and its servers. Status 202 means that the deletion is still going "
@@ -355,5 +367,30 @@ OPERATIONS = (
         {200: schemas.page(ref("Refusal"))},
         ("forbidden",),
         query=refusals.LIST_QUERY,
+    ),
+    Operation(
+        "GET",
+        "/offers",
+        "List when the flavors that the project may book can be booked: the starts between `from` "
+        "(default: now) and `to` (default: 90 days later) at which `count` instances can be had "
+        "for at least `hours` (default: 1), sorted by start, and at most `limit` (default: 100) of "
+        "them. For each flavor of which there are none, the answer says why, and what could be "
+        "booked with fewer instances or fewer hours.",
+        {200: ref("Offers")},
+        (
+            *("flavor_ambiguous", "flavor_not_found", "forbidden", "limits_not_registered"),
+            "service_unavailable",
+        ),
+        query=offers.OFFERS_QUERY,
+    ),
+    Operation(
+        "GET",
+        "/availability",
+        "List by day or hour how many instances are free of the flavors that the project may book, "
+        "from `from` (default: now) to `to` (default: 14 days later). Days and hours are counted "
+        "from `from`. Flavors of which `count` (default: 1) instances are never free are left out.",
+        {200: ref("Availability")},
+        ("flavor_ambiguous", "flavor_not_found", "forbidden"),
+        query=offers.AVAILABILITY_QUERY,
     ),
 )

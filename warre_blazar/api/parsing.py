@@ -14,7 +14,7 @@ import jsonschema
 from webob import Request
 
 from warre_blazar.db.reservation_filters import SORT_KEYS
-from warre_blazar.domain import reservation_states
+from warre_blazar.domain import host_properties, reservation_states
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.kinds import EXPECTED, Schema
 from warre_blazar.fields.usage import KEYS as USAGE_KEYS
@@ -30,6 +30,7 @@ _SORT = rf"(?P<key>{'|'.join(SORT_KEYS)})(:(?P<order>asc|desc))?"
 DIGITS = r"-?[0-9]{1,10}"
 _HOURS = r"[0-9]{1,6}(\.[0-9]{1,6})?"
 _ANY_STATE = "|".join(reservation_states.ALL)
+_PARTS = {"day": datetime.timedelta(days=1), "hour": datetime.timedelta(hours=1)}
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 _TYPE_NAMES = {
     "integer": "a whole number",
@@ -262,6 +263,21 @@ def word(field: str, text: str) -> str:
     return text
 
 
+def properties(field: str, text: str) -> list[host_properties.Comparison]:
+    """The comparisons of a query parameter that is an expression on host properties."""
+    try:
+        return host_properties.parse(text)
+    except ValueError as error:
+        raise exceptions.InvalidField(field, str(error)) from None
+
+
+def part_of_time(field: str, text: str) -> datetime.timedelta:
+    """The length of the parts of time that an answer is about."""
+    if text not in _PARTS:
+        raise exceptions.InvalidField(field, "expected day or hour")
+    return _PARTS[text]
+
+
 def statuses(field: str, text: str) -> frozenset[str]:
     """The states of reservations in a query parameter. Commas separate the states."""
     states = frozenset(text.upper().split(","))
@@ -321,6 +337,13 @@ QUERY_SCHEMAS: dict[Callable[[str, str], Any], Schema] = {
     detail: {"type": "string", "enum": ["capacity"]},
     log: {"type": "string", "enum": ["log"]},
     usage_key: {"type": "string", "enum": list(USAGE_KEYS)},
+    part_of_time: {"type": "string", "enum": sorted(_PARTS)},
+    properties: {
+        "type": "string",
+        "examples": ['["==", "$gpu_model", "A100"]'],
+        "description": "An expression on host properties, as in the properties of flavors. It "
+        "selects the flavors whose own properties have all of its comparisons.",
+    },
     hours: {
         "type": "string",
         "pattern": f"^{_HOURS}$",

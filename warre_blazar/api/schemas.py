@@ -102,6 +102,8 @@ _REASON_CODES = (
     "count_over_hosts",
     "maintenance",
     "not_that_long",
+    "project_terms",
+    "too_far_ahead",
     "all_booked",
 )
 

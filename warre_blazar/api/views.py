@@ -12,6 +12,7 @@ from warre_blazar.domain.capacity import HostLimit
 from warre_blazar.domain.changes import Change
 from warre_blazar.domain.flavor import Access, Flavor
 from warre_blazar.domain.maintenance_window import Window
+from warre_blazar.domain.offers import Offer
 from warre_blazar.domain.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
 from warre_blazar.domain.refusals import Refusal
 from warre_blazar.domain.reservation import Reservation
@@ -22,7 +23,10 @@ from warre_blazar.fields import flavors, others, reservations
 from warre_blazar.fields import usage as fields_of_usage
 from warre_blazar.fields.declaration import Field, Resource, Use, answered
 from warre_blazar.fields.kinds import Time
+from warre_blazar.services.booking.availability import FreeParts
 from warre_blazar.services.booking.dry_run import Foreseen
+from warre_blazar.services.booking.extension import Extension
+from warre_blazar.services.booking.offers import Found
 from warre_blazar.services.booking.quotas import QuotaStanding
 from warre_blazar.services.hosts.host_status import HostStatus
 from warre_blazar.services.offering.bootable import Doubt
@@ -214,6 +218,71 @@ def free(spans: list[Span], why_none: Reason | None) -> dict[str, Any]:
     """The spans of time in which a flavor is free, and the reason if there are none."""
     reason = None if why_none is None else dataclasses.asdict(why_none)
     return {"results": [span(item) for item in spans], "reason": reason}
+
+
+def offers(item: Found) -> dict[str, Any]:
+    """Offers of many flavors, and why there are none of other flavors."""
+    return {
+        "results": [offer(each) for each in item.offers],
+        "total": item.total,
+        "missing": [
+            {
+                "flavor": flavor_named(each.flavor),
+                "reason": each.reason.value,
+                "fewer_instances": each.fewer_instances and offer(each.fewer_instances),
+                "fewer_hours": each.fewer_hours and offer(each.fewer_hours),
+            }
+            for each in item.missing
+        ],
+    }
+
+
+def offer(item: Offer) -> dict[str, Any]:
+    """A start at which a flavor can be booked, and the latest end of such a booking."""
+    return {
+        "flavor": flavor_named(item.flavor),
+        "instance_count": item.count,
+        "start": Time().tobasetype(item.span.start),
+        "latest_end": Time().tobasetype(item.span.end),
+        "longest_hours": item.longest.total_seconds() / 3600,
+    }
+
+
+def flavor_named(item: Flavor) -> dict[str, Any]:
+    """What tells a flavor from others: its id, name, category, size and zone."""
+    shape = item.shape
+    return {
+        "id": item.id,
+        "name": item.name,
+        "category": item.texts["category"],
+        "vcpu": shape.vcpu,
+        "memory_mb": shape.memory_mb,
+        "disk_gb": shape.disk_gb,
+        "availability_zone": shape.availability_zone,
+        "slots": item.slots,
+    }
+
+
+def extension(item: Extension) -> dict[str, Any]:
+    """How far a reservation can be extended."""
+    return {
+        "latest_end": Time().tobasetype(item.end),
+        "stopped_by": item.stop and item.stop.value,
+        "extend_from": _time(item.extend_from),
+    }
+
+
+def availability(found: Sequence[FreeParts]) -> dict[str, Any]:
+    """How many instances of flavors are free in the parts of a time."""
+    return {
+        "results": [
+            {
+                "flavor": flavor_named(each.flavor),
+                "free": [{**span(part), "instances": count} for part, count in each.parts],
+            }
+            for each in found
+        ]
+    }
 
 
 def access(item: Access, sees: Sees) -> dict[str, Any]:

@@ -15,6 +15,10 @@ _ADVICE = {
     "flavor_inactive": "The operator has closed the flavor; see {flavor-list} for others",
     "flavor_not_accessible": "Ask the operator for access (operators grant it with "
     "{flavor-access-grant})",
+    "too_far_ahead": "Choose an earlier end",
+    "too_early_to_extend": "See {reservation-show} for the end",
+    "too_many_instances": "See {reservation-list} for those that your project has",
+    "gap_too_short": "See {reservation-list}, and {reservation-offers} for other flavors",
     "maintenance": "See {maintenance-window-list}, and {flavor-free-slots} for other times",
     "flavor_in_use": "See {reservation-list} --all-projects --flavor {flavor}",
     "try_again": "Try again",

@@ -24,6 +24,9 @@ _EXPLANATIONS = {
     "only {room}, even when nothing else is on them. Give --count {room} or less{or_affinity}",
     "maintenance": "{flavor} is closed for maintenance then: {windows}",
     "not_that_long": "{flavor} is free then, but for at most {longest} at a time",
+    "too_far_ahead": "{flavor} can be booked only until {latest_end} now, {max_days_ahead} days "
+    "ahead. Ask for an earlier time, or later",
+    "project_terms": "Other reservations of your project leave no time for more of {flavor} then",
     "all_booked": "Not enough slots of {flavor} are free then",
 }
 #: Codes of reasons that hold at all times. A search at another time finds nothing either.
@@ -31,7 +34,7 @@ LASTING = frozenset(
     {"flavor_inactive", "too_long", "no_host_matches", "count_over_slots", "count_over_hosts"}
 )
 #: Codes of reasons that have the next free time in their detail.
-_PASSING = frozenset({"maintenance", "not_that_long", "all_booked"})
+_PASSING = frozenset({"maintenance", "not_that_long", "project_terms", "all_booked"})
 
 
 def explanation(
@@ -95,7 +98,7 @@ def _next_free(reason: Reason, where: datetime.tzinfo, fields: Fields) -> str:
 def _shown(detail: dict[str, Any], where: datetime.tzinfo) -> dict[str, Any]:
     """Return a reason's data with times and lengths as text."""
     shown = dict(detail)
-    for name in ("start", "end"):
+    for name in ("start", "end", "latest_end"):
         if isinstance(shown.get(name), str):
             shown[name] = time_display.brief(datetime.datetime.fromisoformat(shown[name]), where)
     if "longest" in shown:

@@ -15,6 +15,7 @@ from warre_blazar.cli import (
     dry_run,
     flavors,
     hosts,
+    offers,
     project_names,
     time_display,
     time_input,
@@ -40,6 +41,20 @@ _FLAVORS = "flavor"
 _INTERRUPTED = 130
 #: A new end of a running reservation is confirmed if less than this is left until then.
 _SOON = datetime.timedelta(minutes=15)
+
+#: The codes of errors after which the next offer is tried.
+_TAKEN = alternatives.CODES | {"invalid_period", "too_long"}
+#: What stops an extension.
+_STOPS = {
+    "terms": "the flavor's terms allow no more",
+    "window": "the flavor is closed for maintenance then",
+    "slots": "all slots are booked from then on",
+    "next_reservation": "another reservation has the hosts from then on",
+    "hosts": "the hosts can't be booked any more",
+    "quota": "your project's quota allows no more",
+}
+#: How many offers are tried.
+_MOST_TRIES = 10
 
 
 class _Reservations(base.Command):
@@ -132,8 +147,20 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("flavor", metavar="FLAVOR", help="ID or name of the flavor to book")
+        parser.add_argument(
+            "flavor",
+            metavar="FLAVOR",
+            nargs="?",
+            help="ID or name of the flavor to book; with --earliest, any flavor if none is named",
+        )
         arguments.add_start(parser, "start of the reservation (default: in a minute)")
+        parser.add_argument(
+            "--earliest",
+            action="store_true",
+            help="book the first time from --start on at which there is room, for --hours; if "
+            "somebody else is faster, book the next one",
+        )
+        offers.add_choice(parser)
         arguments.add_until(
             parser, "end of the reservation", "length of the reservation (instead of --end)"
         )
@@ -154,6 +181,9 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        self._check_choice(parsed_args)
+        if parsed_args.earliest:
+            return self._earliest(parsed_args)
         wanted = self._wanted(parsed_args)
         plan = f"{wording.slots(wanted.count)} of {wanted.flavor}, {wanted.period}"
         typed = (parsed_args.start, parsed_args.end)
@@ -177,6 +207,50 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         if parsed_args.wait:
             made = self.wait(made)
         return self.details(flat(made))
+
+    def _check_choice(self, parsed_args: argparse.Namespace) -> None:
+        """
+        :raises Failure: the options don't say what to book.
+        """
+        named = parsed_args.flavor is not None
+        if parsed_args.earliest and parsed_args.hours is None:
+            raise Failure("--earliest needs the length of the reservation: give --hours or --days")
+        if not parsed_args.earliest and (not named or offers.is_chosen(parsed_args)):
+            raise Failure("Name the FLAVOR to book, or let --earliest choose one")
+
+    def _earliest(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        """Book the first offer that nobody else books before."""
+        start, _ = self.times(parsed_args)
+        self.tell_time("From", parsed_args.start, start)
+        found = offers.earliest(self.v2, parsed_args, start)
+        refused: errors.ApiError | None = None
+        for offer in found[:_MOST_TRIES]:
+            begin = offers.next_start(offer, self.now())
+            wanted = alternatives.WantedBooking(
+                offer.flavor.id,
+                begin,
+                begin + parsed_args.hours,
+                parsed_args.count,
+                parsed_args.affinity,
+                self.where,
+            )
+            plan = f"{wording.slots(wanted.count)} of {offer.flavor.name}, {wanted.period}"
+            if parsed_args.dry_run:
+                return self.report_dry_run(f"book {plan}")
+            try:
+                made = self._create(wanted, parsed_args)
+            except errors.ApiError as error:
+                if error.code not in _TAKEN:
+                    raise
+                refused = error
+                continue
+            self.tell(f"Booked {plan}")
+            return self.details(flat(self.wait(made) if parsed_args.wait else made))
+        if refused:
+            raise Failure(f"Others were faster each time. {alternatives.why(refused)}; try again")
+        raise Failure(
+            f"Nothing can be booked like that; {self.name('reservation-offers')} says why"
+        )
 
     def _book(
         self, parsed_args: argparse.Namespace, wanted: alternatives.WantedBooking
@@ -219,7 +293,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         )
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        return flavors.advice_on_flavor(self, error, parsed_args.flavor)
+        return flavors.advice_on_flavor(self, error, parsed_args.flavor or "")
 
 
 class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
@@ -251,6 +325,11 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             "and not below the number of servers",
             absent=None,
         )
+        parser.add_argument(
+            "--longest",
+            action="store_true",
+            help="extend the reservation as far as possible, and say what stops it",
+        )
         _add_labels(
             parser,
             name="new name; an empty text removes the name",
@@ -263,6 +342,8 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self.times(parsed_args)
+        if parsed_args.longest:
+            end = self._longest(parsed_args)
         hours, count = parsed_args.hours, parsed_args.count
         texts = _texts(parsed_args)
         if all(value is None for value in (start, end, hours, count, *texts.values())):
@@ -302,6 +383,24 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
                 self._offer_ways(ref, (start, end), count)
             raise
         return self.details(flat(changed_to))
+
+    def _longest(self, parsed_args: argparse.Namespace) -> datetime.datetime:
+        """Return the latest end that the reservation can get.
+
+        :raises Failure: the reservation can't be extended now.
+        """
+        if parsed_args.start or parsed_args.end or parsed_args.hours or parsed_args.count:
+            raise Failure("--longest says the new end; leave out other times and --count")
+        before = self.v2.reservations.get(parsed_args.reservation)
+        found = self.v2.reservations.extension(before.id)
+        stop = _STOPS.get(found.stopped_by or "", found.stopped_by)
+        if found.latest_end <= before.end:
+            wait = found.extend_from
+            later = f"; try again from {time_display.brief(wait, self.where)} on" if wait else ""
+            raise Failure(f"The reservation can't be extended: {stop}{later}")
+        until = time_display.brief(found.latest_end, self.where)
+        self.tell(f"Longest: until {until}" + (f", because {stop}" if stop else ""))
+        return found.latest_end
 
     def _offer_ways(
         self,

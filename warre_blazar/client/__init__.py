@@ -17,11 +17,16 @@ from warre_blazar.client.types import (
     Access,
     Alternatives,
     DryRun,
+    Extension,
     Flavor,
     FlavorName,
+    FreeParts,
     Host,
     Limits,
     Messages,
+    Missing,
+    Offer,
+    Offers,
     Reason,
     Refusal,
     Reservation,
@@ -36,11 +41,16 @@ __all__ = [
     "Alternatives",
     "Client",
     "DryRun",
+    "Extension",
     "Flavor",
     "FlavorName",
+    "FreeParts",
     "Host",
     "Limits",
     "Messages",
+    "Missing",
+    "Offer",
+    "Offers",
     "Reason",
     "Refusal",
     "Reservation",
@@ -93,3 +103,4 @@ class Client:
         self.usage = resources.ProjectUsage(self.transport)
         self.refusals = resources.Refusals(self.transport)
         self.messages = resources.MessageSettings(self.transport)
+        self.offers = resources.Offerings(self.transport)

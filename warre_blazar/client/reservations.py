@@ -9,7 +9,7 @@ from warre_blazar import waiting
 from warre_blazar.client import errors, lookup, resources
 from warre_blazar.client.collection import DRY_RUN, Collection, Time, known, query_of, values_of
 from warre_blazar.client.transport import path
-from warre_blazar.client.types import Alternatives, DryRun, Reason, Reservation
+from warre_blazar.client.types import Alternatives, DryRun, Extension, Reason, Reservation
 
 #: The API's query parameter for each filter of ``Reservations.list``.
 _FILTERS = {
@@ -66,6 +66,7 @@ _WITH_ALTERNATIVES = frozenset(
     {
         *("after_flavor_end", "before_flavor_start", "hosts_exhausted", "maintenance"),
         *("quota_exceeded", "slots_exhausted", "too_long"),
+        *("gap_too_short", "too_early_to_extend", "too_far_ahead", "too_many_instances"),
     }
 )
 
@@ -211,6 +212,11 @@ class Reservations(Collection):
             "PATCH", self._path(ref), query=DRY_RUN, body=_change(**values)
         )
         return DryRun.of(document)
+
+    def extension(self, ref: str) -> Extension:
+        """Return how far a reservation can be extended at this moment."""
+        where = f"{self._path(ref)}/extensions"
+        return Extension.of(self._transport.request_document("GET", where))
 
     def delete(self, ref: str) -> bool:
         """Delete a reservation and its servers.

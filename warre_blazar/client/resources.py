@@ -21,9 +21,11 @@ from warre_blazar.client.transport import path
 from warre_blazar.client.types import (
     Access,
     Flavor,
+    FreeParts,
     Host,
     Limits,
     Messages,
+    Offers,
     Reason,
     Refusal,
     Span,
@@ -35,6 +37,7 @@ from warre_blazar.client.types import (
 # these classes use the following names.
 SpanList = list[Span]
 FlavorList = list[Flavor]
+FreePartsList = list[FreeParts]
 
 
 class Flavors(Collection):
@@ -257,6 +260,59 @@ class MessageSettings(Collection):
         """Turn messages on or off."""
         body = {"enabled": enabled}
         return Messages.of(self._transport.request_document("PATCH", "/messages", body=body))
+
+
+class Offerings(Collection):
+    """Searches over all flavors that the project may book.
+
+    The searches share these parameters, which choose flavors: ``flavor`` (an id or a name),
+    ``category``, ``availability_zone``, and ``properties``: an expression whose comparisons the
+    flavors' own properties must have.
+    """
+
+    noun = "offers"
+
+    def list(
+        self,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        length: datetime.timedelta | None = None,
+        count: int = 1,
+        affinity: bool | None = None,
+        limit: int | None = None,
+        **choice: str | None,
+    ) -> Offers:
+        """Return when flavors can be booked, the earliest start first.
+
+        :param start: the earliest start. Default: now.
+        :param end: the latest end. Default: 90 days after the start.
+        :param length: the length of the booking. Default: an hour.
+        :param limit: the largest number of offers to return.
+        """
+        search: dict[str, Any] = {"from": start, "to": end, "count": count, "affinity": affinity}
+        query = query_of(**search, hours=hours_of(length), limit=limit, **choice)
+        return Offers.of(self._transport.request_document("GET", "/offers", query=query))
+
+    def availability(
+        self,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        by: str = "day",
+        count: int = 1,
+        **choice: str | None,
+    ) -> FreePartsList:
+        """Return how many instances of flavors are free, by day or hour.
+
+        :param start: the start of the first day or hour. Default: now.
+        :param end: the end. Default: 14 days after the start.
+        :param by: ``day`` or ``hour``.
+        :param count: leave out flavors of which so many are never free.
+        """
+        query = query_of(**{"from": start, "to": end}, by=by, count=count, **choice)
+        answer = self._transport.request_document("GET", "/availability", query=query)
+        return [FreeParts.of(each) for each in answer["results"]]
 
 
 class ProjectLimits(Collection):

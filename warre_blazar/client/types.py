@@ -193,6 +193,118 @@ class FlavorName:
     name: str
 
 
+@dataclasses.dataclass(frozen=True)
+class FlavorSize(FlavorName):
+    """A flavor in an offer: what tells it from other flavors."""
+
+    category: str | None
+    vcpu: int
+    memory_mb: int
+    disk_gb: int
+    availability_zone: str | None
+    slots: int
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make the flavor from the API's document."""
+        return cls(**{field.name: document[field.name] for field in dataclasses.fields(cls)})
+
+
+@dataclasses.dataclass(frozen=True)
+class Offer:
+    """A start at which a flavor can be booked, and how long such a booking can be."""
+
+    flavor: FlavorSize
+    instance_count: int
+    start: datetime.datetime
+    latest_end: datetime.datetime
+    longest_hours: float
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make an offer from the API's document."""
+        return cls(
+            FlavorSize.of(document["flavor"]),
+            document["instance_count"],
+            _time.frombasetype(document["start"]),
+            _time.frombasetype(document["latest_end"]),
+            document["longest_hours"],
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Extension:
+    """How far a reservation can be extended, and what stops it."""
+
+    latest_end: datetime.datetime
+    #: ``slots``, ``next_reservation``, ``hosts``, ``window``, ``terms`` or ``quota``. None: nothing
+    #: within a year.
+    stopped_by: str | None
+    #: From when on the flavor's terms allow an extension. None: they allow it now.
+    extend_from: datetime.datetime | None
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make it from the API's document."""
+        later = document["extend_from"]
+        return cls(
+            _time.frombasetype(document["latest_end"]),
+            document["stopped_by"],
+            _time.frombasetype(later) if later else None,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Missing:
+    """A flavor that can't be booked as asked, and what could be booked with less."""
+
+    flavor: FlavorSize
+    #: ``slots``, ``hosts``, ``closed``, ``too_long``, ``quota`` or ``not_bookable_then``.
+    reason: str
+    fewer_instances: Offer | None
+    fewer_hours: Offer | None
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make it from the API's document."""
+        less = (document["fewer_instances"], document["fewer_hours"])
+        offers = [each and Offer.of(each) for each in less]
+        return cls(FlavorSize.of(document["flavor"]), document["reason"], *offers)
+
+
+@dataclasses.dataclass(frozen=True)
+class Offers:
+    """The offers of many flavors, the earliest start first."""
+
+    offers: tuple[Offer, ...]
+    #: How many offers there are, with those beyond the limit.
+    total: int
+    missing: tuple[Missing, ...]
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make the offers from the API's document."""
+        return cls(
+            tuple(Offer.of(each) for each in document["results"]),
+            document["total"],
+            tuple(Missing.of(each) for each in document["missing"]),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class FreeParts:
+    """How many instances of a flavor are free in each day or hour."""
+
+    flavor: FlavorSize
+    free: tuple[tuple[Span, int], ...]
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make it from the API's document."""
+        free = tuple((Span.of(part), part["instances"]) for part in document["free"])
+        return cls(FlavorSize.of(document["flavor"]), free)
+
+
 class Window(Value, others.Window):
     """A maintenance window. Its flavors can't be booked from its start to its end."""
 

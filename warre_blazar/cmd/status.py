@@ -28,8 +28,8 @@ cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="
 
 _PLUGIN = "flavor.slot.plugin"
 _CONTROLLERS = {
-    *("flavors", "flavorprojects", "hosts", "limits", "maintenancewindows", "messages"),
-    *("refusals", "reservations", "usage"),
+    *("availability", "flavors", "flavorprojects", "hosts", "limits", "maintenancewindows"),
+    *("messages", "offers", "refusals", "reservations", "usage"),
 }
 #: The largest number of names in one message.
 _MOST_NAMES = 5

@@ -46,6 +46,10 @@ def of_row(row: sa.RowMapping) -> Flavor:
         active=row["active"],
         texts={column.name: row[column.name] for column in flavors.c if column.info == TEXT},
         generation=row["generation"],
+        max_days_ahead=row["max_days_ahead"],
+        extend_within_hours=row["extend_within_hours"],
+        max_instances_per_project=row["max_instances_per_project"],
+        gap_hours=row["gap_hours"],
         before_end=row["before_end"],
         before_end_choice=bool(row["before_end_choice"]),
     )

@@ -5,6 +5,7 @@ A snapshot of all reservable hosts takes a constant number of queries.
 
 import dataclasses
 import datetime
+import itertools
 import json
 import uuid
 from collections import defaultdict
@@ -69,11 +70,30 @@ def snapshot(
     # with a thousand ids would cost more than reading some allocations that aren't needed.
     ids = [host.id for host in matching] if len(matching) < len(reservable) / 2 else None
     read = Claims(window, cleaning)
-    of_flavor = bookings.c.flavor_id == flavor_id
-    query = claiming(_allocations(of_flavor, ids, read), window, cleaning)
+    query = claiming(_allocations(bookings.c.flavor_id == flavor_id, ids, read), window, cleaning)
     held, claims = _held(db.execute(query).all(), read, device_rules)
     unread = [host.id for host in reservable if not host.is_read]
-    return Snapshot([h.holding(held[h.id]) for h in matching], claims, unread)
+    return Snapshot([h.holding(held[h.id]) for h in matching], claims[flavor_id], unread)
+
+
+def everything_reservable(
+    db: Session,
+    window: timeline.Span,
+    cleaning: datetime.timedelta = NO_TIME,
+    device_rules: Rules = NO_DEVICES,
+) -> tuple[list[Host], Mapping[str, Mapping[str, list[timeline.Claim]]]]:
+    """Read all reservable hosts, and the claims on the slots of all flavors.
+
+    The parameters are those of ``snapshot``.
+
+    :returns: the hosts with what is booked on them, and the claims by the flavor's id and by the
+        reservation's id in Blazar's table.
+    """
+    reservable = reservable_hosts.empty(db)
+    read = Claims(window, cleaning)
+    query = claiming(_allocations(sa.true(), None, read), window, cleaning)
+    held, claims = _held(db.execute(query).all(), read, device_rules)
+    return [host.holding(held[host.id]) for host in reservable], claims
 
 
 def complete(
@@ -125,36 +145,31 @@ def everything(
     """
     window = timeline.Span(times[0].start, times[-1].padded(cleaning).end)
     read = Claims(window, NO_TIME)
-    query = _allocations(bookings.c.id.is_not(None), None, read).add_columns(bookings.c.flavor_id)
     padded = [span.padded(cleaning) for span in times]
-    rows = db.execute(claiming(query, window, cleaning, padded)).all()
-    held, claims_of = _held((row[:-1] for row in rows), read, device_rules)
-    flavor_of = {row.reservation_id: row.flavor_id for row in rows}
-    claims: dict[str, list[timeline.Claim]] = defaultdict(list)
-    for reservation_id, of_reservation in claims_of.items():
-        claims[flavor_of[reservation_id]] += of_reservation
-    return Booked(held, claims)
+    query = claiming(_allocations(sa.true(), None, read), window, cleaning, padded)
+    held, claims = _held(db.execute(query).all(), read, device_rules)
+    return Booked(held, {f: [*itertools.chain(*each.values())] for f, each in claims.items()})
 
 
 def _held(
     rows: Iterable[Any], read: Claims, device_rules: Rules
-) -> tuple[dict[str, list[Holding]], dict[str, list[timeline.Claim]]]:
-    """What is booked on hosts, and what is booked of a flavor.
+) -> tuple[dict[str, list[Holding]], dict[str, dict[str, list[timeline.Claim]]]]:
+    """What is booked on hosts, and what is booked of flavors.
 
     :param rows: the rows of ``_allocations``.
     :param read: the reader of the times in the rows.
-    :returns: the holdings by host id, and the claims on the flavor's slots by reservation id.
+    :returns: the holdings by host id, and the claims on slots by flavor id and reservation id.
     """
     held: dict[str, list[Holding]] = defaultdict(list)
-    claims: dict[str, list[timeline.Claim]] = {}
+    claims: dict[str, dict[str, list[timeline.Claim]]] = defaultdict(dict)
     spans_of: dict[str, list[timeline.Span]] = {}
     requests_of: dict[tuple[str, str | None], PlacementRequest | None] = {}
-    for host_id, reservation_id, slots, resource_type, taken, *when in rows:
+    for host_id, reservation_id, flavor_id, slots, resource_type, taken, *when in rows:
         spans = spans_of.get(reservation_id)
         if spans is None:
             spans = spans_of[reservation_id] = read.spans(*when)
-            if slots is not None:
-                claims[reservation_id] = [timeline.Claim(span, slots) for span in spans]
+            if flavor_id is not None:
+                claims[flavor_id][reservation_id] = [timeline.Claim(span, slots) for span in spans]
         if (resource_type, taken) not in requests_of:
             requests_of[resource_type, taken] = _request(resource_type, taken, device_rules)
         request = requests_of[resource_type, taken]
@@ -197,14 +212,16 @@ def _allocations(
 ) -> sa.Select[Any]:
     """A query of host allocations.
 
-    The columns are the host's id, the reservation's id, the number of slots, ``_TAKEN``, and the
-    times that ``read`` selects.
+    The columns are the host's id, the reservation's id, the flavor's id, the number of slots,
+    ``_TAKEN``, and the times that ``read`` selects.
 
-    :param of_flavor: whether the slots of a reservation are read. If not, their number is NULL.
+    :param of_flavor: the condition that a reservation's slots are read. For other reservations, the
+        flavor's id and the number of slots are NULL.
     """
     query = sa.select(
         allocations.c.compute_host_id,
         allocations.c.reservation_id,
+        sa.case((of_flavor, bookings.c.flavor_id)),
         sa.case((of_flavor, bookings.c.instance_count)),
         *_TAKEN,
         *read.columns,

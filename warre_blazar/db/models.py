@@ -54,6 +54,11 @@ flavors = sa.Table(
     sa.Column("start_date", sa.DateTime),
     sa.Column("end_date", sa.DateTime),
     sa.Column("category", _string(64), info=TEXT),
+    # The fair terms. NULL: the flavor doesn't have the term.
+    sa.Column("max_days_ahead", sa.Integer),
+    sa.Column("extend_within_hours", sa.Integer),
+    sa.Column("max_instances_per_project", sa.Integer),
+    sa.Column("gap_hours", sa.Integer),
     sa.Column("is_public", sa.Boolean, nullable=False),
     sa.Column("active", sa.Boolean, nullable=False),
     # What is done with servers before the end. NULL: what the site's configuration says.

@@ -5,7 +5,7 @@ Warre's clients show the error texts to users, so the texts are the same as in W
 
 import datetime
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
@@ -53,7 +53,7 @@ def check_future(span: timeline.Span, now: datetime.datetime) -> None:
 
     :raises InvalidPeriod: the start is before the current minute.
     """
-    if span.start < now.replace(second=0, microsecond=0):
+    if span.start < _minute(now):
         raise exceptions.InvalidPeriod(
             f"Reservation start time of {_utc(span.start)} is in the past"
         )
@@ -64,7 +64,11 @@ def _utc(moment: datetime.datetime) -> str:
 
 
 def terms(
-    flavor: Flavor, accessible: bool, span: timeline.Span, any_length: bool = False
+    flavor: Flavor,
+    accessible: bool,
+    span: timeline.Span,
+    now: datetime.datetime,
+    any_length: bool = False,
 ) -> list[exceptions.WarreError]:
     """All terms of a flavor that don't allow a booking.
 
@@ -73,13 +77,14 @@ def terms(
     :param accessible: whether the flavor is public, or the project has access to it.
     :param any_length: whether the project is exempt from the flavor's max_length_hours.
     :returns: FlavorNotBookable for each of these: the flavor is inactive or not accessible, the
-        span is too long, or it is outside the flavor's own start and end.
+        span is too long, it is outside the flavor's own start and end, or it ends too far ahead.
     """
     return refusals(
         functools.partial(_check_active, flavor),
         functools.partial(_check_accessible, accessible),
         functools.partial(check_length, flavor, span, any_length),
         functools.partial(check_flavor_period, flavor, span),
+        functools.partial(check_ahead, flavor, span, now),
     )
 
 
@@ -117,14 +122,146 @@ def check_flavor_period(flavor: Flavor, span: timeline.Span) -> None:
         raise exceptions.FlavorNotBookable(
             "before_flavor_start",
             f"Reservation start time before flavor start time of {_utc(flavor.start)}",
-            start=f"{flavor.start.isoformat()}+00:00",
+            start=_iso(flavor.start),
         )
     if flavor.end is not None and span.end > flavor.end:
         raise exceptions.FlavorNotBookable(
             "after_flavor_end",
             f"Reservation end time after flavor end time of {_utc(flavor.end)}",
-            end=f"{flavor.end.isoformat()}+00:00",
+            end=_iso(flavor.end),
         )
+
+
+def check_ahead(flavor: Flavor, span: timeline.Span, now: datetime.datetime) -> None:
+    """Refuse a span that ends later than the flavor's max_days_ahead allows.
+
+    :raises FlavorNotBookable: the error's code is ``too_far_ahead``.
+    """
+    if flavor.max_days_ahead is None:
+        return
+    latest = _minute(now) + datetime.timedelta(days=flavor.max_days_ahead)
+    if span.end > latest:
+        raise exceptions.FlavorNotBookable(
+            "too_far_ahead",
+            f"Reservation ends more than {flavor.max_days_ahead} days ahead; choose an end until "
+            f"{_utc(latest)}, or book later",
+            max_days_ahead=flavor.max_days_ahead,
+            latest_end=_iso(latest),
+        )
+
+
+def check_extension(
+    flavor: Flavor, before: timeline.Span, after: timeline.Span, now: datetime.datetime
+) -> None:
+    """Refuse an extension that comes earlier than the flavor's extend_within_hours allows.
+
+    A change is an extension if it makes a reservation end later and last longer.
+
+    :raises FlavorNotBookable: the error's code is ``too_early_to_extend``.
+    """
+    longer = after.end - after.start > before.end - before.start
+    earliest = extendable_from(flavor, before)
+    if earliest is None or not longer or after.end <= before.end:
+        return
+    if now < earliest:
+        raise exceptions.FlavorNotBookable(
+            "too_early_to_extend",
+            f"Reservation can be extended only in its last {flavor.extend_within_hours} hours; try "
+            f"again from {_utc(earliest)} on",
+            extend_within_hours=flavor.extend_within_hours,
+            extend_from=_iso(earliest),
+        )
+
+
+def extendable_from(flavor: Flavor, span: timeline.Span) -> datetime.datetime | None:
+    """From when on a reservation with this span can be extended. None: at any time."""
+    if flavor.extend_within_hours is None:
+        return None
+    return span.end - datetime.timedelta(hours=flavor.extend_within_hours)
+
+
+def project_terms(
+    flavor: Flavor, own: Sequence[timeline.Claim], span: timeline.Span, count: int
+) -> list[exceptions.WarreError]:
+    """The terms by which other reservations of the project don't allow a booking.
+
+    :param own: the other reservations of the flavor that the project has or had.
+    :returns: FlavorNotBookable with the codes ``too_many_instances`` and ``gap_too_short``.
+    """
+    return refusals(
+        functools.partial(_check_instances, flavor, own, span, count),
+        functools.partial(_check_gap, flavor, own, span),
+    )
+
+
+def _check_instances(
+    flavor: Flavor, own: Sequence[timeline.Claim], span: timeline.Span, count: int
+) -> None:
+    most = flavor.max_instances_per_project
+    if most is None:
+        return
+    held = timeline.peak(own, span)
+    if held + count > most:
+        raise exceptions.FlavorNotBookable(
+            "too_many_instances",
+            f"A project can hold at most {most} instances of the flavor at a time, and yours holds "
+            f"{held} then; ask for fewer instances, or for another time",
+            max_instances_per_project=most,
+            held=held,
+            asked=count,
+        )
+
+
+def _check_gap(flavor: Flavor, own: Sequence[timeline.Claim], span: timeline.Span) -> None:
+    if flavor.gap_hours is None:
+        return
+    near = [claim.span for claim in own if with_gap(claim.span, flavor.gap).overlaps(span)]
+    if near:
+        until = max(with_gap(other, flavor.gap).end for other in near)
+        raise exceptions.FlavorNotBookable(
+            "gap_too_short",
+            f"{flavor.gap_hours} hours must pass between two reservations of the flavor by the "
+            f"same project; choose a start from {_utc(until)} on, or another flavor",
+            gap_hours=flavor.gap_hours,
+            start_from=_iso(until),
+        )
+
+
+def with_gap(span: timeline.Span, gap: datetime.timedelta) -> timeline.Span:
+    """The time in which a project can have no other reservation, because of one with this span."""
+    start = span.start - min(gap, span.start - datetime.datetime.min)
+    return timeline.Span(start, span.end).padded(gap)
+
+
+def project_times(
+    flavor: Flavor, own: Sequence[timeline.Claim], count: int, window: timeline.Span
+) -> list[timeline.Span]:
+    """The spans within which ``project_terms`` refuses no booking, each as long as possible."""
+    spans = [window]
+    if flavor.max_instances_per_project is not None:
+        spans = timeline.free_runs(own, flavor.max_instances_per_project, count, window)
+    if flavor.gap_hours is not None:
+        taken = [with_gap(claim.span, flavor.gap) for claim in own]
+        spans = timeline.intersect(spans, timeline.outside(taken, window))
+    return spans
+
+
+def project_room(flavor: Flavor, own: Sequence[timeline.Claim], span: timeline.Span) -> int | None:
+    """The most instances that ``project_terms`` allows for a span. None: any number."""
+    gap = flavor.gap
+    if flavor.gap_hours is not None and any(with_gap(c.span, gap).overlaps(span) for c in own):
+        return 0
+    if flavor.max_instances_per_project is None:
+        return None
+    return max(flavor.max_instances_per_project - timeline.peak(own, span), 0)
+
+
+def _minute(now: datetime.datetime) -> datetime.datetime:
+    return now.replace(second=0, microsecond=0)
+
+
+def _iso(moment: datetime.datetime) -> str:
+    return f"{moment.isoformat()}+00:00"
 
 
 def check_before_end(flavor: Flavor, chosen: str | None) -> None:

@@ -92,11 +92,37 @@ class Flavor:
     #: The fields that no rule reads, such as the description, by name.
     texts: Mapping[str, str | None]
     generation: int = 0
+    #: Reservations must end within so many days. None: there is no such limit.
+    max_days_ahead: int | None = None
+    #: A reservation can be extended only when at most so many hours are left. None: always.
+    extend_within_hours: int | None = None
+    #: The number of instances that one project can hold at the same time. None: any number.
+    max_instances_per_project: int | None = None
+    #: The hours that must pass between two reservations of a project. None: none, and they may
+    #: overlap.
+    gap_hours: int | None = None
     #: What is done with servers before the end of a reservation. None: what the site's
     #: configuration says.
     before_end: str | None = None
     #: Whether users may choose otherwise for a reservation.
     before_end_choice: bool = False
+
+    @property
+    def gap(self) -> datetime.timedelta:
+        """The time that must pass between two reservations of a project."""
+        return datetime.timedelta(hours=self.gap_hours or 0)
+
+    @property
+    def has_project_terms(self) -> bool:
+        """Whether other reservations of a project decide whether it may book the flavor."""
+        return self.max_instances_per_project is not None or self.gap_hours is not None
+
+    def latest_end(self, now: datetime.datetime) -> datetime.datetime | None:
+        """Until when reservations can last. None: there is no limit."""
+        ends = [] if self.end is None else [self.end]
+        if self.max_days_ahead is not None:
+            ends.append(now + datetime.timedelta(days=self.max_days_ahead))
+        return min(ends, default=None)
 
     @property
     def max_length(self) -> datetime.timedelta:

@@ -1,13 +1,18 @@
 """Adds up what reservations take of a host during a span, and computes the room that is left."""
 
+import bisect
 import datetime
+import functools
 import itertools
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from warre_blazar.domain import counting, timeline
 from warre_blazar.domain.request_groups import PlacementRequest
+
+#: A time from a start to an end. It isn't a Span, because a tuple is made much faster.
+Run = tuple[datetime.datetime, datetime.datetime]
 
 
 class Holding(NamedTuple):
@@ -32,39 +37,175 @@ class RoomQuestion(NamedTuple):
 
     def alone(self) -> int:
         """How many instances fit on the host when nothing else is on it."""
-        return Swept(self, (), _NO_TIME).room()
+        return Swept(self, _NOTHING).room()
+
+
+class HeldColumn:
+    """How much of one thing is held of a host, from each of some moments on."""
+
+    def __init__(self, held: Sequence[int]) -> None:
+        self.held = held
+        self.peak = max(held)
+        self._levels = sorted(set(held))
+        self._moments: list[int] | None = None
+
+    def at_most(self, limit: int) -> int:
+        """The moments from which on no more than ``limit`` is held, as a set of bits.
+
+        The bit with the number n stands for the n-th moment. Sets of bits are used for speed.
+        """
+        if self.peak <= limit:
+            return (1 << len(self.held)) - 1
+        if self._moments is None:
+            of_level = dict.fromkeys(self._levels, 0)
+            for number, level in enumerate(self.held):
+                of_level[level] |= 1 << number
+            self._moments = list(itertools.accumulate(of_level.values(), operator.or_, initial=0))
+        return self._moments[bisect.bisect_right(self._levels, limit)]
+
+
+class Occupancy:
+    """What is held of a host during a span of time.
+
+    ``moments`` are the moments at which something changes. The first moment is the span's start.
+    The held amounts are kept in columns, with an amount for each moment. Columns are used for
+    speed, because the interpreter's built-in loops work fast through long lists. Columns are
+    computed once, so that many questions about the same host cost little more than the first.
+    """
+
+    def __init__(self, holdings: Iterable[Holding], window: timeline.Span) -> None:
+        first, last = window.start, window.end
+        #: The requests whose instances are held, each once. None takes the whole host.
+        self.requests: list[PlacementRequest | None] = []
+        # By ``id(request)``. Thousands of holdings share a few request objects.
+        numbers: dict[int, int] = {}
+        # A pair for each start and end. The start of the request with the number n is the event
+        # 2 * n, and its end is the event 2 * n + 1.
+        events: list[tuple[datetime.datetime, int]] = []
+        for _, span, request in holdings:
+            start, end = span.start, span.end
+            if start >= last or end <= first:
+                continue
+            number = numbers.get(id(request))
+            if number is None:
+                number = numbers[id(request)] = 2 * len(self.requests)
+                self.requests.append(request)
+            events.append((start if start > first else first, number))
+            if end < last:
+                events.append((end, number + 1))
+        events.sort()
+        self._events = [number for _, number in events]
+        self.moments = [first]
+        # For each moment, the number of events until then, including those at this moment.
+        self._positions: list[int] = []
+        for position, (moment, _) in enumerate(events):
+            if moment != self.moments[-1]:
+                self._positions.append(position)
+                self.moments.append(moment)
+        self._positions.append(len(events))
+        #: The moments and the end of the span.
+        self.edges = [*self.moments, last]
+        self._columns: dict[tuple[int, ...], HeldColumn] = {}
+        self._of_classes: dict[str, HeldColumn] = {}
+
+    def of_class(self, resource_class: str) -> HeldColumn:
+        """How much of a resource class is held, besides what takes the whole host."""
+        column = self._of_classes.get(resource_class)
+        if column is None:
+            amounts = [0 if r is None else r.amounts.get(resource_class, 0) for r in self.requests]
+            column = self._of_classes[resource_class] = self._column(tuple(amounts))
+        return column
+
+    def taking(self, taken: Mapping[PlacementRequest, int]) -> HeldColumn:
+        """How much of something is held, besides what takes the whole host.
+
+        :param taken: how much of it an instance takes, by request. Others take nothing.
+        """
+        return self._column(tuple(0 if r is None else taken.get(r, 0) for r in self.requests))
+
+    @functools.cached_property
+    def wholes(self) -> HeldColumn:
+        """How many holdings take the whole host."""
+        return self._column(tuple(int(request is None) for request in self.requests))
+
+    def _column(self, amounts: tuple[int, ...]) -> HeldColumn:
+        column = self._columns.get(amounts)
+        if column is None:
+            changes = [change for amount in amounts for change in (amount, -amount)]
+            each = map(changes.__getitem__, self._events)
+            levels = list(itertools.accumulate(each, initial=0))
+            held = [levels[position] for position in self._positions]
+            column = self._columns[amounts] = HeldColumn(held)
+        return column
 
 
 class Swept:
-    """What is held of a host during a span of time, and the room that is left for a request.
+    """The room for a request on a host, beside what is held there during a span of time.
 
-    ``moments`` are the moments at which a held amount changes. The first moment is the span's
-    start. The held amounts are kept in columns. A column has an amount for each moment. The columns
-    are, in this order:
+    The columns are, in this order:
 
     - a column for each resource class of the request;
     - a column for each further column of the plan;
     - a column for each kind of request that a search of the plan counts;
     - a column with the number of holdings that take the whole host.
-
-    Columns are used for speed, because the interpreter's built-in loops work fast through long
-    lists.
     """
 
-    def __init__(
-        self, asked: RoomQuestion, holdings: Iterable[Holding], window: timeline.Span
-    ) -> None:
+    def __init__(self, asked: RoomQuestion, held: Occupancy) -> None:
         self._asked = asked
         self.plan = asked.plan
-        changes = _changes(holdings, asked, window)
-        self.moments = sorted(changes)
-        rows = [changes[moment] for moment in self.moments]
-        self._held = [list(itertools.accumulate(column)) for column in zip(*rows, strict=True)]
-        self._peaks = [max(column) for column in self._held]
+        self.moments = held.moments
+        self._edges = held.edges
+        self._columns = [held.of_class(cls) for cls in asked.request.amounts]
+        if self.plan is not counting.POSSIBLE:
+            self._columns += [held.taking(further.taken) for further in self.plan.columns]
+            kinds = [kind for search in self.plan.searches for kind in search.kinds]
+            self._columns += [held.taking({kind: 1}) for kind in kinds]
+        self._columns.append(held.wholes)
 
     def fitting(self) -> list[int]:
         """How many more instances fit at each of the moments."""
-        return self._fitting(self._held)
+        return self._fitting([column.held for column in self._columns])
+
+    def runs(self, most: int) -> Iterator[list[Run]]:
+        """Yield the parts of the span during which 1, 2, 3 and so on more instances fit.
+
+        Each part is as long as possible. This ends with ``most`` instances, or before the first
+        number of instances that never fits.
+        """
+        fitting = self.fitting() if self.plan.searches else []
+        for count in range(1, most + 1):
+            if self.plan.searches:
+                bits = sum(1 << number for number, fits in enumerate(fitting) if fits >= count)
+            else:
+                bits = self._when(count)
+            if not bits:
+                return
+            yield list(self._runs(bits))
+
+    def _when(self, count: int) -> int:
+        """The moments at which more instances fit, as in ``HeldColumn.at_most``."""
+        asked, plan = self._asked, self.plan
+        if not plan.possible:
+            return 0
+        bits = self._columns[-1].at_most(0)
+        columns = iter(self._columns)
+        for capacity, amount in zip(asked.capacities, asked.request.amounts.values(), strict=True):
+            bits &= next(columns).at_most(capacity - count * amount)
+        for further in plan.columns:
+            amount = further.taken.get(asked.request, 0)
+            bits &= next(columns).at_most(further.capacity - count * amount)
+        return bits
+
+    def _runs(self, bits: int) -> Iterator[Run]:
+        moments, passed = self._edges, 0
+        while bits:
+            skipped = (bits & -bits).bit_length() - 1
+            bits >>= skipped
+            length = (~bits & (bits + 1)).bit_length() - 1
+            bits >>= length
+            start = passed + skipped
+            passed = start + length
+            yield moments[start], moments[passed]
 
     def room(self) -> int:
         """How many more instances fit throughout the span.
@@ -75,13 +216,14 @@ class Swept:
         """
         if self.plan.searches:
             return self._searched()
-        return self._fitting([[peak] for peak in self._peaks])[0]
+        return self._fitting([[column.peak] for column in self._columns])[0]
 
     def _searched(self) -> int:
         """The room, by looking at one moment after the other until there is none."""
         least = _NO_LIMIT
         # Where more is held, a search is more likely to find no room, which ends the loop.
-        for moment in sorted(set(zip(*self._held, strict=True)), reverse=True):
+        held = (column.held for column in self._columns)
+        for moment in sorted(set(zip(*held, strict=True)), reverse=True):
             least = min(least, *self._fitting([[n] for n in moment]))
             if not least:
                 break
@@ -121,8 +263,8 @@ class Swept:
         """The largest share of any resource class that is held at any moment, from 0.0 to 1.0."""
         return max(
             (
-                peak / capacity
-                for capacity, peak in zip(self._asked.capacities, self._peaks, strict=False)
+                column.peak / capacity
+                for capacity, column in zip(self._asked.capacities, self._columns, strict=False)
                 if capacity > 0
             ),
             default=0.0,
@@ -130,57 +272,4 @@ class Swept:
 
 
 _NO_LIMIT = 2**31
-_NO_TIME = timeline.Span(datetime.datetime.min, datetime.datetime.max)
-
-
-def _changes(
-    holdings: Iterable[Holding], asked: RoomQuestion, window: timeline.Span
-) -> dict[datetime.datetime, Sequence[int]]:
-    """By how much the columns of ``Swept`` change at each moment within ``window``.
-
-    ``timeline.Levels.left`` does the same for a single number. If both functions shared a loop,
-    this function would be a quarter slower. The speed matters, because a booking spends most of its
-    time here.
-    """
-    first, last = window.start, window.end
-    changes: dict[datetime.datetime, Sequence[int]] = {first: [0] * _width(asked)}
-    # By ``id(request)``: what an instance adds to the columns at its start, and what it adds at its
-    # end. Thousands of holdings share a few request objects. So these amounts are computed only a
-    # few times.
-    known: dict[int, tuple[list[int], list[int]]] = {}
-    for _, span, request in holdings:
-        start, end = span.start, span.end
-        if start >= last or end <= first:
-            continue
-        amounts = known.get(id(request))
-        if amounts is None:
-            more = _amounts(request, asked)
-            amounts = known[id(request)] = (more, [-n for n in more])
-        more, less = amounts
-        start = max(start, first)
-        before = changes.get(start)
-        changes[start] = more if before is None else list(map(operator.add, before, more))
-        if end < last:
-            before = changes.get(end)
-            changes[end] = less if before is None else list(map(operator.add, before, less))
-    return changes
-
-
-def _amounts(request: PlacementRequest | None, asked: RoomQuestion) -> list[int]:
-    """What an instance of a request adds to each column."""
-    if request is None:
-        return [0] * (_width(asked) - 1) + [1]
-    taken = request.amounts
-    amounts = [taken.get(cls, 0) for cls in asked.request.amounts]
-    plan = asked.plan
-    if plan is not counting.POSSIBLE:
-        amounts += [column.taken.get(request, 0) for column in plan.columns]
-        amounts += [int(request == kind) for search in plan.searches for kind in search.kinds]
-    return [*amounts, 0]
-
-
-def _width(asked: RoomQuestion) -> int:
-    """The number of columns."""
-    plan = asked.plan
-    further = len(plan.columns) + sum(len(search.kinds) for search in plan.searches)
-    return len(asked.capacities) + further + 1
+_NOTHING = Occupancy((), timeline.Span(datetime.datetime.min, datetime.datetime.max))

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from warre_blazar.domain import (
@@ -14,7 +14,7 @@ from warre_blazar.domain import (
 )
 from warre_blazar.domain.fixed_places import Places, Stay
 from warre_blazar.domain.flavor import Shape
-from warre_blazar.domain.holdings import Holding, RoomQuestion, Swept
+from warre_blazar.domain.holdings import Holding, Occupancy, RoomQuestion, Swept
 from warre_blazar.domain.providers import Inventory, Provider, Tree
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import JointLevels, Levels
@@ -87,10 +87,21 @@ class Host:
         If the instances must stay on their providers (``must_stay``), the host needs its
         holdings at any time, not only during the window.
         """
-        swept = self.swept(request, window)
-        levels = timeline.Levels(list(zip(swept.moments, swept.fitting(), strict=True)))
+        levels = self.momentary(request, window)
         joint = [places.levels(self._stays(places), window) for places in self._places(request)]
         return functools.reduce(JointLevels.beside, joint, levels.joint()) if joint else levels
+
+    def momentary(self, request: PlacementRequest, window: timeline.Span) -> Levels:
+        """How many more instances of a request fit at each moment of ``window``."""
+        swept = self.swept(request, window)
+        return Levels(list(zip(swept.moments, swept.fitting(), strict=True)))
+
+    def has_places(self, request: PlacementRequest) -> bool:
+        """Whether it matters for instances beside those on the host on which providers they stay.
+
+        If not, what fits at each moment of a time also fits throughout the time.
+        """
+        return bool(self._places(request))
 
     def is_contested(self, request: PlacementRequest) -> bool:
         """Whether a request asks for a resource class that several of the host's providers have."""
@@ -140,8 +151,15 @@ class Host:
         Computing this is expensive. So callers keep the result if they need several answers from
         it.
         """
-        asked = self._asked(request, _requests(self.holdings, window))
-        return Swept(asked, self.holdings, window)
+        held = self._held.get(window)
+        if held is None:
+            held = self._held[window] = Occupancy(self.holdings, window)
+        return Swept(self._asked(request, [r for r in held.requests if r is not None]), held)
+
+    @functools.cached_property
+    def _held(self) -> dict[timeline.Span, Occupancy]:
+        """What is held during the spans that somebody has asked about."""
+        return {}
 
     def _asked(self, request: PlacementRequest, held: Iterable[PlacementRequest]) -> RoomQuestion:
         """How the room for a request is counted on this host.
@@ -174,16 +192,6 @@ class Host:
 def _distinct(holdings: Iterable[Holding]) -> Collection[PlacementRequest]:
     """The requests of all instances. Thousands of holdings share a few request objects."""
     return {id(h.request): h.request for h in holdings if h.request is not None}.values()
-
-
-def _requests(holdings: Iterable[Holding], window: timeline.Span) -> Iterator[PlacementRequest]:
-    """Yield the requests of all instances that are held at some time in ``window``, each once."""
-    seen = set()
-    for _, span, request in holdings:
-        # A request that was seen is passed over first, for speed.
-        if request is not None and id(request) not in seen and span.overlaps(window):
-            seen.add(id(request))
-            yield request
 
 
 _COMPUTED = {"providers_in_use", "tree"}

@@ -4,11 +4,14 @@ All functions work on a snapshot of the hosts and of what is already booked on t
 """
 
 import dataclasses
+import datetime
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
 from warre_blazar.domain import provider_search, timeline
+from warre_blazar.domain.holdings import Run
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.request_groups import PlacementRequest
 
@@ -227,14 +230,102 @@ def free_spans(
     :param request: what one instance asks for.
     :param affinity: as in ``Packing``.
     """
-    with provider_search.bounded():
-        levels = [host.levels(request, window) for host in hosts]
-        if affinity:
-            alone = [timeline.maximal_spans([level], count, window) for level in levels]
-            return timeline.widest(span for spans in alone for span in spans)
-        if affinity is False:
-            levels = [level.at_most(1) for level in levels]
-        return timeline.maximal_spans(levels, count, window)
+    return FreeSpans(hosts, request, count, window, affinity).of(count)
+
+
+class FreeSpans:
+    """When instances fit on hosts, for any number of instances up to a largest one.
+
+    The parameters are those of ``free_spans``.
+    """
+
+    def __init__(
+        self,
+        hosts: Sequence[Host],
+        request: PlacementRequest,
+        most: int,
+        window: timeline.Span,
+        affinity: bool | None = None,
+    ) -> None:
+        self._hosts, self._request, self._window = hosts, request, window
+        self._most, self._affinity = 1 if affinity is False else most, affinity
+
+    def of(
+        self, count: int, least: datetime.timedelta = datetime.timedelta(0)
+    ) -> list[timeline.Span]:
+        """The spans throughout which ``count`` more instances fit.
+
+        :param least: spans that are shorter may be left out.
+        """
+        with provider_search.bounded():
+            if self._has_places:
+                request, window = self._request, self._window
+                return _spans_of_levels(self._hosts, request, count, window, self._affinity)
+            if self._affinity:
+                levels, needed = self._times[count - 1 : count], 1
+            else:
+                levels, needed = self._times[:count], count
+            long = [run for level in levels for run in level if run[1] - run[0] >= least]
+            return timeline.shared(long, needed)
+
+    def most(self, span: timeline.Span, limit: int) -> int:
+        """The largest number of instances that fit throughout a part of the window.
+
+        :param limit: larger numbers don't matter.
+        """
+        total, largest = 0, 0
+        with provider_search.bounded():
+            for host in self._hosts:
+                room = min(self._levels[host.id].lowest(span), limit)
+                if room and self._has_places:
+                    room = host.lasting_room(self._request, [span], room)
+                if self._affinity is False:
+                    room = min(room, 1)
+                total, largest = total + room, max(largest, room)
+        return min(largest if self._affinity else total, limit)
+
+    @functools.cached_property
+    def _levels(self) -> dict[str, timeline.Levels]:
+        """How many instances fit on each host at each moment, by host id."""
+        request, window = self._request, self._window
+        return {host.id: host.momentary(request, window) for host in self._hosts}
+
+    @functools.cached_property
+    def _has_places(self) -> bool:
+        return any(host.has_places(self._request) for host in self._hosts)
+
+    @functools.cached_property
+    def _times(self) -> list[list[Run]]:
+        """The times at which hosts have room for an instance, beside 0, 1, 2 and so on others.
+
+        Instances stay on their hosts. So each instance of a booking needs such a time, which
+        contains the booking. Its host has room for it beside those of the booking's instances that
+        are on the host too.
+        """
+        times: list[list[Run]] = []
+        for host in self._hosts:
+            runs = host.swept(self._request, self._window).runs(self._most)
+            for number, of_host in enumerate(runs):
+                if number == len(times):
+                    times.append([])
+                times[number] += of_host
+        return times
+
+
+def _spans_of_levels(
+    hosts: Sequence[Host],
+    request: PlacementRequest,
+    count: int,
+    window: timeline.Span,
+    affinity: bool | None,
+) -> list[timeline.Span]:
+    levels = [host.levels(request, window) for host in hosts]
+    if affinity:
+        alone = [timeline.maximal_spans([level], count, window) for level in levels]
+        return timeline.widest(span for spans in alone for span in spans)
+    if affinity is False:
+        levels = [level.at_most(1) for level in levels]
+    return timeline.maximal_spans(levels, count, window)
 
 
 class Rooms:

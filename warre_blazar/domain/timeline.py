@@ -6,9 +6,13 @@ that starts at that moment. Times are naive datetimes in UTC.
 A parameter ``window`` is the span that a function examines, and not a maintenance window.
 """
 
+import bisect
 import collections
 import dataclasses
 import datetime
+import heapq
+import itertools
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -71,8 +75,31 @@ def free_runs(claims: Iterable[Claim], capacity: int, count: int, window: Span) 
 
     Each span is as long as possible.
     """
-    levels = Levels.left(capacity, claims, window)
-    return maximal_spans([levels], count, window)
+    return Levels.left(capacity, claims, window).runs(count, window.end)
+
+
+def shared(times: Iterable[tuple[datetime.datetime, datetime.datetime]], count: int) -> list[Span]:
+    """The spans that lie within at least ``count`` of the given times, each as long as possible.
+
+    The returned spans may overlap.
+
+    :param times: pairs of a start and an end.
+    """
+    spans: list[Span] = []
+    # The latest ends of the times that have begun, as a heap. The first one is the end of the
+    # longest span from the present start on.
+    latest: list[datetime.datetime] = []
+    until = datetime.datetime.min
+    for start, of_start in itertools.groupby(sorted(times), key=operator.itemgetter(0)):
+        for _, end in of_start:
+            if len(latest) < count:
+                heapq.heappush(latest, end)
+            else:
+                heapq.heappushpop(latest, end)
+        if len(latest) == count and latest[0] > max(start, until):
+            until = latest[0]
+            spans.append(Span(start, until))
+    return spans
 
 
 def intersect(spans: Iterable[Span], others: Iterable[Span]) -> list[Span]:
@@ -143,6 +170,32 @@ class Levels:
             steps.append((moment, level))
         return cls(steps)
 
+    def lowest(self, during: Span | None = None) -> int:
+        """The amount that is available throughout a part of the span, at least 0.
+
+        :param during: the part. Default: the whole span.
+        """
+        steps = self.steps
+        if during is not None:
+            first = bisect.bisect_right(steps, during.start, key=operator.itemgetter(0)) - 1
+            steps = steps[first : bisect.bisect_left(steps, during.end, key=operator.itemgetter(0))]
+        return max(min(level for _, level in steps), 0)
+
+    def runs(self, count: int, end: datetime.datetime) -> list[Span]:
+        """The spans throughout which at least ``count`` is available, each as long as possible.
+
+        :param end: the end of the span of these levels.
+        """
+        runs: list[Span] = []
+        start = None
+        for moment, level in self.steps:
+            if level >= count:
+                start = moment if start is None else start
+            elif start is not None:
+                runs.append(Span(start, moment))
+                start = None
+        return runs if start is None else [*runs, Span(start, end)]
+
     def at_most(self, limit: int) -> "Levels":
         """These levels, limited to ``limit``. Steps that don't change the level are left out."""
         steps: list[tuple[datetime.datetime, int]] = []
@@ -153,10 +206,6 @@ class Levels:
                 steps.append((moment, lower))
                 before = lower
         return Levels(steps)
-
-    def lowest(self) -> int:
-        """The amount that is available throughout the span, at least 0."""
-        return max(min(level for _, level in self.steps), 0)
 
     def joint(self) -> "JointLevels":
         """The same as ``JointLevels`` of a single resource."""

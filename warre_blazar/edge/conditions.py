@@ -53,7 +53,7 @@ def refusals_kept() -> int:
     return int(cfg.CONF.warre.refusals_per_day)
 
 
-def _slot_rule() -> Rule:
+def slot_rule() -> Rule:
     """The quota rule for flavor:slot bookings.
 
     If flavor:slot reservations don't count against quotas, no quota is enforced for them.
@@ -104,7 +104,7 @@ def of(caller: Any) -> BookingConditions:
     """
     return BookingConditions(
         cleaning=cleaning(),
-        quotas=_slot_rule(),
+        quotas=slot_rule(),
         any_length=projects_of_any_length(),
         in_windows=policy.allows(caller, policies.IN_WINDOW),
         spread=_spreads(),
@@ -122,7 +122,7 @@ def of_users() -> BookingConditions:
     """
     return BookingConditions(
         cleaning=cleaning(),
-        quotas=_slot_rule(),
+        quotas=slot_rule(),
         any_length=projects_of_any_length(),
         spread=_spreads(),
         device_rules=device_rules.of_stock(),
@@ -136,7 +136,7 @@ def of_service() -> BookingConditions:
     """
     return BookingConditions(
         cleaning=cleaning(),
-        quotas=_slot_rule(),
+        quotas=slot_rule(),
         in_windows=True,
         spread=_spreads(),
         device_rules=device_rules.of_stock(),

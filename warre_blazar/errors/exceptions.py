@@ -126,12 +126,14 @@ class FlavorInUse(WarreError):
 class FlavorNotBookable(WarreError):
     """The flavor's terms refuse the booking.
 
-    There are four possible reasons:
+    These are the possible reasons:
 
     - The flavor is inactive.
     - The project has no access to the flavor.
     - The booking is too long.
     - The booking isn't between the flavor's start and end.
+    - The booking ends too far ahead, or is extended too early.
+    - The project's other reservations of the flavor are too many, or too near.
 
     :param code: the code of the term that refuses the booking, such as ``flavor_inactive``.
     """

@@ -82,6 +82,29 @@ class Flavor(Resource):
     )
     active = Field(BOOLEAN, "Whether the flavor can be booked for now.", default=True)
     description = Field(_PROSE, "A description for people.")
+    max_days_ahead = Field(
+        or_null(Integer(1, 36_500)),
+        "Reservations must end within this number of days from now. Null: there is no such limit.",
+        Use.NOT_IN_WARRE,
+    )
+    extend_within_hours = Field(
+        or_null(Integer(1, 876_000)),
+        "A reservation can be extended only when at most this number of hours is left of it. Null: "
+        "it can always be extended.",
+        Use.NOT_IN_WARRE,
+    )
+    max_instances_per_project = Field(
+        or_null(Integer()),
+        "The number of instances that one project can hold at the same time. Null: only the slots "
+        "limit it.",
+        Use.NOT_IN_WARRE,
+    )
+    gap_hours = Field(
+        or_null(Integer(1, 876_000)),
+        "The number of hours that must pass between two reservations of the same project, which "
+        "can't overlap either. Null: no time has to pass.",
+        Use.NOT_IN_WARRE,
+    )
     before_end = Field(
         or_null(BEFORE_END),
         "What is done with the servers of a reservation before they are deleted at its end. "

@@ -14,6 +14,7 @@ from warre_blazar.policies import (
     limits,
     maintenance_windows,
     messages,
+    offers,
     refusals,
     reservations,
     usage,
@@ -21,7 +22,7 @@ from warre_blazar.policies import (
 
 _MODULES = (
     *(flavors, flavor_access, reservations, maintenance_windows, limits, hosts, usage),
-    *(refusals, messages),
+    *(refusals, messages, offers),
 )
 
 

@@ -30,6 +30,7 @@ RULES = [
         [
             {"path": _ALL, "method": "POST"},
             {"path": "/v2/reservations/{reservation_id}", "method": "PATCH"},
+            {"path": "/v2/reservations/{reservation_id}/extensions", "method": "GET"},
             {"path": "/v1/leases", "method": "POST"},
             {"path": "/v1/leases/{lease_id}", "method": "PUT"},
         ],
@@ -51,7 +52,7 @@ RULES = [
         base.PROJECT_READER_OR_ADMIN,
         "Show a reservation. A caller who may not see it gets 404, as if the reservation didn't "
         "exist.",
-        [{"path": _ONE, "method": "GET"}],
+        [{"path": _ONE, "method": "GET"}, {"path": f"{_ONE}/extensions", "method": "GET"}],
     ),
     policy.DocumentedRuleDefault(
         UPDATE,

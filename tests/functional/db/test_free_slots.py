@@ -16,6 +16,7 @@ from blazar.db import api as db_api
 from hypothesis import strategies as st
 
 from tests.functional.db import databases, world
+from warre_blazar.domain import free_time
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -122,7 +123,7 @@ def fits(flavor: Flavor, when: Span, made: World) -> bool:
 
 def answered(flavor: Flavor, made: World, window: Span) -> list[Span]:
     return free_slots.find(
-        free_slots.Question(
+        free_time.Question(
             flavor=flavor.id,
             project_id=world.PROJECT,
             everything=False,

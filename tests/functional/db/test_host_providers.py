@@ -14,6 +14,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.test_statements import counted
 from warre_blazar.db import host_providers, hosts, reservable_hosts, session, tables
+from warre_blazar.domain import free_time
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.request_groups import Group, PlacementRequest
 from warre_blazar.errors import exceptions
@@ -243,8 +244,8 @@ def test_capability_that_is_no_number_counts_nothing_and_is_logged(cloud: Cloud,
 # When a host is first needed.
 
 
-def question(flavor: Any) -> free_slots.Question:
-    return free_slots.Question(
+def question(flavor: Any) -> free_time.Question:
+    return free_time.Question(
         flavor=flavor.id,
         project_id=world.PROJECT,
         everything=False,

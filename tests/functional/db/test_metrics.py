@@ -25,7 +25,7 @@ from warre_blazar.db import (
     tables,
     tallies,
 )
-from warre_blazar.domain import lease_states
+from warre_blazar.domain import free_time, lease_states
 from warre_blazar.domain import tallies as kinds
 from warre_blazar.domain.devices import NO_DEVICES
 from warre_blazar.domain.execution_timing import END, LEAD, START
@@ -69,7 +69,7 @@ def free(flavor: Flavor, at: datetime.datetime, cleaning: datetime.timedelta) ->
         for count in range(flavor.slots + 1)
         if not count
         or free_slots.find(
-            free_slots.Question(flavor.id, count=count, window=Span(at, at + MINUTE), **question)
+            free_time.Question(flavor.id, count=count, window=Span(at, at + MINUTE), **question)
         )
     )
 

@@ -1,6 +1,7 @@
 """The number of SQL statements of an operation doesn't grow with the number of rows."""
 
 import contextlib
+import datetime
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,8 +13,9 @@ from tests.functional.db import world
 from warre_blazar.db import hosts, reservable_hosts, session, tables
 from warre_blazar.db import quotas as stored
 from warre_blazar.db.reservation_filters import Filter
+from warre_blazar.domain import free_time
 from warre_blazar.errors import exceptions
-from warre_blazar.services.booking import admission, lookup, quotas
+from warre_blazar.services.booking import admission, availability, lookup, offers, quotas
 from warre_blazar.services.offering import (
     capacity,
     flavor_access,
@@ -152,7 +154,7 @@ def shows() -> dict[str, Callable[[], Any]]:
     """Reads of one object of each resource, with the most rows behind it, and computed values."""
     first_pages = {name: listing()[0] for name, listing in lists().items()}
     flavor = first_pages["flavors"][0]
-    question = free_slots.Question(
+    question = free_time.Question(
         flavor=flavor.id,
         **OWN,
         count=1,
@@ -171,6 +173,10 @@ def shows() -> dict[str, Callable[[], Any]]:
         "limits of all projects": lambda: quotas.of_all_projects(world.QUOTA),
         "free slots": lambda: free_slots.find(question),
         "why not free": lambda: no_free_slots.find(question),
+        "offers": lambda: offers.find(question, offers.FlavorChoice(), world.NO_QUOTA),
+        "availability": lambda: availability.find(
+            question, offers.FlavorChoice(), datetime.timedelta(days=1)
+        ),
         "bookable hosts": lambda: capacity.bookable_hosts(first_pages["flavors"]),
     }
 

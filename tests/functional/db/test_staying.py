@@ -6,6 +6,7 @@ import pytest
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
+from warre_blazar.domain import free_time
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Span
@@ -34,7 +35,7 @@ def offers(cloud: Cloud) -> tuple[Flavor, Flavor]:
 
 def free(flavor: Flavor, window: Span) -> list[Span]:
     return free_slots.find(
-        free_slots.Question(flavor.id, None, True, 1, window, world.NOW, datetime.timedelta(0))
+        free_time.Question(flavor.id, None, True, 1, window, world.NOW, datetime.timedelta(0))
     )
 
 

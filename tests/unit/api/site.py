@@ -183,7 +183,8 @@ class Site:
                 },
                 "api": {
                     "api_v2_controllers": "flavors,flavorprojects,reservations,"
-                    "maintenancewindows,limits,hosts,usage,refusals,messages,warre,leases,oshosts"
+                    "maintenancewindows,limits,hosts,usage,refusals,messages,offers,availability,"
+                    "warre,leases,oshosts"
                 },
                 "oslo_policy": {"policy_file": str(self.policy_file)},
                 **self.cloud.keystone.options(),

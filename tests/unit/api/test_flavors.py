@@ -111,6 +111,9 @@ def test_create_fills_in_defaults_and_refuses_duplicates(admin: Person, alpha: P
         **dict.fromkeys(
             ("description", "properties", "start", "end", "category", "availability_zone")
         ),
+        **dict.fromkeys(
+            ("max_days_ahead", "extend_within_hours", "max_instances_per_project", "gap_hours")
+        ),
         **{"active": True, "is_public": True, "ephemeral_gb": 0, "extra_specs": {}},
         **{"before_end": None, "before_end_choice": False},
     }

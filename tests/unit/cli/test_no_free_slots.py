@@ -59,6 +59,15 @@ TOLD: dict[str, tuple[dict[str, Any], str]] = {
         {"longest": _LATER, "next_free": _LATER},
         "f is free then, but for at most 24 hours 30 minutes at a time" + _FREE_LATER,
     ),
+    "too_far_ahead": (
+        {"max_days_ahead": 7, "latest_end": _LATER["start"]},
+        "f can be booked only until 2026-12-01 09:00 UTC now, 7 days ahead. Ask for an earlier "
+        "time, or later.",
+    ),
+    "project_terms": (
+        {"max_instances_per_project": 1, "gap_hours": None, "next_free": _LATER},
+        "Other reservations of your project leave no time for more of f then" + _FREE_LATER,
+    ),
     "all_booked": (
         {"next_free": None},
         "Not enough slots of f are free then. Nothing that fits is free in the year after that "

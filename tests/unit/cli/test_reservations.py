@@ -324,7 +324,6 @@ def test_create_starts_in_a_minute(api: Api, run: Run) -> None:
         (["f", "--days", "9999999999"], "isn't a length"),
         (["f", "--hours", "9999999"], "9999999 hours are too many"),
         (["f", "--hours", "1", "--count", "-1"], "'-1' isn't a whole number of at least 1"),
-        (["--hours", "1"], "FLAVOR"),
         (["f", "--hours", "1", "--affinity", "yes"], "'yes' isn't true, false or none"),
     ],
 )

@@ -22,6 +22,7 @@ CLASSES = {
     "usage": resources.ProjectUsage,
     "refusals": resources.Refusals,
     "messages": resources.MessageSettings,
+    "offers": resources.Offerings,
 }
 METHODS = sorted(
     (attribute, name)

@@ -69,7 +69,7 @@ def healthy(
     conf.config(enabled_filters=enforcement.FILTERS, group="enforcement")
     names = [
         *("flavors", "flavorprojects", "reservations", "maintenancewindows", "limits"),
-        *("hosts", "usage", "refusals", "messages"),
+        *("hosts", "usage", "refusals", "messages", "offers", "availability"),
     ]
     conf.config(api_v2_controllers=["leases", *names], group="api")
     monkeypatch.setattr(limits, "of_project", lambda _: {"reservation": 1, "hours": 1})
@@ -152,7 +152,9 @@ def test_disabled_filter_is_reported(healthy, left_out, code):
 
 def test_disabled_controllers_are_a_failure(healthy):
     healthy.config(api_v2_controllers=["flavors", "reservations", "limits"], group="api")
-    lacks = "flavorprojects, hosts, maintenancewindows, messages, refusals, usage"
+    lacks = (
+        "availability, flavorprojects, hosts, maintenancewindows, messages, offers, refusals, usage"
+    )
     expected = f"[api] api_v2_controllers lacks {lacks}."
     assert outcome("Controllers") == (FAILURE, expected)
 

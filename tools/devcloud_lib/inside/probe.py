@@ -15,6 +15,8 @@ CONTROLLERS = (
     "usage",
     "refusals",
     "messages",
+    "offers",
+    "availability",
     "warre",
 )
 FILTERS = ("StrictLeaseFilter", "FlavorMaxLengthFilter", "ProjectQuotaFilter")

@@ -9,6 +9,7 @@ from oslo_utils import timeutils
 from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
+from warre_blazar.domain import free_time
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions, device_rules
 from warre_blazar.errors import exceptions
@@ -89,7 +90,7 @@ class FlavorsController(base.Controller):
         flavor_id = base.item_id(path)
         query = parsing.query(pecan.request, FREE_QUERY)
         now, window = _now_and_window(query, _FREE_LENGTH)
-        question = free_slots.Question(
+        question = free_time.Question(
             flavor=flavor_id,
             project_id=context.project_id,
             everything=policy.allows(context, policies.LIST_ALL),

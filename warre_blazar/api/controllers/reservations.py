@@ -19,7 +19,7 @@ from warre_blazar.edge import conditions, contacts
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.reservations import Reservation as ReservationFields
 from warre_blazar.policies import reservations as policies
-from warre_blazar.services.booking import admission, dry_run, lookup
+from warre_blazar.services.booking import admission, dry_run, extension, lookup
 from warre_blazar.services.booking.dry_run import Foreseen
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.requests import change, creation, deletion
@@ -47,6 +47,7 @@ class ReservationsController(base.Controller):
     """Reservations: the flavors that projects have booked."""
 
     name = "reservations"
+    _custom_actions = {"extensions": ["GET"]}  # noqa: RUF012
 
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
@@ -78,6 +79,13 @@ class ReservationsController(base.Controller):
         if with_log:
             document["log"] = [views.change(change) for change in lookup.log(found)]
         return document
+
+    @pecan.expose("json")
+    def extensions(self, *path: str, **_query: Any) -> Any:
+        parsing.query(pecan.request, {})
+        reservation, flavor = _find(policies.GET, base.item_id(path))
+        rules = conditions.of(base.context())
+        return views.extension(extension.find(reservation, flavor, rules, timeutils.utcnow()))
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:

@@ -16,6 +16,7 @@ from warre_blazar.api.controllers.hosts import HostsController
 from warre_blazar.api.controllers.limits import LimitsController
 from warre_blazar.api.controllers.maintenance_windows import WindowsController
 from warre_blazar.api.controllers.messages import MessagesController
+from warre_blazar.api.controllers.offers import AvailabilityController, OffersController
 from warre_blazar.api.controllers.refusals import RefusalsController
 from warre_blazar.api.controllers.reservations import ReservationsController
 from warre_blazar.api.controllers.usage import UsageController
@@ -31,6 +32,8 @@ class _V1(base.Controller):
     usage = UsageController()
     refusals = RefusalsController()
     messages = MessagesController()
+    offers = OffersController()
+    availability = AvailabilityController()
 
 
 class WarreController(base.Controller):

@@ -226,12 +226,14 @@ def _decide(
         functools.partial(booking_rules.check_future, span, request.now)
     )
     any_length = request.project_id in conditions.any_length
-    refusals += booking_rules.terms(flavor, True, span, any_length)
+    refusals += booking_rules.terms(flavor, True, span, request.now, any_length)
     refusals += booking_rules.refusals(
         functools.partial(booking_rules.check_before_end, flavor, request.before_end)
     )
     if terms.is_closed and not conditions.in_windows:
         refusals.append(exceptions.InMaintenance())
+    booked = finding_room.booked_by(db, flavor, request.project_id, span)
+    refusals += booking_rules.project_terms(flavor, booked, span, request.count)
     need = finding_room.Need(flavor.shape, request.count, span, request.affinity)
     room = finding_room.Room(db, flavor, need, conditions)
     place, lacking = room.find()
@@ -241,7 +243,10 @@ def _decide(
         refusals += booking_rules.refusals(
             functools.partial(quota_rules.check, standing.limits, standing.used, request.amount)
         )
-    most = room.most() if with_most else None
+    most = None
+    if with_most:
+        allowed = booking_rules.project_room(flavor, booked, span)
+        most = room.most() if allowed is None else min(room.most(), allowed)
     decision = BookingDecision(
         request, flavor, None if refusals else place, tuple(refusals), standing, most
     )

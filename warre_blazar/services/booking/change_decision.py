@@ -102,11 +102,17 @@ def decide(
     need = finding_room.Need(reservation.shape, change.count, span, reservation.affinity)
     present = finding_room.PresentPlace(reservation, held, stays)
     room = finding_room.Room(db, flavor, need, change.conditions, present)
+    booked = finding_room.booked_by(
+        db, flavor, reservation.project_id, span, reservation.reservation_id
+    )
     if grows:
-        terms = finding_room.terms(db, flavor, reservation.project_id, span, change.conditions)
+        terms = finding_room.terms(db, flavor, reservation, span, change.now, change.conditions)
+        terms += booking_rules.project_terms(flavor, booked, span, change.count)
         outcome = _grown(outcome, change, terms, room)
     if with_most:
-        outcome = dataclasses.replace(outcome, most=room.most())
+        allowed = booking_rules.project_room(flavor, booked, span)
+        most = room.most() if allowed is None else min(room.most(), allowed)
+        outcome = dataclasses.replace(outcome, most=most)
     return outcome
 
 

@@ -8,13 +8,15 @@ import datetime
 from collections.abc import Mapping, Sequence
 
 from warre_blazar.db import session
-from warre_blazar.domain import quota
+from warre_blazar.domain import extensions, free_time, quota
 from warre_blazar.domain.before_end import effective
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.free_time import FreeTime
 from warre_blazar.domain.quota import Amount
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
+from warre_blazar.services import search_limits
 from warre_blazar.services.booking import admission, finding_room
 from warre_blazar.services.booking.change_decision import ChangeDecision
 from warre_blazar.services.booking.quotas import QuotaStanding
@@ -70,7 +72,7 @@ class _Decided:
     standing: QuotaStanding | None
     #: The most instances for which there are slots and hosts.
     room: int
-    own: free_slots.Own | None = None
+    own: free_time.Own | None = None
     #: What was chosen to be done with the servers before the end.
     before_end: str | None = None
 
@@ -80,6 +82,11 @@ class _Decided:
             return None
         held = self.own.reservation.amount.hours if self.own else 0
         return max(self.standing.limits.hours - self.standing.used.hours, 0) + held
+
+    def quota_time(self) -> datetime.timedelta | None:
+        """For how long the quota allows the wanted count. None: without limit."""
+        hours = self.hours_left()
+        return None if hours is None else datetime.timedelta(hours=hours // self.count)
 
 
 def booking(request: admission.BookingRequest) -> Foreseen:
@@ -128,15 +135,26 @@ def change(
         place=outcome.place,
         standing=outcome.standing,
         room=before.instance_count if outcome.most is None else outcome.most,
-        own=free_slots.Own(before, outcome.held if outcome.stays else None),
+        own=free_time.Own(before, outcome.held if outcome.stays else None),
         before_end=before_end,
     )
     return _foreseen(case, conditions, now)
 
 
 def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datetime) -> Foreseen:
-    spans = _spans(case, conditions, now)
     any_length = case.project_id in conditions.any_length
+    with_windows = not conditions.in_windows
+    free = _free(case, conditions, now)
+    with search_limits.logged(f"free slots for {case.count} of flavor {case.flavor.name}"):
+        spans = free.spans(with_windows=with_windows)
+        reach = extensions.reach(
+            case.flavor,
+            free,
+            case.span.start,
+            case.quota_time(),
+            any_length=any_length,
+            with_windows=with_windows,
+        )
     return Foreseen(
         flavor=case.flavor,
         span=case.span,
@@ -148,7 +166,7 @@ def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datet
         cost=case.cost,
         standing=case.standing,
         next_start=_next_start(case, spans, any_length),
-        longest=_longest(case, spans, any_length),
+        longest=reach.end - case.span.start,
         most=_most(case),
     )
 
@@ -159,10 +177,10 @@ def _hosts(case: _Decided) -> dict[str, int]:
     return {host.name: case.place.chosen[host.id] for host in case.place.hosts}
 
 
-def _spans(case: _Decided, conditions: BookingConditions, now: datetime.datetime) -> list[Span]:
-    """The free spans of the year from the wanted start on, for the wanted count."""
+def _free(case: _Decided, conditions: BookingConditions, now: datetime.datetime) -> FreeTime:
+    """When the wanted count is free, in the year from the wanted start on."""
     ahead = min(_LOOK_AHEAD, datetime.datetime.max - case.span.start)
-    question = free_slots.Question(
+    question = free_time.Question(
         flavor=case.flavor.id,
         project_id=case.project_id,
         everything=True,
@@ -174,11 +192,8 @@ def _spans(case: _Decided, conditions: BookingConditions, now: datetime.datetime
         device_rules=conditions.device_rules,
         own=case.own,
     )
-    if case.own and case.own.staying is not None:
-        # A reservation that has begun goes on from its start, which has passed.
-        question = dataclasses.replace(question, now=min(now, case.span.start))
     with session.reader() as db:
-        return free_slots.spans(db, case.flavor, question, with_windows=not conditions.in_windows)
+        return free_slots.read(db, case.flavor, question)
 
 
 def _next_start(
@@ -193,20 +208,13 @@ def _next_start(
     return min(fitting, default=None)
 
 
-def _longest(case: _Decided, spans: Sequence[Span], any_length: bool) -> datetime.timedelta:
-    start = case.span.start
-    around = [span.end - start for span in spans if span.start <= start < span.end]
-    bounds = [max(around, default=datetime.timedelta(0))]
-    if not any_length:
-        bounds.append(datetime.timedelta(hours=case.flavor.max_length_hours))
-    hours = case.hours_left()
-    if hours is not None:
-        bounds.append(datetime.timedelta(hours=hours // case.count))
-    return min(bounds)
+def _is_of_count(error: exceptions.WarreError) -> bool:
+    """Whether fewer instances may avoid a refusal."""
+    return isinstance(error, _OF_COUNT) or error.code == "too_many_instances"
 
 
 def _most(case: _Decided) -> int:
-    if any(not isinstance(error, _OF_COUNT) for error in case.refusals):
+    if any(not _is_of_count(error) for error in case.refusals):
         return 0
     hours = case.hours_left()
     if hours is None:

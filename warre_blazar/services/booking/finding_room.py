@@ -1,12 +1,19 @@
 """Finds slots and hosts for a booking, and says why a project may not book the flavor."""
 
 import dataclasses
+import datetime
 import functools
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import flavors, hosts, maintenance_windows, reservable_hosts
+from warre_blazar.db import (
+    flavors,
+    hosts,
+    maintenance_windows,
+    project_bookings,
+    reservable_hosts,
+)
 from warre_blazar.domain import booking_rules, capacity, placing, timeline
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import Flavor, Shape
@@ -55,18 +62,45 @@ class Place:
 
 
 def terms(
-    db: Session, flavor: Flavor, project_id: str, span: timeline.Span, conditions: BookingConditions
+    db: Session,
+    flavor: Flavor,
+    before: Reservation,
+    span: timeline.Span,
+    now: datetime.datetime,
+    conditions: BookingConditions,
 ) -> list[exceptions.WarreError]:
-    """Why the project may not have the flavor at this time. Slots and hosts aren't checked.
+    """Why a project may not have the flavor at a new time of its reservation.
 
+    Slots, hosts and other reservations of the project aren't checked.
+
+    :param before: the reservation that is to change.
     :returns: FlavorNotBookable and InMaintenance, in this order.
     """
-    accessible = flavors.is_accessible(db, flavor, project_id)
-    any_length = project_id in conditions.any_length
-    refusals = booking_rules.terms(flavor, accessible, span, any_length)
+    accessible = flavors.is_accessible(db, flavor, before.project_id)
+    any_length = before.project_id in conditions.any_length
+    refusals = booking_rules.terms(flavor, accessible, span, now, any_length)
+    refusals += booking_rules.refusals(
+        functools.partial(booking_rules.check_extension, flavor, before.span, span, now)
+    )
     if not conditions.in_windows and maintenance_windows.closing(db, flavor.id, span):
         refusals.append(exceptions.InMaintenance())
     return refusals
+
+
+def booked_by(
+    db: Session, flavor: Flavor, project_id: str, span: timeline.Span, without: str | None = None
+) -> list[timeline.Claim]:
+    """The other reservations of a project that decide about a booking of a flavor.
+
+    If none do, nothing is read.
+
+    :param without: the id of a reservation that isn't among them.
+    """
+    if not flavor.has_project_terms:
+        return []
+    near = booking_rules.with_gap(span, flavor.gap)
+    booked = project_bookings.read(db, project_id, [flavor.id], near)[flavor.id]
+    return [claim for key, claims in booked.items() if key != without for claim in claims]
 
 
 class Room:

@@ -10,11 +10,11 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import maintenance_windows, reservable_hosts, session
 from warre_blazar.domain import capacity
 from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.free_time import Question
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.offering import free_slots
-from warre_blazar.services.offering.free_slots import Question
 
 #: The search for the next free time looks this far beyond the end of ``question.window``.
 _LOOK_AHEAD = datetime.timedelta(days=365)
@@ -61,13 +61,21 @@ def _by_terms(flavor: Flavor, question: Question) -> Reason | None:
             "The flavor can't be booked that late; ask about a time before its end",
             {"end": _time(flavor.end)},
         )
+    latest = flavor.latest_end(question.minute)
+    if latest is not None and latest <= max(window.start, question.now):
+        return Reason(
+            "too_far_ahead",
+            f"Reservations must end within {flavor.max_days_ahead} days from now; ask about an "
+            "earlier time",
+            {"max_days_ahead": flavor.max_days_ahead, "latest_end": _time(latest)},
+        )
     if flavor.start is not None and window.end <= flavor.start:
         return Reason(
             "before_flavor_start",
             "The flavor can't be booked that early; ask about a time after its start",
             {"start": _time(flavor.start)},
         )
-    if least > flavor.max_length and not question.any_length:
+    if question.is_too_long(flavor):
         return Reason(
             "too_long",
             f"The flavor can be booked for at most {flavor.max_length_hours} hours at a time",
@@ -131,8 +139,11 @@ def _by_use(db: Session, flavor: Flavor, question: Question) -> Reason:
 
     The ``detail`` of the reason has the next free time.
     """
-    free = free_slots.spans(db, flavor, question)
-    free_without_windows = free_slots.spans(db, flavor, question, with_windows=False)
+    any_length = dataclasses.replace(question, least=datetime.timedelta(0))
+    found = free_slots.read(db, flavor, any_length)
+    with free_slots.logged(flavor, question):
+        free, free_without_windows = found.spans(), found.spans(with_windows=False)
+        free_without_project = found.spans(with_project=False)
     detail = {"next_free": _next_free(db, flavor, question)}
     if free:
         longest = max(free, key=lambda span: span.end - span.start)
@@ -150,6 +161,17 @@ def _by_use(db: Session, flavor: Flavor, question: Question) -> Reason:
             "Maintenance windows close the flavor then; ask for another time",
             {"windows": windows, **detail},
         )
+    if free_without_project:
+        return Reason(
+            "project_terms",
+            "Other reservations of your project leave no time for more then; ask for another time, "
+            "or for fewer instances",
+            {
+                "max_instances_per_project": flavor.max_instances_per_project,
+                "gap_hours": flavor.gap_hours,
+                **detail,
+            },
+        )
     return Reason(
         "all_booked",
         "The flavor is fully booked then; ask for another time, or for fewer instances",
@@ -164,12 +186,7 @@ def _next_free(db: Session, flavor: Flavor, question: Question) -> dict[str, str
     """
     until = question.window.end + _LOOK_AHEAD
     later = dataclasses.replace(question, window=dataclasses.replace(question.window, end=until))
-    long_enough = (
-        span
-        for span in free_slots.spans(db, flavor, later)
-        if span.end - span.start >= question.least
-    )
-    first = min(long_enough, key=lambda span: span.start, default=None)
+    first = min(free_slots.spans(db, flavor, later), key=lambda span: span.start, default=None)
     return _span(first) if first else None
 
 

@@ -1,0 +1,146 @@
+"""Offers and availability over the API: what they say, whom they tell, and that offers hold."""
+
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.unit.api import things
+from tests.unit.api.people import Person, refusal
+from tests.unit.api.site import Site
+
+
+def ask(person: Person, path: str = "offers", **query: Any) -> Any:
+    text = "&".join(f"{name}={quote(str(value))}" for name, value in query.items())
+    return person.get(f"{path}?{text}")
+
+
+def names(answer: Any) -> set[str]:
+    found = [*answer["results"], *answer.get("missing", [])]
+    return {each["flavor"]["name"] for each in found}
+
+
+def test_offer_can_be_booked_to_its_latest_end(site: Site, admin: Person, alpha: Person):
+    flavor = things.add_flavor(admin)
+    start = {"from": things.at(2)}
+    offered = ask(alpha, **start, count=1, hours=2).json["results"][0]
+    assert offered["flavor"]["id"] == flavor["id"]
+    assert offered["longest_hours"] == flavor["max_length_hours"]
+    booked = things.book(
+        alpha, flavor, start=offered["start"], end=offered["latest_end"], instance_count=1
+    )
+    assert booked["start"] == offered["start"]
+
+
+def test_missing_flavor_has_a_reason_and_what_could_be_booked(admin: Person, alpha: Person):
+    flavor = things.add_flavor(admin, slots=1)
+    answer = ask(alpha, **{"from": things.at(2)}, count=2).json
+    assert answer["results"] == []
+    missing = next(m for m in answer["missing"] if m["flavor"]["id"] == flavor["id"])
+    assert missing["reason"] == "slots"
+    assert missing["fewer_instances"]["instance_count"] == 1
+    assert missing["fewer_hours"] is None
+    too_long = ask(alpha, hours=flavor["max_length_hours"] + 1).json["missing"][0]
+    assert too_long["reason"] == "too_long"
+    assert too_long["fewer_hours"]["longest_hours"] == flavor["max_length_hours"]
+
+
+@pytest.mark.parametrize("path", ["offers", "availability"])
+def test_private_flavors_are_told_only_to_projects_with_access(
+    admin: Person, alpha: Person, beta: Person, path: str
+):
+    secret = things.add_flavor(admin, name="secret", is_public=False)
+    things.grant(admin, secret, alpha.project_id)
+    assert "secret" in names(ask(alpha, path).json)
+    # Not even admins are offered what their project may not book.
+    for person in (beta, admin):
+        assert "secret" not in names(ask(person, path).json)
+        for ref in ("secret", secret["id"]):
+            refused = person.get(f"{path}?flavor={ref}")
+            assert refusal(refused) == (404, "flavor_not_found")
+
+
+def test_choice_narrows_offers(admin: Person, alpha: Person):
+    a100 = '["==", "$gpu_model", "A100"]'
+    both = f'["and", {a100}, [">=", "$cores", "8"]]'
+    things.add_flavor(admin, name="plain", category="cpu")
+    things.add_flavor(admin, name="gpu", category="gpu", properties=both)
+    assert names(ask(alpha).json) == {"plain", "gpu"}
+    assert names(ask(alpha, category="gpu").json) == {"gpu"}
+    assert names(ask(alpha, properties=a100).json) == {"gpu"}
+    assert names(ask(alpha, flavor="plain").json) == {"plain"}
+    assert names(ask(alpha, availability_zone="nowhere").json) == set()
+    assert names(ask(alpha, "availability", category="gpu").json) <= {"gpu"}
+
+
+def test_limit_cuts_offers_but_not_their_number(admin: Person, alpha: Person):
+    for name in ("one", "two", "three"):
+        things.add_flavor(admin, name=name)
+    answer = ask(alpha, limit=2).json
+    assert (len(answer["results"]), answer["total"], answer["missing"]) == (2, 3, [])
+
+
+def test_availability_counts_what_is_free_by_day(admin: Person, alpha: Person):
+    flavor = things.add_flavor(admin, slots=2)
+    things.book(alpha, flavor, start=things.at(3), end=things.at(3, 5))
+    days = ask(alpha, "availability", **{"from": things.at(2), "to": things.at(5)}).json
+    (mine,) = [each for each in days["results"] if each["flavor"]["id"] == flavor["id"]]
+    assert [part["instances"] for part in mine["free"]] == [2, 1, 2]
+    hours = ask(
+        alpha, "availability", by="hour", **{"from": things.at(3, 4), "to": things.at(3, 6)}
+    ).json
+    (mine,) = [each for each in hours["results"] if each["flavor"]["id"] == flavor["id"]]
+    assert [part["instances"] for part in mine["free"]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "field"),
+    [
+        ("offers", {"hours": "0"}, "hours"),
+        ("offers", {"count": "0"}, "count"),
+        ("offers", {"from": "2030-01-02", "to": "2030-01-01"}, "to"),
+        ("offers", {"properties": "[1"}, "properties"),
+        ("offers", {"sort": "start"}, "sort"),
+        ("availability", {"by": "week"}, "by"),
+        ("availability", {"from": "2030-01-01", "to": "2039-01-01"}, "to"),
+    ],
+)
+def test_bad_query_is_refused_by_the_name_of_its_field(alpha: Person, path, query, field):
+    refused = ask(alpha, path, **query)
+    assert refusal(refused) == (422, "invalid_field")
+    assert refused.json["detail"]["field"] == field
+
+
+def test_enormous_count_is_answered(admin: Person, alpha: Person):
+    things.add_flavor(admin, slots=2**31 - 1)
+    assert ask(alpha, count=2**31 - 1).json["results"] == []
+
+
+def test_extension_says_the_latest_end_and_who_may_see_it(
+    admin: Person, alpha: Person, beta: Person
+):
+    flavor = things.add_flavor(admin, slots=1)
+    booked = things.book(alpha, flavor)
+    things.book(beta, flavor, start=things.at(2, 14), end=things.at(2, 15))
+    path = f"reservations/{booked['id']}/extensions"
+    assert alpha.get(path).json == {
+        "latest_end": things.at(2, 14),
+        "stopped_by": "slots",
+        "extend_from": None,
+    }
+    assert refusal(beta.get(path)) == (404, "reservation_not_found")
+    assert alpha.patch(path.rpartition("/")[0], {"end": things.at(2, 14)}).status_int == 200
+
+
+def test_fair_terms_are_named_in_refusals(admin: Person, alpha: Person):
+    flavor = things.add_flavor(admin, gap_hours=1, max_instances_per_project=2)
+    assert flavor["gap_hours"] == 1
+    refused = alpha.post(
+        "reservations", things.booking(flavor, instance_count=3, end=things.at(2, 10))
+    )
+    assert refused.json["code"] == "too_many_instances"
+    things.book(alpha, flavor)
+    near = things.booking(flavor, start=things.at(2, 11), end=things.at(2, 12))
+    refused = alpha.post("reservations", near)
+    assert refusal(refused) == (400, "gap_too_short")
+    assert refused.json["detail"]["start_from"] == things.at(2, 12)

@@ -1,0 +1,137 @@
+"""Commands about many flavors, and booking the earliest offer."""
+
+import dataclasses
+import datetime
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.fakes.service import Answer
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.fake_api import FLAVOR, Api, error, reservation
+from warre_blazar.api import views
+from warre_blazar.cli import offers, reservations
+from warre_blazar.cli.failure import Failure
+from warre_blazar.domain.offers import Missing, Offer, Reason
+from warre_blazar.domain.timeline import Span
+from warre_blazar.services.booking.availability import FreeParts
+from warre_blazar.services.booking.offers import Found
+
+SMALL = dataclasses.replace(
+    FLAVOR, id="small", name="small", shape=dataclasses.replace(FLAVOR.shape, vcpu=1)
+)
+
+
+def offer(day: int, flavor: Any = FLAVOR) -> Offer:
+    start = datetime.datetime(2099, 12, day, 9)
+    return Offer(flavor, Span(start, start + datetime.timedelta(hours=24)), 2)
+
+
+def found(*listed: Offer, missing: tuple[Missing, ...] = ()) -> Answer:
+    return Answer(200, views.offers(Found(listed, len(listed), missing)))
+
+
+def test_offers_are_listed_and_what_is_missing_is_explained(
+    api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lacking = Missing(SMALL, Reason.SLOTS, offer(2, SMALL), offer(3, SMALL))
+    api.answers["GET /v2/offers"] = found(offer(1), missing=(lacking,))
+    rows = run_json(offers.ListOffers, "--hours", "24", "--count", "2", "--category", "gpu")
+    assert rows == [
+        {
+            "flavor": "gpu.large",
+            "start": "2099-12-01T09:00:00+00:00",
+            "latest_end": "2099-12-02T09:00:00+00:00",
+            "longest_hours": 24.0,
+        }
+    ]
+    told = capsys.readouterr().err
+    assert "No small: its slots are taken. Possible: 2 slots from" in told
+    assert "up to 24 h from" in told
+    query = api.seen[0].query
+    assert (query["hours"], query["count"], query["category"]) == ("24.000000", "2", "gpu")
+
+
+def test_sizes_leave_out_smaller_flavors(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/offers"] = found(offer(1, SMALL), offer(2))
+    rows = run_json(offers.ListOffers, "--vcpu", "2", "--limit", "1")
+    assert [row["flavor"] for row in rows] == ["gpu.large"]
+
+
+def test_availability_has_a_row_for_each_day(api: Api, run_json: Callable[..., Any]) -> None:
+    days = FreeParts(FLAVOR, [(offer(1).span, 2), (offer(2).span, 0)])
+    api.answers["GET /v2/availability"] = Answer(200, views.availability([days]))
+    rows = run_json(offers.ListAvailability, "--by", "day")
+    assert [(row["start"][:10], row["free"]) for row in rows] == [
+        ("2099-12-01", 2),
+        ("2099-12-02", 0),
+    ]
+
+
+def test_earliest_takes_the_next_offer_when_another_was_faster(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers["GET /v2/offers"] = found(offer(1), offer(2))
+    taken = error(409, "taken", "slots_exhausted")
+    api.answers["POST /v2/reservations"] = [taken, Answer(200, reservation())]
+    run(reservations.CreateReservation, "--earliest", "--hours", "3", "--count", "2")
+    bodies = [request.body for request in api.seen if request.body]
+    assert [body["start"][:16] for body in bodies] == ["2099-12-01T09:00", "2099-12-02T09:00"]
+    assert {body["flavor_id"] for body in bodies} == {FLAVOR.id}
+    assert "Booked 2 slots of gpu.large" in capsys.readouterr().err
+
+
+def test_earliest_without_an_offer_books_nothing(api: Api, run: Run) -> None:
+    api.answers["GET /v2/offers"] = found()
+    with pytest.raises(Failure, match="openstack reservation offers says why"):
+        run(reservations.CreateReservation, "gpu.large", "--earliest", "--hours", "3")
+
+
+def test_dry_run_of_earliest_books_nothing(api: Api, run: Run) -> None:
+    api.answers["GET /v2/offers"] = found(offer(1))
+    assert "would book" in run(
+        reservations.CreateReservation, "gpu.large", "--earliest", "--hours", "3", "--dry-run"
+    )
+    assert not [request for request in api.seen if request.body]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--earliest", "--end", "2099-12-01T09:00Z"],
+        ["--hours", "3"],
+        ["gpu.large", "--hours", "3", "--category", "gpu"],
+    ],
+)
+def test_options_that_do_not_say_what_to_book_are_refused(run: Run, given: list[str]) -> None:
+    with pytest.raises(Failure):
+        run(reservations.CreateReservation, *given)
+
+
+def test_longest_extends_to_the_latest_end(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = reservation()
+    where = f"/v2/reservations/{shown['id']}"
+    api.answers[f"GET {where}"] = Answer(200, shown)
+    document = {"latest_end": "2026-12-02T09:00:00+00:00", "stopped_by": "slots"}
+    api.answers[f"GET {where}/extensions"] = Answer(200, {**document, "extend_from": None})
+    api.answers[f"PATCH {where}"] = Answer(200, shown)
+    run(reservations.UpdateReservation, shown["id"], "--longest")
+    (body,) = [request.body for request in api.seen if request.body]
+    assert body == {"end": "2026-12-02T09:00:00+00:00"}
+    assert "because all slots are booked from then on" in capsys.readouterr().err
+
+
+def test_longest_says_why_nothing_can_be_extended(api: Api, run: Run) -> None:
+    shown = reservation()
+    where = f"/v2/reservations/{shown['id']}"
+    api.answers[f"GET {where}"] = Answer(200, shown)
+    document = {"latest_end": shown["end"], "stopped_by": "terms"}
+    later = "2026-12-01T10:00:00+00:00"
+    api.answers[f"GET {where}/extensions"] = Answer(200, {**document, "extend_from": later})
+    with pytest.raises(Failure, match=r"terms allow no more; try again from .*10:00"):
+        run(reservations.UpdateReservation, shown["id"], "--longest")
+    with pytest.raises(Failure, match="leave out"):
+        run(reservations.UpdateReservation, shown["id"], "--longest", "--hours", "3")

@@ -1,0 +1,111 @@
+"""The controllers of /offers and /availability, which are about many flavors at once."""
+
+import datetime
+from typing import Any
+
+import pecan
+from oslo_utils import timeutils
+
+from warre_blazar import policy
+from warre_blazar.api import parsing, views
+from warre_blazar.api.controllers import base
+from warre_blazar.domain import free_time, host_properties
+from warre_blazar.domain.timeline import Span
+from warre_blazar.edge import conditions, device_rules
+from warre_blazar.errors import exceptions
+from warre_blazar.policies import offers as policies
+from warre_blazar.services.booking import availability, offers
+
+_HOUR, _DAY = datetime.timedelta(hours=1), datetime.timedelta(days=1)
+#: The length of the time that a query without an end is about.
+_SEARCHED, _COUNTED = 90 * _DAY, 14 * _DAY
+#: The largest number of offers in an answer, unless the query says another.
+_MOST_OFFERS = 100
+#: The largest number of parts into which the time of an answer is divided.
+_MOST_PARTS = 800
+
+_CHOICE = {
+    "flavor": parsing.word,
+    "category": parsing.word,
+    "availability_zone": parsing.word,
+    "properties": parsing.properties,
+}
+_TIME = {"from": parsing.moment, "to": parsing.moment}
+OFFERS_QUERY = {
+    "hours": parsing.hours,
+    "count": parsing.positive,
+    "affinity": parsing.boolean,
+    "limit": parsing.positive,
+    **_TIME,
+    **_CHOICE,
+}
+AVAILABILITY_QUERY = {"count": parsing.positive, "by": parsing.part_of_time, **_TIME, **_CHOICE}
+
+
+class OffersController(base.Controller):
+    """Offers: over many flavors, when they can be booked."""
+
+    name = "offers"
+
+    @pecan.expose("json")
+    def get_all(self, **_query: Any) -> Any:
+        policy.authorize(base.context(), policies.LIST)
+        query = parsing.query(pecan.request, OFFERS_QUERY)
+        question = _question(query, _SEARCHED)
+        limit = query.get("limit", _MOST_OFFERS)
+        return views.offers(offers.find(question, _choice(query), conditions.slot_rule(), limit))
+
+
+class AvailabilityController(base.Controller):
+    """Availability: how many instances of many flavors are free, by day or hour."""
+
+    name = "availability"
+
+    @pecan.expose("json")
+    def get_all(self, **_query: Any) -> Any:
+        policy.authorize(base.context(), policies.AVAILABILITY)
+        query = parsing.query(pecan.request, AVAILABILITY_QUERY)
+        question = _question(query, _COUNTED)
+        part = query.get("by", _DAY)
+        window = question.window
+        if (window.end - window.start) / part > _MOST_PARTS:
+            raise exceptions.InvalidField(
+                "to", f"expected at most {_MOST_PARTS} days or hours after from"
+            )
+        return views.availability(availability.find(question, _choice(query), part))
+
+
+def _question(query: dict[str, Any], length: datetime.timedelta) -> free_time.Question:
+    """What a query asks about all flavors that the caller's project may book.
+
+    :param length: the length of the time that the query is about if it has no end.
+    :raises Forbidden: the caller has no project.
+    """
+    context = base.context()
+    if not context.project_id:
+        raise exceptions.Forbidden(policies.LIST)
+    now = timeutils.utcnow()
+    start = query.get("from", now.replace(second=0, microsecond=0))
+    window = Span(start, query.get("to", start + length))
+    if window.end <= window.start:
+        raise exceptions.InvalidField("to", "expected a time after from")
+    return free_time.Question(
+        flavor="",
+        project_id=context.project_id,
+        everything=False,
+        count=query.get("count", 1),
+        window=window,
+        now=now,
+        cleaning=conditions.cleaning(),
+        affinity=query.get("affinity"),
+        least=query.get("hours", _HOUR),
+        any_length=context.project_id in conditions.projects_of_any_length(),
+        device_rules=device_rules.of_stock(),
+    )
+
+
+def _choice(query: dict[str, Any]) -> offers.FlavorChoice:
+    named = {"category", "availability_zone"}
+    columns = {name: value for name, value in query.items() if name in named}
+    properties: list[host_properties.Comparison] = query.get("properties", [])
+    return offers.FlavorChoice(query.get("flavor"), columns, properties)

@@ -1,0 +1,207 @@
+"""Commands about many flavors: when they can be booked, and how many are free."""
+
+import argparse
+import datetime
+from typing import Any
+
+from warre_blazar.cli import arguments, base, time_display, wording
+from warre_blazar.client import Client, Missing, Offer
+from warre_blazar.client.types import FlavorSize
+
+_REASONS = {
+    "slots": "its slots are taken",
+    "hosts": "its hosts are full",
+    "closed": "it is closed for maintenance",
+    "too_long": "it can't be booked for so long",
+    "quota": "your project's quota doesn't allow it",
+    "not_bookable_then": "it can't be booked at that time",
+}
+_SIZES = {
+    "vcpu": ("--vcpu", "only flavors with at least this number of vCPUs"),
+    "memory_mb": ("--memory-mb", "only flavors with at least this memory, in MiB"),
+    "disk_gb": ("--disk-gb", "only flavors with at least this disk, in GiB"),
+}
+
+
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose flavors."""
+    parser.add_argument("--category", help="only flavors of this category")
+    parser.add_argument(
+        "--availability-zone", metavar="ZONE", help="only flavors of this availability zone"
+    )
+    parser.add_argument(
+        "--properties",
+        metavar="JSON",
+        help="only flavors whose own properties have all of these comparisons, such as "
+        '\'["==", "$gpu_model", "A100"]\'',
+    )
+    for name, (option, text) in _SIZES.items():
+        parser.add_argument(option, dest=name, metavar="N", type=arguments.count, help=text)
+
+
+def chosen(parsed_args: argparse.Namespace) -> dict[str, Any]:
+    """The query that chooses flavors."""
+    names = ("category", "availability_zone", "properties")
+    return {name: getattr(parsed_args, name) for name in names}
+
+
+def is_large_enough(flavor: FlavorSize, parsed_args: argparse.Namespace) -> bool:
+    """Whether a flavor has at least the sizes that the user asks for."""
+    return all(getattr(flavor, name) >= (getattr(parsed_args, name) or 0) for name in _SIZES)
+
+
+class ListOffers(base.ListCommand):
+    """List when flavors can be booked, and for how long, the earliest start first.
+
+    For each flavor that can't be booked as asked, the command says why, and what could be booked
+    with fewer instances or hours.
+    """
+
+    noun = "offer"
+    nouns = "offers"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        arguments.add_start(parser, "the earliest start (default: now)")
+        arguments.add_end(
+            parser, f"the latest end (default: 90 days after the start): {arguments.TIME_HELP}"
+        )
+        arguments.add_length(parser, "length of the booking (default: 1 hour)")
+        arguments.add_count(parser, "number of instances")
+        arguments.add_affinity(parser)
+        add_choice(parser)
+        parser.add_argument("--flavor", metavar="FLAVOR", help="only this flavor: ID or name")
+        parser.add_argument(
+            "--limit",
+            metavar="N",
+            type=arguments.count,
+            default=20,
+            help="the largest number of offers to list (default: 20)",
+        )
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        start, end = self.times(parsed_args, self.now())
+        self.tell_time("From", parsed_args.start, start)
+        self.tell_time("Until", parsed_args.end, end)
+        found = self.v2.offers.list(
+            start=start,
+            end=end,
+            length=parsed_args.hours,
+            count=parsed_args.count,
+            affinity=parsed_args.affinity,
+            flavor=parsed_args.flavor,
+            # Sizes are compared here, so no offer may be left out before that.
+            limit=2**31 - 1,
+            **chosen(parsed_args),
+        )
+        offers = [o for o in found.offers if is_large_enough(o.flavor, parsed_args)]
+        for missing in found.missing:
+            if is_large_enough(missing.flavor, parsed_args):
+                self.tell(self._why(missing))
+        names = ("flavor", "start", "latest_end", "longest_hours")
+        rows = [
+            {
+                "flavor": offer.flavor.name,
+                "start": offer.start.isoformat(),
+                "latest_end": offer.latest_end.isoformat(),
+                "longest_hours": offer.longest_hours,
+            }
+            for offer in offers[: parsed_args.limit]
+        ]
+        return self.table(names, rows)
+
+    def _why(self, missing: Missing) -> str:
+        ways = [
+            way
+            for way in (
+                self._way(missing.fewer_instances, wording.slots),
+                self._way(missing.fewer_hours),
+            )
+            if way
+        ]
+        text = f"No {missing.flavor.name}: {_REASONS.get(missing.reason, missing.reason)}"
+        return f"{text}. Possible: {'; '.join(ways)}" if ways else text
+
+    def _way(self, offer: Offer | None, count: Any = None) -> str:
+        if offer is None:
+            return ""
+        much = count(offer.instance_count) if count else f"up to {offer.longest_hours:g} h"
+        return f"{much} from {time_display.brief(offer.start, self.where)}"
+
+
+class ListAvailability(base.ListCommand):
+    """Show by day or hour how many instances of flavors are free."""
+
+    noun = "flavor"
+    nouns = "flavors"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        arguments.add_start(parser, "the start of the first day or hour (default: now)")
+        arguments.add_end(
+            parser, f"the end (default: 14 days after the start): {arguments.TIME_HELP}"
+        )
+        parser.add_argument(
+            "--by",
+            choices=("day", "hour"),
+            default="day",
+            help="count by day or by hour (default: day); days and hours begin at the start",
+        )
+        arguments.add_count(parser, "only flavors of which so many are ever free")
+        add_choice(parser)
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        start, end = self.times(parsed_args, self.now())
+        self.tell_time("From", parsed_args.start, start)
+        self.tell_time("Until", parsed_args.end, end)
+        found = self.v2.offers.availability(
+            start=start,
+            end=end,
+            by=parsed_args.by,
+            count=parsed_args.count,
+            **chosen(parsed_args),
+        )
+        rows = [
+            {
+                "flavor": each.flavor.name,
+                "start": span.start.isoformat(),
+                "end": span.end.isoformat(),
+                "free": instances,
+            }
+            for each in found
+            if is_large_enough(each.flavor, parsed_args)
+            for span, instances in each.free
+        ]
+        return self.table(("flavor", "start", "end", "free"), rows)
+
+
+def next_start(offer: Offer, now: datetime.datetime) -> datetime.datetime:
+    """The start at which an offer can be booked. The present minute may end before a request."""
+    minute = now.replace(second=0, microsecond=0) + datetime.timedelta(minutes=1)
+    return max(offer.start, minute)
+
+
+def is_chosen(parsed_args: argparse.Namespace) -> bool:
+    """Whether the user has given any of the options that choose flavors."""
+    values = [*chosen(parsed_args).values(), *(getattr(parsed_args, name) for name in _SIZES)]
+    return any(value is not None for value in values)
+
+
+def earliest(
+    client: Client, parsed_args: argparse.Namespace, start: datetime.datetime | None
+) -> list[Offer]:
+    """The offers for a booking, the earliest start first.
+
+    :param start: the earliest start. None: now.
+    """
+    found = client.offers.list(
+        start=start,
+        length=parsed_args.hours,
+        count=parsed_args.count,
+        affinity=parsed_args.affinity,
+        flavor=parsed_args.flavor,
+        **chosen(parsed_args),
+    )
+    return [offer for offer in found.offers if is_large_enough(offer.flavor, parsed_args)]

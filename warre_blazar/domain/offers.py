@@ -1,0 +1,155 @@
+"""Offers: over many flavors, when a number of instances can be booked, and for how long."""
+
+import dataclasses
+import datetime
+import enum
+
+from warre_blazar.domain import quota
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.free_time import FreeTime, Question, Supply, is_any_long
+from warre_blazar.domain.quota import Amount
+from warre_blazar.domain.timeline import Span
+
+_HOUR = datetime.timedelta(hours=1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Offer:
+    """A start at which a flavor can be booked.
+
+    Any booking that begins at the start and ends until ``span.end`` would be accepted.
+    """
+
+    flavor: Flavor
+    span: Span
+    count: int
+
+    @property
+    def longest(self) -> datetime.timedelta:
+        """The longest time for which the flavor can be booked from the start on."""
+        return self.span.end - self.span.start
+
+
+class NoOffer(enum.StrEnum):
+    """Why there is no offer of a flavor."""
+
+    #: The flavor has too few free slots.
+    SLOTS = "slots"
+    #: Its hosts have too little room.
+    HOSTS = "hosts"
+    #: Maintenance windows close it.
+    CLOSED = "closed"
+    #: It can't be booked for so long.
+    TOO_LONG = "too_long"
+    #: The project's limits don't allow it.
+    QUOTA = "quota"
+    #: Its terms don't allow bookings at that time.
+    NOT_BOOKABLE_THEN = "not_bookable_then"
+
+
+@dataclasses.dataclass(frozen=True)
+class Missing:
+    """A flavor of which there is no offer, and what could be booked with less."""
+
+    flavor: Flavor
+    reason: NoOffer
+    #: The largest smaller number of instances for which there are offers, and the first of them.
+    fewer_instances: Offer | None
+    #: The first offer for a shorter time, of at least an hour.
+    fewer_hours: Offer | None
+
+
+@dataclasses.dataclass(frozen=True)
+class QuotaLeft:
+    """How much of its quota a project has left. None: there is no limit."""
+
+    reservations: int | None = None
+    hours: int | None = None
+
+    @classmethod
+    def of(cls, limits: Amount, used: Amount) -> "QuotaLeft":
+        """What is left of a project's limits."""
+
+        def left(limit: int, taken: int) -> int | None:
+            return None if limit == quota.UNLIMITED else max(limit - taken, 0)
+
+        return cls(left(limits.reservations, used.reservations), left(limits.hours, used.hours))
+
+    def longest(self, count: int) -> datetime.timedelta:
+        """For how long the project may book a number of instances."""
+        if self.reservations == 0:
+            return datetime.timedelta(0)
+        return datetime.timedelta.max if self.hours is None else self.hours // count * _HOUR
+
+
+class OfferSearch:
+    """A search for offers of one flavor, in a snapshot of what is booked."""
+
+    def __init__(self, flavor: Flavor, question: Question, supply: Supply, left: QuotaLeft) -> None:
+        """
+        :param question: ``least`` is the length of the booking.
+        :param left: what the project has left of its quota.
+        """
+        self._flavor, self._question, self._left = flavor, question, left
+        self._free = FreeTime(flavor, question, supply)
+
+    def offers(self) -> list[Offer]:
+        """All offers, sorted by start.
+
+        There is an offer for each start from which on a booking could last longer than from the
+        minute before.
+        """
+        return self._offers(self._question.count, self._question.least)
+
+    def missing(self) -> Missing:
+        """Why there are no offers, and what could be booked with less."""
+        return Missing(self._flavor, self._reason(), self._fewer(), self._shorter())
+
+    def _offers(self, count: int, least: datetime.timedelta) -> list[Offer]:
+        longest = self._left.longest(count)
+        if not self._question.any_length:
+            longest = min(longest, self._flavor.max_length)
+        if longest < least:
+            return []
+        return [
+            Offer(
+                self._flavor,
+                Span(span.start, span.start + min(span.end - span.start, longest)),
+                count,
+            )
+            for span in self._free.spans(count=count, least=least)
+        ]
+
+    def _reason(self) -> NoOffer:
+        question, free = self._question, self._free
+        if question.is_too_long(self._flavor):
+            return NoOffer.TOO_LONG
+        if free.bookable is None or not is_any_long([free.bookable], question.least):
+            return NoOffer.NOT_BOOKABLE_THEN
+        if self._left.longest(question.count) < question.least:
+            return NoOffer.QUOTA
+        if free.spans(with_windows=False):
+            return NoOffer.CLOSED
+        if free.spans(with_project=False):
+            # The project's other reservations are in the way.
+            return NoOffer.QUOTA if self._flavor.gap_hours is None else NoOffer.NOT_BOOKABLE_THEN
+        if free.spans(with_windows=False, with_project=False):
+            return NoOffer.CLOSED
+        return NoOffer.HOSTS if is_any_long(free.of_slots(), question.least) else NoOffer.SLOTS
+
+    def _fewer(self) -> Offer | None:
+        # If a number of instances can be booked, any smaller number can be booked too.
+        least, most, best = 1, self._question.count - 1, None
+        while least <= most:
+            middle = (least + most + 1) // 2
+            found = self._offers(middle, self._question.least)
+            if found:
+                best, least = found[0], middle + 1
+            else:
+                most = middle - 1
+        return best
+
+    def _shorter(self) -> Offer | None:
+        if self._question.least <= _HOUR:
+            return None
+        return next(iter(self._offers(self._question.count, _HOUR)), None)
