@@ -13,7 +13,7 @@ from tests.unit.cli.fake_api import FLAVOR, Api, error, reservation
 from warre_blazar.api import views
 from warre_blazar.cli import offers, reservations
 from warre_blazar.cli.failure import Failure
-from warre_blazar.domain.offers import Missing, Offer, Reason
+from warre_blazar.domain.offers import Missing, NoOffer, Offer
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.booking.availability import FreeParts
 from warre_blazar.services.booking.offers import Found
@@ -35,7 +35,7 @@ def found(*listed: Offer, missing: tuple[Missing, ...] = ()) -> Answer:
 def test_offers_are_listed_and_what_is_missing_is_explained(
     api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lacking = Missing(SMALL, Reason.SLOTS, offer(2, SMALL), offer(3, SMALL))
+    lacking = Missing(SMALL, NoOffer.SLOTS, offer(2, SMALL), offer(3, SMALL))
     api.answers["GET /v2/offers"] = found(offer(1), missing=(lacking,))
     rows = run_json(offers.ListOffers, "--hours", "24", "--count", "2", "--category", "gpu")
     assert rows == [
