@@ -287,3 +287,14 @@ def test_cleaning_time_follows_the_booking(plugin, flavor, conf):
         else:
             with pytest.raises(blazar_exc.InvalidInput):
                 plugin.allocation_candidates(wanted)
+
+
+def test_fair_terms_are_asked_by_blazars_own_way_in(plugin):
+    """A lease of v1 comes to the plugin without any controller of this package."""
+    flavor = world.add_flavor(slots=3, max_instances_per_project=1)
+    reserve(plugin, flavor, amount=1)
+    with pytest.raises(blazar_exc.InvalidInput) as refused:
+        plugin.allocation_candidates(values(flavor, amount=1))
+    assert refused.value.kwargs["warre"]["code"] == "too_many_instances"
+    with pytest.raises(blazar_exc.InvalidInput):
+        reserve(plugin, flavor, amount=1)

@@ -144,3 +144,11 @@ def test_fair_terms_are_named_in_refusals(admin: Person, alpha: Person):
     refused = alpha.post("reservations", near)
     assert refusal(refused) == (400, "gap_too_short")
     assert refused.json["detail"]["start_from"] == things.at(2, 12)
+
+
+def test_fair_terms_hold_on_warres_path(site: Site, admin: Person, alpha: Person):
+    flavor = things.add_flavor(admin, max_instances_per_project=1)
+    things.book(alpha, flavor)
+    refused = Person(site.app, "alpha", "/v2/warre/v1").post("reservations", things.booking(flavor))
+    assert refused.status_int == 400
+    assert "at most 1 instances" in str(refused.json)
