@@ -13,13 +13,18 @@ CODES = frozenset(
         "before_flavor_start",
         "flavor_inactive",
         "flavor_not_found",
+        "gap_too_short",
         "hosts_exhausted",
         "invalid_period",
         "maintenance",
+        "no_before_end_choice",
         "no_host_matches",
         "quota_exceeded",
         "slots_exhausted",
+        "too_early_to_extend",
+        "too_far_ahead",
         "too_long",
+        "too_many_instances",
         "try_again",
     }
 )
