@@ -163,7 +163,8 @@ def _snapshots(
     db: Session | sa.Connection, of: sa.ColumnElement[bool], billing: bool
 ) -> list[sa.RowMapping]:
     """Reservations as they are now, once for each channel that gets notices about them."""
-    wanted = channels.c.billing if billing else sa.true()
+    # SQLAlchemy warns of joins without a condition.
+    wanted = channels.c.billing if billing else channels.c.name.is_not(None)
     query = (
         sa.select(channels.c.name.label("channel"), *_COLUMNS)
         .select_from(_WHOLE.join(channels, wanted))
