@@ -17,10 +17,11 @@ _TRACES = {
     "warre_reservations": "reservation_id",
     "warre_backings": "reservation_id",
 }
-#: The tables that have only generations or heartbeats, or change in the background.
+#: The tables that have only generations or heartbeats, change in the background, or have the
+#: requests that were refused.
 _COUNTERS = (
     *("warre_hosts", "warre_projects", "warre_managers", "warre_turns", "warre_channels"),
-    "warre_outbox",
+    *("warre_outbox", "warre_usage", "warre_tallies", "warre_refusals", "warre_refusal_counts"),
 )
 #: Columns that change in the background, in all tables.
 _BACKGROUND = ("generation", "claim_start", "claim_end", "promised_at")
