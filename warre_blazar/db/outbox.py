@@ -163,8 +163,11 @@ def _snapshots(
     db: Session | sa.Connection, of: sa.ColumnElement[bool], billing: bool
 ) -> list[sa.RowMapping]:
     """Reservations as they are now, once for each channel that gets notices about them."""
-    # SQLAlchemy warns of joins without a condition.
-    wanted = channels.c.billing if billing else channels.c.name.is_not(None)
+    # Each channel with each reservation. On MariaDB, SQLAlchemy warns of joins without a condition
+    # that names both tables, so there is one that is always true.
+    wanted = channels.c.name.is_not(None) == bookings.c.id.is_not(None)
+    if billing:
+        wanted = sa.and_(wanted, channels.c.billing)
     query = (
         sa.select(channels.c.name.label("channel"), *_COLUMNS)
         .select_from(_WHOLE.join(channels, wanted))
