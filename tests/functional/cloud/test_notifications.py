@@ -14,10 +14,9 @@ from tests.functional.cloud.people import Person
 from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import until
 
-LIFE = [
-    *("reservation.create", "reservation.start", "reservation.update", "reservation.exists"),
-    "reservation.delete",
-]
+LIFE = ["reservation.create", "reservation.start", "reservation.update", "reservation.delete"]
+#: What is also told regularly, whatever happens.
+_REGULAR = ("reservation.exists", "reservation.in_use")
 
 
 @pytest.fixture
@@ -27,12 +26,13 @@ def heard() -> Iterator[Heard]:
 
 
 def about(heard: Heard, reservation: dict[str, Any]) -> list[str]:
-    """The types of this package's notifications about a reservation."""
-    return [
-        kind
-        for kind, payload in heard
-        if kind.startswith("reservation.") and payload["reservation"]["id"] == reservation["id"]
-    ]
+    """The types of this package's notifications about what happened to a reservation."""
+    return [kind for kind, _ in _of(heard, reservation) if kind not in _REGULAR]
+
+
+def _of(heard: Heard, reservation: dict[str, Any]) -> Heard:
+    ours = [(k, p) for k, p in heard if k.startswith("reservation.")]
+    return [(k, p) for k, p in ours if p["reservation"]["id"] == reservation["id"]]
 
 
 def test_life_is_told_once_by_each_channel_although_a_manager_is_killed(
@@ -59,9 +59,10 @@ def test_life_is_told_once_by_each_channel_although_a_manager_is_killed(
     mails = messages.mails(made)
     assert [str(mail["To"]) for mail in mails] == 4 * ["alpha@example.org"]
     assert len({str(mail["Message-ID"]) for mail in mails}) == 4
-    payloads = [p for k, p in heard if k == "reservation.exists"]
-    (exists,) = [p for p in payloads if p["reservation"]["id"] == made["id"]]
-    assert exists["period"]["instance_seconds"] == 2 * exists["period"]["seconds"]
+    exists = [p["period"] for k, p in _of(heard, made) if k == "reservation.exists"]
+    assert exists
+    assert all(p["instance_seconds"] == 2 * p["seconds"] for p in exists)
+    assert [p["start"] for p in exists[1:]] == [p["end"] for p in exists[:-1]]
 
 
 def hooked(hook: messages.Receiver) -> dict[str, dict[str, str]]:
