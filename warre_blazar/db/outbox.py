@@ -123,14 +123,25 @@ def count_until(
 
     :param of: which reservations, as an SQL condition.
     """
+    _add_periods(db, of, at)
+    _set_counted(db, _is_counted(of, at), at.replace(microsecond=0))
+
+
+def _is_counted(of: sa.ColumnElement[bool], at: datetime.datetime) -> sa.ColumnElement[bool]:
+    """The SQL condition that a reservation was running before a moment."""
+    return sa.and_(of, bookings.c.counted_until < at.replace(microsecond=0))
+
+
+def _add_periods(
+    db: Session | sa.Connection, of: sa.ColumnElement[bool], at: datetime.datetime
+) -> None:
+    """Write notices about the time for which reservations were running until a moment."""
     at = at.replace(microsecond=0)
-    counted = sa.and_(of, bookings.c.counted_until < at)
 
     def period(row: sa.RowMapping) -> News:
         return News(Kind.EXISTS, at, period=Span(row["counted_until"], at))
 
-    _insert(db, _snapshots(db, counted, billing=True), period)
-    _set_counted(db, counted, at)
+    _insert(db, _snapshots(db, _is_counted(of, at), billing=True), period)
 
 
 def begin_counting(
@@ -145,7 +156,7 @@ def end_counting(
     db: Session | sa.Connection, of: sa.ColumnElement[bool], at: datetime.datetime
 ) -> None:
     """Write that reservations were running until a moment, and aren't running any more."""
-    count_until(db, of, at)
+    _add_periods(db, of, at)
     _set_counted(db, sa.and_(of, bookings.c.counted_until.is_not(None)), None)
 
 
