@@ -5,7 +5,7 @@ metric has a label with as many values as there are reservations, projects or us
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from oslo_log import log as logging
 from prometheus_client.core import (
@@ -177,27 +177,23 @@ def _buckets(histogram: Histogram) -> Sequence[tuple[str, float]]:
 
 
 def _repairs(site: Site) -> Iterator[Metric]:
-    repairs = CounterMetricFamily(
-        f"{_PREFIX}repairs",
+    yield _counter(
+        "repairs",
         "Number of leases that were repaired, by the row of the table of lease states.",
-        labels=("row",),
+        "row",
+        site.repairs,
     )
-    for row, number in site.repairs.items():
-        repairs.add_metric((row,), number)
-    yield repairs
 
 
 def _refusals(site: Site) -> Iterator[Metric]:
     # Prometheus takes the fall at midnight for a restart, so rates and increases are right.
-    refused = CounterMetricFamily(
-        f"{_PREFIX}refusals",
+    yield _counter(
+        "refusals",
         "Number of requests to book or to change a reservation that a rule has refused since "
         "midnight (UTC), by the code of the error.",
-        labels=("code",),
+        "code",
+        site.refusals,
     )
-    for code, number in site.refusals.items():
-        refused.add_metric((code,), number)
-    yield refused
 
 
 def _managers(site: Site) -> Iterator[Metric]:
@@ -246,6 +242,14 @@ _PARTS: Sequence[Callable[[Site], Iterator[Metric]]] = (
     _managers,
     _outbox,
 )
+
+
+def _counter(name: str, text: str, label: str, numbers: Mapping[str, int]) -> CounterMetricFamily:
+    """A counter that has each of the numbers under its key, which is the value of the label."""
+    family = CounterMetricFamily(f"{_PREFIX}{name}", text, labels=(label,))
+    for value, number in numbers.items():
+        family.add_metric((value,), number)
+    return family
 
 
 def _gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:

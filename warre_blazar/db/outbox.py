@@ -370,10 +370,11 @@ def given_up(db: Session) -> list[tuple[str, int, str]]:
     return [(channel, number, error) for channel, number, error in db.execute(query)]
 
 
-def waiting(db: Session) -> list[tuple[str, int, datetime.datetime, int]]:
-    """For each channel: how many notices wait, when the oldest was written, how many are given up.
+def waiting(db: Session) -> list[tuple[str, int, datetime.datetime | None, int]]:
+    """What is in the outbox for each channel that has a notice there.
 
-    The time is that of the oldest notice of either kind.
+    :returns: for each channel, its name, the number of notices that wait, the time of the oldest of
+        these (None if no notice waits), and the number of notices that were given up.
     """
     given_up = sa.func.count(outbox.c.given_up_at)
     query = (

@@ -12,6 +12,7 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
+from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.managers import Manager
 from warre_blazar import waiting
 from warre_blazar.db import executions, outbox, session, tables
@@ -89,19 +90,6 @@ class Recorder:
         if error := self.failing.get(notice.subject):
             raise error
         self.sent.append(notice)
-
-
-class FakeClock:
-    """The clock of the package's waiting, which a test moves."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def now(self) -> float:
-        return self.seconds
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
 
 
 @pytest.fixture

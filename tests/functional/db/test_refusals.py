@@ -11,6 +11,7 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
+from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.test_statements import counted
 from warre_blazar import waiting
 from warre_blazar.db import refusals as stored
@@ -133,19 +134,6 @@ def test_limit_is_exact_with_simultaneous_requests(database: sa.Engine):
     assert failures == []
     assert refusals.listing(RefusalFilter(), None, 0)[1] == 15
     assert counts(Span(world.NOW, NOON + DAY)) == {None: {"maintenance": 40}}
-
-
-class FakeClock:
-    """The clock of the package's waiting, which a test moves."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def now(self) -> float:
-        return self.seconds
-
-    def sleep(self, seconds: float) -> None:
-        self.seconds += seconds
 
 
 @pytest.fixture

@@ -191,11 +191,16 @@ def _check_count(
 
 
 def check_state(reservation: Reservation) -> None:
+    """Check that a reservation waits for its start or is running.
+
+    :raises InvalidState:
+    """
     if reservation.state not in (reservation_states.ALLOCATED, reservation_states.ACTIVE):
         raise exceptions.InvalidState(f"Reservation {reservation.id} is {reservation.state}")
 
 
 def flavor_of(db: Session, reservation: Reservation) -> Flavor:
+    """The flavor of a reservation, even if it was deleted."""
     return flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
 
 
