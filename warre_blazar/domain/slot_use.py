@@ -49,9 +49,12 @@ def use(
         after it. The argument is a number above which it doesn't matter how many.
     :param at: the minute.
     """
-    cleaned = [Claim(claim.span.padded(cleaning), claim.amount) for claim in claims]
-    left = max(flavor.slots - timeline.peak(cleaned, at.padded(cleaning)), 0)
     booked = timeline.peak(claims, at)
+    most = booked
+    if cleaning:
+        cleaned = [Claim(claim.span.padded(cleaning), claim.amount) for claim in claims]
+        most = timeline.peak(cleaned, at.padded(cleaning))
+    left = max(flavor.slots - most, 0)
     if _is_closed(flavor, windows, at):
         return SlotUse(booked, free=0, closed=left)
     return SlotUse(booked, free=room(left) if left else 0, closed=0)

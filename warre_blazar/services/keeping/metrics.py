@@ -244,7 +244,8 @@ class _Bookings:
     def host_uses(self, host: Host) -> list[host_use.ClassUse]:
         """How much of each resource class of a host is booked now."""
         minute = self._minutes[0]
-        return list(host_use.use(host, minute, minute.start))
+        present = [holding for holding in host.holdings if holding.span.overlaps(minute)]
+        return list(host_use.use(host.holding(present), minute, minute.start))
 
 
 def _amounts(
