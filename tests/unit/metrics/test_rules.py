@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.functional.db import dashboard
-from tests.functional.db.test_prometheus import RULES, program
+from tests.functional.db.scraping import RULES, program
 from tests.unit.cmd.test_metrics import described
 
 TESTS = pathlib.Path(__file__).with_name("rules_test.yml")
