@@ -60,16 +60,23 @@ def insert(db: Session, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def record_deletion(
-    connection: sa.Connection, lease_id: str, now: datetime.datetime, user_id: str | None
+    connection: sa.Connection,
+    lease_id: str,
+    now: datetime.datetime,
+    user_id: str | None,
+    *,
+    is_half_made: bool = False,
 ) -> None:
-    """Add a record of each flavor:slot reservation in a lease that is about to be deleted.
+    """Add a record of each flavor:slot reservation in a lease about to be deleted, and tell it.
 
-    A reservation gets no record if its lease was never completely created. If the reservation
-    already has a record, this record isn't changed.
+    If a lease was never completely created, its reservations get a record only if
+    ``is_half_made``, and nothing is told, because nobody was told of the booking. If a reservation
+    already has a record, this record isn't changed, and nothing is told.
 
     :param connection: the connection of the transaction that deletes the lease.
     :param now: the time of the deletion, in naive UTC.
     :param user_id: the user who deletes the lease, or None if no user deletes it.
+    :param is_half_made: whether the lease was never completely created, and is deleted for this.
     """
     query = (
         sa.select(
@@ -96,11 +103,12 @@ def record_deletion(
     )
     for row in connection.execute(query).mappings().all():
         state = reservation_states.derive(row["lease_status"], row["reservation_status"])
-        if state == reservation_states.PENDING_CREATE:
+        if state == reservation_states.PENDING_CREATE and not is_half_made:
             continue
-        same = outbox.of_reservations([row["reservation_id"]])
-        outbox.end_counting(connection, same, now)
-        outbox.add(connection, same, News(Kind.DELETED, now, user_id))
+        if not is_half_made:
+            same = outbox.of_reservations([row["reservation_id"]])
+            outbox.end_counting(connection, same, now)
+            outbox.add(connection, same, News(Kind.DELETED, now, user_id))
         nova_flavor = row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"])
         connection.execute(
             history.insert().values(

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import (
     executions,
+    history,
     lease_queries,
     lease_workers,
     lease_writes,
@@ -174,6 +175,10 @@ def act(db: Session, lease: Lease, decision: Decision) -> None:
         return
     status = lease.status
     if decision.action is Action.REMOVE:
+        if status == lease_states.CREATING:
+            # Whoever executes the deletion doesn't see this any more.
+            now = timeutils.utcnow()
+            history.record_deletion(db.connection(), lease.id, now, None, is_half_made=True)
         status = lease_states.DELETING
     lease_writes.compare_and_set(db, lease, status)
     executions.request(db, lease.id, DELETE if decision.action is Action.REMOVE else END)
