@@ -9,8 +9,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tests.explorer import places
+from tests.explorer import places, telling
 from tests.explorer.operations import SPAN, Answer, Operation, Scene
+from tests.explorer.telling import Kept, Note
 from tests.explorer.world import World
 from tests.functional.db import oversold
 
@@ -35,6 +36,9 @@ WHERE l.status != 'TERMINATED' AND r.status != 'deleted'
 _HOSTS = (
     "SELECT a.reservation_id, h.hypervisor_hostname FROM computehost_allocations a "
     "JOIN computehosts h ON h.id = a.compute_host_id"
+)
+_OUTBOX = (
+    "SELECT channel, subject, kind, content FROM warre_outbox WHERE kind != 'lease' ORDER BY id"
 )
 #: Answers that tell of a failure, and not of a refusal that has a reason.
 _FAILURES = ("failed", "service_refused", "service_unavailable")
@@ -63,6 +67,8 @@ class Sight:
             for row in read(_HOSTS):
                 self.hosts.setdefault(row["reservation_id"], set()).add(row["hypervisor_hostname"])
             self.executions = read("SELECT lease_id, action, manager_id FROM warre_executions")
+            self.outbox = [Note.of_row(row) for row in read(_OUTBOX)]
+            self.snapshots = read("SELECT server_id, status FROM warre_snapshots")
         self.world = world
         self.now = world.now
 
@@ -226,6 +232,46 @@ def answers(
     if len(repeated) > 1:
         found.append("one request, which was sent twice, has made two bookings")
     return found
+
+
+def tellings(sight: Sight, scene: Scene, known: set[str], *, may_repeat: bool) -> list[str]:
+    """Which changes weren't told, were told twice, in another order, or haven't happened.
+
+    :param known: the leases that aren't of these operations' making. Only the scene's is told.
+    """
+    there = {}
+    for reservation in filter(_is_slots, sight.reservations):
+        lease = sight.leases[reservation["lease_id"]]
+        if reservation["lease_id"] in known - {scene.lease_id}:
+            continue
+        fields = {
+            "start": _written(lease["start_date"]),
+            "end": _written(lease["end_date"]),
+            "instance_count": reservation["instance_count"],
+            "name": reservation["name"],
+        }
+        is_imported = bool(scene.warre_url) and reservation["id"] == scene.reservation_id
+        there[reservation["id"]] = Kept(lease["status"], fields, is_imported)
+    notes = [*sight.world.recorder.notes, *sight.outbox]
+    return telling.wrong(notes, there, may_repeat=may_repeat)
+
+
+def _written(value: Any) -> str:
+    """A time as notices have it."""
+    return f"{_moment(value).isoformat()}+00:00"
+
+
+def snapshots(sight: Sight) -> list[str]:
+    """Which snapshots aren't over, and which servers have several images."""
+    found = [
+        f"the snapshot of server {row['server_id']} stays {row['status']}"
+        for row in sight.snapshots
+        if row["status"] not in ("saved", "failed")
+    ]
+    images = [image["instance_uuid"] for image in sight.world.cloud.glance.images.values()]
+    found += [f"server {i} has several images" for i in sorted(set(images)) if images.count(i) > 1]
+    saved = {row["server_id"] for row in sight.snapshots if row["status"] == "saved"}
+    return found + [f"the saved image of server {i} isn't there" for i in saved - set(images)]
 
 
 def failures(given: Sequence[tuple[Operation, Answer | None]]) -> list[str]:

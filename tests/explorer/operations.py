@@ -19,6 +19,7 @@ from tests.functional.db import world as parts
 from tests.unit.api import identity
 from warre_blazar import warre_import
 from warre_blazar.domain import devices, reservation_states
+from warre_blazar.domain.before_end import SiteRule
 from warre_blazar.domain.host_marks import Drain
 from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.providers import Inventory, Provider
@@ -27,12 +28,15 @@ from warre_blazar.openstack import manager
 from warre_blazar.services.booking import admission, lookup
 from warre_blazar.services.keeping import device_recount, draining, history
 from warre_blazar.services.requests import change, creation, deletion, once
-from warre_blazar.services.running import backing, healing
+from warre_blazar.services.running import backing, healing, snapshots
+from warre_blazar.services.telling.delivery import Delivery
 
 SPAN = parts.hours(10, 14)
 LATER = parts.hours(14, 16)
 _ALPHA = identity.project_id("alpha")
 _LONG_AGO = datetime.timedelta(days=1)
+#: By this, snapshots are due in the state ``active``.
+SNAPSHOTS = SiteRule("snapshot", datetime.timedelta(hours=3))
 
 
 @dataclasses.dataclass
@@ -175,6 +179,20 @@ def _drain(world: World, scene: Scene) -> None:
     draining.drain(scene.hosts[0], Drain(None, None, None), parts.conditions(), world.now)
 
 
+def _deliver(world: World, scene: Scene) -> None:
+    executor = world.new_executor()
+    executor.beat()
+    Delivery(world.recorder, executor.manager_id).run()
+
+
+def _snapshot(world: World, scene: Scene) -> None:
+    executor = world.new_executor()
+    for _ in range(2):
+        executor.beat()
+        snapshots.look(world.now, executor.manager_id, SNAPSHOTS)
+        world.cloud.glance.finish()
+
+
 def _recount(world: World, scene: Scene) -> None:
     device_recount.recount(devices.NO_DEVICES)
 
@@ -218,6 +236,8 @@ OPERATIONS = {
         Operation("end", _execute, is_answered=False, states=("ending", "imported")),
         Operation("heal", _heal, is_answered=False, states=(*_ALL, "foreign")),
         Operation("drain", _drain, is_answered=False, states=(*_ALL, "foreign")),
+        Operation("deliver", _deliver, is_answered=False, states=_ALL),
+        Operation("snapshot", _snapshot, is_answered=False, states=("active",)),
         Operation("recount", _recount, is_answered=False, states=("pending",)),
         Operation("import", _import, is_answered=False, states=("foreign",)),
         Operation("undo", _undo, is_answered=False, states=("imported", "foreign")),

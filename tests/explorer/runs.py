@@ -10,15 +10,16 @@ from blazar import context
 
 from tests.explorer import judge
 from tests.explorer.faults import Killed
-from tests.explorer.operations import OPERATIONS, STATES, Answer, Buyer, Operation, Scene
+from tests.explorer.operations import OPERATIONS, SNAPSHOTS, STATES, Answer, Buyer, Operation, Scene
 from tests.explorer.scheduler import Schedule, Scheduler, Step
 from tests.explorer.schedules import Case, Plan, Switch
 from tests.explorer.world import World, forget_answers
 from tests.functional.db import outage
 from tests.functional.db import world as parts
 from warre_blazar.db import session, tables
-from warre_blazar.services.running import backing
+from warre_blazar.services.running import backing, snapshots
 from warre_blazar.services.running.repair import Repairer
+from warre_blazar.services.telling.delivery import Delivery
 
 _STEP = datetime.timedelta(seconds=40)
 _PATIENCE = 60.0
@@ -130,23 +131,28 @@ class Runner:
         :param known: the leases that the operations haven't made.
         """
         violations = judge.oversells(self._world)
-        polls = self._settle()
+        polls = self._settle(saves=any(operation.name == "snapshot" for operation, _ in given))
         sight = judge.Sight(self._world)
         violations += judge.oversells(self._world)
         violations += judge.at_rest(sight)
         violations += judge.answers(sight, scene, given, known)
+        violations += judge.tellings(sight, scene, known, may_repeat=has_fault)
+        violations += judge.snapshots(sight)
         if not has_fault:
             violations += judge.failures(given)
         if polls > _POLLS:
             violations.append("something goes on changing")
         return sorted(set(violations))
 
-    def _settle(self) -> int:
-        """Let a new manager work until nothing changes, and return how many polls that took."""
-        with context.BlazarContext():
-            return self._aside.submit(self._poll_until_still).result()
+    def _settle(self, *, saves: bool) -> int:
+        """Let a new manager work until nothing changes, and return how many polls that took.
 
-    def _poll_until_still(self) -> int:
+        :param saves: whether the manager makes snapshots, too.
+        """
+        with context.BlazarContext():
+            return self._aside.submit(self._poll_until_still, saves).result()
+
+    def _poll_until_still(self, saves: bool) -> int:
         world = self._world
         with session.writer() as db:
             db.execute(tables.managers.update().values(heartbeat=parts.LONG_AGO))
@@ -164,6 +170,10 @@ class Runner:
             outage.heal()
             backing.make_ahead(world.now)
             backing.reconcile()
+            if saves:
+                snapshots.look(world.now, executor.manager_id, SNAPSHOTS)
+                world.cloud.glance.finish()
+            Delivery(world.recorder, executor.manager_id).run()
             seen.append(self._state())
             # A lease that is stuck stays unchanged for as long as the repairer waits.
             if len(seen) > 2 and seen[-1] == seen[-2] == seen[-3]:
@@ -173,7 +183,8 @@ class Runner:
     def _state(self) -> Any:
         sight = judge.Sight(self._world)
         leftovers = self._world.cloud.leftovers()
-        return sight.leases, sight.reservations, sight.events, sight.executions, leftovers
+        rest = (sight.snapshots, sight.outbox, leftovers)
+        return sight.leases, sight.reservations, sight.events, sight.executions, *rest
 
 
 def _before_promise(db: Any) -> sa.ColumnElement[Any]:

@@ -26,6 +26,7 @@ from oslo_utils import timeutils
 
 from tests.explorer import scheduler
 from tests.explorer.faults import Killed
+from tests.explorer.telling import CHANNELS, Recorder
 from tests.explorer.watching import Watch
 from tests.fakes.cloud import LOGIN_OPTIONS
 from tests.functional.db import databases, managers, warre_site
@@ -33,7 +34,7 @@ from tests.functional.db import world as parts
 from tests.unit.api import identity
 from tests.unit.api.site import Site
 from warre_blazar import waiting
-from warre_blazar.db import models, session
+from warre_blazar.db import models, outbox, session
 from warre_blazar.openstack import host_trees, kept, limits, manager
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.running.executor import Executor, Pools
@@ -46,6 +47,7 @@ _DICTS = {
     "keystone": ("trusts", "limits", "registered", "gone"),
     "nova": ("flavors", "aggregates", "servers", "server_groups", "hosts", "last_id"),
     "placement": ("classes", "providers", "used"),
+    "glance": ("images",),
 }
 
 
@@ -152,6 +154,8 @@ class World(Site):
         self.ids = Ids()
         #: The units of each device, by host.
         self.devices: dict[str, tuple[int, ...]] = {}
+        #: The channel by which notices are delivered.
+        self.recorder = Recorder()
         self.watch = Watch(self.cloud, fine=database != "sqlite")
         self._logged_in = -_LOGIN_LASTS
         self._states: dict[str, tuple[Any, Any, dict[str, Any], datetime.datetime]] = {}
@@ -221,6 +225,8 @@ class World(Site):
         """Empty the database and the cloud, and set the time to the beginning."""
         self.ids.are_random = True
         databases.empty(self.engine)
+        session.change(outbox.set_channels, CHANNELS)
+        self.recorder.notes.clear()
         for service in self.cloud.services:
             service.faults.clear()
         self.cloud.clear_objects()
@@ -261,6 +267,7 @@ class World(Site):
                 setattr(getattr(self.cloud, service), each, copy.deepcopy(value))
         for service in self.cloud.services:
             service.requests.clear()
+        self.recorder.notes.clear()
         self.go_to(now)
         self.time.seconds = 0.0
         self.ids.begin()
@@ -284,7 +291,7 @@ class World(Site):
             service: [repr(getattr(getattr(self.cloud, service), name)) for name in names]
             for service, names in _DICTS.items()
         }
-        return hash((repr(rows), repr(objects), self.now))
+        return hash((repr(rows), repr(objects), repr(self.recorder.notes), self.now))
 
     def _saved_rows(self) -> Any:
         if self.database != "sqlite":
