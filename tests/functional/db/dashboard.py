@@ -16,6 +16,12 @@ _FILE = pathlib.Path(__file__).parents[3] / "etc/grafana/warre-blazar.json"
 #: What Grafana would put into queries.
 _VARIABLES = {"$flavor": ".*", "$__rate_interval": "1m"}
 
+#: How Grafana writes a value of a unit.
+_WRITTEN: dict[str, Callable[..., str]] = {
+    "none": lambda value, *_: f"{value:g}",
+    "s": lambda value, *_: f"{value:g} s",
+    "percentunit": lambda value, *_: f"{value:.1%}",
+}
 #: Pairs of the name of a line and its points.
 Series = Sequence[tuple[str, Sequence[tuple[float, float]]]]
 
@@ -65,23 +71,35 @@ def draw(answers: Callable[[str, str], Series], directory: pathlib.Path) -> list
         drawing.suptitle(title)
         places = drawing.subplots(math.ceil(len(panels) / 3), min(len(panels), 3), squeeze=False)
         for panel, axes in zip(panels, places.flat, strict=False):
-            axes.set_title(f"{panel['title']} [{panel['fieldConfig']['defaults']['unit']}]")
             lines = [line for query in queries(panel) for line in answers(*query)]
-            _draw_panel(axes, panel["type"], lines)
+            _draw_panel(axes, panel, lines)
         drawing.tight_layout()
         paths.append(directory / f"{title.lower().replace(' ', '-')}.png")
         drawing.savefig(paths[-1], dpi=60)
     return paths
 
 
-def _draw_panel(axes: Any, kind: str, lines: Series) -> None:
-    if kind == "timeseries":
+def _draw_panel(axes: Any, panel: dict[str, Any], lines: Series) -> None:
+    unit = panel["fieldConfig"]["defaults"]["unit"]
+    axes.set_title(panel["title"])
+    if panel["type"] == "timeseries":
         for name, points in lines:
             axes.plot([x for x, _ in points], [y for _, y in points], label=name, marker=".")
         axes.legend(fontsize=7)
-        axes.set_ylim(bottom=0)
+        axes.set_xlabel("seconds from now", fontsize=7)
+        values = axes.yaxis
+        axes.set_ylim(0, _upper([y for _, points in lines for _, y in points], unit))
     else:
         names = [name for name, _ in lines]
-        bars = axes.barh(range(len(names)), [points[-1][1] for _, points in lines])
+        numbers = [points[-1][1] for _, points in lines]
+        bars = axes.barh(range(len(names)), numbers)
         axes.set_yticks(range(len(names)), names, fontsize=7)
-        axes.bar_label(bars)
+        axes.bar_label(bars, fmt=_WRITTEN[unit])
+        values = axes.xaxis
+        axes.set_xlim(0, _upper(numbers, unit))
+    values.set_major_formatter(_WRITTEN[unit])
+
+
+def _upper(numbers: Sequence[float], unit: str) -> float:
+    """The upper end of an axis of values. Shares are of a whole, and zeros are at its lower end."""
+    return 1.05 if unit == "percentunit" else max(1.0, *numbers) * 1.15
