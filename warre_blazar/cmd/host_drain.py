@@ -38,7 +38,7 @@ def add_parser(actions: Any) -> None:
         help="print what would be moved and what would be left, and change nothing",
     )
     parser.add_argument(
-        "--undo", action="store_true", help="let the host be booked again, and move nothing"
+        "--undo", action="store_true", help="let the host be booked again, and move nothing back"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -72,9 +72,16 @@ def _operator() -> str:
 
 
 def _undo(command: Any) -> int:
-    host_id = draining.resume(command.host)
+    host_id, drain = draining.drain_of(command.host)
+    if drain is not None and not command.dry_run:
+        draining.resume(command.host)
     if command.json:
-        print(json.dumps({"host_id": host_id, "draining": False}))
+        still = drain is not None and command.dry_run
+        print(json.dumps({"host_id": host_id, "draining": still}))
+    elif drain is None:
+        print(f"Host {command.host} isn't drained, so there is nothing to undo")
+    elif command.dry_run:
+        print(f"Dry run, nothing was changed: host {command.host} would be booked again")
     else:
         print(f"Host {command.host} can be booked again")
     return EMPTY
@@ -86,20 +93,19 @@ def _fail(message: str) -> int:
 
 
 def _print(host: str, result: Drained, *, dry_run: bool) -> None:
-    for each in result.moved:
-        print(f"moved  {_line(each)}")
-    for left in result.left:
-        print(f"left   {_line(left.on_host)}")
-        print(f"    {left.why}")
     if dry_run:
-        print(
-            f"Dry run, nothing was changed: host {host} would be closed for bookings. Reservations "
-            f"that would be moved: {len(result.moved)}, left: {len(result.left)}"
-        )
+        print(f"Dry run, nothing was changed: host {host} would be closed for bookings")
+    for each in result.moved:
+        print(f"{'would move' if dry_run else 'moved'}  {_line(each)}")
+    for left in result.left:
+        print(f"{'would stay' if dry_run else 'left '}  {_line(left.on_host)}")
+        print(f"    {left.why}")
+    moved, stayed = len(result.moved), len(result.left)
+    if dry_run:
+        print(f"Reservations that would be moved: {moved}, left: {stayed}")
         return
     print(
-        f"Host {host} is closed for bookings. Reservations that were moved: {len(result.moved)}, "
-        f"left: {len(result.left)}"
+        f"Host {host} is closed for bookings. Reservations that were moved: {moved}, left: {stayed}"
     )
 
 

@@ -213,3 +213,24 @@ def test_dry_run_says_what_would_be_done_and_changes_nothing(database: sa.Engine
     assert drained.moved == foreseen.moved
     assert whys(drained) == whys(foreseen)
     assert hosts_of(made) == {b: 1}
+
+
+def test_dry_run_of_undo_says_so_and_leaves_the_host_drained(run, pair, flavor):
+    drain()
+    status, out, _ = run("a", "--undo", "--dry-run")
+    assert (status, out) == (
+        host_drain.EMPTY,
+        "Dry run, nothing was changed: host a would be booked again\n",
+    )
+    assert json.loads(run("a", "--undo", "--dry-run", "--json")[1])["draining"] is True
+    assert run("a", "--undo")[1] == "Host a can be booked again\n"
+    for words in (["a", "--undo"], ["a", "--undo", "--dry-run"]):
+        said = run(*words)
+        assert said[:2] == (0, "Host a isn't drained, so there is nothing to undo\n")
+
+
+def test_dry_run_begins_by_saying_that_it_is_one(run, pair, flavor):
+    lease = book_on(pair[0], flavor, hours(1, 3))
+    first, moved, _ = run("a", "--dry-run")[1].splitlines()
+    assert first == "Dry run, nothing was changed: host a would be closed for bookings"
+    assert moved.startswith(f"would move  {lease.reservation_id}")

@@ -103,6 +103,18 @@ def _relocated(
         return Healed(HealingResult.BUSY)
 
 
+def drain_of(host: str) -> tuple[str, Drain | None]:
+    """Find a host, and who drains it.
+
+    :param host: the host's id or hypervisor hostname.
+    :returns: the host's id, and None if nobody drains the host.
+    :raises InvalidField: there is no such host, or there are several.
+    """
+    host_id = _host_id(host)
+    with session.reader() as db:
+        return host_id, host_marks.every(db)[host_id].drain
+
+
 def resume(host: str) -> str:
     """Let a drained host be booked again.
 
