@@ -33,9 +33,13 @@ OFFERS: Schema = answer(
             flavor=_FLAVOR,
             reason={
                 "enum": [reason.value for reason in NoOffer],
-                "description": "`slots`: the flavor has too few free slots. `hosts`: its hosts "
-                "have too little room. `closed`: maintenance windows close it. `too_long`: it "
-                "can't be booked for so many hours. `quota`: the project's limits don't allow it. "
+                "description": "`slots`: the flavor has too few free slots. `count_over_slots`: it "
+                "has fewer slots than `count`. `hosts`: its hosts have too little room. "
+                "`count_over_hosts`: they have too little room even when nothing is on them. "
+                "`no_host_matches`: no host that can be booked has its properties, zone and "
+                "traits. `closed`: maintenance windows close it. `too_long`: it can't be booked "
+                "for so many hours. `quota`: the project's limits don't allow it. "
+                "`project_terms`: the flavor's terms allow the project no more of it then. "
                 "`not_bookable_then`: its terms allow no booking at that time.",
             },
             fewer_instances={

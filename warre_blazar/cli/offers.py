@@ -4,16 +4,20 @@ import argparse
 import datetime
 from typing import Any
 
-from warre_blazar.cli import arguments, base, time_display, wording
+from warre_blazar.cli import arguments, base, command_names, time_display, wording
 from warre_blazar.client import Client, Missing, Offer
 from warre_blazar.client.types import FlavorSize
 
 _REASONS = {
     "slots": "its slots are taken",
+    "count_over_slots": "it has {slots}",
     "hosts": "its hosts are full",
+    "count_over_hosts": "its hosts can't hold so many, even when nothing else is on them",
+    "no_host_matches": "no host that can be booked matches it; ask the operator",
     "closed": "it is closed for maintenance",
     "too_long": "it can't be booked for so long",
     "quota": "your project's quota doesn't allow it",
+    "project_terms": "its terms allow your project no more of it then",
     "not_bookable_then": "it can't be booked at that time",
 }
 _SIZES = {
@@ -120,7 +124,10 @@ class ListOffers(base.ListCommand):
             )
             if way
         ]
-        text = f"No {missing.flavor.name}: {_REASONS.get(missing.reason, missing.reason)}"
+        reason = _REASONS.get(missing.reason, missing.reason)
+        named = {"slots": wording.slots(missing.flavor.slots), "flavor": missing.flavor.name}
+        reason = reason.format_map(command_names.Fields(self.app, **named))
+        text = f"No {missing.flavor.name}: {reason}"
         return f"{text}. Possible: {'; '.join(ways)}" if ways else text
 
     def _way(self, offer: Offer | None, count: Any = None) -> str:

@@ -202,10 +202,12 @@ def _check_instances(
         return
     held = timeline.peak(own, span)
     if held + count > most:
+        way = ", or for another time" if count <= most else ""
         raise exceptions.FlavorNotBookable(
             "too_many_instances",
-            f"A project can hold at most {most} instances of the flavor at a time, and yours holds "
-            f"{held} then; ask for fewer instances, or for another time",
+            f"A project can hold at most {most} instances of the flavor at a time. This "
+            f"reservation would have {count}, and your project's other reservations hold {held} then; ask for "
+            f"fewer instances{way}",
             max_instances_per_project=most,
             held=held,
             asked=count,

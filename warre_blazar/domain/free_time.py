@@ -6,7 +6,7 @@ import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
-from warre_blazar.domain import booking_rules, placing, timeline
+from warre_blazar.domain import booking_rules, capacity, placing, timeline
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.hosts import Host
@@ -188,14 +188,20 @@ class FreeTime:
         claims = itertools.chain.from_iterable(others)
         return timeline.Levels.left(self._flavor.slots, claims, self._padded(self.bookable))
 
+    @property
+    def has_hosts(self) -> bool:
+        """Whether any host that can be booked has the flavor's properties, zone and traits."""
+        return bool(self._hosts)
+
     def fits_empty_hosts(self) -> bool:
         """Whether the hosts would have room if nothing else were on them."""
         request = self._shape.request
         own = self._own
         if own and own.staying is not None:
-            rooms = {host.id: host.when_empty(request) for host in self._hosts}
-            return all(rooms.get(i, 0) >= count for i, count in own.staying.items())
-        return sum(host.when_empty(request) for host in self._hosts) >= self._question.count
+            by_host = {host.id: host.when_empty(request) for host in self._hosts}
+            return all(by_host.get(i, 0) >= count for i, count in own.staying.items())
+        rooms = [host.when_empty(request) for host in self._hosts]
+        return capacity.most_instances(rooms, self._question.affinity) >= self._question.count
 
     def of_hosts(
         self, count: int | None = None, least: datetime.timedelta = datetime.timedelta(0)

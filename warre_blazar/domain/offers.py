@@ -35,14 +35,23 @@ class NoOffer(enum.StrEnum):
 
     #: The flavor has too few free slots.
     SLOTS = "slots"
+    #: It doesn't have so many slots at all.
+    COUNT_OVER_SLOTS = "count_over_slots"
     #: Its hosts have too little room.
     HOSTS = "hosts"
+    #: Its hosts don't have so much room even when nothing is on them.
+    COUNT_OVER_HOSTS = "count_over_hosts"
+    #: No host that can be booked has its properties, zone and traits.
+    NO_HOST_MATCHES = "no_host_matches"
     #: Maintenance windows close it.
     CLOSED = "closed"
     #: It can't be booked for so long.
     TOO_LONG = "too_long"
     #: The project's limits don't allow it.
     QUOTA = "quota"
+    #: Its terms allow the project no booking then, because of the number of instances or because of
+    #: what the project has booked.
+    PROJECT_TERMS = "project_terms"
     #: Its terms don't allow bookings at that time.
     NOT_BOOKABLE_THEN = "not_bookable_then"
 
@@ -126,16 +135,26 @@ class OfferSearch:
             return NoOffer.TOO_LONG
         if free.bookable is None or not is_any_long([free.bookable], question.least):
             return NoOffer.NOT_BOOKABLE_THEN
+        never = self._never()
+        if never:
+            return never
         if self._left.longest(question.count) < question.least:
             return NoOffer.QUOTA
         if free.spans(with_windows=False):
             return NoOffer.CLOSED
         if free.spans(with_project=False):
-            # The project's other reservations are in the way.
-            return NoOffer.QUOTA if self._flavor.gap_hours is None else NoOffer.NOT_BOOKABLE_THEN
+            return NoOffer.PROJECT_TERMS
         if free.spans(with_windows=False, with_project=False):
             return NoOffer.CLOSED
         return NoOffer.HOSTS if is_any_long(free.of_slots(), question.least) else NoOffer.SLOTS
+
+    def _never(self) -> NoOffer | None:
+        """Why so many instances can't be booked at any time, or None."""
+        if not self._free.has_hosts:
+            return NoOffer.NO_HOST_MATCHES
+        if self._question.count > self._flavor.slots:
+            return NoOffer.COUNT_OVER_SLOTS
+        return None if self._free.fits_empty_hosts() else NoOffer.COUNT_OVER_HOSTS
 
     def _fewer(self) -> Offer | None:
         # If a number of instances can be booked, any smaller number can be booked too.

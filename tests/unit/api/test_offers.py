@@ -37,12 +37,20 @@ def test_missing_flavor_has_a_reason_and_what_could_be_booked(admin: Person, alp
     answer = ask(alpha, **{"from": things.at(2)}, count=2).json
     assert answer["results"] == []
     missing = next(m for m in answer["missing"] if m["flavor"]["id"] == flavor["id"])
-    assert missing["reason"] == "slots"
+    assert missing["reason"] == "count_over_slots"
     assert missing["fewer_instances"]["instance_count"] == 1
     assert missing["fewer_hours"] is None
     too_long = ask(alpha, hours=flavor["max_length_hours"] + 1).json["missing"][0]
     assert too_long["reason"] == "too_long"
     assert too_long["fewer_hours"]["longest_hours"] == flavor["max_length_hours"]
+
+
+def test_flavor_without_a_host_has_neither_taken_slots_nor_full_hosts(admin: Person, alpha: Person):
+    flavor = things.add_flavor(admin, properties='["==", "$gpu_model", "none"]')
+    for count in (1, flavor["slots"] + 1):
+        answer = ask(alpha, **{"from": things.at(2)}, count=count).json
+        missing = next(m for m in answer["missing"] if m["flavor"]["id"] == flavor["id"])
+        assert missing["reason"] == "no_host_matches"
 
 
 @pytest.mark.parametrize("path", ["offers", "availability"])

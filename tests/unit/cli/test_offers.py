@@ -53,6 +53,25 @@ def test_offers_are_listed_and_what_is_missing_is_explained(
     assert (query["hours"], query["count"], query["category"]) == ("24.000000", "2", "gpu")
 
 
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (NoOffer.COUNT_OVER_SLOTS, "it has 2 slots"),
+        (NoOffer.NO_HOST_MATCHES, "no host that can be booked matches it"),
+        (NoOffer.PROJECT_TERMS, "its terms allow your project no more of it then"),
+        *((reason, "") for reason in NoOffer),
+    ],
+)
+def test_every_reason_is_told_in_words(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str], reason: NoOffer, said: str
+) -> None:
+    api.answers["GET /v2/offers"] = found(missing=(Missing(SMALL, reason, None, None),))
+    run(offers.ListOffers)
+    told = capsys.readouterr().err
+    assert f"No small: {said}" in told
+    assert f"No small: {reason.value}\n" not in told
+
+
 def test_sizes_leave_out_smaller_flavors(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/offers"] = found(offer(1, SMALL), offer(2))
     rows = run_json(offers.ListOffers, "--vcpu", "2", "--limit", "1")

@@ -55,6 +55,8 @@ class World:
     affinity: bool | None
     #: None: no limit.
     hours_left: int | None
+    #: The flavor's max_instances_per_project.
+    most: int | None = None
 
     @property
     def taken(self) -> list[tuple[tuple[int, int], int, bool]]:
@@ -107,6 +109,7 @@ WORLDS = st.builds(
     least=st.integers(1, 4),
     affinity=st.sampled_from([None, None, True, False]),
     hours_left=st.none() | st.integers(0, 12),
+    most=st.none(),
 )
 
 
@@ -123,6 +126,7 @@ def search(world: World, **changes: Any) -> tuple[OfferSearch, FreeTime]:
         is_public=True,
         active=True,
         texts={},
+        max_instances_per_project=world.most,
     )
     hosts = []
     claims = {}
@@ -229,8 +233,14 @@ def test_as_many_are_free_in_a_part_as_a_brute_force_counts(world: World):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"slots": 1, "count": 2}, NoOffer.SLOTS),
-        ({"hosts": [1], "count": 2}, NoOffer.HOSTS),
+        ({"slots": 1, "count": 2}, NoOffer.COUNT_OVER_SLOTS),
+        ({"slots": 1, "booked": [((0, HORIZON), 0, True)]}, NoOffer.SLOTS),
+        ({"hosts": [1], "count": 2}, NoOffer.COUNT_OVER_HOSTS),
+        ({"hosts": [2, 1], "count": 3, "affinity": True}, NoOffer.COUNT_OVER_HOSTS),
+        ({"hosts": [1], "booked": [((0, HORIZON), 0, False)]}, NoOffer.HOSTS),
+        ({"hosts": []}, NoOffer.NO_HOST_MATCHES),
+        ({"hosts": [], "count": 4}, NoOffer.NO_HOST_MATCHES),
+        ({"most": 2, "count": 3}, NoOffer.PROJECT_TERMS),
         ({"closed": [(0, HORIZON)]}, NoOffer.CLOSED),
         ({"least": 4, "max_length": 3}, NoOffer.TOO_LONG),
         ({"hours_left": 1, "least": 2}, NoOffer.QUOTA),

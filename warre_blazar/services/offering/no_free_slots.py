@@ -2,7 +2,6 @@
 
 import dataclasses
 import datetime
-from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -113,7 +112,7 @@ def _by_amount(db: Session, flavor: Flavor, question: Question) -> Reason | None
             "fewer instances",
             {"asked": count, "slots": flavor.slots},
         )
-    room = _most_instances(rooms, question.affinity)
+    room = capacity.most_instances(rooms, question.affinity)
     if count > room:
         return Reason(
             "count_over_hosts",
@@ -122,16 +121,6 @@ def _by_amount(db: Session, flavor: Flavor, question: Question) -> Reason | None
             {"asked": count, "room": room},
         )
     return None
-
-
-def _most_instances(rooms: Sequence[int], affinity: bool | None) -> int:
-    """The largest number of instances that one booking can have on a set of hosts.
-
-    :param rooms: the number of instances that fit on each host.
-    """
-    if affinity is None:
-        return sum(rooms)
-    return max(rooms) if affinity else sum(1 for room in rooms if room)
 
 
 def _by_use(db: Session, flavor: Flavor, question: Question) -> Reason:
