@@ -122,9 +122,11 @@ OPERATIONS = (
     Operation(
         "POST",
         "/flavors",
-        "Create a flavor.",
-        {202: ref("FlavorOffered")},
+        "Create a flavor. With `dry_run=true` nothing is created: the answer has status 200 and "
+        "the flavor as it would be, with the same warnings.",
+        {202: ref("FlavorOffered"), 200: ref("FlavorOffered")},
         ("device_not_countable", "forbidden", "misconfigured", "service_refused"),
+        query=base.DRY_RUN,
         body="FlavorCreate",
     ),
     Operation(
@@ -140,7 +142,8 @@ OPERATIONS = (
     Operation(
         "PATCH",
         _FLAVOR,
-        "Change a flavor. Reservations that are already booked don't change.",
+        "Change a flavor. Reservations that are already booked don't change. With `dry_run=true` "
+        "nothing is changed: the answer has the flavor as it would be, with the same warnings.",
         {200: ref("FlavorOffered")},
         (
             "device_not_countable",
@@ -151,6 +154,7 @@ OPERATIONS = (
             "service_refused",
             "try_again",
         ),
+        query=base.DRY_RUN,
         body="FlavorUpdate",
     ),
     Operation(

@@ -191,7 +191,10 @@ class CreateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
                 f"Another flavor has the name {parsed_args.name!r}; commands will need the IDs of "
                 "both"
             )
-        return self.report_dry_run(f"create the flavor {flavor_fields.phrase(values, self.where)}")
+        foreseen = self.v2.flavors.create(dry_run=True, **values)
+        self.report_dry_run(f"create the flavor {flavor_fields.phrase(values, self.where)}")
+        self.warn(foreseen)
+        return (), ()
 
 
 class UpdateFlavor(_Flavors, base.ChangeCommand):
@@ -217,9 +220,11 @@ class UpdateFlavor(_Flavors, base.ChangeCommand):
             raise Failure("Nothing to change: give at least one option")
         if parsed_args.dry_run:
             flavor = self.v2.flavors.get(parsed_args.flavor)
+            foreseen = self.v2.flavors.update(flavor.id, dry_run=True, **values)
             self.report_dry_run(
                 f"change the flavor {flavor.name}: {flavor_fields.phrase(values, self.where)}"
             )
+            self.warn(foreseen)
             return
         self.warn(self.v2.flavors.update(parsed_args.flavor, **values))
         print(f"Updated flavor: {parsed_args.flavor}", file=self.app.stdout)

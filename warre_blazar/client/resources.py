@@ -82,15 +82,29 @@ class Flavors(Collection):
         query = query_of(detail="capacity" if capacity else None)
         return Flavor.of(self._transport.request_document("GET", self._path(ref), query=query))
 
-    def create(self, name: str, **values: Any) -> Flavor:
-        """Create a flavor. ``values`` are fields of ``Flavor``."""
+    def create(self, name: str, *, dry_run: bool = False, **values: Any) -> Flavor:
+        """Create a flavor. ``values`` are fields of ``Flavor``.
+
+        :param dry_run: create nothing, and return the flavor as it would be. Its id isn't kept.
+        """
         body = values_of({"name": name, **values})
+        if dry_run:
+            document = self._transport.request_document(
+                "POST", "/flavors", query=DRY_RUN, body=body
+            )
+            return Flavor.of(document)
         return Flavor.of(self._transport.create("/flavors", body))
 
-    def update(self, ref: str, **values: Any) -> Flavor:
-        """Change fields of a flavor. ``extra_specs`` replaces all extra specs of the flavor."""
+    def update(self, ref: str, *, dry_run: bool = False, **values: Any) -> Flavor:
+        """Change fields of a flavor. ``extra_specs`` replaces all extra specs of the flavor.
+
+        :param dry_run: change nothing, and return the flavor as it would be.
+        """
+        query = DRY_RUN if dry_run else {}
         return Flavor.of(
-            self._transport.request_document("PATCH", self._path(ref), body=values_of(values))
+            self._transport.request_document(
+                "PATCH", self._path(ref), query=query, body=values_of(values)
+            )
         )
 
     def delete(self, ref: str) -> None:

@@ -206,8 +206,8 @@ def _check_instances(
         raise exceptions.FlavorNotBookable(
             "too_many_instances",
             f"A project can hold at most {most} instances of the flavor at a time. This "
-            f"reservation would have {count}, and your project's other reservations hold {held} then; ask for "
-            f"fewer instances{way}",
+            f"reservation would have {count}, and your project's other reservations hold {held} "
+            f"then; ask for fewer instances{way}",
             max_instances_per_project=most,
             held=held,
             asked=count,

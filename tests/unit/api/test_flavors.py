@@ -247,3 +247,18 @@ def test_inactive_or_ended_flavor_is_never_free(admin: Person):
     asleep = things.add_flavor(admin, name="asleep", active=False)
     over = things.add_flavor(admin, name="over", end="2099-01-01T00:00")
     assert free(admin, asleep, "") == free(admin, over, "") == []
+
+
+def test_dry_run_of_a_flavor_has_the_warnings_and_changes_nothing(admin: Person, alpha: Person):
+    flavor = things.add_flavor(admin)
+    things.book(alpha, flavor, instance_count=2)
+    path, before = f"flavors/{flavor['id']}", admin.get(f"flavors/{flavor['id']}").json
+    terms = {name: value for name, value in things.plain(flavor).items() if name != "id"}
+    lacking = {**terms, "name": "f", "properties": '["==", "$gpu_model", "none"]'}
+    answer = admin.post("flavors?dry_run=true", lacking)
+    assert (answer.status_int, answer.json["bookable"]) == (200, False)
+    assert admin.get("flavors/f").status_int == 404
+    answer = admin.patch(f"{path}?dry_run=true", {"slots": 1})
+    assert (answer.status_int, answer.json["slots"]) == (200, 1)
+    assert [warning["code"] for warning in answer.json["warnings"]] == ["slots_overbooked"]
+    assert admin.get(path).json == before

@@ -1,6 +1,7 @@
 """The controller of /flavors."""
 
 import datetime
+import functools
 from typing import Any
 
 import pecan
@@ -111,30 +112,32 @@ class FlavorsController(base.Controller):
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.CREATE)
-        parsing.query(pecan.request, {})
+        is_dry_run = base.is_dry_run()
         values = base.body(schemas.FLAVOR_CREATE)
-        written = base.made_once(
-            values,
-            flavors.find_created,
-            lambda flavor_id: flavors.create(
-                {**schemas.FLAVOR_DEFAULTS, **values},
-                timeutils.utcnow(),
-                device_rules.configured(),
-                flavor_id,
-            ),
+        create = functools.partial(
+            flavors.create,
+            {**schemas.FLAVOR_DEFAULTS, **values},
+            timeutils.utcnow(),
+            device_rules.configured(),
         )
+        if is_dry_run:
+            return _written(create(dry_run=True))
+        written = base.made_once(values, flavors.find_created, create)
         return base.reply(202, _written(written))
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
         flavor_id = base.item_id(path)
+        is_dry_run = base.is_dry_run()
         _authorize_change(policies.UPDATE, flavor_id)
         values = base.body(schemas.FLAVOR_UPDATE)
-        return _written(flavors.update(flavor_id, values, device_rules.configured()))
+        rules = device_rules.configured()
+        return _written(flavors.update(flavor_id, values, rules, dry_run=is_dry_run))
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
         flavor_id = base.item_id(path)
+        parsing.query(pecan.request, {})
         _authorize_change(policies.DELETE, flavor_id)
         flavors.delete(flavor_id)
         return base.empty(204)
@@ -197,13 +200,12 @@ def _visible_flavor(flavor_id: str) -> flavors.Flavor:
 
 
 def _authorize_change(rule: str, flavor_id: str) -> None:
-    """Check that the request has no query, and that the caller may change the flavor.
+    """Check that the caller may change the flavor.
 
     :raises FlavorNotFound: the caller may not see the flavor. On Warre's path, the answer is the
         same if the caller may not change it.
     :raises Forbidden: the caller may see the flavor, but not change it.
     """
-    parsing.query(pecan.request, {})
     if not policy.allows(base.context(), rule):
         if policy.allows(base.context(), policies.GET):
             _visible_flavor(flavor_id)

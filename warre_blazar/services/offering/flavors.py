@@ -1,5 +1,6 @@
 """Creates, finds, changes and deletes flavors."""
 
+import contextlib
 import dataclasses
 import datetime
 from collections.abc import Mapping
@@ -93,6 +94,8 @@ def create(
     now: datetime.datetime,
     device_rules: Rules = NO_DEVICES,
     flavor_id: str | None = None,
+    *,
+    dry_run: bool = False,
 ) -> Written:
     """Create a flavor.
 
@@ -100,6 +103,7 @@ def create(
         and ``device_groups``.
     :param device_rules: what aliases and device profiles stand for.
     :param flavor_id: the id for the new flavor. None: any new id.
+    :param dry_run: whether to write nothing, and to return the flavor as it would be.
     :raises InvalidField: properties or extra_specs can't be parsed, or no server with these extra
         specs could ever boot, or the end isn't after the start.
     :raises DeviceNotCountable: extra_specs name devices that can't be counted.
@@ -110,9 +114,10 @@ def create(
     _check_cpus(values["vcpu"], values["extra_specs"])
     doubts = _check_boots(flavors.shape_of(columns))
     flavor_id = flavor_id or uuidutils.generate_uuid()
-    session.change(flavors.insert, {"id": flavor_id, **columns}, now)
-    flavor = get(flavor_id, project_id=None, everything=True)
-    return _written(flavor, doubts)
+    with session.undone() if dry_run else contextlib.nullcontext():
+        session.change(flavors.insert, {"id": flavor_id, **columns}, now)
+        flavor = get(flavor_id, project_id=None, everything=True)
+        return _written(flavor, doubts)
 
 
 def find_created(flavor_id: str) -> Written | None:
@@ -172,24 +177,32 @@ def listing(
         )
 
 
-def update(ref: str, values: Mapping[str, Any], device_rules: Rules = NO_DEVICES) -> Written:
+def update(
+    ref: str,
+    values: Mapping[str, Any],
+    device_rules: Rules = NO_DEVICES,
+    *,
+    dry_run: bool = False,
+) -> Written:
     """Change a flavor. Existing reservations keep the shape that they were booked with.
 
     :param ref: the flavor's id or name.
     :param values: the attributes to change.
-    :param device_rules: the same as for ``create``.
+    :param device_rules: the same as for ``create``. So is ``dry_run``.
     :raises FlavorNotFound, FlavorAmbiguous, InvalidField, DeviceNotCountable:
     :raises ServiceUnavailable, ServiceRefused: Cyborg doesn't say what the devices are.
     """
     with session.reader() as db:
         shape = flavors.require(db, ref).shape
     columns = _checked(values, shape.vcpu, device_rules)
-    if "extra_specs" in values:
-        doubts = _check_boots(flavors.shape_of({**vars(shape), **columns}))
-        return _written(_write(ref, values, columns), doubts)
-    flavor = _write(ref, values, columns)
-    about_slots = capacity.doubts_about_slots(flavor, timeutils.utcnow())
-    return Written(flavor, (*bootable.no_hosts(), *(about_slots if "slots" in values else ())))
+    is_of_boots = "extra_specs" in values
+    doubts = _check_boots(flavors.shape_of({**vars(shape), **columns})) if is_of_boots else ()
+    with session.undone() if dry_run else contextlib.nullcontext():
+        flavor = _write(ref, values, columns)
+        if is_of_boots:
+            return _written(flavor, doubts)
+        about_slots = capacity.doubts_about_slots(flavor, timeutils.utcnow())
+        return Written(flavor, (*bootable.no_hosts(), *(about_slots if "slots" in values else ())))
 
 
 def _check_resolved(shape: Shape) -> None:
