@@ -1,6 +1,7 @@
 """The JSON Schema of a flavor's limits: how many instances each host holds, and why not more."""
 
 from warre_blazar.domain.capacity import LimitKind
+from warre_blazar.domain.host_marks import HostState
 from warre_blazar.fields.kinds import Integer, Schema, answer
 
 _COUNT = Integer(0, None).answer
@@ -29,6 +30,10 @@ _LIMIT = answer(
 
 _HOST = answer(
     name=_TEXT,
+    state={
+        "enum": [state.value for state in HostState],
+        "description": "Whether flavors can be booked on the host now, as in `GET /v2/hosts`.",
+    },
     instances={**_COUNT, "description": "How many instances the host holds when it is empty."},
     limits={
         "type": "array",
@@ -47,12 +52,13 @@ FLAVOR_LIMITS: Schema = {
         },
         instances={
             **_COUNT,
-            "description": "How many instances the hosts hold when nothing else is on them.",
+            "description": "How many instances the hosts that can be booked hold when "
+            "nothing else is on them.",
         },
         hosts={
             "type": "array",
             "items": _HOST,
-            "description": "All reservable hosts, sorted by name.",
+            "description": "All hosts, sorted by name.",
         },
     ),
     "description": "What limits how many instances can be booked at the same time. Only callers "

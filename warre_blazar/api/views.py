@@ -101,6 +101,7 @@ def flavor_limits(item: FlavorLimits) -> dict[str, Any]:
         "hosts": [
             {
                 "name": each.host.name,
+                "state": item.states[each.host.id].value,
                 "instances": each.instances,
                 "limits": [_limit(limit) for limit in each.tightest],
             }

@@ -8,6 +8,8 @@ from warre_blazar.client.types import Document
 
 #: The largest number of hosts' names in one line.
 _MOST_NAMES = 4
+#: Why a host can't be booked, by its state.
+_STATES = {"draining": "drained", "failed": "failed", "abandoned": "servers may be left on it"}
 
 
 class LimitsColumn(columns.FormattableColumn):
@@ -33,7 +35,9 @@ def lines(limits: Document) -> list[str]:
     """
     hosts: dict[tuple[int, str], list[str]] = defaultdict(list)
     for host in limits["hosts"]:
-        reasons = "; ".join(_reason(limit) for limit in host["limits"])
+        state = host.get("state", "bookable")
+        closed = [] if state == "bookable" else [f"can't be booked: {_STATES.get(state, state)}"]
+        reasons = "; ".join([*closed, *(_reason(limit) for limit in host["limits"])])
         hosts[host["instances"], reasons].append(host["name"])
     return [
         f"{_names(names)}: {instances}" + (f" ({reasons})" if reasons else "")

@@ -7,11 +7,12 @@ from oslo_db import options as db_options
 
 from warre_blazar import conf
 from warre_blazar.cmd import setup_errors
+from warre_blazar.domain.flavor import Flavor
 from warre_blazar.edge import device_rules
 from warre_blazar.errors import exceptions
 from warre_blazar.services.keeping import device_recount
 from warre_blazar.services.keeping.device_recount import Finding
-from warre_blazar.services.offering import bootable
+from warre_blazar.services.offering import bootable, capacity
 
 
 def add_parser(subparsers: Any) -> None:
@@ -70,10 +71,18 @@ def _check(command: Any) -> int:
         for doubt in verdict.doubts:
             print(f"{name}: {doubt.text}")
         if not verdict.refusal and not verdict.doubts:
-            print(f"{name} could boot")
+            print(f"{name}: Nova and Placement accept it, {_hosts(flavor)}")
         if verdict.refusal or not verdict.is_known:
             status = 1
     return status
+
+
+def _hosts(flavor: Flavor) -> str:
+    """Return a clause that says how many of Blazar's hosts could hold an instance."""
+    number = capacity.bookable_hosts([flavor])[flavor.id]
+    if not number:
+        return "but no host of Blazar that can be booked could hold it"
+    return f"and {number} host{'' if number == 1 else 's'} of Blazar could hold it"
 
 
 def _recount(command: Any) -> int:

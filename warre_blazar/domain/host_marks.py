@@ -2,7 +2,20 @@
 
 import dataclasses
 import datetime
+import enum
 from collections.abc import Mapping
+
+
+class HostState(enum.Enum):
+    """Whether a host can be booked, and if not, why."""
+
+    BOOKABLE = "bookable"
+    #: An operator drains the host.
+    DRAINING = "draining"
+    #: Blazar has taken the host out of use, usually because it failed.
+    FAILED = "failed"
+    #: The host works again, but servers that were moved off it may still be there.
+    ABANDONED = "abandoned"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,6 +39,15 @@ class Marks:
     abandoned: bool
     #: When the host's resource providers were last read and had changed. None: never.
     read_at: datetime.datetime | None
+
+    @property
+    def state(self) -> HostState:
+        """Whether the host can be booked, and if not, why."""
+        if not self.reservable:
+            return HostState.FAILED
+        if self.abandoned:
+            return HostState.ABANDONED
+        return HostState.BOOKABLE if self.drain is None else HostState.DRAINING
 
 
 @dataclasses.dataclass(frozen=True)

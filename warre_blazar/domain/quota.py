@@ -40,6 +40,11 @@ class Rule:
     #: The number of seconds for which limits from Keystone are cached.
     cache_time: float = 0
 
+    @property
+    def fresh(self) -> "Rule":
+        """The same rule, without cached limits."""
+        return dataclasses.replace(self, cache_time=0)
+
 
 def of_booking(span: Span, count: int) -> Amount:
     """What a reservation of some instances takes. Each hour that has begun counts."""

@@ -47,12 +47,15 @@ def test_each_flavor_is_checked(cloud: Cloud, check):
     large = world.add_flavor(name="c", vcpu=10**7, extra_specs={"hw:cpu_policy": "shared"})
     status, lines, _ = check()
     assert status == 1
-    assert lines[0] == f"a ({fine.id}) could boot"
+    accepted = f"a ({fine.id}): Nova and Placement accept it, "
+    assert lines[0] == accepted + "but no host of Blazar that can be booked could hold it"
     assert lines[1].startswith(f"b ({typo.id}) could never boot: Nova refused: ")
     assert "hw:cpu_polizy" in lines[1]
     assert "; Placement refused: No such trait(s): CUSTOM_TYPO." in lines[1]
     assert lines[2].startswith(f"c ({large.id}): Placement finds no host")
     assert len(lines) == 3
+    world.add_host(cloud, "h")
+    assert check("a")[1] == [accepted + "and 1 host of Blazar could hold it"]
     # What there is no room for now may boot later.
     assert check("c")[0] == check(fine.id)[0] == 0
 

@@ -9,6 +9,7 @@ from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.test_changes import CHANGES
 from tests.unit.api.things import at, booking
+from warre_blazar.edge import conditions
 from warre_blazar.openstack import manager
 
 DRY = "reservations?dry_run=true"
@@ -109,6 +110,17 @@ def test_quota_limits_the_alternatives(alpha: Person, flavor, limits):
     document = foreseen(alpha, flavor, instance_count=2, end=at(2, 14))
     assert codes(document) == ["quota_exceeded"]
     assert (document["next_start"], document["most_instances"]) == (None, 1)
+
+
+def test_lowered_quota_is_seen_at_once(alpha: Person, flavor, limits, monkeypatch):
+    monkeypatch.setattr(conditions, "LIMITS_CACHED_FOR", 30)
+    mine = things.book(alpha, flavor)
+    limits[identity.project_id("alpha"), "hours"] = 100
+    assert codes(foreseen(alpha, flavor)) == []
+    limits[identity.project_id("alpha"), "hours"] = 2
+    assert codes(foreseen(alpha, flavor)) == ["quota_exceeded"]
+    longer = alpha.patch(f"reservations/{mine['id']}?dry_run=true", {"end": at(2, 14)}).json
+    assert codes(longer) == ["quota_exceeded"]
 
 
 def test_time_that_is_not_valid(alpha: Person, flavor):

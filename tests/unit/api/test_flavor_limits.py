@@ -6,6 +6,8 @@ from tests.functional.db import world
 from tests.unit.api import things
 from tests.unit.api.people import Person
 from tests.unit.api.site import Site
+from warre_blazar.domain.host_marks import Drain
+from warre_blazar.services.keeping import draining
 
 GPU = '["==", "$gpu", "a100"]'
 
@@ -39,7 +41,7 @@ def test_slots_limit_a_flavor_whose_hosts_hold_more(admin: Person):
     assert limits(admin, flavor) == {
         "by": "slots",
         "instances": 8,
-        "hosts": [{"name": "host-1", "instances": 8, "limits": [vcpus(2)]}],
+        "hosts": [{"name": "host-1", "state": "bookable", "instances": 8, "limits": [vcpus(2)]}],
     }
     more = things.add_flavor(admin, name="more", slots=9)
     assert limits(admin, more)["by"] == "hosts"
@@ -65,14 +67,28 @@ def test_host_that_cannot_hold_a_flavor_says_why(admin: Person, case: str):
     assert [(limit["kind"], limit["name"]) for limit in host["limits"]] == [(kind, name)]
 
 
-def test_each_reservable_host_is_there_with_the_tightest_limits(site: Site, admin: Person):
+def test_each_host_is_there_with_the_tightest_limits(site: Site, admin: Person):
     world.add_host(site.cloud, "failed", reservable=False)
     world.add_host(site.cloud, "host-0", vcpus=4, memory_mb=4096, zone="az1")
     found = limits(admin, things.add_flavor(admin))
-    first, second = found["hosts"]
+    failed, first, second = found["hosts"]
+    assert (failed["state"], failed["instances"] > 0) == ("failed", True)
     assert (found["instances"], first["name"], second["name"]) == (10, "host-0", "host-1")
     assert {limit["name"] for limit in first["limits"]} == {"VCPU", "MEMORY_MB"}
     assert second["limits"] == [vcpus(2)]
+
+
+def test_only_matching_host_is_there_although_it_is_drained(site: Site, admin: Person):
+    flavor = things.add_flavor(admin, properties=GPU)
+    host_id = world.add_host(site.cloud, "host-2", properties={"gpu": "a100"})
+    drain = Drain("op", world.NOW, None)
+    draining.drain(host_id, drain, world.conditions(), world.NOW)
+    found = admin.get(f"flavors/{flavor['id']}").json["limits"]
+    assert found["instances"] == 0
+    assert [(h["name"], h["state"], h["instances"] > 0) for h in found["hosts"]] == [
+        ("host-1", "bookable", False),
+        ("host-2", "draining", True),
+    ]
 
 
 def test_sum_is_that_of_the_capacity(site: Site, admin: Person):

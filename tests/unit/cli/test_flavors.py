@@ -488,7 +488,8 @@ _LIMITS = {
     "by": "hosts",
     "instances": 4,
     "hosts": [
-        {"name": "cmp1", "instances": 2, "limits": [_GPU]},
+        {"name": "cmp0", "state": "draining", "instances": 2, "limits": [_GPU]},
+        {"name": "cmp1", "state": "bookable", "instances": 2, "limits": [_GPU]},
         {"name": "cmp2", "instances": 2, "limits": [_GPU]},
         {"name": "cmp3", "instances": 0, "limits": [_limit("resource_class", "CUSTOM_GPU")]},
         {
@@ -516,6 +517,7 @@ def test_show_says_what_limits_a_flavor_by_host(
     told = run(flavors.ShowFlavor, "f")
     for line in (
         "the hosts limit it",
+        "cmp0: 2 (can't be booked: drained; 2 CUSTOM_GPU, 1 asked)",
         "cmp1, cmp2: 2 (2 CUSTOM_GPU, 1 asked)",
         "cmp3: 0 (no CUSTOM_GPU)",
         "cmp4: 0 (not in zone az1; not gpu == a100; no trait CUSTOM_X; has trait CUSTOM_Y)",

@@ -114,7 +114,8 @@ def check(
     if change_decision.growth(reservation, span, count) == Amount():
         outcome = look(None)
     else:
-        rule = conditions.quotas
+        # Cached limits might let this accept what the manager, which has other ones, refuses.
+        rule = conditions.quotas.fresh
         outcome = quotas.decided(rule, reservation.project_id, look, lambda found: found.refusals)
     refusal = next(iter(outcome.refusals), None)
     if refusal is not None and not isinstance(refusal, exceptions.InvalidState):
@@ -178,7 +179,8 @@ def foresee(
             return change_decision.decide(db, reservation, change, quota, with_most=True)
 
     try:
-        rule = conditions.quotas
+        # Cached limits might let this accept what the manager, which has other ones, refuses.
+        rule = conditions.quotas.fresh
         outcome = quotas.decided(rule, reservation.project_id, look, lambda found: found.refusals)
     except (exceptions.ServiceUnavailable, exceptions.LimitsNotRegistered):
         outcome = look(None)

@@ -95,6 +95,9 @@ def booking(request: admission.BookingRequest) -> Foreseen:
     :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous, LimitsNotRegistered,
         ServiceUnavailable: no decision is possible.
     """
+    # Cached limits might let this accept what the manager, which has other ones, refuses.
+    conditions = dataclasses.replace(request.conditions, quotas=request.conditions.quotas.fresh)
+    request = dataclasses.replace(request, conditions=conditions)
     decision = admission.decide(request, with_most=True)
     case = _Decided(
         flavor=decision.flavor,

@@ -2,29 +2,16 @@
 
 import dataclasses
 import datetime
-import enum
 from collections.abc import Sequence
 
 from warre_blazar.db import host_marks, hosts, reservable_hosts, session
 from warre_blazar.domain import host_use
 from warre_blazar.domain.devices import Rules
-from warre_blazar.domain.host_marks import Marks, OnHost
+from warre_blazar.domain.host_marks import HostState, Marks, OnHost
 from warre_blazar.domain.host_use import ClassUse
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.hosts import new_hosts
-
-
-class HostState(enum.Enum):
-    """Whether a host can be booked, and if not, why."""
-
-    BOOKABLE = "bookable"
-    #: An operator drains the host.
-    DRAINING = "draining"
-    #: Blazar has taken the host out of use, usually because it failed.
-    FAILED = "failed"
-    #: The host works again, but servers that were moved off it may still be there.
-    ABANDONED = "abandoned"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,11 +27,7 @@ class HostStatus:
     @property
     def state(self) -> HostState:
         """Whether the host can be booked, and if not, why."""
-        if not self.marks.reservable:
-            return HostState.FAILED
-        if self.marks.abandoned:
-            return HostState.ABANDONED
-        return HostState.BOOKABLE if self.marks.drain is None else HostState.DRAINING
+        return self.marks.state
 
 
 def listing(window: Span, now: datetime.datetime, rules: Rules) -> list[HostStatus]:

@@ -2,12 +2,13 @@
 
 import dataclasses
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from warre_blazar.db import flavor_usage, flavors, reservable_hosts, session
+from warre_blazar.db import flavor_usage, flavors, host_marks, reservable_hosts, session
 from warre_blazar.domain import capacity
 from warre_blazar.domain.capacity import HostLimits, HostRoom, Sharing
 from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.host_marks import HostState
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Span
 from warre_blazar.services.hosts import new_hosts
@@ -85,19 +86,25 @@ class FlavorLimits:
     instances: int
     #: Whether the slots are a limit too. They are if their number isn't larger than ``instances``.
     by_slots: bool
-    #: For each reservable host: how many instances it holds when it is empty, and what limits this
-    #: number. Sorted by the host's name.
+    #: For each host, even if it can't be booked now: how many instances it holds when it is empty,
+    #: and what limits this number. Sorted by the host's name.
     hosts: Sequence[HostLimits]
+    #: Whether each host can be booked, and if not, why, by host id.
+    states: Mapping[str, HostState]
 
 
 def limits(flavor: Flavor) -> FlavorLimits:
     """The limits on the number of instances of a flavor that can be booked at the same time."""
     with session.reader() as db:
-        all_hosts = reservable_hosts.empty(db)
+        marks = host_marks.every(db)
+        all_hosts = [*reservable_hosts.empty(db), *reservable_hosts.empty(db, closed=True)]
+    states = {host.id: marks[host.id].state for host in all_hosts}
     of_hosts = [capacity.limits(host, flavor.shape) for host in all_hosts]
     of_hosts.sort(key=lambda each: (each.host.name, each.host.id))
-    instances = sum(each.instances for each in of_hosts)
-    return FlavorLimits(instances, flavor.slots <= instances, of_hosts)
+    instances = sum(
+        each.instances for each in of_hosts if states[each.host.id] is HostState.BOOKABLE
+    )
+    return FlavorLimits(instances, flavor.slots <= instances, of_hosts, states)
 
 
 def doubts_about_slots(flavor: Flavor, now: datetime.datetime) -> list[Doubt]:
