@@ -188,6 +188,12 @@ class Command(BlazarCommand):
 class ListCommand(Command, lister.Lister):
     """A command that prints a table of objects."""
 
+    def run(self, parsed_args: argparse.Namespace) -> Any:
+        # cliff silently leaves out a column that the table doesn't have.
+        if parsed_args.columns and "long" in parsed_args:
+            parsed_args.long = True
+        return super().run(parsed_args)
+
     def table(self, names: Sequence[str], documents: Iterable[Document]) -> tuple[Any, Any]:
         """Return the names of the columns, and a row for each document."""
         return names, [tuple(self.column(c, item.get(c)) for c in names) for item in documents]

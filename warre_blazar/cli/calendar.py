@@ -111,7 +111,12 @@ class ShowCalendar(base.ListCommand):
         """Show the reservations of flavors on the chosen days, with their projects."""
         spans = self._days(parsed_args)
         period = free_by_day.Span(spans[0][1].start, spans[-1][1].end)
-        booked = self._booked(self._flavors(parsed_args), period)
+        chosen = self._flavors(parsed_args, everything=True)
+        booked = self._booked(chosen, period)
+        if not parsed_args.flavors:
+            # An inactive flavor can't be booked, so only its bookings are of interest.
+            pairs = zip(chosen, booked, strict=True)
+            booked = [each for flavor, each in pairs if flavor.active or each.bookings]
         bookings = [booking for flavor in booked for booking in flavor.bookings]
         if parsed_args.ics:
             self._export([(b.project, b.reservation) for b in bookings], parsed_args.ics)
@@ -172,9 +177,11 @@ class ShowCalendar(base.ListCommand):
             return 0
         return super().produce_output(parsed_args, names, data)
 
-    def _flavors(self, parsed_args: argparse.Namespace) -> list[Flavor]:
+    def _flavors(
+        self, parsed_args: argparse.Namespace, *, everything: bool = False
+    ) -> list[Flavor]:
         if not parsed_args.flavors:
-            return flavors.choose(self, parsed_args.category)
+            return flavors.choose(self, parsed_args.category, everything=everything)
         if parsed_args.category:
             raise Failure("Name flavors or a --category, not both")
         return [self._flavor(ref) for ref in parsed_args.flavors]

@@ -63,6 +63,18 @@ def is_endpoint_type(text: str) -> bool:
     return text.removesuffix("URL") in _ENDPOINT_TYPES
 
 
+#: Words that people use in place of the names of options.
+_SYNONYMS = {
+    "--instances": "--count",
+    "--instance-count": "--count",
+    "--amount": "--count",
+    "--from": "--start",
+    "--until": "--end",
+    "--to": "--end",
+    "--duration": "--hours",
+}
+
+
 def unrecognized(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
     """Return a message about arguments that a command doesn't know, with what may be meant."""
     message = f"Unrecognized arguments: {' '.join(words)}"
@@ -73,7 +85,9 @@ def unrecognized(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
         return f"{message}; {option[2:]} can't be changed, so make another one with new values"
     known = [name for name in parser._option_string_actions if name.startswith("--")]
     nearest = difflib.get_close_matches(option, known, 1)
-    return f"{message}; is {nearest[0]} meant?" if nearest else message
+    same = [_SYNONYMS[option]] if _SYNONYMS.get(option) in known else []
+    meant = next(iter([*same, *nearest]), None)
+    return f"{message}; is {meant} meant?" if meant else message
 
 
 def _help(program: str) -> str:

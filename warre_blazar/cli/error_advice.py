@@ -1,5 +1,7 @@
 """The text that commands show for an error of the API, with advice on what to do."""
 
+import shlex
+
 from warre_blazar.cli.command_names import Fields
 from warre_blazar.client import errors
 
@@ -66,6 +68,11 @@ def text(error: errors.ClientError, app: object) -> str:
     message = str(error)
     if isinstance(error, errors.Unanswered):
         return f"{message}: {Fields(app)[_LISTS[error.noun]]}"
+    if isinstance(error, errors.NoSuchReservation):
+        listing = (
+            f"{Fields(app)['reservation-list']} --all-projects --name {shlex.quote(error.ref)}"
+        )
+        return f"{message}. Operators list the IDs with {listing}"
     code = error.code if isinstance(error, errors.ApiError) else ""
     if not isinstance(error, errors.ApiError) or code not in _ADVICE:
         return message

@@ -75,6 +75,8 @@ class GrantAccess(_OneAccess, base.ShowCommand):
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         flavor = self.v2.flavors.get(parsed_args.flavor)
         project = project_names.identity(self, parsed_args.project)
+        if flavor.is_public:
+            self.tell(f"Warning: {flavor.name} is public, so every project may book it anyway.")
         if parsed_args.dry_run:
             if self.v2.access.list(flavor_id=flavor.id, project_id=project):
                 raise Failure(f"Project {parsed_args.project} already has access to {flavor.name}")

@@ -348,12 +348,16 @@ class ListFreeSlots(_Flavors, base.ListCommand):
         return start, end, time_display.hours(span.length)
 
 
-def choose(command: base.Command, category: str | None) -> list[Flavor]:
+def choose(
+    command: base.Command, category: str | None, *, everything: bool = False
+) -> list[Flavor]:
     """Return the flavors that the user may book, all of them or those of a category.
 
+    :param everything: return also inactive flavors, and private flavors of all projects. Only
+        operators may ask for them.
     :raises Failure: there are none.
     """
-    listed = command.v2.flavors.list(category=category)
+    listed = command.v2.flavors.list(all_projects=everything, category=category)
     if listed:
         return listed
     if category is None:

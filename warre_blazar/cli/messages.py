@@ -16,7 +16,7 @@ class ShowMessages(base.ShowCommand):
         return self.details(self.v2.messages.get().document)
 
 
-class SetMessages(base.ShowCommand):
+class SetMessages(base.ChangeCommand, base.ShowCommand):
     """Turn messages about the reservations that you have booked on or off.
 
     With --off, nobody gets messages about them, not even before your servers are deleted.
@@ -40,4 +40,6 @@ class SetMessages(base.ShowCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        if parsed_args.dry_run:
+            return self.report_dry_run(f"turn messages {'on' if parsed_args.enabled else 'off'}")
         return self.details(self.v2.messages.update(enabled=parsed_args.enabled).document)

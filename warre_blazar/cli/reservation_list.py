@@ -13,7 +13,7 @@ from warre_blazar.cli import (
 )
 from warre_blazar.cli.flavor_filter import FlavorFilter
 from warre_blazar.cli.reservation_fields import Names, flat
-from warre_blazar.client import Reservation
+from warre_blazar.client import Reservation, errors
 from warre_blazar.fields.declaration import Use, columns, fields
 from warre_blazar.fields.reservations import STATES
 
@@ -51,10 +51,28 @@ class ListReservations(FlavorFilter, base.ListCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        reservations = self.v2.reservations.list(**self._filters(parsed_args))
+        reservations = self._listed(parsed_args)
         columns = _columns(parsed_args, reservations)
         names = self._names(columns, reservations)
         return self.table(columns, (flat(reservation, names) for reservation in reservations))
+
+    def _listed(self, parsed_args: argparse.Namespace) -> list[Reservation]:
+        """Return the reservations. Those of another user are searched in all projects, if allowed.
+
+        Another user's reservations are seldom in the caller's own project.
+        """
+        filters = self._filters(parsed_args)
+        user_id = filters["user_id"]
+        if user_id and not parsed_args.project and not user_names.is_own(self, user_id):
+            try:
+                everywhere = self.v2.reservations.list(**{**filters, "all_projects": True})
+            except errors.ApiError as error:
+                if error.code != "forbidden":
+                    raise
+            else:
+                parsed_args.all_projects = True
+                return everywhere
+        return self.v2.reservations.list(**filters)
 
     def _names(self, columns: Sequence[str], reservations: Sequence[Reservation]) -> Names:
         """Look up the names of projects and users that the columns show."""
@@ -113,7 +131,10 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
         "several separated by commas)",
     )
     parser.add_argument(
-        "--user", metavar="USER", help="only reservations that this user booked (ID or name)"
+        "--user",
+        metavar="USER",
+        help="only reservations that this user booked (ID or name); those of another user are "
+        "searched in all projects if you may list them",
     )
     arguments.add_from_to(
         parser,

@@ -446,7 +446,7 @@ class DeleteReservation(_Reservations, base.DeleteCommand):
     def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
         if not parsed_args.yes:
             reservation = self.v2.reservations.get(ref)
-            description = self._describe(reservation)
+            description = self._describe(reservation) + self._whose(reservation)
             deletion_confirmation.ask(self.v2.transport.session, reservation, description)
             ref = reservation.id
         return self.v2.reservations.delete(ref)
@@ -454,7 +454,16 @@ class DeleteReservation(_Reservations, base.DeleteCommand):
     def describe(self, ref: str) -> str:
         reservation = self.v2.reservations.get(ref)
         loss = self._loss(reservation)
-        return self._describe(reservation) + (f". {loss}" if loss else "")
+        whose = self._whose(reservation)
+        return self._describe(reservation) + whose + (f". {loss}" if loss else "")
+
+    def _whose(self, reservation: Reservation) -> str:
+        """Return a clause that names the project of a reservation of another project, or ""."""
+        project_id = reservation.project_id
+        own = self.v2.transport.session.get_project_id()
+        if own is None or project_id in (None, own):
+            return ""
+        return f", of project {project_names.names(self, [project_id]).get(project_id, project_id)}"
 
 
 def _add_labels(parser: argparse.ArgumentParser, *, name: str, note: str, contact: str) -> None:

@@ -28,6 +28,7 @@ _CLOCK = re.compile(r"\b\d{1,2}:\d\d(?: ?[ap]m)?\b|\b\d{1,2} ?[ap]m\b|\bnoon\b")
 _HOUR = re.compile(r"\b([01]?\d|2[0-3])(?: ?[h.] ?|(?=\d\d\b))?([0-5]\d)?\b")
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?) ?(m|h|d|w)(?:in|inute|r|our|ay|k|eek)?s?(?:\b|(?=\d+ ?m))")
 _MINUTES = {"m": 1, "h": 60, "d": 1440, "w": 10080}
+_PERIOD = re.compile(r"\b(last|this|next) (week|month)\b")
 _ZONE = re.compile(r" ?(?:\b(?:utc|gmt)\S*|\b[a-z_]+/\S+|[+-]\d\d:\d\d)$", re.IGNORECASE)
 
 
@@ -41,14 +42,14 @@ def similar(text: str, today: datetime.date) -> list[str]:
     zone = match[0].strip() if (match := _ZONE.search(text)) else ""
     text = _spelled(text[: -len(zone)] if zone else text)
     text = text.replace("day after tomorrow", str(today + datetime.timedelta(days=2)))
-    days = _DAY.findall(text) or _days_of_digits(text)
+    days = _DAY.findall(_PERIOD.sub(" ", text)) or _days_of_digits(text)
     rest = _DIGITS.sub(" ", _DAY.sub(" ", text))
     if not days and (lengths := _LENGTH.findall(text)):
         minutes = round(sum(float(count) * _MINUTES[unit] for count, unit in lengths))
         days = _later(minutes, lengths[0][1], today, ago="ago" in text.split())
         rest = _LENGTH.sub(" ", rest)
-    if not days and "next week" in text:
-        days = [str(today + datetime.timedelta(days=7 - today.weekday()))]
+    if not days and (match := _PERIOD.search(text)):
+        days = [str(_first_day(match[1], match[2], today))]
     if "yesterday" in text.split():
         days = [str(today - datetime.timedelta(days=1))]
     days = [date for day in days for date in _dates(day, today, later="next" in text.split())]
@@ -85,6 +86,15 @@ def _days_of_digits(text: str) -> list[str]:
         for dates in ((first, second, third), (third, second, first), (third, first, second))
     ]
     return sorted(f"{year}-{month:0>2}-{day:0>2}" for year, month, day in orders if len(year) == 4)
+
+
+def _first_day(which: str, period: str, today: datetime.date) -> datetime.date:
+    """Return the first day of last, this or next week or month."""
+    step = ("last", "this", "next").index(which) - 1
+    if period == "week":
+        return today + datetime.timedelta(days=7 * step - today.weekday())
+    year, month = divmod(12 * today.year + today.month - 1 + step, 12)
+    return datetime.date(year, month + 1, 1)
 
 
 def _dates(name: str, today: datetime.date, *, later: bool) -> list[str]:

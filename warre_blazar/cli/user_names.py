@@ -40,6 +40,11 @@ def identity(command: base.Command, ref: str) -> str:
     raise Failure(f"Several users are named {ref!r}; give the ID of one:\n{lines}")
 
 
+def is_own(command: base.Command, user_id: str) -> bool:
+    """Whether a user id is that of the user who runs the command."""
+    return user_id == _own_id(command.v2.transport.session)
+
+
 def names(command: base.Command, ids: Iterable[str | None]) -> dict[str, str]:
     """Return the names of users by id. Users that Keystone hides are left out.
 

@@ -116,3 +116,15 @@ class ApiError(ClientError):
 
 class NotFound(ApiError):
     """The object doesn't exist, or the user may not see it."""
+
+
+class NoSuchReservation(NotFound):
+    """None of the project's live reservations has this name, and no reservation has this id."""
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(
+            f"There is no reservation {ref!r}. A name is looked up among the reservations of your "
+            "own project that aren't COMPLETE; others are found by their IDs",
+            404,
+        )
+        self.ref = ref

@@ -63,6 +63,8 @@ def reservation(reservations: Any, ref: str) -> str:
         or [r for r in live if r.flavor.name == ref]
         or _started_elsewhere(reservations, ref)
     )
+    if not matches:
+        raise errors.NoSuchReservation(ref)
     return _sole_id("reservation", ref, [r.id for r in matches], matches)
 
 

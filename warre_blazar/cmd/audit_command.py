@@ -122,8 +122,13 @@ def _means(needs: Needs) -> str:
 def _summary(result: Result) -> str:
     counts = Counter(difference.rule.needs for difference in result.left)
     parts = [f"{counts[needs]} need {needs}" for needs in Needs if counts[needs]]
-    summary = f"{len(result.left)} differences" + (f": {', '.join(parts)}" if parts else "")
-    return f"{summary}; {len(result.mended)} were mended" if result.mended else summary
+    number = len(result.left)
+    summary = f"{number} difference{'' if number == 1 else 's'}" + (
+        f": {', '.join(parts)}" if parts else ""
+    )
+    mended = len(result.mended)
+    verb = "was" if mended == 1 else "were"
+    return f"{summary}; {mended} {verb} mended" if result.mended else summary
 
 
 def _print_json(result: Result) -> None:

@@ -29,6 +29,7 @@ def serve(server: Server, program: str) -> int:
     except OSError as error:
         print(f"{program}: can't listen on {host}:{port}: {error}", file=sys.stderr)
         return 1
+    print(f"{program}: serving on http://{host}:{port}", file=sys.stderr)
     LOG.info("%s serves on %s:%s", program, host, port)
     stopper = _stopper(server)
     server.serve()

@@ -444,11 +444,16 @@ def test_bookings_of_all_flavors(api: Api, run_json: Callable[..., Any], run: Ru
         ),
         "GET /v2/maintenancewindows": listing(),
     }
+    closed = flavor(id="77777777-7777-4777-8777-777777777777", name="idle", active=False)
+    api.answers["GET /v2/flavors"] = listing(flavor(), {**other, "active": False}, closed)
     rows = run_json(calendar.ShowCalendar, "--bookings")
+    asked = next(request for request in api.seen if request.path == "/v2/flavors")
+    assert asked.query == {"all_projects": "true"}
     assert [row["flavor"] for row in rows] == ["gpu.large", "gpu.small"]
     chart = run(calendar.ShowCalendar, "--bookings")
     assert "gpu.large: 2 slots\n" in chart
     assert "gpu.small: 2 slots\n" in chart
+    assert "idle" not in chart
 
 
 def chart_of(*flavors: BookedFlavor) -> list[str]:

@@ -12,6 +12,7 @@ from warre_blazar.cli import base, cliff_parsers, flavors, reservations
     [
         (reservations.CreateReservation, ["--strat", "now"], "is --start meant?"),
         (reservations.CreateReservation, ["--cuont=3"], "is --count meant?"),
+        (reservations.CreateReservation, ["--instances", "3"], "is --count meant?"),
         (reservations.CreateReservation, ["13:00"], "in quotes, as in --start 'mon 9:00'"),
         (reservations.CreateReservation, ["--zzzz", "1"], "Unrecognized arguments: --zzzz 1"),
         (flavors.UpdateFlavor, ["--vcpu", "4"], "vcpu can't be changed"),

@@ -23,6 +23,11 @@ def test_set(api: Api, run_json: Callable[..., Any], option: str, enabled: bool)
     assert [r.body for r in api.seen if r.body] == [{"enabled": enabled}]
 
 
+def test_dry_run_sets_nothing(api: Api, run: Run) -> None:
+    assert run(messages.SetMessages, "--off", "--dry-run") == "Dry run: would turn messages off\n"
+    assert api.seen == []
+
+
 def test_set_needs_one_option(run: Run) -> None:
     for arguments in ((), ("--on", "--off")):
         with pytest.raises(SystemExit):

@@ -57,9 +57,10 @@ def test_access_is_granted_to_a_project_by_name(api: Api, run_json: Callable[...
     }
 
 
-def test_dry_run_changes_no_access(api: Api, run: Run) -> None:
+def test_dry_run_changes_no_access(api: Api, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     api.answers["GET /v2/flavorprojects"] = [listing(), listing(_RIGHT), listing(_RIGHT)]
     said = run(flavor_access.GrantAccess, "gpu.large", _PROJECT, "--dry-run")
+    assert "gpu.large is public, so every project may book it" in capsys.readouterr().err
     assert said == f"Dry run: would allow project {_PROJECT} ({_PROJECT}) to book gpu.large\n"
     with pytest.raises(BlazarClientException, match=r"already has access to gpu\.large"):
         run(flavor_access.GrantAccess, "gpu.large", _PROJECT, "--dry-run")

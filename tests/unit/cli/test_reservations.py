@@ -70,7 +70,7 @@ def test_list_shows_flags_only_if_a_reservation_has_one(
         (["--all-projects"], {"all_projects": "true"}),
         (["--project", _PROJECT], {"project_id": _PROJECT}),
         (["--flavor", FLAVOR.id], {"flavor_id": FLAVOR.id}),
-        (["--user", _USER], {"user_id": _USER}),
+        (["--user", _USER], {"user_id": _USER, "all_projects": "true"}),
         (["--status", "active"], {"status": "ACTIVE"}),
         (["--status", "ACTIVE,error", "--status", "complete"], {"status": "ACTIVE,ERROR,COMPLETE"}),
         (
@@ -187,7 +187,36 @@ def test_list_finds_a_user_by_name(api: Api, run: Run) -> None:
     api.answers["GET /v1/users"] = Answer(200, {"users": [{"id": "u1", "name": "ada"}]})
     api.answers["GET /v2/reservations"] = listing()
     run(reservation_list.ListReservations, "--user", "ada")
-    assert api.seen[-1].query == {"user_id": "u1"}
+    assert api.seen[-1].query == {"user_id": "u1", "all_projects": "true"}
+
+
+def test_reservations_of_another_user_are_searched_in_all_projects_if_allowed(
+    api: Api, run_json: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session.Session, "get_user_id", lambda _: "me")
+    other = "0123456789abcdef" * 2
+    refused = error(403, "all_projects: only an operator may", "forbidden")
+    api.answers["GET /v2/reservations"] = [listing(reservation()), refused, listing()]
+    (row,) = run_json(reservation_list.ListReservations, "--user", other)
+    assert row["project_id"] == "project-1"
+    assert run_json(reservation_list.ListReservations, "--user", other) == []
+    asked = [r.query for r in api.seen if r.path == "/v2/reservations"]
+    own = {"user_id": other}
+    assert asked == [{**own, "all_projects": "true"}] * 2 + [own]
+
+
+def test_columns_of_the_long_list_can_be_chosen(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/reservations"] = listing(reservation())
+    (row,) = run_json(reservation_list.ListReservations, "-c", "id", "-c", "created_at")
+    assert set(row) == {"id", "created_at"}
+
+
+def test_unknown_name_says_where_names_are_looked_up(api: Api, run: Run) -> None:
+    api.answers["GET /v2/reservations"] = listing()
+    with pytest.raises(BlazarClientException) as raised:
+        run(reservations.ShowReservation, "optest")
+    assert "looked up among the reservations of your own project" in str(raised.value)
+    assert str(raised.value).endswith("reservation list --all-projects --name optest")
 
 
 def test_ones_own_name_needs_no_list_of_users(
@@ -215,7 +244,7 @@ def test_name_that_keystone_hides_is_refused(
 def test_users_id_is_not_looked_up(api: Api, run: Run, user_id: str) -> None:
     api.answers["GET /v2/reservations"] = listing()
     run(reservation_list.ListReservations, "--user", user_id)
-    assert [request.query for request in api.seen] == [{"user_id": user_id}]
+    assert [r.query for r in api.seen] == [{"user_id": user_id, "all_projects": "true"}]
 
 
 def test_list_by_a_flavors_name(api: Api, run: Run) -> None:

@@ -62,7 +62,7 @@ def test_difference_is_printed_with_its_remedy(run: Run, cloud: Cloud, capsys):
     assert shown.startswith("leftover  Reservation 0c0ffee0-")
     assert "is in no table, but has this: resource class" in shown
     assert "With --fix --yes: The servers and the rest of" in shown
-    assert "1 differences: 1 need --fix --yes" in shown
+    assert "1 difference: 1 need --fix --yes" in shown
     assert cloud.placement.classes
 
 
@@ -77,7 +77,7 @@ def test_fix_with_yes_deletes(run: Run, cloud: Cloud, capsys):
     assert run("--fix", "--yes") == audit_command.CLEAN
     shown = capsys.readouterr().out
     assert shown.startswith("mended  leftover  ")
-    assert shown.endswith("0 differences; 1 were mended\n")
+    assert shown.endswith("0 differences; 1 was mended\n")
     assert not cloud.placement.classes
 
 
