@@ -53,13 +53,15 @@ def of_answer(resource: type[Resource]) -> Schema:
     """The schema of an item in an answer.
 
     Fields that Warre doesn't have are optional, because answers under /v2/warre/v1 don't have them.
+    So are fields that only some answers have.
     """
+    optional = Use.NOT_IN_WARRE | Use.SOMETIMES
     above = resource.__bases__[0]
     inherited = {field.name for field in fields(above)}
     declared = [field for field in answered(resource) if field.name not in inherited]
     own = {
         "type": "object",
-        "required": [field.name for field in declared if Use.NOT_IN_WARRE not in field.use],
+        "required": [field.name for field in declared if not field.use & optional],
         "properties": {field.name: _property(field) for field in declared},
     }
     return {"allOf": [reference(above.__name__), own]} if inherited else own

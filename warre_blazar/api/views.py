@@ -381,9 +381,13 @@ def refusal(item: Refusal) -> dict[str, Any]:
     return _document(fields_of_usage.Refusal, values, everything)
 
 
-def messages(enabled: bool) -> dict[str, Any]:
-    """Whether a user gets messages."""
-    return _document(others.Messages, {"enabled": enabled}, everything)
+def messages(enabled: bool, *, sends: bool, address: Mapping[str, str | None]) -> dict[str, Any]:
+    """Whether a user gets messages, and where they go.
+
+    :param address: the address, or nothing if Keystone can't be asked.
+    """
+    values = {"enabled": enabled, "sends": sends, **address}
+    return _document(others.Messages, values, everything)
 
 
 def limits(item: QuotaStanding) -> dict[str, Any]:

@@ -4,9 +4,9 @@ import contextlib
 import dataclasses
 import datetime
 
-from warre_blazar.cli import no_free_slots, time_display, wording
+from warre_blazar.cli import error_advice, no_free_slots, time_display, wording
 from warre_blazar.cli.command_names import Fields
-from warre_blazar.client import Alternatives, errors
+from warre_blazar.client import Alternatives, DryRun, errors
 
 #: Codes of errors after which the same booking may be possible at another time.
 CODES = frozenset(
@@ -52,13 +52,47 @@ class WantedBooking:
 
 
 def instead(wanted: WantedBooking, error: errors.ApiError, app: object) -> str:
-    """Return a text that says why a booking was refused, and when it would be possible.
+    """Return a text that says why a booking was refused, and what could be booked.
 
-    :param error: the error with which the API refused the booking. Its code is in ``CODES``.
+    :param error: the error with which the API refused the booking.
     :param app: the running CLI. The text uses the names that commands have in this CLI.
     """
-    way = _later(wanted, error.alternatives, app)
-    return way.text if way.says_why else f"{why(error)}. {way.text}"
+    found = error.alternatives
+    refusal = why(error) if error.code in CODES else error_advice.text(error, app).rstrip(".")
+    if found is not None:
+        open_ways = ways(found, (wanted.start, wanted.end), wanted.count, wanted.where)
+        if open_ways:
+            return "\n".join([f"{refusal}. {open_ways[0]}", *open_ways[1:]])
+    if error.code not in CODES:
+        return error_advice.text(error, app)
+    way = _otherwise(wanted, found, app)
+    return way.text if way.says_why else f"{refusal}. {way.text}"
+
+
+def ways(
+    found: Alternatives | DryRun,
+    period: tuple[datetime.datetime, datetime.datetime],
+    count: int,
+    where: datetime.tzinfo,
+) -> list[str]:
+    """Return sentences that each name a way to get the instances, or some of them.
+
+    :param found: what the API says that could be booked.
+    :param period: the wanted start and end.
+    :param count: the wanted number of instances.
+    """
+    texts = []
+    start, end = (moment.astimezone(datetime.UTC) for moment in period)
+    slots = wording.slots(count)
+    if found.next_start is not None and found.next_start != start:
+        texts.append(sentence(count, end - start, found.next_start, where))
+    longest = datetime.timedelta(hours=found.longest_hours)
+    if datetime.timedelta(0) < longest < end - start:
+        until = time_display.argument(start + longest, where)
+        texts.append(f"At the wanted start, {slots} can be had until --end {until}")
+    if 0 < found.most_instances < count:
+        texts.append(f"For all of that time, --count {found.most_instances} can be had")
+    return texts
 
 
 def why(error: errors.ApiError) -> str:
@@ -85,18 +119,14 @@ class _Way:
     says_why: bool = False
 
 
-def _later(wanted: WantedBooking, found: Alternatives | None, app: object) -> _Way:
-    """Return a sentence with the first start at which the booking fits.
-
-    If there is no such start, the sentence gives other advice.
+def _otherwise(wanted: WantedBooking, found: Alternatives | None, app: object) -> _Way:
+    """Return a sentence with advice if there is no way to book what is wanted, or a part of it.
 
     :param found: what the API says that could be booked. None: it doesn't answer.
     """
     commands = Fields(app)
     if found is None:
         return _Way(f"{commands['flavor-free-slots']} {wanted.flavor} shows when it is free")
-    if found.next_start is not None:
-        return _Way(sentence(wanted.count, wanted.length, found.next_start, wanted.where))
     reason = found.why_not_free
     if reason is not None and reason.code in no_free_slots.LASTING:
         text = no_free_slots.explanation(

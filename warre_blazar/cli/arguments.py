@@ -38,7 +38,7 @@ def add_start(
     :param text: the help text of the option.
     :param absent: the option's value if the user doesn't give it.
     """
-    parser.add_argument(
+    option = parser.add_argument(
         "--start-date",
         "--start",
         dest="start",
@@ -47,6 +47,7 @@ def add_start(
         default=absent,
         help=f"{text}, {TIME_HELP}",
     )
+    _accept(parser, "--from", option)
 
 
 def add_end(parser: argparse._ActionsContainer, text: str, *, absent: object = None) -> None:
@@ -56,9 +57,15 @@ def add_end(parser: argparse._ActionsContainer, text: str, *, absent: object = N
     safer than ``--end``: the blazar CLI's own parser may take ``--end`` for its option
     ``--endpoint-type``.
     """
-    parser.add_argument(
+    option = parser.add_argument(
         "--end-date", "--end", dest="end", metavar="TIME", default=absent, help=text
     )
+    _accept(parser, "--to", option)
+
+
+def _accept(parser: argparse._ActionsContainer, name: str, option: argparse.Action) -> None:
+    """Let an option have another name, which its help doesn't show."""
+    parser._option_string_actions[name] = option
 
 
 def add_from_to(parser: argparse._ActionsContainer, since: str, until: str) -> None:
@@ -67,8 +74,13 @@ def add_from_to(parser: argparse._ActionsContainer, since: str, until: str) -> N
     :param since: the help text of ``--from``.
     :param until: the help text of ``--to``.
     """
-    for flag, name, text in (("--from", "since", since), ("--to", "until", until)):
-        parser.add_argument(flag, metavar="TIME", dest=name, help=f"{text}, {TIME_HELP}")
+    for flag, others, name, text in (
+        ("--from", ("--start", "--start-date"), "since", since),
+        ("--to", ("--end", "--end-date"), "until", until),
+    ):
+        option = parser.add_argument(flag, metavar="TIME", dest=name, help=f"{text}, {TIME_HELP}")
+        for other in others:
+            _accept(parser, other, option)
 
 
 def add_projects(parser: argparse.ArgumentParser, what: str) -> None:
@@ -96,17 +108,10 @@ def add_until(
     until = parser.add_mutually_exclusive_group(required=required)
     add_end(until, end)
     _add_lengths(until, hours)
-    until.add_argument(
-        "--days",
-        metavar="N",
-        dest="hours",
-        type=lambda text: length(f"{count(text)}d"),
-        help=f"{hours}, in days",
-    )
 
 
 def add_length(parser: argparse.ArgumentParser, text: str) -> None:
-    """Add ``--hours`` and ``--length``. A user can give only one of them."""
+    """Add ``--hours``, ``--length`` and ``--days``. A user can give only one of them."""
     _add_lengths(parser.add_mutually_exclusive_group(), text)
 
 
@@ -119,6 +124,13 @@ def _add_lengths(either: argparse._ActionsContainer, text: str) -> None:
     )
     either.add_argument(
         "--length", metavar="LENGTH", dest="hours", type=length, help=f"{text}, such as 3d or 1d12h"
+    )
+    either.add_argument(
+        "--days",
+        metavar="N",
+        dest="hours",
+        type=lambda text: length(f"{count(text)}d"),
+        help=f"{text}, in days",
     )
 
 

@@ -263,23 +263,27 @@ class ChangeCommand(Command):
         *,
         otherwise: str = "Nothing changed",
         loss: str = "",
+        derived: bool = False,
     ) -> None:
         """Print what the command is about to do, and on a terminal ask the user to confirm it.
 
         So the user sees how the command has understood the typed times. Times that can't be
         misunderstood (ISO 8601 with an offset) need no confirmation, unless something would be
-        lost. In a dry run this method does nothing, because the dry run itself prints the plan.
+        lost, or the plan says more than the user has typed. In a dry run this method does nothing,
+        because the dry run itself prints the plan.
 
         :param plan: a description of what the command is about to do, with the times in full.
         :param typed: the times as the user has typed them. An absent time is None.
         :param otherwise: what is true if the user doesn't confirm.
         :param loss: a sentence about what the command would destroy, without its period. "" if it
             destroys nothing.
+        :param derived: whether the command has worked out a part of the plan itself, such as a
+            start that the user hasn't typed, or an end from a length.
         :raises Failure: the user doesn't confirm, or something would be lost and nobody can be
             asked.
         """
         exact = all(text is None or time_input.is_exact(text) for text in typed)
-        if parsed_args.dry_run or (exact and not loss):
+        if parsed_args.dry_run or (exact and not loss and not derived):
             return
         self.tell(plan)
         if parsed_args.yes:

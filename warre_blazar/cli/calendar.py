@@ -251,7 +251,8 @@ class ShowCalendar(base.ListCommand):
         own = [
             (None, reservation)
             for reservation in self.v2.reservations.list()
-            if not flavor_ids or reservation.flavor.id in flavor_ids
+            if reservation.status != "COMPLETE"
+            and (not flavor_ids or reservation.flavor.id in flavor_ids)
         ]
         self._export(own, parsed_args.ics)
 

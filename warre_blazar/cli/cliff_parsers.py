@@ -2,7 +2,7 @@
 
 import argparse
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 _ENDPOINT_TYPES = ("public", "internal", "admin")
@@ -19,6 +19,8 @@ class _AdaptedParser(argparse.ArgumentParser):
     kept: tuple[str, ...] = ()
     #: Options of related commands that this command can't have, because the values never change.
     fixed: tuple[str, ...] = ()
+    #: Options that another command has, each with that command and what it does.
+    elsewhere: Mapping[str, str] = {}
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\nSee {_help(self.prog)}\n")
@@ -46,6 +48,18 @@ def adapt(parser: argparse.ArgumentParser, kept: tuple[str, ...]) -> argparse.Ar
 def with_fixed(parser: argparse.ArgumentParser, options: Sequence[str]) -> argparse.ArgumentParser:
     """Let a parser explain why it doesn't have these options: their values never change."""
     parser.__class__ = type("Parser", (type(parser),), {"fixed": tuple(options)})
+    return parser
+
+
+def with_elsewhere(
+    parser: argparse.ArgumentParser, options: Sequence[str], where: str
+) -> argparse.ArgumentParser:
+    """Let a parser name the command that has these options.
+
+    :param where: the command, and what it does.
+    """
+    elsewhere = dict.fromkeys(options, where)
+    parser.__class__ = type("Parser", (type(parser),), {"elsewhere": elsewhere})
     return parser
 
 
@@ -83,8 +97,12 @@ def unrecognized(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
         return f"{message}; put a value of several words in quotes, as in --start 'mon 9:00'"
     if option in getattr(parser, "fixed", ()):
         return f"{message}; {option[2:]} can't be changed, so make another one with new values"
+    if where := getattr(parser, "elsewhere", {}).get(option):
+        return f"{message}; {where}"
     known = [name for name in parser._option_string_actions if name.startswith("--")]
-    nearest = difflib.get_close_matches(option, known, 1)
+    # All options begin with two hyphens, so these don't make two options similar.
+    bare = difflib.get_close_matches(option[2:], [name[2:] for name in known], 1, 0.5)
+    nearest = [f"--{name}" for name in bare]
     same = [_SYNONYMS[option]] if _SYNONYMS.get(option) in known else []
     meant = next(iter([*same, *nearest]), None)
     return f"{message}; is {meant} meant?" if meant else message

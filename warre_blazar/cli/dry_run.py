@@ -3,7 +3,7 @@
 import dataclasses
 import datetime
 
-from warre_blazar.cli import alternatives, error_advice, time_display, wording
+from warre_blazar.cli import alternatives, error_advice
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Client, DryRun, Reason, Reservation, errors
 
@@ -81,7 +81,9 @@ def _check(foreseen: DryRun, app: object, where: datetime.tzinfo) -> None:
     if foreseen.bookable:
         return
     refusals = [_text(refusal, app) for refusal in foreseen.refusals]
-    raise Failure("\n".join([*refusals, *_ways(foreseen, where)]))
+    period = (foreseen.start, foreseen.end)
+    ways = alternatives.ways(foreseen, period, foreseen.instance_count, where)
+    raise Failure("\n".join([*refusals, *ways]))
 
 
 def _text(refusal: Reason, app: object) -> str:
@@ -90,19 +92,3 @@ def _text(refusal: Reason, app: object) -> str:
     if error.code in alternatives.CODES:
         return alternatives.why(error)
     return error_advice.text(error, app)
-
-
-def _ways(foreseen: DryRun, where: datetime.tzinfo) -> list[str]:
-    """Sentences that each name a way to get the instances, or some of them, after a refusal."""
-    ways = []
-    start, length = foreseen.next_start, foreseen.end - foreseen.start
-    slots = wording.slots(foreseen.instance_count)
-    if start is not None and start != foreseen.start:
-        ways.append(alternatives.sentence(foreseen.instance_count, length, start, where))
-    longest = datetime.timedelta(hours=foreseen.longest_hours)
-    if datetime.timedelta(0) < longest < length:
-        until = time_display.argument(foreseen.start + longest, where)
-        ways.append(f"At the wanted start, {slots} can be had until --end {until}")
-    if 0 < foreseen.most_instances < foreseen.instance_count:
-        ways.append(f"For all of that time, --count {foreseen.most_instances} can be had")
-    return ways

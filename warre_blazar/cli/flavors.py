@@ -260,7 +260,7 @@ class ListFreeSlots(_Flavors, base.ListCommand):
         until = parser.add_mutually_exclusive_group()
         arguments.add_end(until, "end of the search (default: a year after the start)")
         until.add_argument(
-            "--days",
+            "--within-days",
             metavar="N",
             type=arguments.count,
             help="search this number of days, instead of --end",
@@ -280,7 +280,7 @@ class ListFreeSlots(_Flavors, base.ListCommand):
             "length": parsed_args.hours,
         }
         chosen = self._chosen(parsed_args)
-        if len(chosen) == 1:
+        if len(parsed_args.flavors) == 1:
             (flavor,) = chosen.values()
             spans = [self._row(span) for span in self._free(flavor, search)]
             if not spans:
@@ -291,7 +291,9 @@ class ListFreeSlots(_Flavors, base.ListCommand):
             for title, flavor in chosen.items()
             for span in self._free(flavor, search)
         ]
-        if not rows:
+        if not rows and len(chosen) == 1:
+            self._tell_why(next(iter(chosen.values())), search)
+        elif not rows:
             self.tell(
                 f"None of them is free then. {self.name('flavor-calendar')} shows more; with one "
                 "flavor, this command says why."
@@ -337,8 +339,8 @@ class ListFreeSlots(_Flavors, base.ListCommand):
         start, end = self.times(parsed_args, self.now())
         self.tell_time("From", parsed_args.start, start)
         self.tell_time("Until", parsed_args.end, end)
-        if parsed_args.days is not None:
-            end = (start or self.now()) + datetime.timedelta(days=parsed_args.days)
+        if parsed_args.within_days is not None:
+            end = (start or self.now()) + datetime.timedelta(days=parsed_args.within_days)
         if end is not None:
             arguments.span(start or self.now(), end, None, self.where)
         return start, end

@@ -175,7 +175,8 @@ class UpdateWindow(_Windows, base.ChangeCommand):
         zone = (typed.tzinfo if typed else None) or self.where
         period = time_display.period(start, end, zone)
         texts = (parsed_args.start, parsed_args.end)
-        self.confirm_times(f"{_phrase(window)}, {period}", texts, parsed_args)
+        derived = parsed_args.hours is not None
+        self.confirm_times(f"{_phrase(window)}, {period}", texts, parsed_args, derived=derived)
         if parsed_args.dry_run:
             changed = self.v2.windows.update(window.id, dry_run=True, **values)
             note = f", noted {values['note']!r}" if "note" in values else ""

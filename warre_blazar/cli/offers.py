@@ -4,7 +4,14 @@ import argparse
 import datetime
 from typing import Any
 
-from warre_blazar.cli import arguments, base, command_names, time_display, wording
+from warre_blazar.cli import (
+    arguments,
+    base,
+    cliff_parsers,
+    command_names,
+    time_display,
+    wording,
+)
 from warre_blazar.client import Client, Missing, Offer
 from warre_blazar.client.types import FlavorSize
 
@@ -102,39 +109,18 @@ class ListOffers(base.ListCommand):
         offers = [o for o in found.offers if is_large_enough(o.flavor, parsed_args)]
         for missing in found.missing:
             if is_large_enough(missing.flavor, parsed_args):
-                self.tell(self._why(missing))
+                self.tell(why(missing, self))
         names = ("flavor", "start", "latest_end", "longest_hours")
         rows = [
             {
                 "flavor": offer.flavor.name,
                 "start": offer.start.isoformat(),
                 "latest_end": offer.latest_end.isoformat(),
-                "longest_hours": offer.longest_hours,
+                "longest_hours": _hours(offer),
             }
             for offer in offers[: parsed_args.limit]
         ]
         return self.table(names, rows)
-
-    def _why(self, missing: Missing) -> str:
-        ways = [
-            way
-            for way in (
-                self._way(missing.fewer_instances, wording.slots),
-                self._way(missing.fewer_hours),
-            )
-            if way
-        ]
-        reason = _REASONS.get(missing.reason, missing.reason)
-        named = {"slots": wording.slots(missing.flavor.slots), "flavor": missing.flavor.name}
-        reason = reason.format_map(command_names.Fields(self.app, **named))
-        text = f"No {missing.flavor.name}: {reason}"
-        return f"{text}. Possible: {'; '.join(ways)}" if ways else text
-
-    def _way(self, offer: Offer | None, count: Any = None) -> str:
-        if offer is None:
-            return ""
-        much = count(offer.instance_count) if count else f"up to {offer.longest_hours:g} h"
-        return f"{much} from {time_display.brief(offer.start, self.where)}"
 
 
 class ListAvailability(base.ListCommand):
@@ -157,7 +143,8 @@ class ListAvailability(base.ListCommand):
         )
         arguments.add_count(parser, "only flavors of which so many are ever free")
         add_choice(parser)
-        return parser
+        offers = f"{self.name('reservation-offers')} finds times of a length"
+        return cliff_parsers.with_elsewhere(parser, ("--hours", "--length", "--days"), offers)
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self.times(parsed_args, self.now())
@@ -184,6 +171,35 @@ class ListAvailability(base.ListCommand):
         return self.table(("flavor", "start", "end", "free"), rows)
 
 
+def why(missing: Missing, command: base.Command) -> str:
+    """Return a line that says why a flavor has no offer, and what could be booked instead."""
+    ways = [
+        way
+        for way in (
+            _way(missing.fewer_instances, command, wording.slots),
+            _way(missing.fewer_hours, command),
+        )
+        if way
+    ]
+    reason = _REASONS.get(missing.reason, missing.reason)
+    named = {"slots": wording.slots(missing.flavor.slots), "flavor": missing.flavor.name}
+    reason = reason.format_map(command_names.Fields(command.app, **named))
+    text = f"No {missing.flavor.name}: {reason}"
+    return f"{text}. Possible: {'; '.join(ways)}" if ways else text
+
+
+def _way(offer: Offer | None, command: base.Command, count: Any = None) -> str:
+    if offer is None:
+        return ""
+    much = count(offer.instance_count) if count else f"up to {_hours(offer):g} h"
+    return f"{much} from {time_display.brief(offer.start, command.where)}"
+
+
+def _hours(offer: Offer) -> float:
+    """Return the longest length of an offer, as a number that ``--hours`` accepts."""
+    return time_display.hours(datetime.timedelta(hours=offer.longest_hours))
+
+
 def next_start(offer: Offer, now: datetime.datetime) -> datetime.datetime:
     """The start at which an offer can be booked. The present minute may end before a request."""
     minute = now.replace(second=0, microsecond=0) + datetime.timedelta(minutes=1)
@@ -198,8 +214,8 @@ def is_chosen(parsed_args: argparse.Namespace) -> bool:
 
 def earliest(
     client: Client, parsed_args: argparse.Namespace, start: datetime.datetime | None
-) -> list[Offer]:
-    """The offers for a booking, the earliest start first.
+) -> tuple[list[Offer], list[Missing]]:
+    """The offers for a booking, the earliest start first, and the flavors that have none.
 
     :param start: the earliest start. None: now.
     """
@@ -211,4 +227,5 @@ def earliest(
         flavor=parsed_args.flavor,
         **chosen(parsed_args),
     )
-    return [offer for offer in found.offers if is_large_enough(offer.flavor, parsed_args)]
+    offers = [each for each in found.offers if is_large_enough(each.flavor, parsed_args)]
+    return offers, [m for m in found.missing if is_large_enough(m.flavor, parsed_args)]

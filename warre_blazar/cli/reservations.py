@@ -104,7 +104,9 @@ class ShowReservation(_Reservations, base.ShowCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        reservation = self.v2.reservations.get(parsed_args.reservation, log=parsed_args.changes)
+        reservation = self.v2.reservations.get(
+            parsed_args.reservation, log=parsed_args.changes, past=True
+        )
         document = flat(reservation, self._names(reservation))
         if parsed_args.changes:
             document["changes"] = self._changes(document.pop("log"))
@@ -187,7 +189,9 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         wanted = self._wanted(parsed_args)
         plan = f"{wording.slots(wanted.count)} of {wanted.flavor}, {wanted.period}"
         typed = (parsed_args.start, parsed_args.end)
-        self.confirm_times(plan, typed, parsed_args, otherwise="Nothing booked")
+        self.confirm_times(
+            plan, typed, parsed_args, otherwise="Nothing booked", derived=parsed_args.start is None
+        )
         if parsed_args.dry_run:
             foreseen = dry_run.booking(self.v2, wanted, self.app, **_texts(parsed_args))
             saving = deletion_confirmation.saving(foreseen.before_end)
@@ -195,7 +199,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         try:
             made = self._book(parsed_args, wanted)
         except errors.ApiError as error:
-            if error.code not in alternatives.CODES:
+            if error.code not in alternatives.CODES and error.alternatives is None:
                 raise
             raise Failure(alternatives.instead(wanted, error, self.app)) from error
         except KeyboardInterrupt:
@@ -219,10 +223,10 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             raise Failure("Name the FLAVOR to book, or let --earliest choose one")
 
     def _earliest(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        """Book the first offer that nobody else books before."""
+        """Book the first offer that nobody else books before. Each one is shown and confirmed."""
         start, _ = self.times(parsed_args)
         self.tell_time("From", parsed_args.start, start)
-        found = offers.earliest(self.v2, parsed_args, start)
+        found, missing = offers.earliest(self.v2, parsed_args, start)
         refused: errors.ApiError | None = None
         for offer in found[:_MOST_TRIES]:
             begin = offers.next_start(offer, self.now())
@@ -237,6 +241,9 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             plan = f"{wording.slots(wanted.count)} of {offer.flavor.name}, {wanted.period}"
             if parsed_args.dry_run:
                 return self.report_dry_run(f"book {plan}")
+            if refused:
+                self.tell(f"Somebody else was faster. {alternatives.why(refused)}. Next:")
+            self.confirm_times(plan, (), parsed_args, otherwise="Nothing booked", derived=True)
             try:
                 made = self._create(wanted, parsed_args)
             except errors.ApiError as error:
@@ -244,13 +251,11 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
                     raise
                 refused = error
                 continue
-            self.tell(f"Booked {plan}")
             return self.details(flat(self.wait(made) if parsed_args.wait else made))
         if refused:
             raise Failure(f"Others were faster each time. {alternatives.why(refused)}; try again")
-        raise Failure(
-            f"Nothing can be booked like that; {self.name('reservation-offers')} says why"
-        )
+        reasons = [offers.why(each, self) for each in missing]
+        raise Failure("\n".join(["Nothing can be booked like that", *reasons]))
 
     def _book(
         self, parsed_args: argparse.Namespace, wanted: alternatives.WantedBooking
@@ -351,7 +356,8 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         ref = parsed_args.reservation
         typed = {parsed_args.start: start, parsed_args.end: end}
         zones = _inexact_zones(typed, self.where)
-        if parsed_args.dry_run or zones or start or hours or self._is_soon(end):
+        derived = bool(hours or count or parsed_args.longest)
+        if parsed_args.dry_run or zones or start or derived or self._is_soon(end):
             before = self.v2.reservations.get(ref)
             period = self.new_times(before, start, end, hours)
             if start or hours:
@@ -365,6 +371,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
                 parsed_args,
                 otherwise=f"Nothing changed: {self._describe(before)}",
                 loss=loss,
+                derived=derived,
             )
             if parsed_args.dry_run:
                 foreseen = dry_run.change(self.v2, changed, self.app, self.where, **texts)

@@ -336,7 +336,10 @@ class _Reader:
         if self._looking_back:
             raise self._either(_plus(day, -7), day)
         if day == today:
-            raise self._either(day, _plus(day, 7))
+            next_one = _plus(day, 7)
+            if clock and self._start is None and self._at(day, clock) < self._now:
+                return next_one
+            raise self._either(day, next_one)
         if self._start and self._at(day, clock) <= self._start:
             raise self._not_after_start(day)
         return day

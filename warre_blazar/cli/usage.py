@@ -44,7 +44,7 @@ class ShowUsage(FlavorFilter, base.ListCommand):
         self.add_flavor(parser)
         arguments.add_from_to(
             parser,
-            "the start of the time to add up (default: the start of the month)",
+            "the start of the time to add up (default: the start of the month of --to)",
             "the end of the time to add up (default: now)",
         )
         parser.add_argument(

@@ -43,13 +43,14 @@ def similar(ref: str, names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*containing, *close]))[:5]
 
 
-def reservation(reservations: Any, ref: str) -> str:
+def reservation(reservations: Any, ref: str, *, past: bool = False) -> str:
     """Return a reservation's id.
 
     :param ref: the id, the start of the id, the reservation's name, or the name of the flavor. A
         name works only if exactly one of the project's reservations has it, not counting COMPLETE
         reservations. The start of an id also finds reservations of other projects if the user may
         list them.
+    :param past: whether a name may mean a COMPLETE reservation if nothing else matches.
     :raises errors.NotFound: no reservation matches.
     :raises errors.Ambiguous: several reservations match.
     """
@@ -62,10 +63,17 @@ def reservation(reservations: Any, ref: str) -> str:
         or [r for r in live if r.name == ref]
         or [r for r in live if r.flavor.name == ref]
         or _started_elsewhere(reservations, ref)
+        or (_past(own, ref) if past else [])
     )
     if not matches:
         raise errors.NoSuchReservation(ref)
     return _sole_id("reservation", ref, [r.id for r in matches], matches)
+
+
+def _past(own: Sequence[Reservation], ref: str) -> Sequence[Reservation]:
+    """The project's COMPLETE reservations with a name, or else of a flavor."""
+    over = [r for r in own if r.status == "COMPLETE"]
+    return [r for r in over if r.name == ref] or [r for r in over if r.flavor.name == ref]
 
 
 def _started_elsewhere(reservations: Any, ref: str) -> Sequence[Reservation]:

@@ -123,14 +123,16 @@ class Reservations(Collection):
         )
         return [Reservation.of(d) for d in self._transport.list(self.noun, query, limit)]
 
-    def get(self, ref: str, *, log: bool = False) -> Reservation:
+    def get(self, ref: str, *, log: bool = False, past: bool = False) -> Reservation:
         """Return one reservation.
 
         :param log: include what has happened to the reservation (``Reservation.log``). A deleted
             reservation is found too, by its id.
+        :param past: let a name also mean a COMPLETE reservation if no other one has it.
         """
         query = query_of(detail="log" if log else None)
-        return Reservation.of(self._transport.request_document("GET", self._path(ref), query=query))
+        where = path(self.noun, lookup.reservation(self, ref, past=past))
+        return Reservation.of(self._transport.request_document("GET", where, query=query))
 
     def create(
         self,

@@ -44,6 +44,18 @@ class Messages(Resource):
         "either.",
         Use.REQUIRED,
     )
+    sends = Field(
+        BOOLEAN,
+        "Whether the site sends messages at all. If not, `enabled` has no effect.",
+        Use.READ_ONLY,
+    )
+    address: Field[str | None] = Field(
+        or_null(Text(255)),
+        "The address that messages about reservations without a contact go to: the user's own in "
+        "Keystone, or else the project's. null: Keystone has none, so they aren't sent. Answers "
+        "have the field only if Keystone can be asked.",
+        Use.READ_ONLY | Use.SOMETIMES,
+    )
 
 
 _LIMIT, _USED = Integer(-1, None), Integer(0, None)

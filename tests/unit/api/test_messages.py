@@ -3,24 +3,68 @@
 from typing import Any
 
 import pytest
+from oslo_config import cfg
 
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import people
 from warre_blazar.services.telling import message_settings
 
 
 def test_messages_are_on_until_the_user_turns_them_off(alpha: Person, beta: Person):
-    assert alpha.get("messages").json == {"enabled": True}
+    assert alpha.get("messages").json["enabled"]
     for enabled in (False, False, True, False):
-        assert alpha.patch("messages", {"enabled": enabled}).json == {"enabled": enabled}
-        assert alpha.get("messages/").json == {"enabled": enabled}
-    assert beta.get("messages").json == {"enabled": True}
+        assert alpha.patch("messages", {"enabled": enabled}).json["enabled"] == enabled
+        assert alpha.get("messages/").json["enabled"] == enabled
+    assert beta.get("messages").json["enabled"]
     assert not message_settings.is_enabled(alpha.user_id)
 
 
 def test_setting_is_of_the_user_and_not_of_the_project(alpha: Person, colleague: Person):
     alpha.patch("messages", {"enabled": False})
-    assert colleague.get("messages").json == {"enabled": True}
+    assert colleague.get("messages").json["enabled"]
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "address"),
+    [
+        ({"email": "ada@example.org"}, {"email": "team@example.org"}, "ada@example.org"),
+        ({"email": "nonsense"}, {"email": "team@example.org"}, "team@example.org"),
+        ({}, {"contact": "team@example.org"}, "team@example.org"),
+        ({}, {}, None),
+    ],
+    ids=["own", "project's", "project's contact", "none"],
+)
+def test_user_sees_whether_and_where_messages_are_sent(
+    site: Site,
+    alpha: Person,
+    monkeypatch: pytest.MonkeyPatch,
+    user: dict[str, str],
+    project: dict[str, str],
+    address: str | None,
+):
+    keystone = site.cloud.keystone
+    monkeypatch.setitem(keystone.users, alpha.user_id, {"name": "Alpha", **user})
+    monkeypatch.setitem(keystone.projects, alpha.project_id, {"name": "alpha", **project})
+    expected = {"enabled": True, "address": address}
+    assert alpha.get("messages").json == {**expected, "sends": False}
+    cfg.CONF.set_override("messengers", ["smtp"], group="warre")
+    try:
+        assert alpha.patch("messages", {"enabled": True}).json == {**expected, "sends": True}
+    finally:
+        cfg.CONF.clear_override("messengers", group="warre")
+
+
+def test_settings_are_shown_and_changed_without_keystone(
+    alpha: Person, monkeypatch: pytest.MonkeyPatch
+):
+    def away(user_id: str) -> None:
+        raise exceptions.ServiceUnavailable("Keystone", "away")
+
+    monkeypatch.setattr(people, "find_project", away)
+    assert alpha.patch("messages", {"enabled": False}).json == {"enabled": False, "sends": False}
+    assert alpha.get("messages").json == {"enabled": False, "sends": False}
 
 
 def test_reader_can_turn_messages_off_and_user_without_a_role_can_not(

@@ -371,19 +371,31 @@ def test_ics_has_an_event_for_each_reservation(api: Api, run: Run, tmp_path: pat
     assert text.count("BEGIN:VEVENT") == 2
 
 
+def test_ics_leaves_out_reservations_that_have_ended(api: Api, run: Run) -> None:
+    over = reservation(id="22222222-9999-4999-8999-999999999999", status="COMPLETE")
+    api.answers["GET /v2/reservations"] = listing(reservation(), over)
+    assert run(calendar.ShowCalendar, "--ics", "-").count("BEGIN:VEVENT") == 1
+
+
 def test_ics_says_what_the_reservation_is_for_and_what_ends_with_it(api: Api, run: Run) -> None:
     named = reservation(name="sweep", note="for the paper")
-    over = reservation(status="COMPLETE")
-    api.answers["GET /v2/reservations"] = listing(named, over)
+    api.answers["GET /v2/reservations"] = listing(named)
     text = run(calendar.ShowCalendar, "--ics", "-")
-    first, second = icalendar.Calendar.from_ical(text).walk("VEVENT")
+    (first,) = icalendar.Calendar.from_ical(text).walk("VEVENT")
     assert str(first["summary"]) == "sweep: 2 x gpu.large"
     assert str(first["description"]).startswith("for the paper\nReservation ")
     assert "all servers with this flavor are deleted" in str(first["description"])
     (alarm,) = first.walk("VALARM")
     assert alarm["trigger"].dt == datetime.timedelta(hours=-1)
     assert alarm["trigger"].params["RELATED"] == "END"
-    assert second.walk("VALARM") == []
+
+
+def test_event_of_a_reservation_that_has_ended_has_no_alarm() -> None:
+    """An operator's file of bookings may have such reservations."""
+    over = Reservation.of(reservation(status="COMPLETE"))
+    text = calendar_file.calendar([("over", over)], datetime.datetime.now(UTC))
+    (event,) = icalendar.Calendar.from_ical(text).walk("VEVENT")
+    assert event.walk("VALARM") == []
 
 
 def test_ics_of_bookings_has_those_of_all_projects(api: Api, run: Run) -> None:

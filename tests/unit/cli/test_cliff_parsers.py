@@ -4,7 +4,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from warre_blazar.cli import base, cliff_parsers, flavors, reservations
+from warre_blazar.cli import (
+    base,
+    calendar,
+    cliff_parsers,
+    flavors,
+    offers,
+    reservation_list,
+    reservations,
+    usage,
+)
 
 
 @pytest.mark.parametrize(
@@ -15,6 +24,8 @@ from warre_blazar.cli import base, cliff_parsers, flavors, reservations
         (reservations.CreateReservation, ["--instances", "3"], "is --count meant?"),
         (reservations.CreateReservation, ["13:00"], "in quotes, as in --start 'mon 9:00'"),
         (reservations.CreateReservation, ["--zzzz", "1"], "Unrecognized arguments: --zzzz 1"),
+        (usage.ShowUsage, ["--stash", "1"], "Unrecognized arguments: --stash 1"),
+        (offers.ListAvailability, ["--hours", "3"], "reservation offers finds times of a length"),
         (flavors.UpdateFlavor, ["--vcpu", "4"], "vcpu can't be changed"),
         (flavors.UpdateFlavor, ["--memory=4G"], "memory can't be changed"),
         (flavors.UpdateFlavor, ["--slot", "4"], "is --slots meant?"),
@@ -34,3 +45,30 @@ def test_refusal_names_the_help_that_helps(capsys: pytest.CaptureFixture[str]) -
         with pytest.raises(SystemExit):
             parser.get_parser(program).parse_args(["f", "--vcpu", "4"])
         assert capsys.readouterr().err.endswith(helps)
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "names"),
+    [
+        (reservations.CreateReservation, ["f", "--from", "a", "--to", "b"], ("start", "end")),
+        (calendar.ShowCalendar, ["--from", "a"], ("start",)),
+        (offers.ListOffers, ["--from", "a", "--to", "b"], ("start", "end")),
+        (reservation_list.ListReservations, ["--start", "a", "--end", "b"], ("since", "until")),
+        (usage.ShowUsage, ["--start", "a", "--end", "b"], ("since", "until")),
+    ],
+)
+def test_both_names_of_a_range_work(
+    command: type[base.Command], words: list[str], names: tuple[str, ...]
+) -> None:
+    parser = command(SimpleNamespace(client_manager=None), None).get_parser("it")
+    parsed = parser.parse_args(words)
+    assert [getattr(parsed, name) for name in names] == ["a", "b"][: len(names)]
+
+
+@pytest.mark.parametrize(
+    "command", [reservations.CreateReservation, offers.ListOffers, flavors.ListFreeSlots]
+)
+@pytest.mark.parametrize("words", [["--days", "3"], ["--length", "3d"], ["--hours", "72"]])
+def test_lengths_are_given_in_the_same_ways(command: type[base.Command], words: list[str]) -> None:
+    parser = command(SimpleNamespace(client_manager=None), None).get_parser("it")
+    assert parser.parse_args(words).hours.total_seconds() == 72 * 3600

@@ -207,7 +207,7 @@ _SPANS = [
 
 def test_free_slots(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/flavors/f/freeslots"] = Answer(200, _SPANS[1:])
-    given = ("--start", "2026-12-01", "--days", "7", "--count", "2", "--hours", "24")
+    given = ("--start", "2026-12-01", "--within-days", "7", "--count", "2", "--hours", "24")
     assert run_json(flavors.ListFreeSlots, "f", *given) == [{**_SPANS[1], "hours": 48.5}]
     assert api.seen[0].query == {
         "start": "2026-12-01T00:00:00+00:00",
@@ -215,6 +215,15 @@ def test_free_slots(api: Api, run_json: Callable[..., Any]) -> None:
         "count": "2",
         "hours": "24.000000",
     }
+
+
+def test_free_slots_of_a_category_have_a_column_for_the_flavor(
+    api: Api, run_json: Callable[..., Any]
+) -> None:
+    api.answers["GET /v2/flavors"] = listing(flavor())
+    api.answers["GET /v2/flavors/gpu.large/freeslots"] = Answer(200, _SPANS[1:])
+    (row,) = run_json(flavors.ListFreeSlots, "--category", "gpu")
+    assert row == {"flavor": "gpu.large", **_SPANS[1], "hours": 48.5}
 
 
 @pytest.mark.parametrize("word", ["true", "false"])

@@ -12,14 +12,16 @@ from warre_blazar.cli import messages
 
 
 def test_show(api: Api, run_json: Callable[..., Any]) -> None:
-    api.answers["GET /v2/messages"] = Answer(200, {"enabled": True})
-    assert run_json(messages.ShowMessages) == {"enabled": True}
+    shown = {"enabled": True, "sends": True, "address": "ada@example.org"}
+    api.answers["GET /v2/messages"] = Answer(200, shown)
+    assert run_json(messages.ShowMessages) == shown
 
 
 @pytest.mark.parametrize(("option", "enabled"), [("--on", True), ("--off", False)])
 def test_set(api: Api, run_json: Callable[..., Any], option: str, enabled: bool) -> None:
-    api.answers["PATCH /v2/messages"] = Answer(200, {"enabled": enabled})
-    assert run_json(messages.SetMessages, option) == {"enabled": enabled}
+    shown = {"enabled": enabled, "sends": False}
+    api.answers["PATCH /v2/messages"] = Answer(200, shown)
+    assert run_json(messages.SetMessages, option) == shown
     assert [r.body for r in api.seen if r.body] == [{"enabled": enabled}]
 
 

@@ -53,6 +53,13 @@ def test_offers_are_listed_and_what_is_missing_is_explained(
     assert (query["hours"], query["count"], query["category"]) == ("24.000000", "2", "gpu")
 
 
+def test_hours_are_rounded_as_in_free_slots(api: Api, run_json: Callable[..., Any]) -> None:
+    long = offer(1).span
+    odd = Span(long.start, long.start + datetime.timedelta(hours=31, minutes=22))
+    api.answers["GET /v2/offers"] = found(Offer(FLAVOR, odd, 2))
+    assert [row["longest_hours"] for row in run_json(offers.ListOffers)] == [31.35]
+
+
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
@@ -98,13 +105,44 @@ def test_earliest_takes_the_next_offer_when_another_was_faster(
     bodies = [request.body for request in api.seen if request.body]
     assert [body["start"][:16] for body in bodies] == ["2099-12-01T09:00", "2099-12-02T09:00"]
     assert {body["flavor_id"] for body in bodies} == {FLAVOR.id}
-    assert "Booked 2 slots of gpu.large" in capsys.readouterr().err
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("2 slots of gpu.large, Tue 2099-12-01 09:00 UTC to ")
+    assert told[1] == "Somebody else was faster. No slot is free then. Next:"
+    assert told[2].startswith("2 slots of gpu.large, Wed 2099-12-02 09:00 UTC to ")
 
 
-def test_earliest_without_an_offer_books_nothing(api: Api, run: Run) -> None:
-    api.answers["GET /v2/offers"] = found()
-    with pytest.raises(Failure, match="openstack reservation offers says why"):
-        run(reservations.CreateReservation, "gpu.large", "--earliest", "--hours", "3")
+@pytest.mark.parametrize(("answer", "booked"), [("n", 0), ("y", 2)])
+def test_earliest_asks_for_each_start_on_a_terminal(
+    api: Api,
+    run: Run,
+    answers: Callable[[str], None],
+    capsys: pytest.CaptureFixture[str],
+    answer: str,
+    booked: int,
+) -> None:
+    answers(answer)
+    api.answers["GET /v2/offers"] = found(offer(1), offer(2))
+    taken = error(409, "taken", "slots_exhausted")
+    api.answers["POST /v2/reservations"] = [taken, Answer(200, reservation())]
+    given = ("--earliest", "--hours", "3")
+    if answer == "y":
+        run(reservations.CreateReservation, *given)
+    else:
+        with pytest.raises(Failure, match="Nothing booked"):
+            run(reservations.CreateReservation, *given)
+    assert len([request for request in api.seen if request.body]) == booked
+    assert capsys.readouterr().err.count("Is that right?") == max(booked, 1)
+
+
+def test_earliest_without_an_offer_says_why_and_books_nothing(api: Api, run: Run) -> None:
+    lacking = Missing(SMALL, NoOffer.SLOTS, offer(2, SMALL), None)
+    api.answers["GET /v2/offers"] = found(missing=(lacking,))
+    with pytest.raises(Failure) as refused:
+        run(reservations.CreateReservation, "small", "--earliest", "--hours", "3")
+    assert str(refused.value).splitlines() == [
+        "Nothing can be booked like that",
+        "No small: its slots are taken. Possible: 2 slots from 2099-12-02 09:00 UTC",
+    ]
 
 
 def test_dry_run_of_earliest_books_nothing(api: Api, run: Run) -> None:

@@ -479,10 +479,9 @@ def test_inexact_time_is_confirmed_on_a_terminal(
     [
         ["--start", "2026-12-01T09:00Z", "--hours", "2"],
         ["--start", "2026-12-01T09:00Z", "--end", "2026-12-01T11:00+01:00"],
-        ["--hours", "2"],
         ["--start", "tomorrow 9:00", "--hours", "2", "--yes"],
     ],
-    ids=["exact", "exact end", "no time", "--yes"],
+    ids=["exact", "exact end", "--yes"],
 )
 def test_exact_time_is_not_confirmed(
     api: Api, run: Run, answers: Callable[[str], None], given: list[str]
@@ -491,6 +490,63 @@ def test_exact_time_is_not_confirmed(
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     run(reservations.CreateReservation, "f", *given)
     assert len(api.seen) == 1
+
+
+@pytest.mark.parametrize("more", [[], ["--wait", "--count", "2"]])
+def test_start_that_was_not_typed_is_confirmed_on_a_terminal(
+    api: Api,
+    run: Run,
+    answers: Callable[[str], None],
+    capsys: pytest.CaptureFixture,
+    more: list[str],
+) -> None:
+    answers("n")
+    with pytest.raises(BlazarClientException, match=r"^Nothing booked\. "):
+        run(reservations.CreateReservation, "f", "--hours", "3", *more)
+    assert "of f, " in (told := capsys.readouterr().err)
+    assert "UTC, 3 hours\nIs that right? [y/N] " in told
+    assert not [request for request in api.seen if request.body]
+
+
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        (["--hours", "24"], "to Wed 2026-12-02 09:00 UTC, 24 hours"),
+        (["--days", "1"], "to Wed 2026-12-02 09:00 UTC, 24 hours"),
+        (["--count", "1"], "1 slot (now 2) of gpu.large"),
+        (["--longest"], "to Wed 2026-12-02 09:00 UTC, 24 hours"),
+        (["--end", "2026-12-01T12:00Z", "--count", "1"], "1 slot (now 2) of gpu.large"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+@pytest.mark.parametrize("answer", ["y", "n", None], ids=["yes", "no", "no terminal"])
+def test_any_change_of_what_is_booked_is_shown_and_confirmed(
+    api: Api,
+    run: Run,
+    answers: Callable[[str], None],
+    capsys: pytest.CaptureFixture,
+    change: list[str],
+    shown: str,
+    answer: str | None,
+) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    extension = {"latest_end": "2026-12-02T09:00:00+00:00", "stopped_by": "slots"}
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation()),
+        f"GET {path}/extensions": Answer(200, {**extension, "extend_from": None}),
+        f"PATCH {path}": Answer(200, reservation()),
+    }
+    if answer:
+        answers(answer)
+    if answer == "n":
+        with pytest.raises(BlazarClientException, match=r"^Nothing changed: reservation "):
+            run(reservations.UpdateReservation, RESERVATION.id, *change)
+    else:
+        run(reservations.UpdateReservation, RESERVATION.id, *change)
+    told = capsys.readouterr().err
+    assert shown in told
+    assert ("Is that right? [y/N]" in told) == (answer is not None)
+    assert len([r for r in api.seen if r.method == "PATCH"]) == (answer != "n")
 
 
 def test_times_are_shown_in_the_chosen_zone(
@@ -614,6 +670,38 @@ def test_refused_booking_says_when_slots_are_free(
     asked = [request for request in api.seen if request.method == "POST"]
     assert [request.query for request in asked] == [{}, {"dry_run": "true"}]
     assert asked[0].body == asked[1].body
+
+
+@pytest.mark.parametrize(
+    ("refusal", "ways", "said"),
+    [
+        pytest.param(
+            error(400, "Too long", "too_long", max_length_hours=24),
+            {"longest": datetime.timedelta(hours=24)},
+            ["Too long. At the wanted start, 2 slots can be had until --end 2026-12-02T09:00Z"],
+            id="too long",
+        ),
+        pytest.param(
+            error(400, "No capacity", "slots_exhausted", asked=2, free=1, slots=1),
+            {"most": 1, "longest": datetime.timedelta(hours=5)},
+            [
+                "The flavor has 1 slot, and 2 were asked for. At the wanted start, 2 slots can be "
+                "had until --end 2026-12-01T14:00Z",
+                "For all of that time, --count 1 can be had",
+            ],
+            id="too many",
+        ),
+    ],
+)
+def test_refused_booking_offers_the_ways_of_a_dry_run(
+    api: Api, run: Run, refusal: Answer, ways: dict[str, Any], said: list[str]
+) -> None:
+    dry_run = foreseen(("too_long", "No", {}), count=2, **ways)
+    api.answers["POST /v2/reservations"] = [refusal, dry_run]
+    api.answers["GET /v2/flavors/f/freeslots"] = _why_not_free("too_long", max_length_hours=24)
+    with pytest.raises(BlazarClientException) as refused:
+        run(reservations.CreateReservation, "f", *_PERIOD)
+    assert str(refused.value).splitlines() == said
 
 
 def test_refused_booking_says_where_to_look_if_the_api_answers_nothing_more(
@@ -1270,3 +1358,17 @@ def test_show_with_the_changes(api: Api, run: Run, run_json: Callable[..., Any])
     table = run(reservations.ShowReservation, RESERVATION.id, "--changes")
     assert "resized: instance_count 2 -> 1" in table
     assert "created" in text
+
+
+def test_show_finds_a_complete_reservation_by_a_name_that_no_other_has(
+    api: Api, run: Run, run_json: Callable[..., Any]
+) -> None:
+    over = reservation(name="box", status="COMPLETE")
+    api.answers["GET /v2/reservations"] = listing(over)
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, over)
+    assert run_json(reservations.ShowReservation, "box")["status"] == "COMPLETE"
+    for command in (reservations.UpdateReservation, reservations.DeleteReservation):
+        options = ["--count", "1"] if command is reservations.UpdateReservation else []
+        with pytest.raises(BlazarClientException, match="There is no reservation 'box'"):
+            run(command, "box", *options)
+    assert {request.method for request in api.seen} == {"GET"}

@@ -355,6 +355,7 @@ def test_ctrl_c_while_waiting(blazar: Cli, api: Api) -> None:
         text=True,
     ) as process:
         assert process.stderr
+        assert process.stderr.readline().startswith("1 slot of f, ")
         assert process.stderr.readline() == f"Waiting for reservation {_ID}\n"
         assert "waiting for its start" in process.stderr.readline()
         process.send_signal(signal.SIGINT)

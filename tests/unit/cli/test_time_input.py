@@ -155,7 +155,11 @@ def _days(draw: st.DrawFn) -> tuple[str, Any]:
                 (f"{weekday} {date}", lambda day, _: day == date),
                 (
                     weekday,
-                    lambda day, today: _first(day, today, lambda d: d.weekday() == date.weekday()),
+                    # On the weekday itself, a time that has passed means next week's. Others are
+                    # refused.
+                    lambda day, today: _first(
+                        day, today + one, lambda d: d.weekday() == date.weekday()
+                    ),
                 ),
                 (
                     f"{month} {date.day}",

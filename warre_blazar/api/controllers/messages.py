@@ -4,12 +4,14 @@ from typing import Any
 
 import pecan
 import webob.exc
+from oslo_config import cfg
 
 from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
+from warre_blazar.errors import exceptions
 from warre_blazar.policies import messages as policies
-from warre_blazar.services.telling import message_settings
+from warre_blazar.services.telling import message_settings, recipients
 
 
 class MessagesController(base.Controller):
@@ -21,7 +23,7 @@ class MessagesController(base.Controller):
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.GET)
         parsing.query(pecan.request, {})
-        return views.messages(message_settings.is_enabled(base.context().user_id))
+        return _view(message_settings.is_enabled(base.context().user_id))
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
@@ -31,4 +33,14 @@ class MessagesController(base.Controller):
         parsing.query(pecan.request, {})
         enabled = base.body(schemas.MESSAGES_UPDATE)["enabled"]
         message_settings.set_enabled(base.context().user_id, enabled)
-        return views.messages(enabled)
+        return _view(enabled)
+
+
+def _view(enabled: bool) -> dict[str, Any]:
+    sends = bool(cfg.CONF.warre.messengers)
+    try:
+        address = recipients.address_of(base.context().user_id, base.context().project_id)
+    except (exceptions.ServiceUnavailable, exceptions.ServiceRefused):
+        # The rest is known nevertheless, and a change has been made.
+        return views.messages(enabled, sends=sends, address={})
+    return views.messages(enabled, sends=sends, address={"address": address})

@@ -35,9 +35,22 @@ def of(reservation: Mapping[str, Any]) -> Recipient:
     name = str(project.get("name") or reservation["project_id"])
     if _is_address(reservation.get("contact")):
         return Recipient(reservation["contact"], True, name)
-    user = people.find_user(reservation["user_id"]) if reservation["user_id"] else None
+    return Recipient(_known(reservation["user_id"], project), False, name)
+
+
+def address_of(user_id: str, project_id: str | None) -> str | None:
+    """The address of messages about a user's reservations in a project that have no contact.
+
+    :raises ServiceUnavailable, ServiceRefused: Keystone can't be asked.
+    """
+    return _known(user_id, (people.find_project(project_id) if project_id else None) or {})
+
+
+def _known(user_id: str | None, project: Mapping[str, Any]) -> str | None:
+    """The address that Keystone has for a user, or else for a project."""
+    user = people.find_user(user_id) if user_id else None
     known = ((user or {}).get("email"), project.get("email"), project.get("contact"))
-    return Recipient(next(filter(_is_address, known), None), False, name)
+    return next(filter(_is_address, known), None)
 
 
 def name_of(user_id: str) -> str:
