@@ -18,7 +18,8 @@ from tests.functional.db import oversold
 _SLOTS = "flavor:slot"
 _LEASES = "SELECT id, name, project_id, start_date, end_date, status FROM leases"
 _RESERVATIONS = (
-    "SELECT r.id, r.lease_id, r.status, r.resource_type, w.instance_count, w.claim_end, w.name "
+    "SELECT r.id, r.lease_id, r.status, r.resource_type, w.instance_count, w.claim_end, w.name, "
+    "w.series_id "
     "FROM reservations r LEFT JOIN warre_reservations w ON w.reservation_id = r.id"
 )
 _EVENTS = "SELECT lease_id, event_type, status FROM events"
@@ -66,6 +67,7 @@ class Sight:
             self.hosts: dict[str, set[str]] = {}
             for row in read(_HOSTS):
                 self.hosts.setdefault(row["reservation_id"], set()).add(row["hypervisor_hostname"])
+            self.series = read("SELECT id, status, planned FROM warre_series")
             self.executions = read("SELECT lease_id, action, manager_id FROM warre_executions")
             self.outbox = [Note.of_row(row) for row in read(_OUTBOX)]
             self.snapshots = read("SELECT server_id, status FROM warre_snapshots")
@@ -225,7 +227,8 @@ def answers(
         found += _values(sight, scene, lease, given)
     if lease is not None and not _may(removed):
         found += _ended_too_early(sight, lease, given)
-    made = [i for i in sight.leases if i not in known]
+    of_series = {r["lease_id"] for r in sight.reservations if r["series_id"]}
+    made = [i for i in sight.leases if i not in known and i not in of_series]
     told = [a for o, a in given if o.books and a is not None]
     found += _bookings(sight, made, told, sum(o.books for o, _ in given))
     repeated = {a.lease_name for o, a in given if o.name == "repeat" and a and a.lease_name}
@@ -234,15 +237,46 @@ def answers(
     return found
 
 
+def series(
+    sight: Sight, scene: Scene, given: Sequence[tuple[Operation, Answer | None]]
+) -> list[str]:
+    """Which series are half booked, half ended, or not as was answered. All are all or none."""
+    rows = {str(row["id"]): row for row in sight.series}
+    held: dict[str, int] = dict.fromkeys(rows, 0)
+    found = []
+    for reservation in sight.reservations:
+        if reservation["series_id"]:
+            series_id = str(reservation["series_id"])
+            held[series_id] = held.get(series_id, 0) + 1
+            if series_id not in rows:
+                found.append(f"a reservation is left of series {series_id}, which is gone")
+    for series_id, row in rows.items():
+        expected = {"booked": row["planned"], "ended": 0}.get(row["status"])
+        if expected != held[series_id]:
+            found.append(f"series {series_id} is {row} and has {held[series_id]} reservations")
+    made = [a for o, a in given if o.makes_series]
+    done = {a.lease_name for a in made if a is not None and a.kind == "done"}
+    found += [f"series {i} was answered as booked, and isn't there" for i in done - rows.keys()]
+    new = rows.keys() - {scene.series_id}
+    if len(new) > sum(a is None or a.kind != "refused" for o, a in given if o.name == "series"):
+        found.append(f"{len(new)} series are there, which were refused")
+    ends = [a for o, a in given if o.name == "end_series"]
+    is_ended = any(a is not None and a.kind == "done" for a in ends)
+    if is_ended and rows[scene.series_id]["status"] != "ended":
+        found.append("the series was answered as ended, and isn't")
+    return found
+
+
 def tellings(sight: Sight, scene: Scene, known: set[str], *, may_repeat: bool) -> list[str]:
     """Which changes weren't told, were told twice, in another order, or haven't happened.
 
-    :param known: the leases that aren't of these operations' making. Only the scene's is told.
+    :param known: the leases that aren't of these operations' making. Only the scene's are told.
     """
     there = {}
     for reservation in filter(_is_slots, sight.reservations):
         lease = sight.leases[reservation["lease_id"]]
-        if reservation["lease_id"] in known - {scene.lease_id}:
+        is_of_scene = reservation["lease_id"] == scene.lease_id or reservation["series_id"]
+        if reservation["lease_id"] in known and not is_of_scene:
             continue
         fields = {
             "start": _written(lease["start_date"]),
@@ -315,7 +349,7 @@ def _ended_too_early(
     sight: Sight, lease: Row, given: Sequence[tuple[Operation, Answer | None]]
 ) -> list[str]:
     """Whether the lease has ended, although a later end was answered as done."""
-    writers = [(o.writes["end"], a) for o, a in given if "end" in o.writes]
+    writers = [(o.writes["end"], a) for o, a in given if "end" in o.writes and o.is_answered]
     is_told = any(answer is not None and answer.kind == "done" for _, answer in writers)
     if lease["status"] != "TERMINATED" or not is_told:
         return []

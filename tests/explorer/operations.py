@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from blazar import context
 from blazar.db import api as db_api
+from oslo_utils import uuidutils
 
 from tests.explorer import places
 from tests.explorer.faults import Killed
@@ -21,14 +22,19 @@ from warre_blazar import warre_import
 from warre_blazar.domain import devices, reservation_states
 from warre_blazar.domain.before_end import SiteRule
 from warre_blazar.domain.host_marks import Drain
-from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.domain.recurrence import Recurrence
+from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.booking import admission, lookup
+from warre_blazar.services.booking import series as series_steps
 from warre_blazar.services.keeping import device_recount, draining, history
-from warre_blazar.services.requests import change, creation, deletion, once
-from warre_blazar.services.running import backing, healing, snapshots
+from warre_blazar.services.keeping import series as keeping_series
+from warre_blazar.services.requests import change, creation, deletion, once, series
+from warre_blazar.services.running import backing, healing, idle, snapshots
+from warre_blazar.services.telling import server_samples
 from warre_blazar.services.telling.delivery import Delivery
 
 SPAN = parts.hours(10, 14)
@@ -49,6 +55,8 @@ class Scene:
     hosts: list[str]
     lease_id: str
     reservation_id: str
+    #: A series of two reservations, if there is one.
+    series_id: str = ""
     #: The database of the Warre that the lease is from, if it is from one.
     warre_url: str = ""
 
@@ -80,6 +88,7 @@ class Operation:
     #: Whether somebody gets an answer, which must be true.
     is_answered: bool = True
     books: bool = False
+    makes_series: bool = False
     #: The states in which it makes sense.
     states: tuple[str, ...] = ("pending", "active")
 
@@ -157,7 +166,54 @@ def _repeat(world: World, scene: Scene) -> Any:
     return made.state != reservation_states.PENDING_CREATE and made.lease_name
 
 
+def _rule() -> Recurrence:
+    return Recurrence(LATER.start, "UTC", "FREQ=DAILY;COUNT=2", datetime.timedelta(hours=1))
+
+
+def _series(world: World, scene: Scene) -> str:
+    """Book two reservations or none, on two days."""
+    caller, lesson = world.caller(), Lesson(scene.flavor.id, 1, None, NO_LABELS, None)
+    item = BookedSeries(
+        id=uuidutils.generate_uuid(),
+        project_id=_ALPHA,
+        user_id=caller.user_id,
+        lesson=lesson,
+        recurrence=_rule(),
+        all_or_none=True,
+        planned=0,
+        tried=0,
+        status=SeriesStatus.BOOKING,
+        work_id=uuidutils.generate_uuid(),
+        ends_running=False,
+        created_at=world.now,
+    )
+    conditions = parts.conditions(rule=parts.QUOTA)
+    asked = series.Occurrences(item, item.recurrence.occurrences(9), conditions)
+    return series.create(caller, asked).series.id
+
+
+def _extend_series(world: World, scene: Scene) -> str:
+    item = series_steps.get(scene.series_id)
+    spans = series.next_spans(item, 9, 1, None)
+    conditions = parts.conditions(rule=parts.QUOTA)
+    asked = series.Occurrences(item, spans, conditions, item.planned)
+    return series.extend(world.caller(), asked).series.id
+
+
+def _end_series(world: World, scene: Scene) -> bool:
+    return series.end(world.caller(), scene.series_id, running=False)
+
+
 # The operations of managers and operators.
+
+
+def _lead_out(world: World, scene: Scene) -> None:
+    keeping_series.look()
+
+
+def _end_idle(world: World, scene: Scene) -> bool:
+    """End the lease, which has no server for too long. An answer says whether that was done."""
+    return idle.look(world.now, IDLE_INTERVAL) > 0
 
 
 def _execute(world: World, scene: Scene) -> None:
@@ -209,6 +265,10 @@ def _undo(world: World, scene: Scene) -> None:
     warre_import.undo()
 
 
+IDLE_INTERVAL = datetime.timedelta(minutes=30)
+#: When the lease is ended, if it has no server.
+IDLE_END = SPAN.start + 3 * IDLE_INTERVAL
+
 SHORTER = SPAN.start + datetime.timedelta(hours=2)
 LONGER = SPAN.end + datetime.timedelta(hours=1)
 MOVED = parts.hours(12, 15)
@@ -217,12 +277,14 @@ _ALL = ("pending", "soon", "active", "due", "ending")
 OPERATIONS = {
     operation.name: operation
     for operation in (
-        Operation("book", _book, books=True, states=_ALL),
+        Operation("book", _book, books=True, states=(*_ALL, "course")),
         Operation("repeat", _repeat, books=True),
         Operation("count", _change(count=1), {"count": 1}, states=_ALL),
         Operation("remind", _remind, {}, states=_ALL),
-        Operation("shorten", _change(end=SHORTER), {"end": SHORTER}, states=("pending", "active")),
-        Operation("extend", _change(end=LONGER), {"end": LONGER}, states=_ALL),
+        Operation(
+            "shorten", _change(end=SHORTER), {"end": SHORTER}, states=("pending", "active", "idle")
+        ),
+        Operation("extend", _change(end=LONGER), {"end": LONGER}, states=(*_ALL, "idle")),
         Operation(
             "move",
             _change(start=MOVED.start, end=MOVED.end),
@@ -230,11 +292,16 @@ OPERATIONS = {
             states=("pending", "soon", "due"),
         ),
         Operation("rename", _change(labels=Labels("new", None)), {"name": "new"}, states=_ALL),
-        Operation("delete", _delete, removes=True, states=_ALL),
+        Operation("delete", _delete, removes=True, states=(*_ALL, "idle")),
+        Operation("series", _series, makes_series=True, states=("pending", "course")),
+        Operation("extend_series", _extend_series, makes_series=True, states=("course",)),
+        Operation("end_series", _end_series, states=("course",)),
+        Operation("lead_out", _lead_out, is_answered=False, states=("pending", "course")),
+        Operation("end_idle", _end_idle, {"end": IDLE_END}, is_answered=False, states=("idle",)),
         Operation("make", _make, is_answered=False, states=("soon",)),
         Operation("start", _execute, is_answered=False, states=("due",)),
         Operation("end", _execute, is_answered=False, states=("ending", "imported")),
-        Operation("heal", _heal, is_answered=False, states=(*_ALL, "foreign")),
+        Operation("heal", _heal, is_answered=False, states=(*_ALL, "idle", "foreign")),
         Operation("drain", _drain, is_answered=False, states=(*_ALL, "foreign")),
         Operation("deliver", _deliver, is_answered=False, states=_ALL),
         Operation("snapshot", _snapshot, is_answered=False, states=("active",)),
@@ -259,7 +326,12 @@ def pending(world: World) -> Scene:
     world.cloud.keystone.limits[_ALPHA, "hours"] = 12
     hosts = [_host(world, name) for name in ("a", "b")]
     flavor, whole = (
-        parts.add_flavor(slots=slots, vcpu=1, extra_specs={f"resources:{places.CLASS}": units})
+        parts.add_flavor(
+            slots=slots,
+            vcpu=1,
+            extra_specs={f"resources:{places.CLASS}": units},
+            idle_end_hours=1,
+        )
         for slots, units in ((2, "1"), (4, "2"))
     )
     request = parts.request(flavor, SPAN, 2, project_id=_ALPHA, now=world.now, rule=parts.QUOTA)
@@ -290,6 +362,28 @@ def active(world: World) -> Scene:
         world.run(executor, moment)
     world.cloud.nova.boot(backing.nova_flavor_id(scene.reservation_id), _ALPHA)
     world.go_to(SPAN.start + datetime.timedelta(hours=1))
+    return scene
+
+
+def idle_(world: World) -> Scene:
+    """The lease has begun, and has had no server for as long as its flavor allows."""
+    scene = pending(world)
+    executor = world.new_executor()
+    moments = (SPAN.start - datetime.timedelta(seconds=5), SPAN.start)
+    for moment in moments:
+        world.go_to(moment)
+        world.run(executor, moment)
+    for number in (1, 2, 3):
+        moment = SPAN.start + number * IDLE_INTERVAL
+        world.go_to(moment)
+        server_samples.take(moment, executor.manager_id, IDLE_INTERVAL)
+    return scene
+
+
+def course(world: World) -> Scene:
+    """The lease hasn't begun, and there is a series of two reservations."""
+    scene = pending(world)
+    scene.series_id = _series(world, scene)
     return scene
 
 
@@ -341,7 +435,8 @@ def _host(world: World, name: str) -> str:
 
 
 STATES: dict[str, Callable[[World], Scene]] = {
-    state.__name__: state for state in (pending, soon, due, active, ending, foreign, imported)
+    state.__name__.strip("_"): state
+    for state in (pending, course, soon, due, active, idle_, ending, foreign, imported)
 }
 
 

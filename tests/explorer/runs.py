@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from unittest import mock
 
 import sqlalchemy as sa
 from blazar import context
@@ -17,6 +18,7 @@ from tests.explorer.world import World, forget_answers
 from tests.functional.db import outage
 from tests.functional.db import world as parts
 from warre_blazar.db import session, tables
+from warre_blazar.services.keeping import series
 from warre_blazar.services.running import backing, snapshots
 from warre_blazar.services.running.repair import Repairer
 from warre_blazar.services.telling.delivery import Delivery
@@ -136,6 +138,7 @@ class Runner:
         violations += judge.oversells(self._world)
         violations += judge.at_rest(sight)
         violations += judge.answers(sight, scene, given, known)
+        violations += judge.series(sight, scene, given)
         violations += judge.tellings(sight, scene, known, may_repeat=has_fault)
         violations += judge.snapshots(sight)
         if not has_fault:
@@ -168,6 +171,8 @@ class Runner:
             repairer.look(world.now, thorough=True)
             world.run(executor, world.now)
             outage.heal()
+            with mock.patch.multiple(series, _BOOKING_SILENCE=-1, _DELETING_SILENCE=-1):
+                series.look()
             backing.make_ahead(world.now)
             backing.reconcile()
             if saves:
@@ -183,7 +188,7 @@ class Runner:
     def _state(self) -> Any:
         sight = judge.Sight(self._world)
         leftovers = self._world.cloud.leftovers()
-        rest = (sight.snapshots, sight.outbox, leftovers)
+        rest = (sight.series, sight.snapshots, sight.outbox, leftovers)
         return sight.leases, sight.reservations, sight.events, sight.executions, *rest
 
 

@@ -21,6 +21,7 @@ _REGULAR = ("exists", "in_use")
 #: What a notice of a kind may change of a reservation. All others change nothing of these fields.
 _CHANGED = {
     "rescheduled": {"start", "end"},
+    "idle_end": {"end"},
     "resized": {"instance_count"},
     "renamed": {"name"},
 }

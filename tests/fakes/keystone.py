@@ -33,6 +33,7 @@ class Keystone(Service):
         ("GET", "/v3/registered_limits", "list_registered_limits"),
         ("POST", "/v3/registered_limits", "create_registered_limits"),
         ("PATCH", "/v3/registered_limits/([^/]+)", "update_registered_limit"),
+        ("GET", "/v3/role_assignments", "list_role_assignments"),
         ("GET", "/v3/users/([^/]+)", "show_user"),
         ("GET", "/v3/projects/([^/]+)", "show_project"),
         ("GET", "/v3/OS-TRUST/trusts", "list_trusts"),
@@ -53,6 +54,8 @@ class Keystone(Service):
         #: Users and projects by id, with attributes such as ``email``.
         self.users: dict[str, dict[str, Any]] = {}
         self.projects: dict[str, dict[str, Any]] = {}
+        #: The ids of users and of projects in which they have a role.
+        self.roles: set[tuple[str, str]] = set()
         #: Registered limits by resource name.
         self.registered = dict(LIMITS)
         #: Projects' own limits, by project id and resource name.
@@ -174,6 +177,11 @@ class Keystone(Service):
     def update_registered_limit(self, request: Request, name: str) -> Answer:
         self.registered[name] = request.body["registered_limit"]["default_limit"]
         return Answer(200, {"registered_limit": self._registered(name)})
+
+    def list_role_assignments(self, request: Request) -> Answer:
+        asked = (request.query.get("user.id", ""), request.query.get("scope.project.id", ""))
+        found = [{"role": {"id": "role-member"}}] if asked in self.roles else []
+        return Answer(200, {"role_assignments": found})
 
     def show_user(self, request: Request, user_id: str) -> Answer:
         return self._shown("user", self.users, user_id)

@@ -20,7 +20,7 @@ from warre_blazar.api import (
 )
 from warre_blazar.api.controllers import base
 from warre_blazar.api.operations import OPERATIONS, Operation, ref
-from warre_blazar.fields import flavors, others, reservations, usage
+from warre_blazar.fields import flavors, others, reservations, series, usage
 from warre_blazar.fields.kinds import Schema
 
 #: The URLs under which all paths exist, with descriptions.
@@ -46,6 +46,7 @@ didn't exist."""
 _RESOURCES = (
     *(flavors.Flavor, flavors.FlavorOffered, flavors.FlavorShown),
     *(reservations.Reservation, others.Access, others.Window, others.Messages),
+    series.Series,
     *(usage.Usage, usage.Refusal),
 )
 
@@ -73,6 +74,9 @@ _COMPONENTS: dict[str, Schema] = {
     "Offers": offers_schema.OFFERS,
     "Availability": offers_schema.AVAILABILITY,
     "Extension": offers_schema.EXTENSION,
+    "SeriesCreate": schemas.SERIES_CREATE,
+    "SeriesUpdate": schemas.SERIES_UPDATE,
+    "SeriesForeseen": schemas.SERIES_FORESEEN,
     "Error": schemas.ERROR,
 }
 

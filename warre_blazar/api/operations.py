@@ -21,6 +21,7 @@ from warre_blazar.api.controllers import (
     offers,
     refusals,
     reservations,
+    series,
     usage,
 )
 from warre_blazar.errors import statuses
@@ -102,12 +103,19 @@ _BOOKABLE = (
 )
 
 
+#: The codes of errors of requests that book a series.
+_SERIES_CODES = (
+    *("flavor_ambiguous", "flavor_not_accessible", "flavor_not_found", "forbidden"),
+    *("limits_not_registered", "series_ended", "series_refused", *_MANAGER),
+)
+
 #: The codes of errors that say why a maintenance window can't be created or changed.
 _WINDOW_CODES = ("flavor_not_found", "invalid_period", "try_again", "window_conflict")
 
 _FLAVOR = "/flavors/{flavor_id}"
 _ACCESS = "/flavorprojects/{flavorproject_id}"
 _RESERVATION = "/reservations/{reservation_id}"
+_SERIES = "/series/{series_id}"
 _WINDOW = "/maintenancewindows/{window_id}"
 
 OPERATIONS = (
@@ -396,5 +404,49 @@ OPERATIONS = (
         {200: ref("Availability")},
         ("flavor_ambiguous", "flavor_not_found", "forbidden"),
         query=offers.AVAILABILITY_QUERY,
+    ),
+    Operation(
+        "GET",
+        "/series",
+        "List the project's series, the latest first.",
+        {200: schemas.page(ref("Series"))},
+        ("forbidden",),
+        query=series.LIST_QUERY,
+    ),
+    Operation(
+        "POST",
+        "/series",
+        "Book a series of reservations. The answer lists what was booked and what was refused. "
+        "With `dry_run=true` nothing is booked: the answer says what would be.",
+        {200: {"anyOf": [ref("Series"), ref("SeriesForeseen")]}},
+        _SERIES_CODES,
+        query=base.DRY_RUN,
+        body="SeriesCreate",
+    ),
+    Operation(
+        "GET",
+        _SERIES,
+        "Show a series with its reservations.",
+        {200: ref("Series")},
+        ("series_not_found",),
+    ),
+    Operation(
+        "PATCH",
+        _SERIES,
+        "Book further reservations of a series: either `more` of them, or all that start `until` a "
+        "time. With `dry_run=true` nothing is booked: the answer says what would be.",
+        {200: {"anyOf": [ref("Series"), ref("SeriesForeseen")]}},
+        ("invalid_state", "series_not_found", *_SERIES_CODES),
+        query=base.DRY_RUN,
+        body="SeriesUpdate",
+    ),
+    Operation(
+        "DELETE",
+        _SERIES,
+        "End a series: delete its reservations that haven't begun, and with `running=true` also "
+        "those that are running. Status 202 means that the deletion is still going on.",
+        {204: None, 202: None},
+        ("forbidden", "no_answer", "series_not_found"),
+        query=series.DELETE_QUERY,
     ),
 )

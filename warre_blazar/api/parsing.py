@@ -34,6 +34,7 @@ _PARTS = {"day": datetime.timedelta(days=1), "hour": datetime.timedelta(hours=1)
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 _TYPE_NAMES = {
     "integer": "a whole number",
+    "number": "a number",
     "string": "a string",
     "boolean": "true or false",
     "object": "an object",

@@ -6,7 +6,7 @@ The schemas of resources are made from the declarations in ``warre_blazar.fields
 from collections.abc import Sequence
 from typing import Any
 
-from warre_blazar.fields import flavors, others, reservations, usage
+from warre_blazar.fields import flavors, others, reservations, series, usage
 from warre_blazar.fields.declaration import Field, Resource, Use, answered, fields, given
 from warre_blazar.fields.kinds import Integer, Schema, Time, answer, reference
 
@@ -86,6 +86,23 @@ WINDOW_CREATE = _creation(others.Window)
 WINDOW_UPDATE = _change(others.Window)
 MESSAGES_UPDATE = _creation(others.Messages)
 ACCESS_CREATE = _creation(others.Access)
+SERIES_CREATE = _creation(series.Series)
+#: A series changes only by further occurrences.
+SERIES_UPDATE: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "minProperties": 1,
+    "properties": {
+        "more": {
+            **Integer(1, 1000).body,
+            "description": "How many further occurrences of the rule to book.",
+        },
+        "until": {
+            **series.LOCAL_TIME.body,
+            "description": "Book the further occurrences that start at this local time or before.",
+        },
+    },
+}
 
 # The schemas below describe answers. Times in answers have the offset of UTC.
 _ABSOLUTE = of_answer(others.Limits)
@@ -125,6 +142,17 @@ FREE: Schema = answer(
             ),
         ],
         "description": "Why there are no spans. This field is null if there are spans.",
+    },
+)
+
+#: What booking a series would do.
+SERIES_FORESEEN: Schema = answer(
+    bookable={"type": "boolean", "description": "Whether the request would be fulfilled."},
+    occurrences={"type": "array", "items": reference("Span")},
+    refused={
+        **series.REFUSED,
+        "description": "The occurrences that couldn't be booked. Each is decided by itself, apart "
+        "from the quota.",
     },
 )
 

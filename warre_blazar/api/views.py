@@ -16,10 +16,12 @@ from warre_blazar.domain.offers import Offer
 from warre_blazar.domain.quota import HOURS, RESERVATIONS, UNLIMITED, Amount
 from warre_blazar.domain.refusals import Refusal
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.series import BookedSeries
 from warre_blazar.domain.snapshots import ServerSnapshot
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.usage import Amounts, Sum
 from warre_blazar.fields import flavors, others, reservations
+from warre_blazar.fields import series as fields_of_series
 from warre_blazar.fields import usage as fields_of_usage
 from warre_blazar.fields.declaration import Field, Resource, Use, answered
 from warre_blazar.fields.kinds import Time
@@ -32,6 +34,8 @@ from warre_blazar.services.hosts.host_status import HostStatus
 from warre_blazar.services.offering.bootable import Doubt
 from warre_blazar.services.offering.capacity import Capacity, FlavorLimits
 from warre_blazar.services.offering.no_free_slots import Reason
+from warre_blazar.services.requests import series as refused_occurrences
+from warre_blazar.services.requests.series import SeriesOutcome
 
 #: A function that says whether the caller of a request gets a field.
 Sees = Callable[[Field[Any]], bool]
@@ -321,6 +325,43 @@ def host(item: HostStatus) -> dict[str, Any]:
             }
             for each in item.reservations
         ],
+    }
+
+
+def series(
+    item: BookedSeries, its_flavor: Flavor, occurrences: Sequence[Reservation] | None = None
+) -> dict[str, Any]:
+    """A series.
+
+    :param occurrences: its reservations. None: the document doesn't list them.
+    """
+    lesson, recurrence = item.lesson, item.recurrence
+    values: dict[str, Any] = {
+        **vars(item),
+        **vars(lesson),
+        **vars(lesson.labels),
+        **vars(recurrence),
+        "flavor": {"id": its_flavor.id, "name": its_flavor.name},
+        "instance_count": lesson.count,
+        "hours": recurrence.length.total_seconds() / 3600,
+        "rrule": recurrence.rule,
+        "status": item.status.value,
+    }
+    if occurrences is not None:
+        values["reservations"] = [
+            {"id": each.id, **span(each.span), "status": each.state} for each in occurrences
+        ]
+    return _document(fields_of_series.Series, values, everything)
+
+
+def series_foreseen(item: SeriesOutcome) -> dict[str, Any]:
+    """What a request to book occurrences would do."""
+    return {
+        "bookable": not item.refused
+        if item.series.all_or_none
+        else len(item.refused) < len(item.spans),
+        "occurrences": [span(each) for each in item.spans],
+        "refused": [refused_occurrences.document(each) for each in item.refused],
     }
 
 

@@ -12,7 +12,7 @@ The client needs keystoneauth1. It doesn't need the packages of Blazar's server.
 
 from typing import Any
 
-from warre_blazar.client import errors, reservations, resources, transport
+from warre_blazar.client import errors, reservations, resources, series, transport
 from warre_blazar.client.types import (
     Access,
     Alternatives,
@@ -30,6 +30,8 @@ from warre_blazar.client.types import (
     Reason,
     Refusal,
     Reservation,
+    Series,
+    SeriesForeseen,
     Span,
     Usage,
     UsageReport,
@@ -54,6 +56,8 @@ __all__ = [
     "Reason",
     "Refusal",
     "Reservation",
+    "Series",
+    "SeriesForeseen",
     "Span",
     "Usage",
     "UsageReport",
@@ -97,6 +101,7 @@ class Client:
         self.flavors = resources.Flavors(self.transport)
         self.access = resources.AccessRights(self.transport)
         self.reservations = reservations.Reservations(self.transport)
+        self.series = series.AllSeries(self.transport)
         self.windows = resources.Windows(self.transport)
         self.limits = resources.ProjectLimits(self.transport)
         self.hosts = resources.Hosts(self.transport)

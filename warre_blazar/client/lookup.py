@@ -105,6 +105,22 @@ def window(windows: Any, ref: str) -> str:
     return _sole_id("maintenance window", ref, [w.id for w in matches], matches)
 
 
+def series(all_series: Any, ref: str) -> str:
+    """Return the id of a series.
+
+    :param ref: the id, the start of the id, or the name. The name works only if exactly one of
+        the project's series has it, not counting those that were ended.
+    :raises errors.NotFound: no series matches.
+    :raises errors.Ambiguous: several series match.
+    """
+    if is_id(ref):
+        return ref
+    own = all_series.list()
+    ids = [s.id for s in own if _is_start_of_id(ref, s.id)]
+    named = [s.id for s in own if s.name == ref and s.status != "ended"]
+    return _sole_id("series", ref, ids or named, [])
+
+
 def _is_start_of_id(ref: str, object_id: str) -> bool:
     return bool(_ID_PREFIX.fullmatch(ref)) and object_id.startswith(ref.lower())
 

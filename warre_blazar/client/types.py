@@ -8,7 +8,7 @@ import dataclasses
 import datetime
 from typing import Any, Self
 
-from warre_blazar.fields import flavors, others, reservations, usage
+from warre_blazar.fields import flavors, others, reservations, series, usage
 from warre_blazar.fields.declaration import Field, Resource, answered
 from warre_blazar.fields.kinds import Text, Time
 
@@ -312,6 +312,31 @@ class Window(Value, others.Window):
     def _converted(cls, values: Document) -> Document:
         closed = tuple(FlavorName(f["id"], f["name"]) for f in values.get("flavors", ()))
         return {**values, "flavors": closed}
+
+
+class Series(Value, series.Series):
+    """Reservations that take place regularly.
+
+    ``start`` is a local time without a time zone. ``refused`` has a document for each occurrence
+    that the request couldn't book.
+    """
+
+
+@dataclasses.dataclass(frozen=True)
+class SeriesForeseen:
+    """What a request to book a series would do."""
+
+    bookable: bool
+    #: The times that were asked for.
+    occurrences: tuple[Span, ...]
+    #: A document for each occurrence that couldn't be booked.
+    refused: tuple[Document, ...]
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Make it from the API's document."""
+        spans = tuple(Span.of(each) for each in document["occurrences"])
+        return cls(document["bookable"], spans, tuple(document["refused"]))
 
 
 class Usage(Value, usage.Usage):

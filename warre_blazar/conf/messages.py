@@ -7,7 +7,7 @@ GROUP = "warre_messages"
 #: What people can be told about, and what is told if ``events`` isn't set.
 EVENTS = (
     *("created", "started", "refused", "reminded", "ended", "rescheduled", "resized", "deleted"),
-    *("moved", "host_lost", "snapshot"),
+    *("moved", "host_lost", "snapshot", "idle", "idle_end"),
 )
 
 _CONTENT: list[cfg.Opt] = [
@@ -18,7 +18,9 @@ _CONTENT: list[cfg.Opt] = [
         help="What people get messages about. refused: the reservation has begun, but can't be "
         "used yet. reminded: its end comes near ([warre] remind_hours). moved: some instances of a "
         "running reservation got other hosts. host_lost: some instances are on failed hosts. "
-        "snapshot: of some servers, no image could be made before the end. If an event isn't in "
+        "snapshot: of some servers, no image could be made before the end. idle: the reservation "
+        "has had no server for idle_warn_hours of its flavor. idle_end: it was ended, because it "
+        "had none for idle_end_hours. If an event isn't in "
         "this list, people don't hear of it, for example that their servers were deleted.",
     ),
     cfg.BoolOpt(

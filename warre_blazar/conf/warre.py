@@ -66,6 +66,16 @@ OPTS: list[cfg.Opt] = [
         "again fills the table warre_refusals with more rows. 0 keeps none, but counts all.",
     ),
     cfg.IntOpt(
+        "max_series_occurrences",
+        default=60,
+        min=1,
+        max=1000,
+        help="The largest number of reservations of a series. A series whose rule has no end has "
+        "as many. They are booked one after the other, which takes about a tenth of a second each, "
+        "so with a larger number a request may take longer than web servers and clients wait. A "
+        "smaller number doesn't change series that are there.",
+    ),
+    cfg.IntOpt(
         "provider_poll_interval",
         default=300,
         min=0,

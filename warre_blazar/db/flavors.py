@@ -50,6 +50,8 @@ def of_row(row: sa.RowMapping) -> Flavor:
         extend_within_hours=row["extend_within_hours"],
         max_instances_per_project=row["max_instances_per_project"],
         gap_hours=row["gap_hours"],
+        idle_warn_hours=row["idle_warn_hours"],
+        idle_end_hours=row["idle_end_hours"],
         before_end=row["before_end"],
         before_end_choice=bool(row["before_end_choice"]),
     )

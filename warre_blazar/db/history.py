@@ -44,8 +44,8 @@ _SORTED = {
 #: The columns that a record copies from the deleted lease and reservation.
 _SAME = (
     *("id", "reservation_id", "lease_id", "flavor_id", "instance_count", "affinity", "name"),
-    *("note", "contact", "timezone", "before_end", "shape", "start_date", "end_date"),
-    *("project_id", "user_id", "status_reason", "created_at"),
+    *("note", "contact", "timezone", "before_end", "series_id", "shape", "start_date"),
+    *("end_date", "project_id", "user_id", "status_reason", "created_at"),
 )
 
 
@@ -242,6 +242,7 @@ def _conditions(wanted: Filter, *, deleted: bool) -> list[sa.ColumnElement[bool]
         (history.c.user_id, wanted.user_id),
         (history.c.flavor_id, wanted.flavor_id),
         (history.c.name, wanted.name),
+        (history.c.series_id, wanted.series_id),
     )
     conditions: list[sa.ColumnElement[bool]] = [c == v for c, v in equal if v is not None]
     conditions.append(
@@ -276,6 +277,7 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         affinity=row["affinity"],
         labels=Labels.read(row),
         before_end=row["before_end"],
+        series_id=row["series_id"],
         nova_flavor=row["compute_flavor"],
         is_record=True,
         deleted_at=row["deleted_at"],

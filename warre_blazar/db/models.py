@@ -59,6 +59,9 @@ flavors = sa.Table(
     sa.Column("extend_within_hours", sa.Integer),
     sa.Column("max_instances_per_project", sa.Integer),
     sa.Column("gap_hours", sa.Integer),
+    # After how many hours without a server a running reservation is warned, and ended. NULL: never.
+    sa.Column("idle_warn_hours", sa.Integer),
+    sa.Column("idle_end_hours", sa.Integer),
     sa.Column("is_public", sa.Boolean, nullable=False),
     sa.Column("active", sa.Boolean, nullable=False),
     # What is done with servers before the end. NULL: what the site's configuration says.
@@ -115,6 +118,10 @@ reservations = sa.Table(
     sa.Column("timezone", sa.String(64)),
     # What was chosen to be done with the servers before the end. NULL: what the flavor says.
     sa.Column("before_end", sa.String(16)),
+    # The series of which the reservation is an occurrence, and the request that has booked it.
+    # There is no foreign key, because a reservation outlives a series that was undone.
+    sa.Column("series_id", sa.String(36)),
+    sa.Column("series_work", sa.String(36)),
     # The shape that was booked: domain.flavor.Shape as JSON.
     sa.Column("shape", _text(), nullable=False),
     # The promise: the new time that the plugin has agreed to. It is claimed in addition to the
@@ -132,10 +139,16 @@ reservations = sa.Table(
     # When a manager has last noted which servers need a snapshot before the end, and why it
     # couldn't the last time. NULL: it could, or none has tried.
     sa.Column("looked_at", sa.DateTime),
+    # The first of the samples that have found no server since the last one, without a gap. NULL:
+    # the last sample has found one, or there is none.
+    sa.Column("idle_from", sa.DateTime),
+    # When its user was last warned that it is idle.
+    sa.Column("idle_warned_at", sa.DateTime),
     sa.Column("look_error", _text()),
 )
 
 sa.Index("ix_warre_reservations_name", reservations.c.name)
+sa.Index("ix_warre_reservations_series", reservations.c.series_id)
 # For queries of the few reservations that have a promise.
 sa.Index("ix_warre_reservations_claim", reservations.c.claim_end, reservations.c.claim_start)
 
@@ -304,6 +317,7 @@ history = sa.Table(
     sa.Column("timezone", sa.String(64)),
     # What was chosen to be done with the servers before the end. NULL: what the flavor says.
     sa.Column("before_end", sa.String(16)),
+    sa.Column("series_id", sa.String(36)),
     sa.Column("shape", _text(), nullable=False),
     sa.Column("start_date", sa.DateTime, nullable=False),
     sa.Column("end_date", sa.DateTime, nullable=False),
@@ -324,6 +338,7 @@ history = sa.Table(
 
 sa.Index("ix_warre_history_project", history.c.project_id, history.c.start_date)
 sa.Index("ix_warre_history_end", history.c.end_date)
+sa.Index("ix_warre_history_series", history.c.series_id)
 
 # What ``warre-blazar-manage import-warre`` has imported, so that the import can be undone.
 imported = sa.Table(
@@ -547,6 +562,46 @@ idempotency_keys = sa.Table(
 )
 
 sa.Index("ix_warre_idempotency_keys_created", idempotency_keys.c.created_at)
+
+# Series of reservations: domain.series.BookedSeries.
+series = sa.Table(
+    "warre_series",
+    metadata,
+    sa.Column("id", sa.String(36), primary_key=True),
+    sa.Column("project_id", _string(255), nullable=False),
+    sa.Column("user_id", sa.String(255), nullable=False),
+    sa.Column("flavor_id", _string(64), sa.ForeignKey("warre_flavors.id"), nullable=False),
+    sa.Column("instance_count", sa.Integer, nullable=False),
+    sa.Column("affinity", sa.Boolean),
+    sa.Column("name", _string(255)),
+    sa.Column("note", _text()),
+    sa.Column("contact", _string(255)),
+    sa.Column("before_end", sa.String(16)),
+    # The local start of the first occurrence, in the time zone.
+    sa.Column("start_date", sa.DateTime, nullable=False),
+    sa.Column("timezone", sa.String(64), nullable=False),
+    sa.Column("rrule", _string(255), nullable=False),
+    sa.Column("minutes", sa.Integer, nullable=False),
+    sa.Column("all_or_none", sa.Boolean, nullable=False),
+    # How many occurrences of the rule were asked for, without and with those of the request that
+    # is being fulfilled.
+    sa.Column("planned", sa.Integer, nullable=False),
+    sa.Column("tried", sa.Integer, nullable=False),
+    # Increases with each reservation that is booked, so that a booking and whatever else writes
+    # the row exclude each other.
+    sa.Column("generation", sa.Integer, nullable=False),
+    # A value of domain.series.SeriesStatus.
+    sa.Column("status", sa.String(16), nullable=False),
+    # The request that books, or has booked last. Nobody is shown it.
+    sa.Column("work_id", sa.String(36), nullable=False),
+    sa.Column("ends_running", sa.Boolean, nullable=False),
+    # When somebody has last worked on the series, by the database's clock.
+    sa.Column("touched_at", sa.DateTime, nullable=False),
+    sa.Column("created_at", sa.DateTime, nullable=False),
+)
+
+sa.Index("ix_warre_series_project", series.c.project_id, series.c.created_at)
+sa.Index("ix_warre_series_status", series.c.status)
 
 windows = sa.Table(
     "warre_windows",

@@ -32,6 +32,8 @@ class Filter:
     flavor_id: str | None = None
     #: The exact name that a user has given the reservation.
     name: str | None = None
+    #: The series of which the reservation is an occurrence.
+    series_id: str | None = None
     #: The reservation is in any of these states of ``domain.reservation_states``.
     states: frozenset[str] | None = None
     #: The reservation ends after this time.
@@ -50,6 +52,7 @@ class Filter:
             (leases.c.user_id, self.user_id),
             (bookings.c.flavor_id, self.flavor_id),
             (bookings.c.name, self.name),
+            (bookings.c.series_id, self.series_id),
         )
         filters: list[sa.ColumnElement[bool]] = [c == v for c, v in equal if v is not None]
         if self.after is not None:

@@ -65,6 +65,7 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         affinity=row["affinity"],
         labels=Labels.read(row),
         before_end=row["before_end"],
+        series_id=row["series_id"],
         nova_flavor=row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"]),
         missing_resources=row["missing_resources"],
         resources_changed=row["resources_changed"],

@@ -40,6 +40,7 @@ lease_workers = models.lease_workers
 maintenance_windows = models.windows
 refusal_counts = models.refusal_counts
 refusals = models.refusals
+series = models.series
 turns = models.turns
 usage = models.usage
 window_flavors = models.window_flavors

@@ -112,6 +112,10 @@ def _equal(
     return [column == value for column, value in pairs if value is not None]
 
 
+#: The changes of a reservation's time.
+_OF_TIME = (ChangeKind.RESCHEDULED.value, ChangeKind.IDLE_END.value)
+
+
 def _touches(
     window: Span,
     start: sa.Column[Any],
@@ -126,7 +130,7 @@ def _touches(
     :param beyond: the condition that it may have been running after its end.
     """
     same = changes.c.reservation_id == reservation_id
-    moved = sa.exists().where(same, changes.c.kind == ChangeKind.RESCHEDULED.value)
+    moved = sa.exists().where(same, changes.c.kind.in_(_OF_TIME))
     ended = sa.exists().where(
         same, changes.c.kind == ChangeKind.ENDED.value, changes.c.at > window.start
     )

@@ -21,6 +21,8 @@ class ChangeKind(enum.Enum):
     BEFORE_END = "before_end"
     STARTED = "started"
     ENDED = "ended"
+    #: Its end is now, because it had no server for too long.
+    IDLE_END = "idle_end"
     #: Some of its instances got other hosts, because their hosts had failed or were drained.
     MOVED = "moved"
     DELETED = "deleted"

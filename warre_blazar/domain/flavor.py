@@ -101,6 +101,10 @@ class Flavor:
     #: The hours that must pass between two reservations of a project. None: none, and they may
     #: overlap.
     gap_hours: int | None = None
+    #: After how many hours without a server the users of a running reservation are warned, and
+    #: after how many it ends. None: never.
+    idle_warn_hours: int | None = None
+    idle_end_hours: int | None = None
     #: What is done with servers before the end of a reservation. None: what the site's
     #: configuration says.
     before_end: str | None = None

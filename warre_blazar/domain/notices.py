@@ -35,6 +35,10 @@ class Kind(enum.Enum):
     #: Its end comes near.
     REMINDED = "reminded"
     ENDED = "ended"
+    #: It has had no server for some time, and may end early.
+    IDLE = "idle"
+    #: Its end is now, because it had no server for too long.
+    IDLE_END = "idle_end"
     DELETED = "deleted"
     #: Some of its instances got other hosts, because their hosts had failed or were drained.
     MOVED = "moved"

@@ -14,6 +14,8 @@ _EVENTS = {
     Kind.CREATED: "create",
     Kind.STARTED: "start",
     Kind.REMINDED: "reminder",
+    Kind.IDLE: "reminder",
+    Kind.IDLE_END: "update",
     Kind.ENDED: "end",
     Kind.RESCHEDULED: "update",
     Kind.RESIZED: "update",

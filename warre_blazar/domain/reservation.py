@@ -37,6 +37,8 @@ class Reservation:
     labels: Labels = NO_LABELS
     #: What was chosen to be done with its servers before the end. None: what its flavor says.
     before_end: str | None = None
+    #: The series of which the reservation is an occurrence. None: it isn't of any.
+    series_id: str | None = None
     #: The id of the Nova flavor. None: the reservation never had a Nova flavor.
     nova_flavor: str | None = None
     #: Blazar's flags: whether instances are on failed hosts, and whether instances were moved while

@@ -143,6 +143,9 @@ class Life:
         yield from (at for at, _ in self.missing)
 
 
+#: The changes of a reservation's start or end.
+_OF_TIME = (ChangeKind.RESCHEDULED, ChangeKind.IDLE_END)
+
 #: The states in which a reservation without a log has been running.
 _RAN = (reservation_states.ACTIVE, reservation_states.COMPLETE)
 
@@ -176,7 +179,7 @@ def _plans(reservation: Reservation, log: list[Change]) -> Iterator[BookedPlan]:
         span, count = _asked(change.before, change.kind, span, count)
     yield BookedPlan(datetime.datetime.min, span, count)
     for change in log:
-        if change.kind in (ChangeKind.RESCHEDULED, ChangeKind.RESIZED):
+        if change.kind in (*_OF_TIME, ChangeKind.RESIZED):
             span, count = _asked(change.after, change.kind, span, count)
             yield BookedPlan(change.at, span, count)
 
@@ -185,7 +188,7 @@ def _asked(
     values: Mapping[str, object] | None, kind: ChangeKind, span: Span, count: int
 ) -> tuple[Span, int]:
     """A time and a count, with the values that a change tells of them."""
-    if values and kind is ChangeKind.RESCHEDULED:
+    if values and kind in _OF_TIME:
         return Span(_time(values["start"]), _time(values["end"])), count
     if values and kind is ChangeKind.RESIZED:
         return span, int(str(values["instance_count"]))

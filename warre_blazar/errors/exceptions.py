@@ -241,6 +241,44 @@ class ReservationNotFound(WarreError):
         super().__init__(f"Reservation {ref} doesn't exist", reservation=ref)
 
 
+class SeriesNotFound(WarreError):
+    """The series doesn't exist, or the caller may not see it."""
+
+    code = "series_not_found"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(f"Series {ref} doesn't exist", series=ref)
+
+
+class SeriesEnded(WarreError):
+    """A series was ended while its occurrences were being booked."""
+
+    code = "series_ended"
+
+    def __init__(self, series_id: str) -> None:
+        super().__init__(
+            f"Series {series_id} was ended while it was being booked", series=series_id
+        )
+
+
+class SeriesRefused(WarreError):
+    """No occurrence of a series was booked, or not all of them where all or none was asked for.
+
+    :param refused: a document for each occurrence that couldn't be booked.
+    """
+
+    code = "series_refused"
+
+    def __init__(self, refused: Sequence[dict[str, Any]], asked: int) -> None:
+        first = refused[0]
+        super().__init__(
+            f"Nothing was booked: {len(refused)} of {asked} occurrences can't be booked. The first "
+            f"starts at {first['start']}: {first['message']}",
+            asked=asked,
+            refused=list(refused),
+        )
+
+
 class MixedLease(WarreError):
     """A new lease would have flavor:slot reservations and reservations of other types.
 

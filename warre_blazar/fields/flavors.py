@@ -105,6 +105,18 @@ class Flavor(Resource):
         "can't overlap either. Null: no time has to pass.",
         Use.NOT_IN_WARRE,
     )
+    idle_warn_hours = Field(
+        or_null(Integer(1, 876_000)),
+        "After how many hours without any server the user of a running reservation gets a message. "
+        "Null: there is no message.",
+        Use.NOT_IN_WARRE,
+    )
+    idle_end_hours = Field(
+        or_null(Integer(1, 876_000)),
+        "After how many hours without any server a running reservation ends early. It must be more "
+        "than `idle_warn_hours`. Null: it doesn't end early.",
+        Use.NOT_IN_WARRE,
+    )
     before_end = Field(
         or_null(BEFORE_END),
         "What is done with the servers of a reservation before they are deleted at its end. "

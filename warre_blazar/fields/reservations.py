@@ -60,13 +60,13 @@ _LOG = {
         change={
             "enum": [
                 *("created", "rescheduled", "resized", "renamed", "before_end", "started"),
-                *("ended", "moved", "deleted", "refused", "opened", "missing"),
+                *("ended", "moved", "deleted", "refused", "opened", "missing", "idle_end"),
             ],
             "description": "`before_end`: somebody chose what is done with the servers before the "
             "end. `moved`: some instances got other hosts. `refused`: the reservation "
             "has begun, but a service refused to open it; `opened`: it is open since then. "
             "`missing`: another number of instances is on failed hosts, for which no other host "
-            "has room.",
+            "has room. `idle_end`: it was ended, because it had no server for too long.",
         },
         before=_VALUES,
         after=_VALUES,
@@ -140,6 +140,11 @@ class Reservation(Resource):
         "true: all instances are on one host; false: each instance is on a host of its own; null: "
         "the instances are on any hosts that have room.",
         Use.FIXED,
+    )
+    series_id = Field(
+        or_null(VALUE),
+        "The series of which the reservation is an occurrence. It is null if it isn't of any.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.RARE,
     )
     project_id = Field(VALUE, "The project that has booked.", Use.READ_ONLY)
     user_id = Field(or_null(VALUE), "The user who has booked.", Use.READ_ONLY)

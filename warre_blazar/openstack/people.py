@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from keystoneauth1 import exceptions as ks_exc
 from oslo_config import cfg
@@ -28,6 +28,20 @@ def find_project(project_id: str) -> Mapping[str, Any] | None:
     :raises ServiceUnavailable, ServiceRefused: as for ``find_user``.
     """
     return _find("project", project_id)
+
+
+def has_role(user_id: str, project_id: str) -> bool:
+    """Whether a user has any role in a project, also by a group or by inheritance.
+
+    :raises ServiceUnavailable: Keystone can't be reached.
+    :raises ServiceRefused: Blazar's service user may not list role assignments.
+    """
+    url = f"{keystone.auth_url(cfg.CONF)}/role_assignments?effective&" + urlencode(
+        {"user.id": user_id, "scope.project.id": project_id}
+    )
+    with keystone.speaking_of("Keystone", f"the roles of the user {user_id}: "):
+        answer = keystone.service_session().get(url, timeout=_TIMEOUT)
+    return bool(answer.json()["role_assignments"])
 
 
 def _find(noun: str, identity: str) -> Mapping[str, Any] | None:

@@ -13,13 +13,14 @@ from blazar.db import api as db_api
 from blazar.db import utils as db_utils
 from blazar.plugins import base
 from oslo_config import cfg
-from oslo_utils import strutils
+from oslo_utils import strutils, uuidutils
 
 from warre_blazar import conf, enforcement
 from warre_blazar.db import clock, hosts, leases, session
 from warre_blazar.domain import before_end, labels, lease_states
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.domain.series import SeriesWork
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import carried_decisions, conditions, contacts
 from warre_blazar.edge.conditions import STRICT_FILTER
@@ -62,6 +63,8 @@ _BLAZARS_OWN = {"resource_type", "lease_id", "start_date", "end_date"}
 _UPDATE_FIELDS = {"flavor_id", "amount", "affinity"}
 # The fields that a client may send in a creation.
 _CREATION_FIELDS = _UPDATE_FIELDS | {*labels.NAMES, "before_end"}
+# The fields by which the API says for which series it books. Other clients don't know what to send.
+_SERIES_FIELDS = {"series_id", "series_work"}
 
 
 class FlavorSlotPlugin(base.BasePlugin):
@@ -221,7 +224,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
 
     :raises InvalidField: a field is unknown, or its value isn't valid.
     """
-    unknown = set(values) - _BLAZARS_OWN - _CREATION_FIELDS
+    unknown = set(values) - _BLAZARS_OWN - _CREATION_FIELDS - _SERIES_FIELDS
     if unknown:
         raise exceptions.InvalidField(
             min(unknown),
@@ -241,7 +244,22 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
         affinity=_affinity(values.get("affinity")),
         labels=contacts.checked(labels.checked(values)),
         before_end=before_end.checked(values.get("before_end")),
+        series=_series(values),
     )
+
+
+def _series(values: Mapping[str, Any]) -> SeriesWork | None:
+    """For which series a reservation is booked. Whether the series expects it, is seen later.
+
+    :raises InvalidField: a field isn't a short text.
+    """
+    given = [values.get(name) for name in ("series_id", "series_work")]
+    if given == [None, None]:
+        return None
+    for name, value in zip(("series_id", "series_work"), given, strict=True):
+        if not isinstance(value, str) or not uuidutils.is_uuid_like(value):
+            raise exceptions.InvalidField(name, "expected no such field")
+    return SeriesWork(*map(str, given))
 
 
 def _amount(value: Any) -> int:

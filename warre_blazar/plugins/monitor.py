@@ -23,9 +23,9 @@ from warre_blazar.plugins import notifications, telling
 from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
 from warre_blazar.services.hosts import host_refresh
-from warre_blazar.services.keeping import history, metrics
+from warre_blazar.services.keeping import history, metrics, series
 from warre_blazar.services.requests import once
-from warre_blazar.services.running import backing, late_servers, snapshots
+from warre_blazar.services.running import backing, idle, late_servers, snapshots
 from warre_blazar.services.running.executor import Executor, Pools
 from warre_blazar.services.running.repair import Repairer
 from warre_blazar.services.telling import (
@@ -230,6 +230,11 @@ class Threads:
         """Make the backings of reservations that begin soon."""
         backing.make_ahead(clock.utcnow())
 
+    @periodics.periodic(10, run_immediately=True)
+    def go_on_with_series(self) -> None:
+        """Lead series out of the middle of a request that has died."""
+        series.look()
+
     @periodics.periodic(60)
     def delete_late_servers(self) -> None:
         """Delete servers that Nova didn't list yet when their reservation ended."""
@@ -251,6 +256,13 @@ class Threads:
         interval = datetime.timedelta(seconds=cfg.CONF.warre.usage_interval)
         if interval:
             server_samples.take(clock.utcnow(), self._executor.manager_id, interval)
+
+    @periodics.periodic(30)
+    def end_idle(self) -> None:
+        """Warn of reservations that run without a server, and end them early."""
+        interval = datetime.timedelta(seconds=cfg.CONF.warre.usage_interval)
+        if interval:
+            idle.look(clock.utcnow(), interval)
 
     @periodics.periodic(5, run_immediately=True)
     def remind(self) -> None:
@@ -279,6 +291,7 @@ class Threads:
         days = cfg.CONF.warre.history_days
         if days:
             history.purge(clock.utcnow(), days)
+            series.forget(clock.utcnow(), days)
 
     @periodics.periodic(3600, run_immediately=True)
     def forget_keys(self) -> None:

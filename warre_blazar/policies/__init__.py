@@ -17,12 +17,13 @@ from warre_blazar.policies import (
     offers,
     refusals,
     reservations,
+    series,
     usage,
 )
 
 _MODULES = (
     *(flavors, flavor_access, reservations, maintenance_windows, limits, hosts, usage),
-    *(refusals, messages, offers),
+    *(refusals, messages, offers, series),
 )
 
 

@@ -31,6 +31,8 @@ RULES = [
             {"path": _ALL, "method": "POST"},
             {"path": "/v2/reservations/{reservation_id}", "method": "PATCH"},
             {"path": "/v2/reservations/{reservation_id}/extensions", "method": "GET"},
+            {"path": "/v2/series", "method": "POST"},
+            {"path": "/v2/series/{series_id}", "method": "PATCH"},
             {"path": "/v1/leases", "method": "POST"},
             {"path": "/v1/leases/{lease_id}", "method": "PUT"},
         ],

@@ -18,13 +18,14 @@ _TRACES = {
     "warre_backings": "reservation_id",
 }
 #: The tables that have only generations or heartbeats, change in the background, or have the
-#: requests that were refused.
+#: requests that were refused, or what is being done with series.
 _COUNTERS = (
     *("warre_hosts", "warre_projects", "warre_managers", "warre_turns", "warre_channels"),
     *("warre_outbox", "warre_usage", "warre_tallies", "warre_refusals", "warre_refusal_counts"),
+    "warre_series",
 )
 #: Columns that change in the background, in all tables.
-_BACKGROUND = ("generation", "claim_start", "claim_end", "promised_at")
+_BACKGROUND = ("generation", "claim_start", "claim_end", "promised_at", "idle_from")
 #: Further columns that change with every claim, by table.
 _MOVED = {"computehosts": ("updated_at",)}
 _NOTES = "warre_backings"

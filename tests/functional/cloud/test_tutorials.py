@@ -21,7 +21,7 @@ from tests.functional.cloud.waiting import at_once
 
 DOCS = pathlib.Path(__file__).resolve().parents[3] / "doc" / "source" / "cli"
 #: The user who runs each tutorial.
-TUTORIALS = {"researcher": "alpha", "operator": "admin"}
+TUTORIALS = {"researcher": "alpha", "teacher": "beta", "operator": "admin"}
 GPU = {
     "name": "tutorial.gpu",
     "category": "tutorial",
@@ -32,6 +32,8 @@ GPU = {
     "max_length_hours": 168,
     "extra_specs": {"pci_passthrough:alias": "a100:1"},
 }
+#: The flavor of the teacher, whom the bookings of the others must not meet.
+COURSE = {**GPU, "name": "tutorial.course", "category": "course", "extra_specs": {}}
 
 _MARK = "--- the tutorial goes on ---"
 _VARYING = (
@@ -131,7 +133,8 @@ def _withdraw(admin: Person) -> None:
 def run_all(admin: Person) -> dict[str, list[str]]:
     """Run all tutorials at the same time, and return the outputs of each one's commands."""
     _withdraw(admin)
-    admin.asks("POST", "/v2/flavors/", GPU, want=202)
+    for flavor in (GPU, COURSE):
+        admin.asks("POST", "/v2/flavors/", flavor, want=202)
     try:
         found = at_once([lambda n=name: printed(n) for name in TUTORIALS])
     finally:

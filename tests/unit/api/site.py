@@ -183,7 +183,7 @@ class Site:
                 },
                 "api": {
                     "api_v2_controllers": "flavors,flavorprojects,reservations,"
-                    "maintenancewindows,limits,hosts,usage,refusals,messages,offers,availability,"
+                    "maintenancewindows,limits,hosts,usage,refusals,messages,offers,availability,series,"
                     "warre,leases,oshosts"
                 },
                 "oslo_policy": {"policy_file": str(self.policy_file)},

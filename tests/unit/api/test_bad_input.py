@@ -26,6 +26,7 @@ def ids(site: Site, admin: Person, alpha: Person) -> dict[str, str]:
             "flavorproject_id": things.grant(admin, flavor, alpha.project_id)["id"],
             "reservation_id": things.book(alpha, flavor)["id"],
             "window_id": things.add_window(admin, flavor)["id"],
+            "series_id": things.add_series(alpha, flavor)["id"],
         }
 
     return site.remembered(make)
@@ -41,6 +42,8 @@ GOOD: dict[str, dict[str, Any]] = {
     "WindowCreate": {"start": things.at(8), "end": things.at(9)},
     "WindowUpdate": {"note": "changed"},
     "MessagesUpdate": {"enabled": False},
+    "SeriesCreate": things.series({"id": "gpu.small"}),
+    "SeriesUpdate": {"more": 1},
 }
 
 _LONG = "x" * 5000
@@ -50,6 +53,7 @@ BAD: dict[str, list[Any]] = {
         *(-1, 1.5, True, None, [], {}, "", "many", "1.5", " 1", "1\n", "٣", "0x10"),
         *(2**31, 2**63, 2**64, 10**400, "2147483648", "99999999999999999999"),
     ],
+    "number": [-1, 0, 1e-9, 1.23456, True, None, [], {}, "", "2", 10**400],
     "boolean": [None, 0, 1, "true", "", []],
     "date-time": [
         *(0, None, True, [], "", "soon", "now", "2026-12-01", "2026-12", "20261201T0900"),

@@ -57,6 +57,7 @@ def ids(site: Site, admin: Person, alpha: Person) -> dict[str, str]:
             "flavorproject_id": things.grant(admin, flavor, alpha.project_id)["id"],
             "reservation_id": things.book(alpha, flavor)["id"],
             "window_id": things.add_window(admin, flavor)["id"],
+            "series_id": things.add_series(alpha, flavor)["id"],
         }
 
     return site.remembered(make)
@@ -74,6 +75,15 @@ BODIES = {
     },
     "ReservationUpdate": {"end": things.at(2, 12)},
     "MessagesUpdate": {"enabled": False},
+    "SeriesCreate": {
+        "flavor_id": "{booked_id}",
+        "start": things.at(5, 9)[:16],
+        "timezone": "UTC",
+        "hours": 1,
+        "rrule": "FREQ=DAILY;COUNT=1",
+        "project_id": "project-beta",
+    },
+    "SeriesUpdate": {"more": 1},
     "WindowCreate": {"start": things.at(8), "end": things.at(9)},
     "WindowUpdate": {"note": "changed"},
 }
@@ -82,6 +92,7 @@ QUERIES = {
     ("GET", "/reservations"): "?all_projects=true",
     ("GET", "/flavors/{flavor_id}"): "?detail=capacity",
     ("GET", "/limits"): "?project_id=another",
+    ("GET", "/series"): "?all_projects=true",
     ("GET", "/usage"): "?all_projects=true",
     ("GET", "/refusals"): "?all_projects=true",
 }
@@ -116,6 +127,7 @@ def test_operation_is_refused_when_its_rule_forbids_it(site: Site, ids, spy, ope
 def test_operation_checks_exactly_the_rules_it_names(site: Site, ids, alpha, spy, operation):
     """The rules include those that the manager checks, such as the one on maintenance windows."""
     install(site, answer=True)
+    site.cloud.keystone.roles.add((alpha.user_id, "project-beta"))
     assert send(alpha, operation, ids).status_int < 300
     assert set(spy.asked) == set(operation.rules())
 

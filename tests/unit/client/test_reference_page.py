@@ -8,13 +8,14 @@ import textwrap
 
 import pytest
 
-from warre_blazar.client import Client, errors, reservations, resources
+from warre_blazar.client import Client, errors, reservations, resources, series
 
 PAGE = pathlib.Path(__file__).parents[3] / "doc/source/reference/client.rst"
 #: The class behind each attribute of the client.
 CLASSES = {
     "flavors": resources.Flavors,
     "reservations": reservations.Reservations,
+    "series": series.AllSeries,
     "access": resources.AccessRights,
     "windows": resources.Windows,
     "limits": resources.ProjectLimits,

@@ -69,7 +69,7 @@ def healthy(
     conf.config(enabled_filters=enforcement.FILTERS, group="enforcement")
     names = [
         *("flavors", "flavorprojects", "reservations", "maintenancewindows", "limits"),
-        *("hosts", "usage", "refusals", "messages", "offers", "availability"),
+        *("hosts", "usage", "refusals", "messages", "offers", "availability", "series"),
     ]
     conf.config(api_v2_controllers=["leases", *names], group="api")
     monkeypatch.setattr(limits, "of_project", lambda _: {"reservation": 1, "hours": 1})
@@ -153,7 +153,8 @@ def test_disabled_filter_is_reported(healthy, left_out, code):
 def test_disabled_controllers_are_a_failure(healthy):
     healthy.config(api_v2_controllers=["flavors", "reservations", "limits"], group="api")
     lacks = (
-        "availability, flavorprojects, hosts, maintenancewindows, messages, offers, refusals, usage"
+        "availability, flavorprojects, hosts, maintenancewindows, messages, offers, refusals, "
+        "series, usage"
     )
     expected = f"[api] api_v2_controllers lacks {lacks}."
     assert outcome("Controllers") == (FAILURE, expected)

@@ -26,6 +26,7 @@ _OWNED = {
     "leases": "project_id",
     "warre_history": "project_id",
     "warre_backings": "project_id",
+    "warre_series": "project_id",
     "warre_flavor_projects": "project_id",
     "reservations": "lease_id",
     "events": "lease_id",
@@ -76,7 +77,7 @@ def furnish(site: WholeSite) -> Things:
         "property_name": [("admin", "gpu_model")],
         "project_id": [(name, identity.project_id(name)) for name in PROJECTS],
         "floatingip_id": [("admin", "no-such-floating-ip")],
-        **{name: [] for name in ("flavorproject_id", "reservation_id", "lease_id")},
+        **{name: [] for name in ("flavorproject_id", "reservation_id", "lease_id", "series_id")},
     }
     added = {name: _add_project(site, name, public, known) for name in PROJECTS}
     # Blazar logs in with the trust of the admin who has created a host.
@@ -103,6 +104,7 @@ def _add_project(
         things.book(member, public, name=f"{secret}-booked", note=secret),
         things.book(member, private, start=things.at(3), end=things.at(4), note=secret),
     ]
+    series = things.add_series(member, public, name=f"{secret}-series")
     instance = {"resource_type": "virtual:instance", **hostile.KINDS["virtual:instance"]}
     body = sending.lease(instance, name=f"{secret}-lease")
     lease = sending.send(site.app, "POST", "/v1/leases", body, who=name).json["lease"]
@@ -114,11 +116,14 @@ def _add_project(
         "window_id": [window["id"]],
         "reservation_id": reservations,
         "lease_id": leases,
+        "series_id": [series["id"]],
     }
     for kind, ids in added.items():
         known[kind] += [(name, each) for each in ids]
     names = [secret, *(each["name"] for each in booked if each["name"]), lease["name"]]
     shareable = [note, private["id"], private["name"], window["id"], grant["id"]]
+    occurrences = [each["id"] for each in series["reservations"]]
+    names += [series["id"], series["name"], *occurrences]
     return [*reservations, *leases, *names], shareable
 
 

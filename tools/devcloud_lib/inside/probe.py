@@ -17,6 +17,7 @@ CONTROLLERS = (
     "messages",
     "offers",
     "availability",
+    "series",
     "warre",
 )
 FILTERS = ("StrictLeaseFilter", "FlavorMaxLengthFilter", "ProjectQuotaFilter")

@@ -37,10 +37,12 @@ LIST_QUERY = {
     "name": parsing.word,
     "deleted": parsing.boolean,
     "idle": parsing.boolean,
+    "series_id": parsing.word,
     **base.PAGING,
 }
 SHOW_QUERY = {"detail": parsing.log}
-_WARRES_LIST_QUERY = {n: take for n, take in LIST_QUERY.items() if n not in ("deleted", "idle")}
+_NOT_IN_WARRE = ("deleted", "idle", "series_id")
+_WARRES_LIST_QUERY = {n: take for n, take in LIST_QUERY.items() if n not in _NOT_IN_WARRE}
 
 
 class ReservationsController(base.Controller):
@@ -165,6 +167,7 @@ def _filter(query: dict[str, Any]) -> Filter:
         after=after,
         before=before,
         name=query.get("name"),
+        series_id=query.get("series_id"),
         is_idle=query.get("idle", False),
     )
 

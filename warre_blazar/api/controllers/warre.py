@@ -19,6 +19,7 @@ from warre_blazar.api.controllers.messages import MessagesController
 from warre_blazar.api.controllers.offers import AvailabilityController, OffersController
 from warre_blazar.api.controllers.refusals import RefusalsController
 from warre_blazar.api.controllers.reservations import ReservationsController
+from warre_blazar.api.controllers.series import SeriesController
 from warre_blazar.api.controllers.usage import UsageController
 
 
@@ -34,6 +35,7 @@ class _V1(base.Controller):
     messages = MessagesController()
     offers = OffersController()
     availability = AvailabilityController()
+    series = SeriesController()
 
 
 class WarreController(base.Controller):

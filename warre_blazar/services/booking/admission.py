@@ -17,6 +17,7 @@ from warre_blazar.db import (
     session,
 )
 from warre_blazar.db import quotas as stored_quotas
+from warre_blazar.db import series as stored_series
 from warre_blazar.db.booking_terms import Terms
 from warre_blazar.domain import backing_names, booking_rules, timeline
 from warre_blazar.domain import quota as quota_rules
@@ -24,6 +25,7 @@ from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.quota import Amount
+from warre_blazar.domain.series import SeriesWork
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import finding_room, quotas
 from warre_blazar.services.booking.quotas import Quota, QuotaStanding
@@ -47,6 +49,8 @@ class BookingRequest:
     labels: Labels = NO_LABELS
     #: What is done with the servers before the end. None: what the flavor says.
     before_end: str | None = None
+    #: The series that the reservation is an occurrence of, if it is one.
+    series: SeriesWork | None = None
 
     def is_same(self, other: "BookingRequest") -> bool:
         """Whether another request asks for the same, at whatever moment it does."""
@@ -173,9 +177,13 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
     """Write what was decided, and the claims on the project's quota, the flavor and the hosts.
 
     :raises WarreError: the first rule that refuses the booking.
+    :raises SeriesEnded: the booking is for a series that doesn't expect it any more.
     :raises session.LostRace: something was claimed since the decision.
     """
     request, flavor, place = decision.request, decision.flavor, decision.require()
+    series = request.series
+    if series and not stored_series.join(db, series):
+        raise exceptions.SeriesEnded(series.series_id)
     if decision.standing:
         stored_quotas.claim(db, request.project_id, decision.standing.generation)
     flavors.update(db, flavor, {})
@@ -189,6 +197,8 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
             "instance_count": request.count,
             "created_at": request.now,
             "before_end": request.before_end,
+            "series_id": series.series_id if series else None,
+            "series_work": series.work_id if series else None,
             **dataclasses.asdict(request.labels),
         },
         flavor.shape,

@@ -89,6 +89,14 @@ def _check_period(start: datetime.datetime | None, end: datetime.datetime | None
         raise exceptions.InvalidField("end", "expected a time after the flavor's start")
 
 
+def _check_idle(values: Mapping[str, Any]) -> None:
+    warn, end = values.get("idle_warn_hours"), values.get("idle_end_hours")
+    if warn is not None and end is not None and end <= warn:
+        raise exceptions.InvalidField(
+            "idle_end_hours", "expected a number greater than idle_warn_hours"
+        )
+
+
 def create(
     values: Mapping[str, Any],
     now: datetime.datetime,
@@ -109,6 +117,7 @@ def create(
     :raises DeviceNotCountable: extra_specs name devices that can't be counted.
     :raises ServiceUnavailable, ServiceRefused: Cyborg doesn't say what the devices are.
     """
+    _check_idle(values)
     columns = _checked(values, values["vcpu"], device_rules)
     _check_period(values["start"], values["end"])
     _check_cpus(values["vcpu"], values["extra_specs"])
@@ -220,6 +229,7 @@ def _write(ref: str, values: Mapping[str, Any], columns: Mapping[str, Any]) -> F
     with session.writer() as db:
         flavor = flavors.require(db, ref)
         _check_period(values.get("start", flavor.start), values.get("end", flavor.end))
+        _check_idle({**vars(flavor), **values})
         _check_cpus(flavor.shape.vcpu, values.get("extra_specs", {}))
         if values.get("active") and "extra_specs" not in values:
             _check_resolved(flavor.shape)

@@ -51,6 +51,11 @@ def create(
         decision = admission.check(request)
     lease_id = lease_id or uuidutils.generate_uuid()
     optional = {**dataclasses.asdict(request.labels), "before_end": request.before_end}
+    if request.series:
+        optional |= {
+            "series_id": request.series.series_id,
+            "series_work": request.series.work_id,
+        }
     reservation = {
         "resource_type": RESOURCE_TYPE,
         "flavor_id": request.flavor,
@@ -146,4 +151,5 @@ def _from_answer(lease: Mapping[str, Any], decision: admission.BookingDecision) 
         created_at=request.now,
         affinity=request.affinity,
         labels=request.labels,
+        series_id=request.series.series_id if request.series else None,
     )

@@ -19,7 +19,9 @@ from warre_blazar.services.telling.rendering import Templates
 LOG = logging.getLogger(__name__)
 
 #: The events that nobody has wished for.
-_BAD = frozenset({Kind.REFUSED, Kind.MOVED, Kind.HOST_LOST, Kind.SNAPSHOT})
+_BAD = frozenset(
+    {Kind.REFUSED, Kind.MOVED, Kind.HOST_LOST, Kind.SNAPSHOT, Kind.IDLE, Kind.IDLE_END}
+)
 #: The longest name of a reservation in a subject.
 _LONGEST_NAME = 60
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import outbox, server_samples, session, turns
+from warre_blazar.db import idle, outbox, server_samples, session, turns
 from warre_blazar.db.server_samples import TURN, Running
 from warre_blazar.domain import usage
 from warre_blazar.domain.timeline import Span
@@ -65,6 +65,8 @@ def _write(
         for each in running
     }
     earliest = at - interval if last is None else max(last, at - _MOST_INTERVALS * interval)
+    is_next = last is not None and at - last <= interval
+    idle.note(db, servers, at, without_gap=is_next)
     used = {
         (each.reservation_id, part.start.date()): servers[each.reservation_id] * _seconds(part)
         for each in running

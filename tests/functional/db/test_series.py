@@ -1,0 +1,187 @@
+"""Series beside bookings, ends and managers: what is booked belongs to a series that expects it."""
+
+import dataclasses
+import datetime
+from collections.abc import Callable
+
+import pytest
+import sqlalchemy as sa
+from oslo_utils import timeutils
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import races, world
+from tests.functional.db.managers import Manager
+from warre_blazar.db import series as stored
+from warre_blazar.db import session, tables
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.labels import NO_LABELS
+from warre_blazar.domain.recurrence import Recurrence
+from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus, SeriesWork
+from warre_blazar.errors import exceptions
+from warre_blazar.services.booking import admission
+from warre_blazar.services.booking import series as steps
+from warre_blazar.services.keeping import series as keeping
+
+pytestmark = pytest.mark.usefixtures("database")
+
+WORK = "11111111-1111-4111-8111-111111111111"
+ID = "22222222-2222-4222-8222-222222222222"
+
+
+@pytest.fixture
+def flavor(cloud: Cloud) -> Flavor:
+    world.add_host(cloud, "a", vcpus=16)
+    return world.add_flavor(slots=9, vcpu=1)
+
+
+def begin(flavor: Flavor, *, all_or_none: bool = False, planned: int = 0) -> BookedSeries:
+    rule = Recurrence(world.NOW, "UTC", "FREQ=DAILY", datetime.timedelta(hours=1))
+    lesson = Lesson(flavor.id, 1, None, NO_LABELS, None)
+    return steps.begin(
+        BookedSeries(
+            id=ID,
+            project_id=world.PROJECT,
+            user_id="user",
+            lesson=lesson,
+            recurrence=rule,
+            all_or_none=all_or_none,
+            planned=planned,
+            tried=planned,
+            status=SeriesStatus.BOOKING,
+            work_id=WORK,
+            ends_running=False,
+            created_at=world.NOW,
+        )
+    )
+
+
+def lesson(flavor: Flavor, day: int, work: str = WORK) -> admission.BookingRequest:
+    request = world.request(flavor, world.hours(24 * day, 24 * day + 1))
+    return dataclasses.replace(request, series=SeriesWork(ID, work))
+
+
+def occurrences() -> int:
+    with session.reader() as db:
+        query = sa.select(sa.func.count()).select_from(tables.bookings)
+        return db.execute(query.where(tables.bookings.c.series_id == ID)).scalar_one()
+
+
+def status() -> SeriesStatus | None:
+    item = steps.find(ID)
+    return item.status if item else None
+
+
+def silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each series count as one on which nobody works."""
+    monkeypatch.setattr(keeping, "_BOOKING_SILENCE", -1)
+    monkeypatch.setattr(keeping, "_DELETING_SILENCE", -1)
+
+
+def look(times: int = 3) -> None:
+    """Let a manager look at the series, and do what it requests."""
+    for _ in range(times):
+        keeping.look()
+        Manager().run(timeutils.utcnow())
+
+
+def test_only_the_request_that_books_joins(flavor: Flavor):
+    item = begin(flavor)
+    world.book(lesson(flavor, 1))
+    other = "33333333-3333-4333-8333-333333333333"
+    with pytest.raises(exceptions.SeriesEnded):
+        world.book(lesson(flavor, 2, other))
+    steps.finish(steps.tries(item, 1))
+    with pytest.raises(exceptions.SeriesEnded):
+        world.book(lesson(flavor, 3))
+    assert occurrences() == 1
+
+
+def test_end_beside_bookings_is_exact(flavor: Flavor, monkeypatch: pytest.MonkeyPatch):
+    begin(flavor)
+    races.unlock(monkeypatch)
+    requests = [lesson(flavor, day) for day in range(1, 7)]
+    leases = [world.add_lease(request.span) for request in requests]
+    jobs: list[Callable[[], None]] = [
+        races.Job(lease, request, whole=False)
+        for lease, request in zip(leases, requests, strict=True)
+    ]
+
+    def end() -> None:
+        steps.end(ID, running=False)
+
+    result = races.in_threads([*jobs[:3], end, *jobs[3:]])
+    assert set(result.outcomes) <= {"held", "series_ended"}
+    # One of those that held is the end itself.
+    assert occurrences() == result.outcomes["held"] - 1
+    assert status() is SeriesStatus.ENDING
+    with pytest.raises(exceptions.SeriesEnded):
+        world.book(lesson(flavor, 8))
+
+
+@pytest.mark.parametrize("all_or_none", [True, False])
+def test_managers_lead_a_dead_request_out(
+    flavor: Flavor, monkeypatch: pytest.MonkeyPatch, all_or_none: bool
+):
+    item = begin(flavor, all_or_none=all_or_none)
+    for day in (1, 2):
+        item = steps.tries(item, day)
+        world.book(lesson(flavor, day))
+    timeutils.set_time_override(world.NOW)
+    keeping.look()
+    assert status() is SeriesStatus.BOOKING
+    silence(monkeypatch)
+    races.in_threads([keeping.look] * 3)
+    look()
+    if all_or_none:
+        assert (status(), occurrences()) == (None, 0)
+    else:
+        assert (status(), occurrences()) == (SeriesStatus.BOOKED, 2)
+        assert steps.get(ID).planned == 2
+    # The request wasn't dead after all.
+    with pytest.raises(exceptions.SeriesEnded):
+        steps.tries(item, 3)
+
+
+def test_undone_extension_keeps_what_was_booked_before(
+    flavor: Flavor, monkeypatch: pytest.MonkeyPatch
+):
+    item = begin(flavor, all_or_none=True)
+    world.book(lesson(flavor, 1))
+    item = steps.begin_extension(steps.finish(steps.tries(item, 1)))
+    world.book(lesson(flavor, 2, item.work_id))
+    timeutils.set_time_override(world.NOW)
+    silence(monkeypatch)
+    look()
+    assert (status(), occurrences(), steps.get(ID).planned) == (SeriesStatus.BOOKED, 1, 1)
+
+
+def test_end_leaves_what_has_begun(flavor: Flavor, monkeypatch: pytest.MonkeyPatch):
+    item = begin(flavor)
+    for day in (1, 2):
+        world.book(lesson(flavor, day))
+    steps.finish(steps.tries(item, 2))
+    Manager().run(world.hours(24, 25).start)
+    silence(monkeypatch)
+    steps.end(ID, running=False)
+    look()
+    assert (status(), occurrences()) == (SeriesStatus.ENDED, 1)
+    steps.end(ID, running=True)
+    look()
+    assert (status(), occurrences()) == (SeriesStatus.ENDED, 0)
+
+
+def test_two_extensions_exclude_each_other(flavor: Flavor):
+    item = steps.finish(steps.tries(begin(flavor), 1))
+    result = races.in_threads([lambda: steps.begin_extension(item) and None] * 4)
+    assert result.outcomes["held"] == 1
+    assert result.outcomes["invalid_state"] == 3
+
+
+def test_forgets_what_has_no_reservation(flavor: Flavor):
+    item = begin(flavor)
+    steps.finish(steps.tries(item, 1))
+    later = world.NOW + datetime.timedelta(days=3)
+    assert keeping.forget(later, 4) == 0
+    assert keeping.forget(later, 2) == 1
+    with session.reader() as db:
+        assert stored.find(db, ID) is None

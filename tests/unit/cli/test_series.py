@@ -1,0 +1,129 @@
+"""The commands on series: what they send, and what they say about what couldn't be booked."""
+
+from typing import Any
+
+import pytest
+
+from tests.fakes.service import Answer
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.fake_api import FLAVOR, Api
+from warre_blazar.cli import series
+from warre_blazar.cli.failure import Failure
+
+ID = "44444444-4444-4444-8444-444444444444"
+REFUSED = {
+    "start": "2026-12-07T08:00:00+00:00",
+    "end": "2026-12-07T10:00:00+00:00",
+    "code": "slots_exhausted",
+    "message": "No capacity",
+    "detail": {},
+    "next_start": "2026-12-07T12:00:00+00:00",
+}
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    start, end = "2026-12-14T08:00:00+00:00", "2026-12-14T10:00:00+00:00"
+    usual = {
+        "id": ID,
+        "name": "course",
+        "flavor": {"id": FLAVOR.id, "name": FLAVOR.name},
+        "instance_count": 1,
+        "start": "2026-12-07T09:00",
+        "timezone": "Europe/Berlin",
+        "hours": 2.0,
+        "rrule": "FREQ=WEEKLY;COUNT=2",
+        "all_or_none": False,
+        "affinity": None,
+        "note": None,
+        "contact": None,
+        "before_end": None,
+        "project_id": "project-1",
+        "user_id": "user-1",
+        "status": "booked",
+        "planned": 2,
+        "created_at": "2026-11-01T00:00:00+00:00",
+        "reservations": [{"id": "r-1", "start": start, "end": end, "status": "ALLOCATED"}],
+    }
+    return {**usual, **changes}
+
+
+WORDS = [
+    *("gpu.large", "--start", "2026-12-07 9:00", "--hours", "2"),
+    *("--rrule", "FREQ=WEEKLY;COUNT=2", "--timezone", "Europe/Berlin", "--name", "course"),
+]
+
+
+def test_create_sends_local_time_and_tells_what_was_refused(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers["POST /v2/series"] = Answer(200, document(refused=[REFUSED]))
+    out = run(series.CreateSeries, *WORDS)
+    (body,) = [request.body for request in api.seen if request.body]
+    assert body == {
+        "flavor_id": "gpu.large",
+        "start": "2026-12-07T09:00",
+        "timezone": "Europe/Berlin",
+        "hours": 2.0,
+        "rrule": "FREQ=WEEKLY;COUNT=2",
+        "instance_count": 1,
+        "all_or_none": False,
+        "name": "course",
+    }
+    told = capsys.readouterr().err
+    assert "Not booked: 2026-12-07 09:00 +01:00: No capacity; free from 2026-12-07 13:00" in told
+    assert "2026-12-14 09:00 +01:00 ALLOCATED r-1" in out
+
+
+def test_refused_series_says_which_occurrences(api: Api, run: Run) -> None:
+    error = {
+        "error_code": 409,
+        "error_message": "Nothing was booked",
+        "error_name": "Conflict",
+        "code": "series_refused",
+        "detail": {"refused": [REFUSED], "asked": 2},
+    }
+    api.answers["POST /v2/series"] = Answer(409, error)
+    with pytest.raises(Failure, match=r"(?s)1 of 2 can't be booked:.*2026-12-07 09:00"):
+        run(series.CreateSeries, *WORDS, "--all-or-none")
+
+
+def test_dry_run_lists_what_would_be_booked(api: Api, run: Run) -> None:
+    spans = [{k: REFUSED[k] for k in ("start", "end")}]
+    spans.append({"start": "2026-12-14T08:00:00+00:00", "end": "2026-12-14T10:00:00+00:00"})
+    foreseen = {"bookable": True, "occurrences": spans, "refused": [REFUSED]}
+    api.answers["POST /v2/series"] = Answer(200, foreseen)
+    out = run(series.CreateSeries, *WORDS, "--dry-run")
+    assert "would book 1 slot of gpu.large, 1 times:" in out
+    assert "Mon 2026-12-14 09:00" in out
+    assert "2026-12-07" not in out
+    foreseen["bookable"] = False
+    with pytest.raises(Failure, match="can't book"):
+        run(series.CreateSeries, *WORDS, "--dry-run")
+
+
+def test_offset_is_no_time_zone_of_a_series(run: Run) -> None:
+    with pytest.raises(Failure, match="name of a time zone"):
+        run(series.CreateSeries, *WORDS[:-4], "--timezone", "+10:00")
+
+
+def test_list_and_show(api: Api, run: Run) -> None:
+    listed = {k: v for k, v in document().items() if k != "reservations"}
+    old = {**listed, "id": ID.replace("4", "5"), "status": "ended", "rrule": "FREQ=YEARLY"}
+    api.answers["GET /v2/series"] = Answer(200, {"results": [old, listed], "total": 2})
+    api.answers[f"GET /v2/series/{ID}"] = Answer(200, document())
+    assert "course" in run(series.ListSeries)
+    assert "FREQ=YEARLY" not in run(series.ListSeries)
+    assert "FREQ=YEARLY" in run(series.ListSeries, "--ended")
+    # The local start stays as it is, in whatever zone the times are shown.
+    assert "2026-12-07T09:00" in run(series.ShowSeries, "course", "--utc")
+
+
+def test_extend_and_delete(api: Api, run: Run) -> None:
+    api.answers[f"GET /v2/series/{ID}"] = Answer(200, document())
+    api.answers[f"PATCH /v2/series/{ID}"] = Answer(200, document(refused=[]))
+    api.answers[f"DELETE /v2/series/{ID}"] = Answer(204)
+    run(series.ExtendSeries, ID, "--more", "3")
+    run(series.ExtendSeries, ID, "--until", "2026-12-31T12:00Z")
+    bodies = [request.body for request in api.seen if request.body]
+    assert bodies == [{"more": 3}, {"until": "2026-12-31T13:00"}]
+    assert "Deleted series" in run(series.DeleteSeries, ID, "--yes")

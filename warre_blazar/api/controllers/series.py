@@ -1,0 +1,194 @@
+"""The controller of /series: reservations that take place regularly."""
+
+import datetime
+from typing import Any
+
+import pecan
+from oslo_config import cfg
+from oslo_utils import timeutils, uuidutils
+
+from warre_blazar import conf, policy
+from warre_blazar.api import parsing, schemas, views
+from warre_blazar.api.controllers import base
+from warre_blazar.domain import labels
+from warre_blazar.domain.recurrence import Recurrence
+from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus
+from warre_blazar.edge import conditions, contacts
+from warre_blazar.errors import exceptions
+from warre_blazar.fields.series import LOCAL_TIME
+from warre_blazar.openstack import people
+from warre_blazar.policies import series as policies
+from warre_blazar.services.booking import series as steps
+from warre_blazar.services.caller import Caller
+from warre_blazar.services.requests import series
+from warre_blazar.services.requests.series import Occurrences, SeriesOutcome
+
+conf.register(cfg.CONF)
+
+LIST_QUERY = {"all_projects": parsing.boolean, "project_id": parsing.word, **base.PAGING}
+DELETE_QUERY = {"running": parsing.boolean}
+
+
+class SeriesController(base.Controller):
+    """Series of reservations."""
+
+    name = "series"
+
+    @pecan.expose("json")
+    def get_all(self, **_query: Any) -> Any:
+        policy.authorize(base.context(), policies.LIST)
+        query = parsing.query(pecan.request, LIST_QUERY)
+        limit, offset = base.page_of(query)
+        project_id = base.listed_project(query, policies.LIST_ALL, "list series")
+        page, total = steps.listing(project_id, limit, offset)
+        flavors = steps.flavors_of(page)
+        documents = [views.series(item, flavors[item.lesson.flavor]) for item in page]
+        return base.listing(documents, total, limit, offset)
+
+    @pecan.expose("json")
+    def get_one(self, *path: str, **_query: Any) -> Any:
+        parsing.query(pecan.request, {})
+        return _document(_find(policies.GET, base.item_id(path)))
+
+    @pecan.expose("json")
+    def post(self, **_query: Any) -> Any:
+        context = base.context()
+        policy.authorize(context, policies.CREATE)
+        is_dry_run = base.is_dry_run()
+        values = base.body(schemas.SERIES_CREATE)
+        project_id = _project(values)
+        recurrence = _recurrence(values)
+        spans = recurrence.occurrences(_most())
+        lesson = Lesson(
+            values["flavor_id"],
+            values.get("instance_count", 1),
+            values.get("affinity"),
+            contacts.checked(labels.checked(values)),
+            values.get("before_end"),
+        )
+
+        def asked(series_id: str) -> Occurrences:
+            item = BookedSeries(
+                id=series_id,
+                project_id=project_id,
+                user_id=context.user_id,
+                lesson=lesson,
+                recurrence=recurrence,
+                all_or_none=values.get("all_or_none", False),
+                planned=0,
+                tried=0,
+                status=SeriesStatus.BOOKING,
+                work_id=uuidutils.generate_uuid(),
+                ends_running=False,
+                created_at=timeutils.utcnow(),
+            )
+            return Occurrences(item, spans, conditions.of(context))
+
+        if is_dry_run:
+            return views.series_foreseen(series.foresee(asked(uuidutils.generate_uuid())))
+        made = base.made_once(
+            values,
+            _made_before,
+            lambda series_id: series.create(_caller(project_id), asked(series_id)),
+        )
+        return _outcome(made)
+
+    @pecan.expose("json")
+    def patch(self, *path: str, **_query: Any) -> Any:
+        item = _find(policies.UPDATE, base.item_id(path))
+        is_dry_run = base.is_dry_run()
+        values = base.body(schemas.SERIES_UPDATE)
+        if len(values) != 1:
+            raise exceptions.InvalidField("until", "expected either more or until")
+        until = _local("until", values["until"]) if "until" in values else None
+        spans = series.next_spans(item, _most(), values.get("more"), until)
+        asked = Occurrences(item, spans, conditions.of(base.context()), item.planned)
+        if is_dry_run:
+            return views.series_foreseen(series.foresee(asked))
+        return _outcome(series.extend(_caller(item.project_id), asked))
+
+    @pecan.expose("json")
+    def delete(self, *path: str, **_query: Any) -> Any:
+        query = parsing.query(pecan.request, DELETE_QUERY)
+        item = _find(policies.DELETE, base.item_id(path))
+        running = query.get("running", False)
+        is_done = series.end(_caller(item.project_id), item.id, running=running)
+        return base.empty(204 if is_done else 202)
+
+
+def _most() -> int:
+    return int(cfg.CONF.warre.max_series_occurrences)
+
+
+def _project(values: dict[str, Any]) -> str:
+    """The project for which a series is asked for.
+
+    :raises Forbidden: the caller may not book a series for it.
+    """
+    context = base.context()
+    own: str | None = context.project_id
+    wanted: str | None = values.get("project_id", own)
+    if not wanted:
+        raise exceptions.Forbidden(policies.CREATE)
+    if wanted != own:
+        policy.authorize(context, policies.CREATE_FOR)
+        if not people.has_role(context.user_id, wanted):
+            raise exceptions.Forbidden(
+                policies.CREATE_FOR, f"You have no role in the project {parsing.shown(wanted)}"
+            )
+    return wanted
+
+
+def _recurrence(values: dict[str, Any]) -> Recurrence:
+    minutes = values["hours"] * 60
+    # Some numbers of minutes, such as 20, can only be written as a rounded number of hours.
+    if round(minutes, 3) != round(minutes) or round(minutes) < 1:
+        raise exceptions.InvalidField(
+            "hours", "expected a number of hours that are whole minutes, such as 24 or 1.5"
+        )
+    length = datetime.timedelta(minutes=round(minutes))
+    start = _local("start", values["start"])
+    return Recurrence(start, values["timezone"], values["rrule"], length)
+
+
+def _local(field: str, text: str) -> datetime.datetime:
+    try:
+        return LOCAL_TIME.read(text)
+    except ValueError as error:
+        raise exceptions.InvalidField(field, str(error)) from None
+
+
+def _made_before(series_id: str) -> SeriesOutcome | None:
+    item = steps.find(series_id)
+    return SeriesOutcome(item, (), ()) if item else None
+
+
+def _outcome(made: SeriesOutcome) -> dict[str, Any]:
+    refused = [series.document(each) for each in made.refused]
+    return {**_document(made.series), "refused": refused}
+
+
+def _document(item: BookedSeries) -> dict[str, Any]:
+    flavor = steps.flavors_of([item])[item.lesson.flavor]
+    return views.series(item, flavor, steps.occurrences(item))
+
+
+def _find(rule: str, series_id: str) -> BookedSeries:
+    """A series.
+
+    :raises SeriesNotFound: the series doesn't exist, or the caller may not see it.
+    :raises Forbidden: the caller may see the series, but the rule doesn't allow the action.
+    """
+    item = steps.get(series_id)
+    target = {"project_id": item.project_id, "user_id": item.user_id}
+    if not policy.allows(base.context(), rule, target):
+        if policy.allows(base.context(), policies.GET, target):
+            base.forbid_change(rule)
+        raise exceptions.SeriesNotFound(series_id)
+    return item
+
+
+def _caller(project_id: str) -> Caller:
+    """The caller, with a context for the project of a series."""
+    context = base.context()
+    return Caller(context.user_id, {**context.to_dict(), "project_id": project_id})

@@ -1,0 +1,280 @@
+"""Commands on series of reservations, such as the lessons of a course."""
+
+import argparse
+import datetime
+from collections.abc import Iterable
+from typing import Any
+
+from warre_blazar.cli import (
+    arguments,
+    base,
+    confirmation,
+    flavors,
+    project_names,
+    time_display,
+    time_zones,
+    wording,
+)
+from warre_blazar.cli.failure import Failure
+from warre_blazar.client import Series, SeriesForeseen, errors
+from warre_blazar.client.types import Document
+from warre_blazar.fields import declaration
+from warre_blazar.fields.flavors import BEFORE_END
+
+_REF = "ID of the series, the start of the ID, or its name"
+#: At most this many occurrences are listed one by one.
+_MOST_TOLD = 20
+
+
+class _AllSeries(base.Command):
+    noun = "series"
+    nouns = "series"
+
+    def column(self, name: str, value: Any) -> Any:
+        """Return a field in the form that cliff prints. The start is local already."""
+        return value if name == "start" else super().column(name, value)
+
+    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
+        if isinstance(error, errors.ApiError) and error.code == "series_refused":
+            refused, asked = error.detail["refused"], error.detail["asked"]
+            lines = self._lines(refused)
+            return "\n".join(
+                [f"Nothing was booked: {len(refused)} of {asked} can't be booked:", *lines]
+            )
+        return flavors.advice_on_flavor(self, error, getattr(parsed_args, "flavor", ""))
+
+    def tell_refused(self, refused: Iterable[Document]) -> None:
+        """Print which occurrences can't be booked."""
+        for line in self._lines(refused):
+            self.tell(f"Not booked: {line.strip()}")
+
+    def _lines(self, refused: Iterable[Document]) -> list[str]:
+        """Return a line for each occurrence that can't be booked: its start, and why."""
+        lines = []
+        for each in refused:
+            start = time_display.brief(_moment(each["start"]), self.where)
+            later = each["next_start"]
+            free = f"; free from {time_display.brief(_moment(later), self.where)}" if later else ""
+            lines.append(f"  {start}: {each['message']}{free}")
+        more = len(lines) - _MOST_TOLD
+        return [*lines[:_MOST_TOLD], f"  and {more} more"] if more > 0 else lines
+
+    def report_foreseen(self, action: str, foreseen: SeriesForeseen) -> tuple[Any, Any]:
+        """Print what would be booked."""
+        if not foreseen.bookable:
+            lines = self._lines(foreseen.refused)
+            raise Failure("\n".join([f"Dry run: can't {action}:", *lines]))
+        self.tell_refused(foreseen.refused)
+        refused = {_moment(each["start"]) for each in foreseen.refused}
+        booked = [span for span in foreseen.occurrences if span.start not in refused]
+        shown = [
+            f"  {time_display.period(span.start, span.end, self.where)}"
+            for span in booked[:_MOST_TOLD]
+        ]
+        more = len(booked) - len(shown)
+        rest = [f"  and {more} more"] if more else []
+        return self.report_dry_run("\n".join([f"{action}, {len(booked)} times:", *shown, *rest]))
+
+    def made(self, series: Series) -> tuple[Any, Any]:
+        """Print what was refused, and return the fields of the series."""
+        self.tell_refused(series.refused)
+        return self.details(self.flat(series))
+
+    def flat(self, series: Series) -> Document:
+        """Return the fields of a series, with its flavor's name and its times as texts."""
+        document = {**series.document, "flavor": series.document["flavor"]["name"]}
+        document.pop("refused", None)
+        if "reservations" in document:
+            document["reservations"] = [
+                f"{time_display.brief(_moment(each['start']), self.where)} {each['status']} "
+                f"{each['id']}"
+                for each in document["reservations"]
+            ]
+        return document
+
+
+class ListSeries(_AllSeries, base.ListCommand):
+    """List the series of your project that weren't ended, the latest first."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--ended", action="store_true", help="also list those that were ended")
+        parser.add_argument("--long", action="store_true", help="show all columns")
+        parser.add_argument(
+            "--all-projects", action="store_true", help="list the series of all projects (admin)"
+        )
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        names = declaration.columns(Series, long=parsed_args.long)
+        found = self.v2.series.list(all_projects=parsed_args.all_projects)
+        shown = [each for each in found if parsed_args.ended or each.status != "ended"]
+        return self.table(names, (self.flat(each) for each in shown))
+
+
+class ShowSeries(_AllSeries, base.ShowCommand):
+    """Show a series with its reservations."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("series", metavar="SERIES", help=_REF)
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        return self.details(self.flat(self.v2.series.get(parsed_args.series)))
+
+
+class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
+    """Book a flavor regularly, for example for the lessons of a course.
+
+    Each reservation starts at the same local time, also when the clocks change. What can't be
+    booked is left out, unless --all-or-none is given.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("flavor", metavar="FLAVOR", help="ID or name of the flavor to book")
+        arguments.add_start(parser, "start of the first reservation", required=True)
+        arguments.add_length(parser, "length of each reservation")
+        parser.add_argument(
+            "--rrule",
+            metavar="RULE",
+            required=True,
+            help="when the reservations take place, as in RFC 5545: "
+            "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=24 is on Mondays and Wednesdays, 24 times in all; "
+            "FREQ=DAILY;UNTIL=20261218 is on each day until then",
+        )
+        arguments.add_count(parser, "number of instances")
+        arguments.add_affinity(parser)
+        parser.add_argument(
+            "--all-or-none",
+            action="store_true",
+            help="book nothing if one of the reservations can't be booked",
+        )
+        parser.add_argument("--name", metavar="NAME", help="name of the reservations")
+        parser.add_argument("--note", metavar="TEXT", help="note on the reservations")
+        parser.add_argument(
+            "--contact",
+            metavar="ADDRESS",
+            help="email address that messages about the reservations go to (default: your own)",
+        )
+        parser.add_argument(
+            "--before-end",
+            choices=BEFORE_END.words,
+            help="what is done with the servers before they are deleted at the end of each "
+            "reservation, if the flavor lets you choose",
+        )
+        parser.add_argument(
+            "--project",
+            metavar="PROJECT",
+            help="ID or name of the project to book for; you need a role in it (admin)",
+        )
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        start, _ = self.times(parsed_args)
+        assert start is not None
+        if parsed_args.hours is None:
+            raise Failure("Give the length of each reservation: --hours or --length")
+        self.tell_time("First", parsed_args.start, start)
+        project = parsed_args.project
+        values = {
+            "start": _local(start, self.where),
+            "timezone": _zone(self.where),
+            "length": parsed_args.hours,
+            "rrule": parsed_args.rrule,
+            "count": parsed_args.count,
+            "affinity": parsed_args.affinity,
+            "all_or_none": parsed_args.all_or_none,
+            "project_id": project_names.identity(self, project) if project else None,
+            **{n: getattr(parsed_args, n) for n in ("name", "note", "contact", "before_end")},
+        }
+        if parsed_args.dry_run:
+            action = f"book {wording.slots(parsed_args.count)} of {parsed_args.flavor}"
+            return self.report_foreseen(
+                action, self.v2.series.try_create(parsed_args.flavor, **values)
+            )
+        return self.made(self.v2.series.create(parsed_args.flavor, **values))
+
+
+class ExtendSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
+    """Book further reservations of a series. What was deleted isn't booked again."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("series", metavar="SERIES", help=_REF)
+        either = parser.add_mutually_exclusive_group(required=True)
+        either.add_argument(
+            "--more", metavar="N", type=arguments.count, help="number of further reservations"
+        )
+        either.add_argument(
+            "--until",
+            dest="end",
+            metavar="TIME",
+            help=f"the latest start of a further reservation: {arguments.TIME_HELP}",
+        )
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        _, until = self.times(parsed_args)
+        self.tell_time("Until", parsed_args.end, until)
+        series = self.v2.series.get(parsed_args.series)
+        zone = time_zones.named(series.timezone)
+        values = {"more": parsed_args.more, "until": _local(until, zone) if until else None}
+        if parsed_args.dry_run:
+            foreseen = self.v2.series.try_extend(series.id, **values)
+            return self.report_foreseen(f"extend series {series.id}", foreseen)
+        return self.made(self.v2.series.extend(series.id, **values))
+
+
+class DeleteSeries(_AllSeries, base.DeleteCommand):
+    """End series: delete their reservations that haven't begun. The command asks first."""
+
+    asks = True
+    refs = "ID, the start of the ID, or the name"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--running", action="store_true", help="delete running reservations and their servers"
+        )
+        return parser
+
+    def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
+        if not parsed_args.yes:
+            series = self.v2.series.get(ref)
+            if confirmation.on_terminal():
+                self.tell(self._phrase(series, running=parsed_args.running))
+                confirmation.ask("Is that right?", "Nothing deleted")
+            elif parsed_args.running:
+                confirmation.refuse("Servers may be lost")
+            ref = series.id
+        return self.v2.series.delete(ref, running=parsed_args.running)
+
+    def describe(self, ref: str) -> str:
+        return self._phrase(self.v2.series.get(ref), running=False)
+
+    def _phrase(self, series: Series, *, running: bool) -> str:
+        states = {"PENDING_CREATE", "ALLOCATED", *(("ACTIVE",) if running else ())}
+        left = sum(each["status"] in states for each in series.document["reservations"])
+        noun = "reservation" if left == 1 else "reservations"
+        return f"{left} {noun} of series {series.name or series.id}"
+
+
+def _local(moment: datetime.datetime, zone: datetime.tzinfo) -> datetime.datetime:
+    return moment.astimezone(zone).replace(tzinfo=None)
+
+
+def _zone(zone: datetime.tzinfo) -> str:
+    """Return the name of the time zone of a series.
+
+    :raises Failure: the zone is only an offset, with which nobody knows when the clocks change.
+    """
+    name = time_zones.iana_name(zone)
+    if name is None and time_zones.label(zone) != "UTC":
+        raise Failure("A series needs the name of a time zone: --timezone Europe/Berlin")
+    return name or "UTC"
+
+
+def _moment(text: str) -> datetime.datetime:
+    return datetime.datetime.fromisoformat(text)

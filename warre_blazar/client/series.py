@@ -1,0 +1,125 @@
+"""The requests of the v2 API about series of reservations, as methods."""
+
+import datetime
+from typing import Any
+
+from warre_blazar.client import lookup
+from warre_blazar.client.collection import DRY_RUN, Collection, query_of
+from warre_blazar.client.transport import path
+from warre_blazar.client.types import Series, SeriesForeseen
+
+#: The optional fields of a new series.
+_OPTIONAL = ("name", "note", "contact", "before_end", "affinity", "project_id")
+
+
+class AllSeries(Collection):
+    """Series of reservations.
+
+    ``ref`` is the id of a series, the start of its id, or its name. A name works only if exactly
+    one series of the project has it, not counting those that were ended.
+    """
+
+    noun = "series"
+
+    def list(self, *, all_projects: bool = False, project_id: str | None = None) -> list[Series]:
+        """Return the project's series, the latest first.
+
+        :param all_projects: return the series of all projects. Only operators may set this.
+        :param project_id: return the series of another project. Only operators may give this.
+        """
+        query = query_of(all_projects=all_projects or None, project_id=project_id)
+        return [Series.of(d) for d in self._transport.list(self.noun, query)]
+
+    def get(self, ref: str) -> Series:
+        """Return one series, with its reservations."""
+        return Series.of(self._transport.request_document("GET", self._path(ref)))
+
+    def create(self, flavor: str, **values: Any) -> Series:
+        """Book a series. What couldn't be booked is in its ``refused``.
+
+        :param flavor: the id or name of the flavor.
+        :param values: ``start``, a local time without a time zone; ``timezone``, the name of the
+            time zone, such as ``Europe/Berlin``; ``length``, how long each reservation is;
+            ``rrule``, when they take place, such as ``FREQ=WEEKLY;COUNT=12``; ``count``, the number
+            of instances (default: 1); ``all_or_none`` (default: False); and the ``name``, ``note``,
+            ``contact``, ``before_end`` and ``affinity`` of the reservations. ``project_id`` is for
+            operators.
+        """
+        return Series.of(self._transport.create(f"/{self.noun}", _body(flavor, **values)))
+
+    def try_create(self, flavor: str, **values: Any) -> SeriesForeseen:
+        """Return what ``create`` would do with the same arguments. Nothing is booked."""
+        document = self._transport.request_document(
+            "POST", f"/{self.noun}", query=DRY_RUN, body=_body(flavor, **values)
+        )
+        return SeriesForeseen.of(document)
+
+    def extend(
+        self, ref: str, *, more: int | None = None, until: datetime.datetime | None = None
+    ) -> Series:
+        """Book further reservations of a series.
+
+        :param more: how many further occurrences of the rule to book.
+        :param until: a local time without a time zone. The occurrences that start until then are
+            booked.
+        """
+        body = _extension(more, until)
+        return Series.of(self._transport.request_document("PATCH", self._path(ref), body=body))
+
+    def try_extend(
+        self, ref: str, *, more: int | None = None, until: datetime.datetime | None = None
+    ) -> SeriesForeseen:
+        """Return what ``extend`` would do with the same arguments. Nothing is booked."""
+        document = self._transport.request_document(
+            "PATCH", self._path(ref), query=DRY_RUN, body=_extension(more, until)
+        )
+        return SeriesForeseen.of(document)
+
+    def delete(self, ref: str, *, running: bool = False) -> bool:
+        """End a series: delete its reservations that haven't begun.
+
+        :param running: delete the running ones too.
+        :returns: True if they are deleted. False if the deletion isn't finished yet.
+        """
+        query = query_of(running=running or None)
+        response = self._transport.request("DELETE", self._path(ref), query=query)
+        return response.status_code != 202
+
+    def _path(self, ref: str) -> str:
+        return path(self.noun, lookup.series(self, ref))
+
+
+def _body(
+    flavor: str,
+    *,
+    start: datetime.datetime,
+    timezone: str,
+    length: datetime.timedelta,
+    rrule: str,
+    count: int = 1,
+    all_or_none: bool = False,
+    **optional: Any,
+) -> dict[str, Any]:
+    if unknown := optional.keys() - set(_OPTIONAL):
+        raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
+    return {
+        "flavor_id": flavor,
+        "start": _local(start),
+        "timezone": timezone,
+        "hours": length.total_seconds() / 3600,
+        "rrule": rrule,
+        "instance_count": count,
+        "all_or_none": all_or_none,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def _extension(more: int | None, until: datetime.datetime | None) -> dict[str, Any]:
+    given = {"more": more, "until": None if until is None else _local(until)}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _local(moment: datetime.datetime) -> str:
+    if moment.tzinfo is not None:
+        raise TypeError("a series has local times, without a time zone")
+    return moment.isoformat(timespec="minutes")

@@ -1,0 +1,200 @@
+"""Reads and writes series of reservations.
+
+Every write of a series compares what it depends on, and touches the row. So a booking for a series
+and the end of the series exclude each other.
+"""
+
+import dataclasses
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import reservations, session
+from warre_blazar.db.sql_functions import seconds_between, utc_now
+from warre_blazar.db.tables import bookings, history, series
+from warre_blazar.domain import reservation_states
+from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.recurrence import Recurrence
+from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus, SeriesWork
+
+
+class SeriesChanged(session.RowChanged):
+    """The series has another status or another request by now, or is gone."""
+
+
+def insert(db: Session, item: BookedSeries) -> None:
+    """Add a series."""
+    lesson, recurrence, labels = item.lesson, item.recurrence, item.lesson.labels
+    db.execute(
+        series.insert().values(
+            id=item.id,
+            project_id=item.project_id,
+            user_id=item.user_id,
+            flavor_id=lesson.flavor,
+            instance_count=lesson.count,
+            affinity=lesson.affinity,
+            name=labels.name,
+            note=labels.note,
+            contact=labels.contact,
+            before_end=lesson.before_end,
+            start_date=recurrence.start,
+            timezone=recurrence.timezone,
+            rrule=recurrence.rule,
+            minutes=recurrence.length // datetime.timedelta(minutes=1),
+            all_or_none=item.all_or_none,
+            planned=item.planned,
+            tried=item.tried,
+            generation=0,
+            status=item.status.value,
+            work_id=item.work_id,
+            ends_running=item.ends_running,
+            touched_at=utc_now(),
+            created_at=item.created_at,
+        )
+    )
+
+
+def _series(row: sa.RowMapping) -> BookedSeries:
+    labels = Labels(row["name"], row["note"], row["contact"], row["timezone"])
+    length = datetime.timedelta(minutes=row["minutes"])
+    return BookedSeries(
+        id=row["id"],
+        project_id=row["project_id"],
+        user_id=row["user_id"],
+        lesson=Lesson(
+            row["flavor_id"], row["instance_count"], row["affinity"], labels, row["before_end"]
+        ),
+        recurrence=Recurrence(row["start_date"], row["timezone"], row["rrule"], length),
+        all_or_none=row["all_or_none"],
+        planned=row["planned"],
+        tried=row["tried"],
+        status=SeriesStatus(row["status"]),
+        work_id=row["work_id"],
+        ends_running=row["ends_running"],
+        created_at=row["created_at"],
+    )
+
+
+def find(db: Session, series_id: str) -> BookedSeries | None:
+    """The series with this id, or None if there is none."""
+    row = db.execute(sa.select(series).where(series.c.id == series_id)).mappings().first()
+    return _series(row) if row else None
+
+
+def listing(
+    db: Session, project_id: str | None, limit: int | None, offset: int
+) -> tuple[list[BookedSeries], int]:
+    """A page of series, the latest first, and the number of series on all pages.
+
+    :param project_id: the project whose series are listed. None: all projects.
+    """
+    where = sa.true() if project_id is None else series.c.project_id == project_id
+    query = sa.select(series).where(where).order_by(series.c.created_at.desc(), series.c.id)
+    if limit is not None:
+        query = query.limit(limit).offset(offset)
+    count = sa.select(sa.func.count()).select_from(series).where(where)
+    page = [_series(row) for row in db.execute(query).mappings()]
+    return page, db.execute(count).scalar_one()
+
+
+def silent(db: Session, status: SeriesStatus, seconds: int) -> list[BookedSeries]:
+    """The series that have a status and on which nobody has worked for so many seconds."""
+    query = sa.select(series).where(
+        series.c.status == status.value,
+        seconds_between(series.c.touched_at, utc_now()) > seconds,
+    )
+    return [_series(row) for row in db.execute(query).mappings()]
+
+
+def change(db: Session, item: BookedSeries, **values: Any) -> BookedSeries:
+    """Change a series, provided that its status and its request are as they were read.
+
+    :param values: the new values of fields of ``BookedSeries``.
+    :raises SeriesChanged: they aren't.
+    """
+    changed = dataclasses.replace(item, **values)
+    stored = {name: v.value if name == "status" else v for name, v in values.items()}
+    session.write_or_lose(
+        db,
+        series.update()
+        .where(_same(item))
+        .values(touched_at=utc_now(), generation=series.c.generation + 1, **stored),
+        error=SeriesChanged,
+    )
+    return changed
+
+
+def delete(db: Session, item: BookedSeries) -> None:
+    """Delete a series.
+
+    :raises SeriesChanged: its status or its request isn't as it was read.
+    """
+    session.write_or_lose(db, series.delete().where(_same(item)), error=SeriesChanged)
+
+
+def _same(item: BookedSeries) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        series.c.id == item.id,
+        series.c.status == item.status.value,
+        series.c.work_id == item.work_id,
+    )
+
+
+def join(db: Session, work: SeriesWork) -> bool:
+    """Let a reservation that is being written belong to a series.
+
+    Until the caller's transaction is over, nobody can end the series.
+
+    :returns: whether this request still books occurrences of the series.
+    """
+    booking = (
+        series.c.id == work.series_id,
+        series.c.work_id == work.work_id,
+        series.c.status == SeriesStatus.BOOKING.value,
+    )
+    taken = series.update().where(*booking).values(generation=series.c.generation + 1)
+    return session.changed(db, taken) == 1
+
+
+#: The states of reservations that haven't begun.
+WAITING = (reservation_states.PENDING_CREATE, reservation_states.ALLOCATED)
+
+
+def left_to_delete(db: Session, item: BookedSeries) -> list[Reservation]:
+    """The reservations that an UNDOING or an ENDING of a series has to delete.
+
+    It deletes what hasn't begun. An UNDOING deletes all that the present request has booked, and an
+    ENDING that was asked to deletes what is running too.
+    """
+    undoes = item.status is SeriesStatus.UNDOING
+    of = bookings.c.series_work == item.work_id if undoes else bookings.c.series_id == item.id
+    found = reservations.where(db, [of])
+    states: tuple[str, ...] = reservation_states.ALL if undoes else WAITING
+    if item.ends_running:
+        states = reservation_states.LIVE
+    return [each for each in found if each.state in states]
+
+
+def count(db: Session, item: BookedSeries) -> int:
+    """How many reservations the present request to a series has booked, without deleted ones."""
+    query = sa.select(sa.func.count()).select_from(bookings)
+    return db.execute(query.where(bookings.c.series_work == item.work_id)).scalar_one()
+
+
+def forget_old(db: Session, before: datetime.datetime) -> int:
+    """Delete series that have no reservation any more, also no record, and return their number."""
+    kept = sa.select(bookings.c.series_id).where(bookings.c.series_id.is_not(None))
+    recorded = sa.select(history.c.series_id).where(history.c.series_id.is_not(None))
+    resting = (SeriesStatus.BOOKED.value, SeriesStatus.ENDED.value)
+    return session.changed(
+        db,
+        series.delete().where(
+            series.c.created_at < before,
+            series.c.status.in_(resting),
+            series.c.id.not_in(kept),
+            series.c.id.not_in(recorded),
+        ),
+    )

@@ -1,0 +1,194 @@
+"""Computes the occurrences of a series from its rule, an RRULE of RFC 5545.
+
+A rule is about local time, so an occurrence keeps its wall time when the clocks change. As RFC 5545
+says, a local time that the clocks skip is read with the offset before the change, and a local time
+that occurs twice is its first one.
+
+Any user may send a rule, so it must not be able to keep a process busy. dateutil looks for the next
+occurrence until the year 9999, also if there is none. So a rule is read in a stretch of years with
+the same calendar, whose end is near that year: what would be a search through 8000 years is one
+through a few decades.
+"""
+
+import calendar
+import dataclasses
+import datetime
+import functools
+import itertools
+import re
+import zoneinfo
+from collections.abc import Iterator
+
+from dateutil import rrule
+
+from warre_blazar.domain.timeline import Span
+from warre_blazar.errors import exceptions
+
+#: Occurrences are looked for in so many years from the start on.
+YEARS = 5
+#: The least time from the start of an occurrence to the start of the next one.
+CLOSEST = datetime.timedelta(hours=1)
+
+_FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
+_PARTS = {
+    *("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", "BYMONTHDAY", "BYYEARDAY"),
+    *("BYWEEKNO", "BYMONTH", "BYSETPOS", "BYHOUR", "BYMINUTE"),
+}
+_UNTIL = re.compile(r"(\d{8})(T(\d{6})(Z?))?", re.ASCII)
+_WHOLE = re.compile(r"[1-9]\d{0,3}", re.ASCII)
+_NAME = "rrule"
+
+
+@dataclasses.dataclass(frozen=True)
+class Recurrence:
+    """When a series takes place."""
+
+    #: The local time at which the first occurrence starts.
+    start: datetime.datetime
+    #: The name of the time zone.
+    timezone: str
+    #: The rule, as it was sent.
+    rule: str
+    length: datetime.timedelta
+
+    def occurrences(
+        self, most: int, until: datetime.datetime | None = None, *, endless: bool = False
+    ) -> list[Span]:
+        """The occurrences of the rule, the earliest first, in naive UTC.
+
+        :param most: the largest number of occurrences that the rule may have. A rule without an end
+            has as many.
+        :param until: the last local time at which an occurrence may start.
+        :param endless: whether to ignore the end that the rule has.
+        :raises InvalidField: the rule can't be read, has too many or no occurrences, has two that
+            are too close, or doesn't begin at the start.
+        """
+        parts = _parts(self.rule)
+        count, ends = (None, None) if endless else self._end(parts, most)
+        limits = [moment for moment in (ends, until) if moment is not None]
+        found = itertools.takewhile(
+            lambda local: all(local <= limit for limit in limits), self._locals(parts)
+        )
+        starts = list(itertools.islice(found, count or most + 1))
+        if len(starts) > most and limits:
+            raise _refused(f"expected at most {most} occurrences")
+        if len(starts) < (count or 0) or any(limit > self._horizon for limit in limits):
+            raise _refused(f"expected an end within {YEARS} years")
+        spans = [self._span(local) for local in starts[:most]]
+        for one, other in itertools.pairwise(spans):
+            if other.start - one.start < CLOSEST:
+                raise _refused("expected occurrences that start at least an hour apart")
+        return spans
+
+    @property
+    def _horizon(self) -> datetime.datetime:
+        """The local time at which the search for occurrences ends."""
+        return _in_year(self.start, self.start.year + YEARS)
+
+    def _end(self, parts: dict[str, str], most: int) -> tuple[int | None, datetime.datetime | None]:
+        """The number of occurrences and the last local start that the rule names."""
+        if "COUNT" in parts and "UNTIL" in parts:
+            raise _refused("expected either COUNT or UNTIL")
+        if "COUNT" in parts:
+            if not _WHOLE.fullmatch(parts["COUNT"]) or int(parts["COUNT"]) > most:
+                raise _refused(f"expected a COUNT from 1 to {most}")
+            return int(parts["COUNT"]), None
+        return None, self._until(parts["UNTIL"]) if "UNTIL" in parts else None
+
+    def _until(self, text: str) -> datetime.datetime:
+        """The last local start that an UNTIL allows. A date includes the whole day."""
+        match = _UNTIL.fullmatch(text)
+        try:
+            if match is None:
+                raise ValueError(text)
+            day, clock, is_utc = match[1], match[3] or "235959", match[4] == "Z"
+            moment = datetime.datetime.strptime(day + clock, "%Y%m%d%H%M%S")
+            if not is_utc:
+                return moment
+            there = moment.replace(tzinfo=datetime.UTC).astimezone(_zone(self.timezone))
+            return there.replace(tzinfo=None)
+        except (ValueError, OverflowError):
+            raise _refused("expected an UNTIL such as 20261231 or 20261231T230000Z") from None
+
+    def _locals(self, parts: dict[str, str]) -> Iterator[datetime.datetime]:
+        """The local starts of the rule within ``YEARS``, without regard to its end."""
+        shift = _late_year(self.start.year) - self.start.year
+        text = ";".join(f"{k}={v}" for k, v in parts.items() if k not in ("COUNT", "UNTIL"))
+        is_first = True
+        try:
+            rule = rrule.rrulestr(text, dtstart=_in_year(self.start, self.start.year + shift))
+            for late in rule:
+                local = _in_year(late, late.year - shift)
+                if is_first and local != self.start:
+                    break
+                if local >= self._horizon:
+                    return
+                is_first = False
+                yield local
+        except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError):
+            raise _refused("expected a rule as in RFC 5545") from None
+        if is_first:
+            raise exceptions.InvalidField("start", "expected a start of the rule")
+
+    def _span(self, local: datetime.datetime) -> Span:
+        try:
+            aware = local.replace(tzinfo=_zone(self.timezone), fold=0)
+            start = aware.astimezone(datetime.UTC).replace(tzinfo=None)
+            return Span(start, start + self.length)
+        except OverflowError:
+            raise exceptions.InvalidField("start", "expected a time before the year 9000") from None
+
+
+def _zone(name: str) -> zoneinfo.ZoneInfo:
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        expected = "expected the name of a time zone such as Europe/Berlin"
+        raise exceptions.InvalidField("timezone", expected) from None
+
+
+def _parts(text: str) -> dict[str, str]:
+    """The parts of a rule by name.
+
+    :raises InvalidField: a part isn't of a rule that this package takes.
+    """
+    parts: dict[str, str] = {}
+    for part in text.upper().removeprefix("RRULE:").split(";"):
+        name, equals, value = part.partition("=")
+        if not equals or not value or name in parts or name not in _PARTS:
+            raise _refused(f"expected each of {', '.join(sorted(_PARTS))} at most once")
+        parts[name] = value
+    if parts.get("FREQ") not in _FREQUENCIES:
+        raise _refused(f"expected a FREQ of {', '.join(_FREQUENCIES)}")
+    if not _WHOLE.fullmatch(parts.get("INTERVAL", "1")):
+        raise _refused("expected an INTERVAL from 1 to 9999")
+    return parts
+
+
+@functools.lru_cache
+def _late_year(year: int) -> int:
+    """The latest year from which on the next years have the same days as those from ``year`` on."""
+    here = [_shape(year + n) for n in range(-1, YEARS + 1)]
+    last = datetime.MAXYEAR - YEARS
+    return next(
+        late
+        for late in range(last, last - 400, -1)
+        if [_shape(late + n) for n in range(-1, YEARS + 1)] == here
+    )
+
+
+def _shape(year: int) -> tuple[bool, int]:
+    """What decides which days a year has: whether it is a leap year, and its first weekday."""
+    return calendar.isleap(year), calendar.weekday(year, 1, 1)
+
+
+def _in_year(moment: datetime.datetime, year: int) -> datetime.datetime:
+    """The same time in another year, which for 29 February may be the next day."""
+    try:
+        return moment.replace(year=year)
+    except ValueError:
+        return moment.replace(year=year, month=3, day=1)
+
+
+def _refused(expected: str) -> exceptions.InvalidField:
+    return exceptions.InvalidField(_NAME, expected)

@@ -1,0 +1,172 @@
+"""The fields of series of reservations."""
+
+import datetime
+from typing import Any
+
+from warre_blazar.fields import kinds
+from warre_blazar.fields.declaration import Field, Resource, Use
+from warre_blazar.fields.kinds import (
+    BOOLEAN,
+    ID,
+    VALUE,
+    FieldKind,
+    Integer,
+    Text,
+    Time,
+    TimeZone,
+    or_null,
+)
+from warre_blazar.fields.reservations import Reservation
+
+STATUSES = ("booking", "undoing", "ending", "booked", "ended")
+_LOCAL = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:00)?"
+
+
+class LocalTime(FieldKind[datetime.datetime]):
+    """A local time without an offset, in whole minutes."""
+
+    def __init__(self) -> None:
+        expected = "expected a local time without an offset, such as 2026-12-01T09:00"
+        form = {"pattern": f"^{_LOCAL}$", kinds.EXPECTED: expected}
+        super().__init__({"type": "string"}, {"type": "string", "maxLength": 19, "allOf": [form]})
+        self.expected = expected
+
+    def tobasetype(self, value: datetime.datetime | None) -> str | None:
+        return None if value is None else value.isoformat(timespec="minutes")
+
+    def frombasetype(self, value: str | None) -> datetime.datetime | None:
+        return datetime.datetime.fromisoformat(value) if value else None
+
+    def read(self, text: str) -> datetime.datetime:
+        """The time in a body that has passed the schema.
+
+        :raises ValueError: there is no such time.
+        """
+        try:
+            moment = datetime.datetime.fromisoformat(text.strip())
+        except ValueError:
+            raise ValueError(self.expected) from None
+        if moment.tzinfo is not None or moment.second or not 1970 <= moment.year < 9000:
+            raise ValueError(self.expected)
+        return moment
+
+
+LOCAL_TIME = LocalTime()
+
+#: Whether they are whole minutes isn't said here.
+_HOURS: FieldKind[float] = FieldKind(
+    {"type": "number", "exclusiveMinimum": 0},
+    {"type": "number", "minimum": 0.01, "maximum": 100000},
+)
+_OCCURRENCES = {
+    "type": "array",
+    "items": kinds.answer(
+        id=ID.answer,
+        start=Time().answer,
+        end=Time().answer,
+        status={"type": "string"},
+    ),
+}
+#: Occurrences that couldn't be booked.
+REFUSED = {
+    "type": "array",
+    "items": kinds.answer(
+        start=Time().answer,
+        end=Time().answer,
+        code={"type": "string", "description": "The code of the error."},
+        message={"type": "string", "description": "Why it can't be booked, for people."},
+        detail={"type": "object", "description": "Data for programs. The keys depend on `code`."},
+        next_start={
+            "type": ["string", "null"],
+            "format": "date-time",
+            "description": "The next start at which it could be booked, within a year.",
+        },
+    ),
+}
+
+
+class Series(Resource):
+    """Reservations that take place regularly, such as the lessons of a course."""
+
+    id = Field(ID, "The id of the series.", Use.READ_ONLY | Use.BRIEF)
+    name = Field(Reservation.name.kind, "The name that each reservation gets.", Use.BRIEF)
+    flavor: Field[Any] = Field(
+        FieldKind(kinds.answer(id=ID.answer, name={"type": "string"})),
+        "The flavor.",
+        Use.READ_ONLY | Use.BRIEF,
+    )
+    flavor_id = Field(ID, "The flavor's id or name.", Use.REQUIRED | Use.WRITE_ONLY)
+    instance_count = Field(
+        Integer(), "The number of instances of each reservation.", Use.BRIEF, default=1
+    )
+    start = Field(
+        LOCAL_TIME,
+        "The local start of the first reservation, in the time zone. The rule must have an "
+        "occurrence then.",
+        Use.REQUIRED | Use.BRIEF,
+    )
+    timezone = Field(
+        TimeZone(),
+        "The time zone, for example Europe/Berlin. Each reservation starts at the same local time, "
+        "also when the clocks change.",
+        Use.REQUIRED | Use.BRIEF,
+    )
+    hours = Field(
+        _HOURS,
+        "The length of each reservation. It must be a whole number of minutes.",
+        Use.REQUIRED | Use.BRIEF,
+    )
+    rrule = Field(
+        Text(255, 1),
+        "When the reservations take place: an RRULE of RFC 5545, such as "
+        "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=24. FREQ is DAILY, WEEKLY, MONTHLY or YEARLY. A rule "
+        "without COUNT and UNTIL has as many occurrences as the operator allows.",
+        Use.REQUIRED | Use.BRIEF,
+    )
+    all_or_none = Field(
+        BOOLEAN,
+        "true: all reservations are booked, or none of them. false: what fits is booked, and the "
+        "answer lists the rest.",
+        default=False,
+    )
+    affinity = Field(or_null(BOOLEAN), "As for reservations.")
+    note = Field(Reservation.note.kind, "A note for people that each reservation gets.")
+    contact = Field(
+        Reservation.contact.kind, "The email address that messages about the reservations go to."
+    )
+    before_end = Field(
+        Reservation.before_end.kind,
+        "What is done with the servers before the end of each reservation. null leaves it to the "
+        "flavor.",
+    )
+    project_id = Field(
+        Text(255, 1),
+        "The project. Default: the caller's own. Another one needs a role of the caller in it.",
+    )
+    user_id = Field(VALUE, "The user who has made the series.", Use.READ_ONLY)
+    status: Field[str] = Field(
+        FieldKind({"enum": list(STATUSES)}),
+        "`booked`: it can be extended. `ended`: it can't. `booking`, `undoing`, `ending`: "
+        "reservations are being booked or deleted; this lasts at most some minutes.",
+        Use.READ_ONLY | Use.BRIEF,
+    )
+    planned = Field(
+        Integer(0, None),
+        "How many occurrences of the rule were asked for, whether or not they were booked.",
+        Use.READ_ONLY,
+    )
+    created_at = Field(Time(), "When the series was made.", Use.READ_ONLY)
+    reservations: Field[list[dict[str, Any]]] = Field(
+        FieldKind(_OCCURRENCES),
+        "Its reservations that weren't deleted, the earliest first. Lists of series don't have "
+        "this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+        default=(),
+    )
+    refused: Field[list[dict[str, Any]]] = Field(
+        FieldKind(REFUSED),
+        "The occurrences that couldn't be booked. Only answers to requests that book have this "
+        "field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+        default=(),
+    )

@@ -1,0 +1,84 @@
+"""Warns of reservations that run without a server, and ends them early.
+
+Only what samples have seen counts. If Nova was away, the time without servers begins anew.
+"""
+
+import datetime
+
+from oslo_log import log as logging
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import (
+    changes,
+    idle,
+    lease_writes,
+    leases,
+    outbox,
+    server_samples,
+    session,
+    turns,
+)
+from warre_blazar.domain import lease_states
+from warre_blazar.domain.changes import Change, ChangeKind
+from warre_blazar.domain.idle import IdleReservation, IdleStep
+from warre_blazar.domain.notices import Kind, News, time_text
+from warre_blazar.domain.timeline import Span
+from warre_blazar.openstack import nova
+
+LOG = logging.getLogger(__name__)
+
+
+def look(now: datetime.datetime, interval: datetime.timedelta) -> int:
+    """Do what is due for idle reservations. Several managers may do so at the same time.
+
+    :param interval: the time between two samples. If the last sample is older than two of them,
+        nothing is done.
+    :returns: how many reservations were ended.
+    :raises ServiceUnavailable, ServiceRefused: Nova doesn't answer, so that nothing is ended.
+    """
+    now = now.replace(microsecond=0)
+    with session.reader() as db:
+        last = turns.done_until(db, server_samples.TURN)
+        found = [] if last is None or now - last > 2 * interval else idle.limited(db)
+    for item in found:
+        if item.step(now) is IdleStep.WARN:
+            session.change(_warn, item, now)
+    due = [item for item in found if item.step(now) is IdleStep.END]
+    if not due:
+        return 0
+    # A server may have been booted since the last sample.
+    servers = nova.count_servers()
+    session.change(idle.forget, [i.reservation_id for i in due if servers[i.reservation_id]])
+    empty = [item for item in due if not servers[item.reservation_id]]
+    ended = [item for item in empty if session.change(_end, item, now)]
+    for item in ended:
+        LOG.info("Reservation %s was idle for too long and ends", item.reservation_id)
+    return len(ended)
+
+
+def _warn(db: Session, item: IdleReservation, now: datetime.datetime) -> None:
+    if idle.warn(db, item, now):
+        told = {"idle_since": time_text(item.since), "ends_at": time_text(item.ends_at(now))}
+        of = outbox.of_reservations([item.reservation_id])
+        outbox.add(db, of, News(Kind.IDLE, now, after=told))
+
+
+def _end(db: Session, item: IdleReservation, now: datetime.datetime) -> bool:
+    """Write that an idle reservation ends now. An executor then ends it as any other.
+
+    :returns: False: it has changed meanwhile, for example because somebody extends it.
+    """
+    if leases.lock(db, item.lease_id) is None or idle.limited(db, item.reservation_id) != [item]:
+        return False
+    (lease,) = leases.read(db, [item.lease_id])
+    end = now.replace(second=0)
+    # A lease with several reservations ends only if its user says so.
+    alone = len(lease.reservations) == 1 and lease.claim is None
+    if not alone or lease.status != lease_states.ACTIVE or not lease.span.start < end < item.end:
+        return False
+    lease_writes.end_early(db, lease, end)
+    before, after = changes.span(lease.span), changes.span(Span(lease.span.start, end))
+    after = {**after, "idle_since": time_text(item.since)}
+    change = Change(now, ChangeKind.IDLE_END, None, before, after)
+    changes.add(db, item.reservation_id, change)
+    return True
