@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from tests.explorer import places, telling
-from tests.explorer.operations import SPAN, Answer, Operation, Scene
+from tests.explorer.operations import POSTPONED, SPAN, Answer, Operation, Scene
 from tests.explorer.telling import Kept, Note
 from tests.explorer.world import World
 from tests.functional.db import oversold
@@ -38,6 +38,15 @@ _HOSTS = (
     "SELECT a.reservation_id, h.hypervisor_hostname FROM computehost_allocations a "
     "JOIN computehosts h ON h.id = a.compute_host_id"
 )
+_IN_WINDOWS = """
+SELECT r.id
+FROM warre_windows w
+JOIN warre_window_hosts h ON h.window_id = w.id
+JOIN computehost_allocations a ON a.compute_host_id = h.host_id
+JOIN reservations r ON r.id = a.reservation_id
+JOIN leases l ON l.id = r.lease_id
+WHERE l.start_date < w.end_date AND l.end_date > w.start_date
+"""
 _OUTBOX = (
     "SELECT channel, subject, kind, content FROM warre_outbox WHERE kind != 'lease' ORDER BY id"
 )
@@ -119,7 +128,17 @@ def _exceeded(world: World) -> list[str]:
 
 def at_rest(sight: Sight) -> list[str]:
     """What isn't at rest, and what Nova and Placement hold too much or too little."""
-    return [*_unrest(sight), *_backings(sight)]
+    return [*_unrest(sight), *_backings(sight), *_in_windows(sight)]
+
+
+def _in_windows(sight: Sight) -> list[str]:
+    """The reservations that are on a host at the time of its window, and weren't listed as left."""
+    if sight.world.window_left is None:
+        return []
+    with sight.world.engine.connect() as connection:
+        rows = connection.execute(sa.text(_IN_WINDOWS)).all()
+    unlisted = {str(row[0]) for row in rows} - sight.world.window_left
+    return [f"reservation {each} is on a host during its window" for each in sorted(unlisted)]
 
 
 def _unrest(sight: Sight) -> list[str]:
@@ -339,10 +358,36 @@ def _values(
         is_told = any(a is not None and a.kind == "done" for _, a in writers)
         if not is_told:
             possible.add(old[field])
+        possible |= _postponed(sight, lease, field, given)
         if value not in possible and lease["status"] != "TERMINATED" and _is_slots(reservation):
             told = ", ".join(str(a) for _, a in writers) or "nobody changed it"
             found.append(f"the lease's {field} is {value} ({told})")
     return found
+
+
+def _postponed(
+    sight: Sight, lease: Row, field: str, given: Sequence[tuple[Operation, Answer | None]]
+) -> set[Any]:
+    """What a window that moves the lease in time may write: its length stays the same."""
+    if not any(operation.name == "closing" for operation, _ in given):
+        return set()
+    start, end = _moment(lease["start_date"]), _moment(lease["end_date"])
+    lengths = {
+        b - a
+        for a in _possible(given, "start", SPAN.start)
+        for b in _possible(given, "end", SPAN.end)
+    }
+    if field == "start":
+        return {POSTPONED}
+    if field == "end" and start == POSTPONED and end - start in lengths:
+        return {end}
+    return set()
+
+
+def _possible(
+    given: Sequence[tuple[Operation, Answer | None]], field: str, old: datetime.datetime
+) -> set[datetime.datetime]:
+    return {old, *(o.writes[field] for o, _ in given if field in o.writes)}
 
 
 def _ended_too_early(

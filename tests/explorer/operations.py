@@ -19,6 +19,7 @@ from tests.functional.db import warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
 from warre_blazar import warre_import
+from warre_blazar.db import reservations, session
 from warre_blazar.domain import devices, reservation_states
 from warre_blazar.domain.before_end import SiteRule
 from warre_blazar.domain.host_marks import Drain
@@ -26,11 +27,12 @@ from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.recurrence import Recurrence
 from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus
+from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.booking import admission, lookup
 from warre_blazar.services.booking import series as series_steps
-from warre_blazar.services.keeping import device_recount, draining, history
+from warre_blazar.services.keeping import clearing, device_recount, draining, history
 from warre_blazar.services.keeping import series as keeping_series
 from warre_blazar.services.requests import change, creation, deletion, once, series
 from warre_blazar.services.running import backing, healing, idle, snapshots
@@ -235,6 +237,26 @@ def _drain(world: World, scene: Scene) -> None:
     draining.drain(scene.hosts[0], Drain(None, None, None), parts.conditions(), world.now)
 
 
+def _window(world: World, scene: Scene) -> None:
+    """Close the first host over bookings. What can't leave it is left, and listed."""
+    _close(world, [], scene.hosts[:1])
+
+
+def _close(world: World, flavor_ids: list[str], hosts: list[str]) -> None:
+    world.window_left = None
+    over = clearing.Over(OverBookings.MOVE, parts.conditions(), world.now)
+    _, meetings = clearing.create(WINDOW, None, flavor_ids, hosts, over)
+    world.window_left = {
+        each.reservation.reservation_id for each in meetings if each.outcome is Outcome.LEFT
+    }
+
+
+def _closing(world: World, scene: Scene) -> None:
+    """Close both hosts over bookings, which can only go to the time after the window."""
+    session.change(reservations.set_movable_hours, scene.reservation_id, _MOVABLE_HOURS)
+    _close(world, [], scene.hosts)
+
+
 def _deliver(world: World, scene: Scene) -> None:
     executor = world.new_executor()
     executor.beat()
@@ -272,6 +294,10 @@ IDLE_END = SPAN.start + 3 * IDLE_INTERVAL
 SHORTER = SPAN.start + datetime.timedelta(hours=2)
 LONGER = SPAN.end + datetime.timedelta(hours=1)
 MOVED = parts.hours(12, 15)
+#: The time of the maintenance windows, and where a reservation begins that they move.
+WINDOW = parts.hours(9, 18)
+POSTPONED = WINDOW.end
+_MOVABLE_HOURS = 12
 
 _ALL = ("pending", "soon", "active", "due", "ending")
 OPERATIONS = {
@@ -303,6 +329,8 @@ OPERATIONS = {
         Operation("end", _execute, is_answered=False, states=("ending", "imported")),
         Operation("heal", _heal, is_answered=False, states=(*_ALL, "idle", "foreign")),
         Operation("drain", _drain, is_answered=False, states=(*_ALL, "foreign")),
+        Operation("window", _window, is_answered=False, states=("pending", "soon")),
+        Operation("closing", _closing, is_answered=False, states=("pending",)),
         Operation("deliver", _deliver, is_answered=False, states=_ALL),
         Operation("snapshot", _snapshot, is_answered=False, states=("active",)),
         Operation("recount", _recount, is_answered=False, states=("pending",)),

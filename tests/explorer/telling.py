@@ -22,6 +22,7 @@ _REGULAR = ("exists", "in_use")
 _CHANGED = {
     "rescheduled": {"start", "end"},
     "idle_end": {"end"},
+    "maintenance": {"start", "end"},
     "resized": {"instance_count"},
     "renamed": {"name"},
 }

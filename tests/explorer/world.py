@@ -154,6 +154,9 @@ class World(Site):
         self.ids = Ids()
         #: The units of each device, by host.
         self.devices: dict[str, tuple[int, ...]] = {}
+        #: The reservations that a maintenance window has left where they were. None: there is no
+        #: window, or whoever made it got no answer.
+        self.window_left: set[str] | None = None
         #: The channel by which notices are delivered.
         self.recorder = Recorder()
         self.watch = Watch(self.cloud, fine=database != "sqlite")
@@ -261,6 +264,7 @@ class World(Site):
             made = build(self)
             self._states[name] = (made, self._saved_rows(), self._saved_objects(), self.now)
         made, rows, objects, now = self._states[name]
+        self.window_left = None
         self._put_rows(rows)
         for service, names in objects.items():
             for each, value in names.items():

@@ -20,6 +20,7 @@ from warre_blazar.domain.series import BookedSeries
 from warre_blazar.domain.snapshots import ServerSnapshot
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.usage import Amounts, Sum
+from warre_blazar.domain.window_meetings import Meeting
 from warre_blazar.fields import flavors, others, reservations
 from warre_blazar.fields import series as fields_of_series
 from warre_blazar.fields import usage as fields_of_usage
@@ -369,10 +370,34 @@ def _time(moment: datetime.datetime | None) -> str | None:
     return None if moment is None else Time().tobasetype(moment)
 
 
-def window(item: Window, sees: Sees) -> dict[str, Any]:
-    """A maintenance window."""
-    closed = [{"id": flavor_id, "name": name} for flavor_id, name in item.flavors]
-    return _document(others.Window, {**vars(item), **vars(item.span), "flavors": closed}, sees)
+def window(item: Window, sees: Sees, meetings: Sequence[Meeting] | None = None) -> dict[str, Any]:
+    """A maintenance window.
+
+    :param meetings: the reservations that the window met. None: the request didn't ask for them.
+    """
+    closed = {
+        name: [{"id": each_id, "name": its_name} for each_id, its_name in pairs]
+        for name, pairs in (("flavors", item.flavors), ("hosts", item.hosts))
+    }
+    document = _document(others.Window, {**vars(item), **vars(item.span), **closed}, sees)
+    if meetings is None:
+        return document
+    return {**document, "reservations": [_meeting(each) for each in meetings]}
+
+
+def _meeting(item: Meeting) -> dict[str, Any]:
+    after = span(item.span)
+    return {
+        "id": item.reservation.id,
+        "project_id": item.reservation.project_id,
+        "flavor": {"id": item.flavor.id, "name": item.flavor.name},
+        "instance_count": item.reservation.instance_count,
+        **span(item.reservation.span),
+        "outcome": item.outcome.value,
+        "new_start": after["start"],
+        "new_end": after["end"],
+        "reason": item.reason,
+    }
 
 
 def usage(

@@ -1,4 +1,4 @@
-"""Commands on maintenance windows, in which flavors can't be booked."""
+"""Commands on maintenance windows, in which flavors or hosts can't be booked."""
 
 import argparse
 import datetime
@@ -8,9 +8,9 @@ from warre_blazar.cli import arguments, base, flavors, time_display, window_conf
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Window, errors
 from warre_blazar.client.types import Document
-from warre_blazar.fields.declaration import answered
+from warre_blazar.fields.declaration import Use, answered
 
-_COLUMNS = [field.name for field in answered(Window)]
+_COLUMNS = [field.name for field in answered(Window) if Use.SOMETIMES not in field.use]
 _REF = "ID of the maintenance window, the start of the ID, or its note"
 
 
@@ -30,9 +30,9 @@ class _Windows(base.Command):
         lines = window_conflicts.refused(self, error)
         total = error.detail["total"]
         if total == 1:
-            overlap = "1 reservation of its flavors overlaps"
+            overlap = "1 reservation of its flavors or hosts overlaps"
         else:
-            overlap = f"{total} reservations of its flavors overlap"
+            overlap = f"{total} reservations of its flavors or hosts overlap"
         if total > len(lines):
             lines.append(
                 f"  and {total - len(lines)} more: {self.name('reservation-list')} --all-projects "
@@ -40,11 +40,17 @@ class _Windows(base.Command):
             )
         return "\n".join(
             [
-                f"The window was refused: {overlap} it. Choose another time, or ask the projects "
-                f"to delete these reservations ({self.name('reservation-delete')}):",
+                f"The window was refused: {overlap} it. Choose another time, use --bookings, "
+                "or ask the projects to delete these reservations "
+                f"({self.name('reservation-delete')}):",
                 *lines,
             ]
         )
+
+    def print_met(self, window: Window) -> None:
+        """Print a line for each reservation that the window meets, if the API has listed any."""
+        for text in window_conflicts.met_lines(self, window):
+            print(text, file=self.app.stdout)
 
     def flavor_ids(self, refs: list[str]) -> list[str]:
         """Return the ids of flavors. The API accepts only ids in requests about windows."""
@@ -76,13 +82,15 @@ class ShowWindow(_Windows, base.ShowCommand):
 
 
 class CreateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
-    """Close flavors for a time. This is refused if one of them is booked during the time."""
+    """Close flavors or hosts for a time, and say what is done with what is booked then."""
 
     asks = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("flavors", metavar="FLAVOR", nargs="+", help="ID or name of a flavor")
+        parser.add_argument("flavors", metavar="FLAVOR", nargs="*", help="ID or name of a flavor")
+        _add_hosts(parser, "ID or hypervisor hostname of a host to close (repeatable)")
+        _add_bookings(parser)
         arguments.add_start(parser, "start of the window", required=True)
         arguments.add_until(parser, "end of the window", "length of the window (instead of --end)")
         parser.add_argument("--note", help="the reason, for people")
@@ -93,19 +101,26 @@ class CreateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
         assert start is not None
         start, end = arguments.span(start, end, parsed_args.hours, self.where)
         period = time_display.period(start, end, start.tzinfo or self.where)
-        plan = f"{', '.join(parsed_args.flavors)} closed, {period}"
+        names = [*parsed_args.flavors, *(f"host {host}" for host in parsed_args.hosts or ())]
+        plan = f"{', '.join(names) or 'nothing'} closed, {period}"
         typed = (parsed_args.start, parsed_args.end)
         self.confirm_times(plan, typed, parsed_args, otherwise="No window made")
         made = self.v2.windows.create(
             start=start,
             end=end,
             flavor_ids=self.flavor_ids(parsed_args.flavors),
+            host_ids=parsed_args.hosts or (),
             note=parsed_args.note,
+            bookings=parsed_args.bookings,
             dry_run=parsed_args.dry_run,
         )
-        if parsed_args.dry_run:
+        if parsed_args.dry_run or parsed_args.bookings == "show":
+            self.print_met(made)
             return self.report_dry_run(f"make a window: {plan}")
-        return self.details(_flat(made))
+        names, values = self.details(_flat(made))
+        if parsed_args.bookings is None:
+            return names, values
+        return (*names, "reservations"), (*values, window_conflicts.met(self, made))
 
 
 class UpdateWindow(_Windows, base.ChangeCommand):
@@ -134,12 +149,20 @@ class UpdateWindow(_Windows, base.ChangeCommand):
             action="append",
             help="ID or name of a flavor (repeatable); the given flavors replace the present ones",
         )
+        _add_hosts(
+            parser, "ID or hypervisor hostname of a host (repeatable); replaces the present hosts"
+        )
+        _add_bookings(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> None:
         start, end = self.times(parsed_args)
         hours = parsed_args.hours
-        values: dict[str, Any] = {"note": parsed_args.note}
+        values: dict[str, Any] = {
+            "note": parsed_args.note,
+            "host_ids": parsed_args.hosts,
+            "bookings": parsed_args.bookings,
+        }
         if parsed_args.flavors is not None:
             values["flavor_ids"] = self.flavor_ids(parsed_args.flavors)
         values = {name: value for name, value in values.items() if value is not None}
@@ -158,8 +181,10 @@ class UpdateWindow(_Windows, base.ChangeCommand):
             if parsed_args.dry_run:
                 return
             ref = window.id
-        self.v2.windows.update(ref, **values)
-        print(f"Updated maintenance window: {parsed_args.window}", file=self.app.stdout)
+        changed = self.v2.windows.update(ref, **values)
+        self.print_met(changed)
+        done = "Not updated" if parsed_args.bookings == "show" else "Updated"
+        print(f"{done} maintenance window: {parsed_args.window}", file=self.app.stdout)
 
     def _confirm(
         self,
@@ -179,6 +204,7 @@ class UpdateWindow(_Windows, base.ChangeCommand):
         self.confirm_times(f"{_phrase(window)}, {period}", texts, parsed_args, derived=derived)
         if parsed_args.dry_run:
             changed = self.v2.windows.update(window.id, dry_run=True, **values)
+            self.print_met(changed)
             note = f", noted {values['note']!r}" if "note" in values else ""
             self.report_dry_run(
                 f"change {_phrase(window)}: {period}, {len(changed.flavors)} flavors{note}"
@@ -201,11 +227,31 @@ class DeleteWindow(_Windows, base.DeleteCommand):
 
 def _phrase(window: Window) -> str:
     """Return a phrase for a window, for use in a sentence."""
-    names = ", ".join(flavor.name for flavor in window.flavors)
+    closed = [flavor.name for flavor in window.flavors] + [name for _, name in window.hosts]
+    names = ", ".join(closed)
     noted = f" {window.note!r}" if window.note else ""
     return f"window{noted} ({window.id}) of {names}"
 
 
 def _flat(window: Window) -> Document:
-    """Return a window's fields, with the names of its flavors instead of the flavors."""
-    return {**window.document, "flavors": [flavor.name for flavor in window.flavors]}
+    """Return a window's fields, with the names of its flavors and hosts instead of the items."""
+    return {
+        **{n: value for n, value in window.document.items() if n != "reservations"},
+        "flavors": [flavor.name for flavor in window.flavors],
+        "hosts": [name for _, name in window.hosts],
+    }
+
+
+def _add_hosts(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("--host", metavar="HOST", dest="hosts", action="append", help=text)
+
+
+def _add_bookings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--bookings",
+        choices=["show", "refuse", "move", "end"],
+        help="what is done with reservations that the window meets. show: list them, with what "
+        "move would do, and change nothing. refuse (the default): refuse the window. move: those "
+        "that haven't begun get other hosts, or the next time that their owners allow; the others "
+        "are left and listed. end: the same, and what is left ends at the start of the window",
+    )

@@ -175,6 +175,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             contact="email address that messages about the reservation go to (default: your own)",
         )
         _add_before_end(parser)
+        _add_movable(parser)
         parser.add_argument(
             "--wait",
             action="store_true",
@@ -343,6 +344,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             "removes the address, so that messages go to the user who has booked",
         )
         _add_before_end(parser, _FLAVORS)
+        _add_movable(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
@@ -494,12 +496,23 @@ def _add_before_end(parser: argparse.ArgumentParser, *more: str) -> None:
     )
 
 
-def _texts(parsed_args: argparse.Namespace) -> dict[str, str | None]:
+def _add_movable(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--movable-hours",
+        metavar="HOURS",
+        type=int,
+        help="by how many hours maintenance may move the start to a later time, before it has "
+        "begun; 0 (as at first): not at all",
+    )
+
+
+def _texts(parsed_args: argparse.Namespace) -> dict[str, Any]:
     """Return the texts of a booking or a change, for the client. An empty one is removed."""
     chosen = parsed_args.before_end
     return {
         **{name: getattr(parsed_args, name) for name in ("name", "note", "contact")},
         "before_end": "" if chosen == _FLAVORS else chosen,
+        "movable_hours": parsed_args.movable_hours,
     }
 
 

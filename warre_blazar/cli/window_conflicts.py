@@ -41,6 +41,41 @@ def refused(command: base.Command, error: errors.ApiError) -> list[str]:
     return [f"  {line(item, command.where)}" for item in _with_project_names(command, flat)]
 
 
+class MetColumn(columns.FormattableColumn):
+    """A column with the reservations that a window met, and what became of each."""
+
+    def __init__(self, value: list[Document], lines: list[str]) -> None:
+        super().__init__(value)
+        self._lines = lines
+
+    def human_readable(self) -> str:
+        return "\n".join(self._lines)
+
+
+def met(command: base.Command, window: Window) -> MetColumn:
+    """Return the reservations that a window met, and what became of each."""
+    return MetColumn(list(window.reservations), met_lines(command, window))
+
+
+def met_lines(command: base.Command, window: Window) -> list[str]:
+    """Return a line for each reservation that a window met: what became of it, and why."""
+    flat = [{**item, "flavor": item["flavor"]["name"]} for item in window.reservations]
+    return [
+        f"{item['outcome']:<9}  {line(item, command.where)}{_after(item, command.where)}"
+        for item in _with_project_names(command, flat)
+    ]
+
+
+def _after(item: Document, where: datetime.tzinfo) -> str:
+    if item["reason"]:
+        return f": {item['reason']}"
+    if item["outcome"] == "moved":
+        return ""
+    new = Span.of({"start": item["new_start"], "end": item["new_end"]})
+    start, end = (time_display.brief(moment, where) for moment in (new.start, new.end))
+    return f", now {start} to {end}"
+
+
 def within(command: base.Command, window: Window) -> ReservationsColumn | None:
     """Return the reservations of a window's flavors during the window.
 

@@ -34,9 +34,9 @@ def _booking(
 ) -> dict[str, Any]:
     """The body of a booking.
 
-    :param texts: those of ``_TEXTS``, and the time zone.
+    :param texts: those of ``_TEXTS``, the time zone and ``movable_hours``.
     """
-    if unknown := texts.keys() - {*_TEXTS, "timezone"}:
+    if unknown := texts.keys() - {*_TEXTS, "timezone", "movable_hours"}:
         raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
     body = values_of({"flavor_id": flavor, "start": start, "end": end, "instance_count": count})
     optional = {"affinity": affinity, **texts}
@@ -52,9 +52,9 @@ def _change(
 ) -> dict[str, Any]:
     """The body of a change. Fields that aren't given are left out.
 
-    :param texts: those of ``_TEXTS``. An empty text removes a value.
+    :param texts: those of ``_TEXTS``, and ``movable_hours``. An empty text removes a value.
     """
-    if unknown := texts.keys() - set(_TEXTS):
+    if unknown := texts.keys() - {*_TEXTS, "movable_hours"}:
         raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
     given = {"start": start, "end": end, "instance_count": count, **texts}
     body = values_of({field: value for field, value in given.items() if value is not None})
@@ -156,7 +156,8 @@ class Reservations(Collection):
             email address that messages go to (default: the user's own); ``timezone``, the name of
             the time zone in which messages also show times, such as ``Europe/Berlin``;
             ``before_end``, what is done with the servers before they are deleted at the end,
-            ``nothing`` or ``snapshot`` (default: what the flavor says).
+            ``nothing`` or ``snapshot`` (default: what the flavor says); ``movable_hours``, by how
+            many hours maintenance may move the start to a later time (default: 0).
         """
         wanted: dict[str, Any] = {"start": start, "end": end, "count": count, "affinity": affinity}
         body = _booking(flavor, **{**wanted, **texts})
@@ -189,14 +190,15 @@ class Reservations(Collection):
         start: Time | None = None,
         end: Time | None = None,
         count: int | None = None,
-        **texts: str | None,
+        **texts: Any,
     ) -> Reservation:
         """Change a reservation. Fields that aren't given keep their values.
 
         :param texts: the new ``name`` or ``note``; ``contact``, the email address that messages go
-            to from now on; ``before_end``, what is done with the servers before the end. An empty
-            text removes the name, the note or the address, and leaves it to the flavor what is
-            done before the end.
+            to from now on; ``before_end``, what is done with the servers before the end; or
+            ``movable_hours``, by how many hours maintenance may move the start. An empty text
+            removes the name, the note or the address, and leaves it to the flavor what is done
+            before the end.
         """
         wanted: dict[str, Any] = {"start": start, "end": end, "count": count}
         body = _change(**{**wanted, **texts})

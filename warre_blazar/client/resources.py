@@ -209,15 +209,26 @@ class Windows(Collection):
         start: Time,
         end: Time,
         flavor_ids: Iterable[str] = (),
+        host_ids: Iterable[str] = (),
         note: str | None = None,
+        bookings: str | None = None,
         dry_run: bool = False,
     ) -> Window:
-        """Create a window. While it lasts, the given flavors can't be booked.
+        """Create a window. While it lasts, the given flavors and hosts can't be booked.
 
+        :param host_ids: the ids or hypervisor hostnames of hosts.
+        :param bookings: what is done with the reservations that the window meets: ``refuse``,
+            ``show``, ``move`` or ``end``, as the API describes it. None: a window that meets any is
+            refused. ``reservations`` of the returned window says what became of them. With
+            ``show``, nothing is created.
         :param dry_run: create nothing, and return the window as it would be. Its id isn't kept.
         """
         body = values_of({"start": start, "end": end, "note": note, "flavor_ids": list(flavor_ids)})
-        if dry_run:
+        if hosts := list(host_ids):
+            body["host_ids"] = hosts
+        if bookings is not None:
+            body["bookings"] = bookings
+        if dry_run or bookings == "show":
             document = self._transport.request_document(
                 "POST", f"/{self.noun}", query=DRY_RUN, body=body
             )
@@ -225,9 +236,10 @@ class Windows(Collection):
         return Window.of(self._transport.create(f"/{self.noun}", body))
 
     def update(self, ref: str, *, dry_run: bool = False, **values: Any) -> Window:
-        """Change the fields ``start``, ``end``, ``note`` or ``flavor_ids`` of a window.
+        """Change ``start``, ``end``, ``note``, ``flavor_ids`` or ``host_ids`` of a window.
 
-        ``flavor_ids`` replaces all flavors of the window.
+        ``flavor_ids`` replaces all flavors of the window, and ``host_ids`` all hosts. ``bookings``
+        is the same as for ``create``, and may be given alone.
 
         :param dry_run: change nothing, and return the window as it would be.
         """

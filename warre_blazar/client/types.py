@@ -306,12 +306,16 @@ class FreeParts:
 
 
 class Window(Value, others.Window):
-    """A maintenance window. Its flavors can't be booked from its start to its end."""
+    """A maintenance window. Its flavors and hosts can't be booked from its start to its end.
+
+    Only operators get ``hosts``: pairs of an id and a hypervisor hostname.
+    """
 
     @classmethod
     def _converted(cls, values: Document) -> Document:
         closed = tuple(FlavorName(f["id"], f["name"]) for f in values.get("flavors", ()))
-        return {**values, "flavors": closed}
+        hosts = tuple((h["id"], h["name"]) for h in values.get("hosts", ()))
+        return {**values, "flavors": closed, "hosts": hosts}
 
 
 class Series(Value, series.Series):

@@ -16,7 +16,14 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import changes, session
 from warre_blazar.db.tables import events, leases, reservations
 from warre_blazar.domain import lease_states
-from warre_blazar.domain.lease import BLAZARS_EVENTS, END_EVENT, START_EVENT, Event, Lease
+from warre_blazar.domain.lease import (
+    BEFORE_END_EVENT,
+    BLAZARS_EVENTS,
+    END_EVENT,
+    START_EVENT,
+    Event,
+    Lease,
+)
 from warre_blazar.domain.lease_states import Statuses
 from warre_blazar.domain.timeline import Span
 
@@ -101,6 +108,31 @@ def set_event(db: Session, event: Event, status: str, time: datetime.datetime | 
         .where(events.c.id == event.id, events.c.status == event.status)
         .values(status=status, time=time, updated_at=timeutils.utcnow()),
     )
+
+
+def reschedule(db: Session, lease: Lease, span: Span) -> None:
+    """Write the new time of a lease and of its events, as Blazar does at the end of an update.
+
+    A reminder of the end that hasn't been sent keeps its distance from the end.
+
+    :raises session.LostRace: the lease has changed since it was read.
+    """
+    session.write_or_lose(
+        db,
+        leases.update()
+        .where(
+            leases.c.id == lease.id,
+            leases.c.status == lease.status,
+            leases.c.start_date == lease.span.start,
+            leases.c.end_date == lease.span.end,
+        )
+        .values(start_date=span.start, end_date=span.end, updated_at=timeutils.utcnow()),
+    )
+    move_events(db, lease.id, span)
+    for reminder in lease.of_type(BEFORE_END_EVENT):
+        if reminder.status == lease_states.UNDONE and reminder.time is not None:
+            after = reminder.time + (span.end - lease.span.end)
+            move_reminder(db, reminder.id, reminder.time, after)
 
 
 def move_events(db: Session, lease_id: str, span: Span) -> None:

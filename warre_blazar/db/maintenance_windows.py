@@ -2,19 +2,30 @@
 
 import datetime
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
-from warre_blazar.db.tables import flavors, maintenance_windows, window_flavors
+from warre_blazar.db import reservations, session
+from warre_blazar.db.tables import (
+    allocations,
+    bookings,
+    compute_hosts,
+    flavors,
+    leases,
+    maintenance_windows,
+    window_flavors,
+    window_hosts,
+)
+from warre_blazar.db.tables import reservations as reservations_table
 from warre_blazar.domain.maintenance_window import Window
+from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.timeline import Span
 
 
 def insert(db: Session, window: Window, now: datetime.datetime) -> None:
-    """Add a window and the list of the flavors that it closes."""
+    """Add a window and the lists of the flavors and hosts that it closes."""
     db.execute(
         maintenance_windows.insert().values(id=window.id, created_at=now, **_columns(window))
     )
@@ -22,13 +33,13 @@ def insert(db: Session, window: Window, now: datetime.datetime) -> None:
 
 
 def update(db: Session, window: Window) -> None:
-    """Replace a window and the list of the flavors that it closes."""
+    """Replace a window and the lists of the flavors and hosts that it closes."""
     db.execute(
         maintenance_windows.update()
         .where(maintenance_windows.c.id == window.id)
         .values(**_columns(window))
     )
-    db.execute(window_flavors.delete().where(window_flavors.c.window_id == window.id))
+    _unbind(db, window.id)
     _bind(db, window)
 
 
@@ -44,11 +55,19 @@ def _bind(db: Session, window: Window) -> None:
     rows = [{"window_id": window.id, "flavor_id": flavor_id} for flavor_id, _ in window.flavors]
     if rows:
         db.execute(window_flavors.insert(), rows)
+    closed = [{"window_id": window.id, "host_id": host_id} for host_id, _ in window.hosts]
+    if closed:
+        db.execute(window_hosts.insert(), closed)
+
+
+def _unbind(db: Session, window_id: str) -> None:
+    for table in (window_flavors, window_hosts):
+        db.execute(table.delete().where(table.c.window_id == window_id))
 
 
 def delete(db: Session, window_id: str) -> bool:
     """Delete a window. Return whether it existed."""
-    db.execute(window_flavors.delete().where(window_flavors.c.window_id == window_id))
+    _unbind(db, window_id)
     deletion = maintenance_windows.delete().where(maintenance_windows.c.id == window_id)
     return session.changed(db, deletion) == 1
 
@@ -80,7 +99,8 @@ def listing(
     """A page of windows, sorted by start, and the number of windows on all pages.
 
     :param visible: a condition on flavors. Other flavors are left out of the windows, and so are
-        windows that close only other flavors.
+        windows that close only other flavors. Only somebody who may see all flavors gets hosts, and
+        windows that close hosts alone.
     """
     shown = _shows(visible)
     count = sa.select(sa.func.count()).select_from(maintenance_windows).where(shown)
@@ -95,12 +115,14 @@ def listing(
 
 
 def _shows(visible: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    """The condition that a window closes no flavor, or at least one of the visible flavors."""
+    """The condition that a window closes nothing, or at least one of the visible flavors."""
+    if visible is ALL_FLAVORS:
+        return sa.true()
     closed = sa.select(window_flavors.c.window_id)
     visibly_closed = closed.join(flavors, flavors.c.id == window_flavors.c.flavor_id).where(visible)
-    return sa.or_(
-        maintenance_windows.c.id.not_in(closed), maintenance_windows.c.id.in_(visibly_closed)
-    )
+    of_hosts = sa.select(window_hosts.c.window_id)
+    nothing = maintenance_windows.c.id.not_in(closed) & maintenance_windows.c.id.not_in(of_hosts)
+    return sa.or_(nothing, maintenance_windows.c.id.in_(visibly_closed))
 
 
 def _read(
@@ -122,15 +144,32 @@ def _read(
     )
     for window_id, flavor_id, name in db.execute(closed_flavors):
         bound[window_id].append((flavor_id, name))
+    ids = [row["id"] for row in rows]
+    hosts = _hosts_of(db, ids) if visible is ALL_FLAVORS else {}
     return [
         Window(
             id=row["id"],
             span=Span(row["start_date"], row["end_date"]),
             note=row["note"],
             flavors=tuple(bound[row["id"]]),
+            hosts=tuple(hosts.get(row["id"], ())),
         )
         for row in rows
     ]
+
+
+def _hosts_of(db: Session, window_ids: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    """The ids and names of the hosts that windows close, by window and sorted by name."""
+    query = (
+        sa.select(window_hosts.c.window_id, compute_hosts.c.id, compute_hosts.c.hypervisor_hostname)
+        .join(compute_hosts, compute_hosts.c.id == window_hosts.c.host_id)
+        .where(window_hosts.c.window_id.in_(window_ids))
+        .order_by(compute_hosts.c.hypervisor_hostname, compute_hosts.c.id)
+    )
+    closed: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for window_id, host_id, name in db.execute(query):
+        closed[window_id].append((host_id, name))
+    return closed
 
 
 def closes(flavor_id: sa.ColumnElement[str], during: Span) -> sa.ColumnElement[bool]:
@@ -200,3 +239,32 @@ def living_flavors(db: Session, ids: Iterable[str]) -> list[tuple[str, str]]:
         .order_by(flavors.c.name)
     )
     return [(flavor_id, name) for flavor_id, name in db.execute(query)]
+
+
+def hosts_named(db: Session, ref: str) -> list[tuple[str, str]]:
+    """The ids and names of the hosts with this id or hypervisor hostname."""
+    named = sa.or_(compute_hosts.c.id == ref, compute_hosts.c.hypervisor_hostname == ref)
+    query = sa.select(compute_hosts.c.id, compute_hosts.c.hypervisor_hostname).where(named)
+    return [(host_id, name) for host_id, name in db.execute(query)]
+
+
+def met(
+    db: Session, flavor_ids: Collection[str], host_ids: Collection[str], during: Span
+) -> list[Reservation]:
+    """The flavor:slot reservations of these flavors, or on these hosts, that overlap a span.
+
+    A reservation counts at its own time and at the time that was promised to an update, as long as
+    it has host allocations. The earliest start comes first.
+    """
+    held = allocations.c.reservation_id == reservations_table.c.id
+    on_host = sa.exists().where(held, allocations.c.compute_host_id.in_(host_ids))
+    own = sa.and_(leases.c.start_date < during.end, leases.c.end_date > during.start)
+    promised = sa.and_(bookings.c.claim_start < during.end, bookings.c.claim_end > during.start)
+    return reservations.where(
+        db,
+        [
+            sa.exists().where(held),
+            sa.or_(bookings.c.flavor_id.in_(flavor_ids), on_host),
+            sa.or_(own, promised),
+        ],
+    )

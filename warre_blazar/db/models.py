@@ -122,6 +122,8 @@ reservations = sa.Table(
     # There is no foreign key, because a reservation outlives a series that was undone.
     sa.Column("series_id", sa.String(36)),
     sa.Column("series_work", sa.String(36)),
+    # By how many hours maintenance may move the start to a later time.
+    sa.Column("movable_hours", sa.Integer, nullable=False, server_default="0"),
     # The shape that was booked: domain.flavor.Shape as JSON.
     sa.Column("shape", _text(), nullable=False),
     # The promise: the new time that the plugin has agreed to. It is claimed in addition to the
@@ -626,6 +628,25 @@ window_flavors = sa.Table(
         "flavor_id",
         _string(64),
         sa.ForeignKey("warre_flavors.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+)
+
+# The hosts that a maintenance window closes. The windows that overlap a booking are read with the
+# hosts, and a new window increases the generation of each of its hosts.
+window_hosts = sa.Table(
+    "warre_window_hosts",
+    metadata,
+    sa.Column(
+        "window_id",
+        _string(64),
+        sa.ForeignKey("warre_windows.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column(
+        "host_id",
+        sa.String(36),
+        sa.ForeignKey("computehosts.id", ondelete="CASCADE"),
         primary_key=True,
     ),
 )

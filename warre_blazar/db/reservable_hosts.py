@@ -1,14 +1,18 @@
 """Reads the reservable hosts, from Blazar's tables and from the stored resource providers."""
 
+import dataclasses
+import datetime
 import functools
 from collections import defaultdict
 from typing import Any
 
 import sqlalchemy as sa
 from oslo_log import log as logging
+from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import host_providers as stored_trees
+from warre_blazar.db.sql_functions import seconds_between
 from warre_blazar.db.tables import (
     compute_hosts,
     extra_capabilities,
@@ -16,18 +20,22 @@ from warre_blazar.db.tables import (
     host_inventories,
     host_providers,
     host_traits,
+    maintenance_windows,
     resource_properties,
+    window_hosts,
 )
 from warre_blazar.domain import provider_trees
+from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.provider_trees import ProviderTree
 from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.domain.timeline import Span
 
 LOG = logging.getLogger(__name__)
 
 
 def empty(db: Session, *, closed: bool = False) -> list[Host]:
-    """Every host that can be booked, without what is booked on it.
+    """Every host that can be booked, with its maintenance windows and without what is booked on it.
 
     A host can be booked if all of this is true:
 
@@ -44,11 +52,15 @@ def empty(db: Session, *, closed: bool = False) -> list[Host]:
     capabilities: dict[str, dict[str, Any]] = defaultdict(dict)
     inventories: dict[str, dict[str, Inventory]] = defaultdict(dict)
     traits: dict[str, set[str]] = defaultdict(set)
+    windows: dict[str, list[Holding]] = defaultdict(list)
     for kind, host_id, name, value, *amounts in db.execute(_facts()):
         if kind == "inventory":
             inventories[host_id][name] = Inventory(*amounts)
         elif kind == "capability":
             capabilities[host_id][name] = value
+        elif kind == "window":
+            start, end = (_EPOCH + datetime.timedelta(seconds=each) for each in amounts[:2])
+            windows[host_id].append(Holding(_WINDOW, Span(start, end), None))
         else:
             traits[host_id].add(name)
     rows = db.execute(_hosts(closed)).mappings().all()
@@ -66,7 +78,8 @@ def empty(db: Session, *, closed: bool = False) -> list[Host]:
                 traits=frozenset(traits[host_id]),
             ),
         )
-        hosts.append(_host(row, capabilities[host_id], tree, is_read=host_id in trees))
+        host = _host(row, capabilities[host_id], tree, is_read=host_id in trees)
+        hosts.append(dataclasses.replace(host, closed=windows[host_id]))
     return hosts
 
 
@@ -144,12 +157,20 @@ _AMOUNTS = (
 )
 
 
+#: Stands for a reservation's id in what windows hold.
+_WINDOW = "window"
+#: The times of windows are read as seconds since this moment.
+_EPOCH = datetime.datetime(2020, 1, 1)
+
+
 def _facts() -> sa.CompoundSelect[Any]:
-    """A query of what Blazar's tables say about hosts: inventories, capabilities and traits.
+    """A query of facts about hosts: inventories, capabilities, traits and maintenance windows.
 
-    Inventories and traits are read only for hosts whose resource providers aren't stored.
+    Inventories and traits are read only for hosts whose resource providers aren't stored. Windows
+    that have ended are left out.
 
-    Each row has its kind, the host's id, a name, a value, and ``_AMOUNTS``.
+    Each row has its kind, the host's id, a name, a value, and ``_AMOUNTS``. The amounts of a window
+    are its start and its end. All of this is one statement, because every booking reads it.
     """
     no_amounts = [sa.null().label(column.name) for column in _AMOUNTS]
     inventories = sa.select(
@@ -173,7 +194,21 @@ def _facts() -> sa.CompoundSelect[Any]:
         sa.null(),
         *no_amounts,
     ).where(_unread(host_traits.c.computehost_id))
-    return sa.union_all(inventories, capabilities, traits)
+    epoch = sa.literal(_EPOCH, sa.DateTime())
+    windows = (
+        sa.select(
+            sa.literal_column("'window'"),
+            window_hosts.c.host_id,
+            sa.null(),
+            sa.null(),
+            seconds_between(epoch, maintenance_windows.c.start_date),
+            seconds_between(epoch, maintenance_windows.c.end_date),
+            *no_amounts[2:],
+        )
+        .join(maintenance_windows, maintenance_windows.c.id == window_hosts.c.window_id)
+        .where(maintenance_windows.c.end_date > timeutils.utcnow())
+    )
+    return sa.union_all(inventories, capabilities, traits, windows)
 
 
 def _unread(host_id: sa.Column[str]) -> sa.ColumnElement[bool]:

@@ -66,6 +66,7 @@ def _reservation(row: sa.RowMapping) -> Reservation:
         labels=Labels.read(row),
         before_end=row["before_end"],
         series_id=row["series_id"],
+        movable_hours=row["movable_hours"],
         nova_flavor=row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"]),
         missing_resources=row["missing_resources"],
         resources_changed=row["resources_changed"],
@@ -241,6 +242,12 @@ def set_before_end(db: Session, reservation_id: str, value: str | None) -> None:
     """Write what was chosen to be done with a reservation's servers before the end."""
     same_reservation = bookings.c.reservation_id == reservation_id
     db.execute(bookings.update().where(same_reservation).values(before_end=value))
+
+
+def set_movable_hours(db: Session, reservation_id: str, hours: int) -> None:
+    """Write by how many hours maintenance may move a reservation to a later time."""
+    same_reservation = bookings.c.reservation_id == reservation_id
+    db.execute(bookings.update().where(same_reservation).values(movable_hours=hours))
 
 
 def compare_labels(db: Session, labels: Labels) -> None:

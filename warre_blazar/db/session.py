@@ -25,7 +25,8 @@ from warre_blazar.errors import exceptions
 LOG = logging.getLogger(__name__)
 
 #: The lock by which the transactions of ``claiming`` in this process wait for each other.
-claims_lock: AbstractContextManager[Any] = threading.Lock()
+#: A thread that foresees claims takes it again for each of them.
+claims_lock: AbstractContextManager[Any] = threading.RLock()
 
 ATTEMPTS = 16
 _FIRST_WAIT = 0.02
@@ -106,6 +107,17 @@ def claiming() -> Iterator[Session]:
     also between processes.
     """
     with claims_lock, writer() as db:
+        yield db
+
+
+@contextlib.contextmanager
+def foreseeing() -> Iterator[Session]:
+    """A session in which transactions of ``claiming`` are foreseen: all of it is undone at the end.
+
+    It takes the lock before it begins to write. Otherwise a claim of another thread could hold the
+    lock, and wait for rows that this transaction has written.
+    """
+    with claims_lock, undone() as db:
         yield db
 
 

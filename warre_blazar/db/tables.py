@@ -44,6 +44,7 @@ series = models.series
 turns = models.turns
 usage = models.usage
 window_flavors = models.window_flavors
+window_hosts = models.window_hosts
 tallies = models.tallies
 #: The generations of hosts and of projects.
 host_generations = models.hosts

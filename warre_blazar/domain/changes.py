@@ -19,6 +19,8 @@ class ChangeKind(enum.Enum):
     RENAMED = "renamed"
     #: Somebody chose what is done with its servers before the end.
     BEFORE_END = "before_end"
+    #: Somebody chose how far maintenance may move it. This isn't told.
+    MOVABLE = "movable"
     STARTED = "started"
     ENDED = "ended"
     #: Its end is now, because it had no server for too long.

@@ -34,11 +34,17 @@ class Host:
     inventories: Mapping[str, Inventory]
     traits: frozenset[str]
     holdings: Sequence[Holding]
+    #: The times at which maintenance windows close the host, as holdings of the whole host.
+    closed: Sequence[Holding] = ()
     generation: int = 0
     #: The host's providers in Placement, the root first; empty as long as they haven't been read.
     providers: tuple[Provider, ...] = ()
     #: Whether anything is stored about the host's providers.
     is_read: bool = True
+
+    def is_closed(self, span: timeline.Span) -> bool:
+        """Whether a maintenance window closes the host for all of a span."""
+        return any(holding.span.contains(span) for holding in self.closed)
 
     def matches(self, shape: Shape) -> bool:
         """Whether the host has the zone, traits and properties that the shape requires."""
@@ -148,12 +154,14 @@ class Host:
     def swept(self, request: PlacementRequest, window: timeline.Span) -> Swept:
         """What is held during ``window``, and the room that is left for a request.
 
+        A maintenance window of the host holds all of it.
+
         Computing this is expensive. So callers keep the result if they need several answers from
         it.
         """
         held = self._held.get(window)
         if held is None:
-            held = self._held[window] = Occupancy(self.holdings, window)
+            held = self._held[window] = Occupancy([*self.holdings, *self.closed], window)
         return Swept(self._asked(request, [r for r in held.requests if r is not None]), held)
 
     @functools.cached_property

@@ -42,6 +42,8 @@ class Kind(enum.Enum):
     DELETED = "deleted"
     #: Some of its instances got other hosts, because their hosts had failed or were drained.
     MOVED = "moved"
+    #: Maintenance moved it to another time, or lets it end sooner.
+    MAINTENANCE = "maintenance"
     #: Some of its instances are on failed hosts, and no other host has room.
     HOST_LOST = "host_lost"
     #: Its lease was repaired.

@@ -22,6 +22,7 @@ _EVENTS = {
     Kind.RENAMED: "update",
     Kind.BEFORE_END: "update",
     Kind.MOVED: "update",
+    Kind.MAINTENANCE: "update",
     Kind.REPAIRED: "update",
     Kind.SNAPSHOT: "update",
     Kind.DELETED: "delete",

@@ -352,8 +352,10 @@ class Rooms:
         """The host with what is held on it during the window, and a key of what is held."""
         first, last = self._window.start, self._window.end
         held = [holding for holding in host.holdings if holding.span.overlaps(self._window)]
+        closed = [holding for holding in host.closed if holding.span.overlaps(self._window)]
         kinds = Counter(
-            (max(span.start, first), min(span.end, last), request) for _, span, request in held
+            (max(span.start, first), min(span.end, last), request)
+            for _, span, request in [*held, *closed]
         )
         return host.holding(held), frozenset(kinds.items())
 

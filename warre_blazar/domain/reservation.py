@@ -39,6 +39,8 @@ class Reservation:
     before_end: str | None = None
     #: The series of which the reservation is an occurrence. None: it isn't of any.
     series_id: str | None = None
+    #: By how many hours maintenance may move the start to a later time.
+    movable_hours: int = 0
     #: The id of the Nova flavor. None: the reservation never had a Nova flavor.
     nova_flavor: str | None = None
     #: Blazar's flags: whether instances are on failed hosts, and whether instances were moved while

@@ -414,9 +414,9 @@ class WindowNotFound(WarreError):
 
 
 class WindowConflict(WarreError):
-    """Flavors of a maintenance window are booked during the window.
+    """Flavors or hosts of a maintenance window are booked during the window.
 
-    :param flavor_id: the id of one of the booked flavors.
+    :param flavor_id: the id of one of the booked flavors. None: only hosts are booked.
     :param reservations: documents of the first few reservations during the window.
     :param total: the number of all reservations during the window.
     """
@@ -424,7 +424,7 @@ class WindowConflict(WarreError):
     code = "window_conflict"
 
     def __init__(
-        self, flavor_id: str, reservations: Sequence[dict[str, Any]] = (), total: int = 0
+        self, flavor_id: str | None, reservations: Sequence[dict[str, Any]] = (), total: int = 0
     ) -> None:
         super().__init__(
             "Maintenance window conflicts with existing reservations",

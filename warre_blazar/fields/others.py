@@ -4,7 +4,7 @@ from typing import Any
 
 from warre_blazar.fields import kinds
 from warre_blazar.fields.declaration import Field, Resource, Use
-from warre_blazar.fields.kinds import BOOLEAN, ID, FieldKind, Integer, Text, Time, or_null
+from warre_blazar.fields.kinds import BOOLEAN, ID, FieldKind, Integer, Text, Time, Word, or_null
 
 
 class Access(Resource):
@@ -20,8 +20,43 @@ _CLOSED = {"type": "array", "items": kinds.answer(id=ID.answer, name={"type": "s
 _FLAVOR_IDS = {"type": "array", "maxItems": 1000, "uniqueItems": True, "items": ID.body}
 
 
+#: The rule about callers who may see hosts.
+_HOSTS = "warre:host:list"
+_HOST_IDS = {
+    "type": "array",
+    "maxItems": 1000,
+    "uniqueItems": True,
+    "items": {"type": "string", "minLength": 1, "maxLength": 255},
+}
+_OR_TEXT = {"type": ["string", "null"]}
+_MET = {
+    "type": "array",
+    "items": kinds.answer(
+        id=ID.answer,
+        project_id={"type": "string"},
+        flavor=kinds.answer(id=ID.answer, name={"type": "string"}),
+        instance_count=Integer().answer,
+        start={**Time().answer, "description": "The start before the window was made."},
+        end={**Time().answer, "description": "The end before the window was made."},
+        outcome={
+            "enum": ["moved", "postponed", "ended", "left"],
+            "description": "What became of the reservation, or would. `moved`: it has other hosts "
+            "and the same time. `postponed`: it has a later time. `ended`: it ends at the start of "
+            "the window, or at once if the window has begun. `left`: it is as it was.",
+        },
+        new_start={**Time().answer, "description": "The start afterwards."},
+        new_end={**Time().answer, "description": "The end afterwards."},
+        reason={
+            **_OR_TEXT,
+            "description": "Why the reservation was left, and what an operator can do about it. It "
+            "is null if it wasn't left.",
+        },
+    ),
+}
+
+
 class Window(Resource):
-    """A maintenance window. Its flavors can't be booked from its start to its end."""
+    """A maintenance window. Its flavors and hosts can't be booked from its start to its end."""
 
     id = Field(ID, "The window's id.", Use.READ_ONLY)
     start = Field(Time(), "The start.", Use.REQUIRED)
@@ -32,6 +67,35 @@ class Window(Resource):
     )
     flavor_ids: Field[list[str]] = Field(
         FieldKind(_FLAVOR_IDS), "The ids of the flavors that the window closes.", Use.WRITE_ONLY
+    )
+    hosts: Field[tuple[Any, ...]] = Field(
+        FieldKind(_CLOSED),
+        "The hosts that the window closes for all flavors.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE,
+        default=(),
+        seen_by=_HOSTS,
+    )
+    host_ids: Field[list[str]] = Field(
+        FieldKind(_HOST_IDS),
+        "The ids or hypervisor hostnames of the hosts that the window closes for all flavors.",
+        Use.WRITE_ONLY | Use.NOT_IN_WARRE,
+    )
+    bookings: Field[str] = Field(
+        Word("show", "refuse", "move", "end"),
+        "What is done with the reservations that the window meets. `refuse`: a window that meets "
+        "any is refused. `show`: nothing is written, and the answer says what `move` would do. "
+        "`move`: those that haven't begun get other hosts at the same time, or else the earliest "
+        "later time within their `movable_hours`; the others are left as they are. `end`: the "
+        "same, and what is left ends at the start of the window if it begins before. Without this "
+        "field, `refuse` is meant.",
+        Use.WRITE_ONLY | Use.NOT_IN_WARRE,
+    )
+    reservations: Field[list[dict[str, Any]]] = Field(
+        FieldKind(_MET),
+        "The reservations that the window met, the earliest start first. Only answers to requests "
+        "with `bookings` have this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+        default=(),
     )
 
 

@@ -59,8 +59,9 @@ _LOG = {
         },
         change={
             "enum": [
-                *("created", "rescheduled", "resized", "renamed", "before_end", "started"),
-                *("ended", "moved", "deleted", "refused", "opened", "missing", "idle_end"),
+                *("created", "rescheduled", "resized", "renamed", "before_end", "movable"),
+                *("started", "ended", "moved", "deleted", "refused", "opened", "missing"),
+                "idle_end",
             ],
             "description": "`before_end`: somebody chose what is done with the servers before the "
             "end. `moved`: some instances got other hosts. `refused`: the reservation "
@@ -117,6 +118,13 @@ class Reservation(Resource):
         "flavor, and another value is only allowed if the flavor's `before_end_choice` is true. An "
         "answer always says what will be done.",
         Use.NOT_IN_WARRE,
+    )
+    movable_hours = Field(
+        Integer(0, 8760),
+        "By how many hours maintenance may move the start to a later time, if it hasn't begun. 0: "
+        "not at all. The length stays the same.",
+        Use.NOT_IN_WARRE,
+        default=0,
     )
     status_reason = Field(
         or_null(VALUE), "Why the reservation has its status, if that is known.", Use.READ_ONLY

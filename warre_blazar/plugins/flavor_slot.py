@@ -25,6 +25,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import carried_decisions, conditions, contacts
 from warre_blazar.edge.conditions import STRICT_FILTER
 from warre_blazar.errors import blazar_errors, exceptions
+from warre_blazar.fields import reservations as reservation_fields
 from warre_blazar.plugins import (
     change_records,
     deletion_records,
@@ -62,7 +63,7 @@ _BLAZARS_OWN = {"resource_type", "lease_id", "start_date", "end_date"}
 # The fields that a client may send in an update. Only the amount may differ from the present value.
 _UPDATE_FIELDS = {"flavor_id", "amount", "affinity"}
 # The fields that a client may send in a creation.
-_CREATION_FIELDS = _UPDATE_FIELDS | {*labels.NAMES, "before_end"}
+_CREATION_FIELDS = _UPDATE_FIELDS | {*labels.NAMES, "before_end", "movable_hours"}
 # The fields by which the API says for which series it books. Other clients don't know what to send.
 _SERIES_FIELDS = {"series_id", "series_work"}
 
@@ -229,7 +230,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
         raise exceptions.InvalidField(
             min(unknown),
             "Unknown field, expected flavor_id and amount, and optionally affinity, before_end, "
-            + ", ".join(labels.NAMES),
+            "movable_hours, " + ", ".join(labels.NAMES),
         )
     flavor = values.get("flavor_id")
     if not isinstance(flavor, str) or not 1 <= len(flavor) <= 64:
@@ -245,6 +246,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
         labels=contacts.checked(labels.checked(values)),
         before_end=before_end.checked(values.get("before_end")),
         series=_series(values),
+        movable_hours=_movable_hours(values.get("movable_hours")),
     )
 
 
@@ -268,6 +270,15 @@ def _amount(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_AMOUNT:
         raise exceptions.InvalidField("amount", "expected a whole number of at least 1")
     return value
+
+
+def _movable_hours(value: Any) -> int:
+    if value is None:
+        return 0
+    try:
+        return reservation_fields.Reservation.movable_hours.kind.validate(value)
+    except ValueError as error:
+        raise exceptions.InvalidField("movable_hours", str(error)) from error
 
 
 def _affinity(value: Any) -> bool | None:

@@ -84,6 +84,7 @@ _READ: dict[str, Schema] = {
     "hypervisor_properties": _EXPRESSION,
     "resource_properties": _EXPRESSION,
     "before_end": _text(36),
+    "movable_hours": _number(0),
     "flavor_id": _text(255, "expected the id or name of a flavor"),
     "network_id": _text(36),
     "required_floatingips": {"type": "array", "maxItems": 64, "items": _text(64)},

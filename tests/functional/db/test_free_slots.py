@@ -54,6 +54,8 @@ class World:
     booked: list[tuple[Span, int]]
     others: list[tuple[Span, int]]
     closed: list[Span]
+    #: The maintenance windows of hosts: the time and the number of the host.
+    host_windows: list[tuple[Span, int]]
     cleaning: int
     count: int
     affinity: bool | None
@@ -70,6 +72,7 @@ WORLDS = st.builds(
     booked=st.lists(st.tuples(spans(), st.integers(1, 2)), max_size=4),
     others=st.lists(st.tuples(spans(), st.integers(0, 2)), max_size=3),
     closed=st.lists(spans(), max_size=2),
+    host_windows=st.lists(st.tuples(spans(), st.integers(0, 2)), max_size=2),
     cleaning=st.integers(0, 2),
     count=st.integers(1, 3),
     affinity=st.sampled_from([None, None, True, False]),
@@ -90,6 +93,11 @@ def build(made: World) -> Flavor:
     for when in made.closed:
         if not any(when.overlaps(lease) for lease in leases()):
             maintenance_windows.create(when, None, [flavor.id], world.NOW)
+    for when, host in made.host_windows:
+        if host < len(host_ids):
+            maintenance_windows.create(
+                when, None, [], world.NOW, host_refs=[host_ids[host]], over_bookings=True
+            )
     start, end = (None if m is None else world.NOW + m * MINUTE for m in made.period)
     return flavors.update(flavor.id, {"start": start, "end": end}).flavor
 
@@ -177,7 +185,7 @@ def test_overlapping_free_spans_are_found(database: sa.Engine):
     world.add_stock([hosts[0]], span(6, 9), "virtual:instance")
     world.add_stock([hosts[1]], span(0, 3), "virtual:instance")
     flavor = world.add_flavor(slots=2, max_length_hours=1)
-    made = World([1, 1], 2, (None, None), [], [], [], 0, 1, None)
+    made = World([1, 1], 2, (None, None), [], [], [], [], 0, 1, None)
     assert answered(flavor, made, span(0, 9)) == [span(0, 6), span(3, 9)]
     two = dataclasses.replace(made, count=2)
     assert answered(flavor, two, span(0, 9)) == [span(3, 6)]

@@ -1,16 +1,24 @@
 """/maintenancewindows: times during which some flavors can't be booked."""
 
 import pytest
+import sqlalchemy as sa
 
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
+from warre_blazar.db import session
+from warre_blazar.db.tables import compute_hosts
 
 
 @pytest.fixture
 def flavor(admin: Person) -> dict:
     return things.add_flavor(admin, name="b")
+
+
+def of_user(window: dict) -> dict:
+    """A window as users get it."""
+    return {name: value for name, value in window.items() if name != "hosts"}
 
 
 def test_create_and_show(admin: Person, alpha: Person, flavor):
@@ -22,12 +30,14 @@ def test_create_and_show(admin: Person, alpha: Person, flavor):
         "end": at(6),
         "note": "firmware",
         "flavors": [{"id": f["id"], "name": f["name"]} for f in (other, flavor)],
+        "hosts": [],
     }
-    assert alpha.get(f"maintenancewindows/{window['id']}/").json == window
+    assert alpha.get(f"maintenancewindows/{window['id']}/").json == of_user(window)
     bare = things.made(admin.post("maintenancewindows/", {"start": at(3), "end": at(4)}))
     assert bare == {**bare, "note": None, "flavors": []}
     # Listings are sorted by start.
-    assert alpha.get("maintenancewindows").json == {"results": [bare, window], "total": 2}
+    shown = {"results": [of_user(bare), of_user(window)], "total": 2}
+    assert alpha.get("maintenancewindows").json == shown
 
 
 #: Windows that can't be created while a reservation exists on day 2 from 9 to 11.
@@ -174,7 +184,7 @@ def test_users_may_only_read_windows(admin: Person, alpha: Person, nobody: Perso
         404,
         "window_not_found",
     )
-    assert alpha.get(path).json == window
+    assert alpha.get(path).json == of_user(window)
 
 
 def test_deleted_flavor_is_removed_from_its_windows(admin: Person, flavor):
@@ -264,3 +274,83 @@ def test_window_over_a_deleted_private_flavor_stays_hidden(admin: Person, alpha:
     assert admin.delete(f"flavors/{secret['id']}").status_int == 204
     assert alpha.get("maintenancewindows").json == {"results": [], "total": 0}
     assert admin.get("maintenancewindows").json["results"] == [{**window, "flavors": []}]
+
+
+@pytest.fixture
+def host(site: Site) -> dict[str, str]:
+    """The host of the site that the API lists first, as windows show it."""
+    with session.reader() as db:
+        query = sa.select(compute_hosts.c.id, compute_hosts.c.hypervisor_hostname)
+        host_id, name = sorted(tuple(row) for row in db.execute(query))[0]
+    return {"id": host_id, "name": name}
+
+
+def test_host_window_is_made_by_name_and_changed_by_id(admin: Person, host):
+    body = {"start": at(5), "end": at(6), "host_ids": [host["name"]]}
+    window = things.made(admin.post("maintenancewindows", body))
+    assert (window["flavors"], window["hosts"]) == ([], [host])
+    path = f"maintenancewindows/{window['id']}"
+    assert admin.patch(path, {"host_ids": []}).json["hosts"] == []
+    assert admin.patch(path, {"host_ids": [host["id"]]}).json == window
+    unknown = admin.post("maintenancewindows", {**body, "host_ids": ["nope"]})
+    assert refusal(unknown) == (422, "invalid_field")
+    wrong = admin.post("maintenancewindows", {**body, "bookings": "burn"})
+    assert refusal(wrong) == (422, "invalid_field")
+
+
+@pytest.mark.parametrize("field", ["host_ids", "bookings"])
+def test_warres_path_knows_no_hosts_of_windows(admin: Person, flavor, host, field):
+    body = {"start": at(5), "end": at(6), "flavor_ids": [flavor["id"]]}
+    more = {"host_ids": [host["id"]], "bookings": "move"}
+    answer = admin.post("warre/v1/maintenancewindows", {**body, field: more[field]})
+    assert answer.status_int in (400, 422)
+    things.made(admin.post("maintenancewindows", {**body, "host_ids": [host["id"]]}))
+    assert "hosts" not in admin.get("warre/v1/maintenancewindows").json["results"][0]
+
+
+def test_members_see_nothing_of_hosts_in_windows(admin: Person, alpha: Person, flavor, host):
+    mixed = things.add_window(admin, flavor, host_ids=[host["id"]])
+    only = things.add_window(admin, host_ids=[host["id"]], note="fans")
+    listed = alpha.get("maintenancewindows")
+    assert [w["id"] for w in listed.json["results"]] == [mixed["id"]]
+    for text in (host["name"], "fans", "hosts"):
+        assert text not in listed.text
+    assert refusal(alpha.get(f"maintenancewindows/{only['id']}")) == (404, "window_not_found")
+    assert admin.get("maintenancewindows").json["total"] == 2
+
+
+def test_window_over_bookings_is_shown_and_made(site: Site, admin: Person, alpha: Person, flavor):
+    booked = things.book(alpha, flavor, movable_hours=48)
+    fixed = things.book(alpha, flavor, start=at(2, 12), end=at(2, 13))
+    body = {"start": at(2), "end": at(3), "flavor_ids": [flavor["id"]]}
+    assert refusal(admin.post("maintenancewindows", body)) == (409, "window_conflict")
+    before = site.rows()
+    shown = admin.post("maintenancewindows", {**body, "bookings": "show"})
+    assert (shown.status_int, site.rows()) == (200, before)
+    made = things.made(admin.post("maintenancewindows", {**body, "bookings": "move"}))
+    assert made["reservations"] == shown.json["reservations"]
+    first, second = made["reservations"]
+    assert (first["id"], first["outcome"], first["new_start"]) == (
+        booked["id"],
+        "postponed",
+        at(3),
+    )
+    assert (second["id"], second["outcome"], second["new_start"]) == (
+        fixed["id"],
+        "left",
+        fixed["start"],
+    )
+    moved = alpha.get(f"reservations/{booked['id']}").json
+    assert (moved["start"], moved["end"]) == (at(3), at(3, 2))
+    again = admin.patch(f"maintenancewindows/{made['id']}", {"bookings": "move"}).json
+    assert [each["id"] for each in again["reservations"]] == [fixed["id"]]
+    assert "reservations" not in admin.get(f"maintenancewindows/{made['id']}").json
+
+
+def test_owner_says_how_far_maintenance_may_move_a_reservation(alpha: Person, flavor):
+    booked = things.book(alpha, flavor)
+    path = f"reservations/{booked['id']}"
+    assert booked["movable_hours"] == 0
+    assert alpha.patch(path, {"movable_hours": 24}).json["movable_hours"] == 24
+    assert alpha.get(path).json["movable_hours"] == 24
+    assert refusal(alpha.patch(path, {"movable_hours": -1})) == (400, "invalid_field")

@@ -117,12 +117,45 @@ def test_window_is_created_by_flavor_names_and_hours(
     api.answers["POST /v2/maintenancewindows"] = Answer(201, WINDOW)
     given = ("--start", "2026-12-20 00:00", "--hours", "24", "--note", "firmware")
     made = run_json(maintenance_windows.CreateWindow, "gpu.large", *given)
-    assert made == {**WINDOW, "flavors": ["gpu.large"]}
+    assert made == {**WINDOW, "flavors": ["gpu.large"], "hosts": []}
     assert api.seen[-1].body == {
         "start": "2026-12-20T00:00:00+00:00",
         "end": "2026-12-21T00:00:00+00:00",
         "note": "firmware",
         "flavor_ids": [FLAVOR.id],
+    }
+
+
+def test_window_of_a_host_lists_what_it_meets(api: Api, run: Run) -> None:
+    met = {
+        "id": "r1",
+        "project_id": "p1",
+        "flavor": {"id": FLAVOR.id, "name": "gpu.large"},
+        "instance_count": 2,
+        "start": "2026-12-20T09:00:00+00:00",
+        "end": "2026-12-20T11:00:00+00:00",
+        "outcome": "postponed",
+        "new_start": "2026-12-21T00:00:00+00:00",
+        "new_end": "2026-12-21T02:00:00+00:00",
+        "reason": None,
+    }
+    left = {**met, "id": "r2", "outcome": "left", "reason": "it has begun"}
+    hosts = [{"id": "3", "name": "cmp1"}]
+    window = {**WINDOW, "flavors": [], "hosts": hosts, "reservations": [met, left]}
+    api.answers["POST /v2/maintenancewindows"] = Answer(200, window)
+    given = ("--start", "2026-12-20T00:00Z", "--hours", "24", "--host", "cmp1")
+    shown = run(maintenance_windows.CreateWindow, *given, "--bookings", "show")
+    assert "postponed  r1  2 slots of gpu.large" in shown
+    assert ", now 2026-12-21 00:00 UTC to 2026-12-21 02:00 UTC" in shown
+    assert "left       r2" in shown and ": it has begun" in shown
+    (sent,) = [request for request in api.seen if request.method == "POST"]
+    assert sent.body == {
+        "start": "2026-12-20T00:00:00+00:00",
+        "end": "2026-12-21T00:00:00+00:00",
+        "note": None,
+        "flavor_ids": [],
+        "host_ids": ["cmp1"],
+        "bookings": "show",
     }
 
 
@@ -134,7 +167,7 @@ def test_note_names_a_window(api: Api, run: Run, run_json: Callable[..., Any]) -
         f"PATCH {path}": Answer(200, WINDOW),
         f"DELETE {path}": Answer(204),
     }
-    shown = {**WINDOW, "flavors": ["gpu.large"]}
+    shown = {**WINDOW, "flavors": ["gpu.large"], "hosts": []}
     assert run_json(maintenance_windows.ListWindows) == [shown]
     assert run_json(maintenance_windows.ShowWindow, "firmware") == shown
     changes = ("--end-date", "2026-12-22", "--flavor", "gpu.large", "--note", "x")

@@ -48,8 +48,9 @@ def test_refusal_lists_the_reservations(api: Api, run: Run) -> None:
         with pytest.raises(BlazarClientException) as refused:
             run(command, *arguments)
         assert str(refused.value) == (
-            "The window was refused: 1 reservation of its flavors overlaps it. Choose another "
-            f"time, or ask the projects to delete these reservations (openstack reservation "
+            "The window was refused: 1 reservation of its flavors or hosts overlaps it. "
+            f"Choose another time, use --bookings, or ask the projects to delete these "
+            f"reservations (openstack reservation "
             f"delete):\n  {_LINE}climate"
         )
 
@@ -59,7 +60,7 @@ def test_refusal_says_how_many_more_there_are(api: Api, run: Run) -> None:
     with pytest.raises(BlazarClientException) as refused:
         run(maintenance_windows.CreateWindow, *_NEW)
     first, *lines = str(refused.value).splitlines()
-    assert "9 reservations of its flavors overlap it" in first
+    assert "9 reservations of its flavors or hosts overlap it" in first
     assert lines[0] == f"  {_LINE}p1"
     assert lines[2].startswith("  and 7 more: ")
 

@@ -1,5 +1,6 @@
 """The room on many hosts for many requests, beside the room on each host."""
 
+import dataclasses
 import datetime
 
 from hypothesis import given
@@ -30,7 +31,17 @@ def hosts(draw: st.DrawFn) -> Host:
     number = draw(st.integers(0, 10**9))
     totals = {cls: Inventory(draw(st.sampled_from([8, 9]))) for cls in ("VCPU", "MEMORY_MB")}
     held = draw(st.lists(holdings(), max_size=3))
-    return Host(str(number), "host", None, {}, totals, frozenset(), held)
+    closed = draw(st.lists(holdings(), max_size=1))
+    whole = [holding._replace(request=None) for holding in closed]
+    return Host(str(number), "host", None, {}, totals, frozenset(), held, whole)
+
+
+@given(hosts())
+def test_closed_host_has_no_room_during_its_window(host: Host):
+    is_closed = any(holding.span.overlaps(WINDOW) for holding in host.closed)
+    for request in REQUESTS:
+        room = dataclasses.replace(host, closed=()).room(request, WINDOW)
+        assert host.room(request, WINDOW) == (0 if is_closed else room)
 
 
 @given(st.lists(hosts(), max_size=6, unique_by=lambda host: host.id), st.integers(0, 20))

@@ -9,15 +9,19 @@ from oslo_utils import timeutils
 from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
+from warre_blazar.domain.maintenance_window import Window
 from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.window_meetings import Meeting, OverBookings
+from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import flavors as flavor_policies
 from warre_blazar.policies import maintenance_windows as policies
+from warre_blazar.services.keeping import clearing
 from warre_blazar.services.offering import maintenance_windows
 
 
 class WindowsController(base.Controller):
-    """Maintenance windows: times during which some flavors can't be booked."""
+    """Maintenance windows: times during which some flavors or hosts can't be booked."""
 
     name = "maintenancewindows"
 
@@ -43,24 +47,26 @@ class WindowsController(base.Controller):
         policy.authorize(base.context(), policies.CREATE)
         is_dry_run = base.is_dry_run()
         values = base.body(schemas.WINDOW_CREATE)
+        over = _over(values)
         create = functools.partial(
-            maintenance_windows.create,
+            clearing.create,
             Span(values["start"], values["end"]),
             values.get("note"),
             values.get("flavor_ids", []),
-            timeutils.utcnow(),
+            values.get("host_ids", []),
+            over,
         )
-        if is_dry_run:
-            return views.window(create(dry_run=True), base.field_filter())
-        window = base.made_once(
+        if is_dry_run or over.writes_nothing:
+            return _document(values, *create(dry_run=True))
+        window, meetings = base.made_once(
             values,
             base.found(
-                lambda window_id: maintenance_windows.get(window_id, **_sight()),
+                lambda window_id: _cleared(window_id, over),
                 exceptions.WindowNotFound,
             ),
             create,
         )
-        return base.reply(201, views.window(window, base.field_filter()))
+        return base.reply(201, _document(values, window, meetings))
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
@@ -68,10 +74,8 @@ class WindowsController(base.Controller):
         is_dry_run = base.is_dry_run()
         _authorize_change(policies.UPDATE, window_id)
         values = base.body(schemas.WINDOW_UPDATE)
-        window = maintenance_windows.update(
-            window_id, values, timeutils.utcnow(), dry_run=is_dry_run
-        )
-        return views.window(window, base.field_filter())
+        changed = clearing.update(window_id, values, _over(values), dry_run=is_dry_run)
+        return _document(values, *changed)
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
@@ -80,6 +84,27 @@ class WindowsController(base.Controller):
         _authorize_change(policies.DELETE, window_id)
         maintenance_windows.delete(window_id)
         return base.empty(204)
+
+
+def _over(values: dict[str, Any]) -> clearing.Over:
+    """What is done with the reservations that the window meets."""
+    return clearing.Over(
+        OverBookings(values.get("bookings", "refuse")),
+        conditions.of_users(),
+        timeutils.utcnow(),
+        base.context().user_id,
+    )
+
+
+def _cleared(window_id: str, over: clearing.Over) -> tuple[Window, list[Meeting]]:
+    """The window that an earlier request has made, cleared of what that request didn't come to."""
+    window = maintenance_windows.get(window_id, **_sight())
+    return window, clearing.clear(window, over)
+
+
+def _document(values: dict[str, Any], window: Window, meetings: list[Meeting]) -> dict[str, Any]:
+    shown = meetings if "bookings" in values else None
+    return views.window(window, base.field_filter(), shown)
 
 
 def _sight() -> dict[str, Any]:

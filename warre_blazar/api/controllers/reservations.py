@@ -107,6 +107,7 @@ class ReservationsController(base.Controller):
             affinity=values.get("affinity"),
             labels=contacts.checked(labels.checked(values)),
             before_end=values.get("before_end"),
+            movable_hours=values.get("movable_hours", 0),
         )
         if is_dry_run:
             lookup.check_labels(request.labels)
@@ -188,6 +189,7 @@ def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRe
         values.get("instance_count"),
         dataclasses.replace(reservation.labels, **changed) if changed else None,
         Choice(values["before_end"]) if "before_end" in values else None,
+        values.get("movable_hours"),
     )
 
 

@@ -51,6 +51,8 @@ class BookingRequest:
     before_end: str | None = None
     #: The series that the reservation is an occurrence of, if it is one.
     series: SeriesWork | None = None
+    #: By how many hours maintenance may move the start to a later time.
+    movable_hours: int = 0
 
     def is_same(self, other: "BookingRequest") -> bool:
         """Whether another request asks for the same, at whatever moment it does."""
@@ -199,6 +201,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
             "before_end": request.before_end,
             "series_id": series.series_id if series else None,
             "series_work": series.work_id if series else None,
+            "movable_hours": request.movable_hours,
             **dataclasses.asdict(request.labels),
         },
         flavor.shape,

@@ -31,6 +31,9 @@ class ProposedChange:
     now: datetime.datetime
     #: For a running reservation that gives up instances: where the remaining instances stay.
     shrunk: shrinking.Shrunk | None = None
+    #: Whether the caller writes the new time in the same transaction. Otherwise Blazar writes it
+    #: later or never, so the reservation needs room at both times.
+    at_once: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +103,7 @@ def decide(
         return outcome
     flavor = flavor_of(db, reservation)
     need = finding_room.Need(reservation.shape, change.count, span, reservation.affinity)
-    present = finding_room.PresentPlace(reservation, held, stays)
+    present = finding_room.PresentPlace(reservation, held, stays, change.at_once)
     room = finding_room.Room(db, flavor, need, change.conditions, present)
     booked = finding_room.booked_by(
         db, flavor, reservation.project_id, span, reservation.reservation_id

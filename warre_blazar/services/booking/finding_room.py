@@ -46,6 +46,8 @@ class PresentPlace:
     #: Whether the reservation has begun. If so, its instances must stay on these hosts, even if the
     #: hosts no longer match the flavor.
     stays: bool = False
+    #: Whether the change is written at once, so that the present time needs no room any more.
+    at_once: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +126,8 @@ class Room:
         self._window = need.span.padded(cleaning)
         # A changed reservation also needs room at its present time, because Blazar writes the new
         # dates later or never.
-        self._held_window = self._own.span.padded(cleaning) if self._own else None
+        is_held = self._own is not None and not (present and present.at_once)
+        self._held_window = self._own.span.padded(cleaning) if self._own and is_held else None
         snapshot = hosts.snapshot(
             db,
             flavor.id,

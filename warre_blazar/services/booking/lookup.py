@@ -192,6 +192,21 @@ def _choose_before_end(db: Session, reservation_id: str, value: str | None, chos
     changes.add(db, reservation_id, chosen)
 
 
+def allow_move(reservation: Reservation, hours: int, user_id: str) -> None:
+    """Write by how many hours maintenance may move a reservation to a later time.
+
+    :param user_id: the user who allows it.
+    """
+    before, after = {"movable_hours": reservation.movable_hours}, {"movable_hours": hours}
+    allowed = Change(timeutils.utcnow(), ChangeKind.MOVABLE, user_id, before, after)
+    session.change(_allow_move, reservation.reservation_id, hours, allowed)
+
+
+def _allow_move(db: Session, reservation_id: str, hours: int, allowed: Change) -> None:
+    reservations.set_movable_hours(db, reservation_id, hours)
+    changes.note(db, reservation_id, allowed)
+
+
 def snapshots(reservation: Reservation) -> list[ServerSnapshot]:
     """The snapshots of a reservation's servers, the oldest first."""
     with session.reader() as db:

@@ -36,12 +36,15 @@ class Capacity:
 def of_flavor(flavor: Flavor, window: Span, now: datetime.datetime) -> Capacity:
     """A flavor's capacity, and how much of the flavor is booked within a span of time.
 
+    Hosts that a maintenance window closes for all of this time are left out.
+
     :param window: the span of time for which the bookings are counted.
     :param now: the start of the minute for which ``booked_now`` is read.
     """
     new_hosts.read()
     with session.reader() as db:
-        rooms = capacity.when_empty(reservable_hosts.empty(db), flavor.shape)
+        open_hosts = [h for h in reservable_hosts.empty(db) if not h.is_closed(window)]
+        rooms = capacity.when_empty(open_hosts, flavor.shape)
         others = [f for f in flavors.every(db) if f.id != flavor.id]
         use = capacity.use(
             flavor_usage.booked(db, flavor.id, _with_minute(window, now)), window, now

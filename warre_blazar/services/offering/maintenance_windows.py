@@ -9,7 +9,14 @@ import sqlalchemy as sa
 from oslo_utils import uuidutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import claims, flavors, maintenance_windows, reservations, session
+from warre_blazar.db import (
+    claims,
+    flavors,
+    hosts,
+    maintenance_windows,
+    reservations,
+    session,
+)
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.maintenance_window import Window
 from warre_blazar.domain.reservation import Reservation
@@ -28,46 +35,55 @@ def create(
     now: datetime.datetime,
     window_id: str | None = None,
     *,
-    dry_run: bool = False,
+    host_refs: Iterable[str] = (),
+    over_bookings: bool = False,
 ) -> Window:
     """Create a maintenance window.
 
-    If somebody books one of the flavors at the same moment, either the booking or the window is
-    refused.
+    If somebody books one of the flavors, or on one of the hosts, at the same moment, either the
+    booking or the window is refused.
 
     :param window_id: the id for the new window. None: any new id.
-    :param dry_run: whether to write nothing, and to return the window as it would be.
+    :param host_refs: the ids or hypervisor hostnames of the hosts to close.
+    :param over_bookings: whether the window is made although it meets bookings.
     :raises InvalidPeriod: the window starts in the past, or doesn't end after its start.
     :raises FlavorNotFound: one of the flavors doesn't exist.
-    :raises WindowConflict: one of the flavors is booked during the window.
+    :raises InvalidField: one of the hosts doesn't exist, or several hosts have its name.
+    :raises WindowConflict: one of the flavors or hosts is booked during the window.
     """
     _check_start(span, now)
-    with session.undone() if dry_run else session.writer() as db:
+    with session.writer() as db:
         window_id = window_id or uuidutils.generate_uuid()
-        window = _checked(db, Window(window_id, span, note, ()), flavor_ids)
+        wanted = Window(window_id, span, note, (), _closed_hosts(db, host_refs))
+        window = _checked(db, wanted, flavor_ids, over_bookings=over_bookings)
         maintenance_windows.insert(db, window, now)
         return window
 
 
 @session.retried
 def update(
-    window_id: str, changes: Mapping[str, Any], now: datetime.datetime, *, dry_run: bool = False
+    window_id: str,
+    changes: Mapping[str, Any],
+    now: datetime.datetime,
+    *,
+    over_bookings: bool = False,
 ) -> Window:
     """Change a maintenance window.
 
-    :param changes: the new values of ``start``, ``end``, ``note`` or ``flavor_ids``.
-    :param dry_run: the same as for ``create``.
+    :param changes: the new values of ``start``, ``end``, ``note``, ``flavor_ids`` or ``host_ids``.
+    :param over_bookings: the same as for ``create``.
     :raises WindowNotFound: there is no such window.
-    :raises InvalidPeriod, FlavorNotFound, WindowConflict: the same as for ``create``.
+    :raises InvalidPeriod, FlavorNotFound, InvalidField, WindowConflict: the same as for ``create``.
     """
-    with session.undone() if dry_run else session.writer() as db:
+    with session.writer() as db:
         present = _find(db, window_id)
         span = Span(changes.get("start", present.span.start), changes.get("end", present.span.end))
         if span.start != present.span.start:
             _check_start(span, now)
         flavor_ids = changes.get("flavor_ids", [flavor_id for flavor_id, _ in present.flavors])
-        wanted = Window(window_id, span, changes.get("note", present.note), ())
-        window = _checked(db, wanted, flavor_ids, present)
+        closed = _closed_hosts(db, changes["host_ids"]) if "host_ids" in changes else present.hosts
+        wanted = Window(window_id, span, changes.get("note", present.note), (), closed)
+        window = _checked(db, wanted, flavor_ids, present, over_bookings=over_bookings)
         maintenance_windows.update(db, window)
         return window
 
@@ -77,14 +93,35 @@ def _check_start(span: Span, now: datetime.datetime) -> None:
         raise exceptions.InvalidPeriod("Maintenance window cannot start in the past")
 
 
+def _closed_hosts(db: Session, refs: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """The ids and names of hosts, sorted by name."""
+    return tuple(sorted({_host(db, ref) for ref in refs}, key=lambda host: (host[1], host[0])))
+
+
+def _host(db: Session, ref: str) -> tuple[str, str]:
+    named = maintenance_windows.hosts_named(db, ref)
+    for host in named:
+        if host[0] == ref:
+            return host
+    if len(named) != 1:
+        expected = "there are several of that name; give the id" if named else "Blazar has no such"
+        raise exceptions.InvalidField("host_ids", f"{expected} host: {ref}")
+    return named[0]
+
+
 def _checked(
-    db: Session, window: Window, flavor_ids: Iterable[str], before: Window | None = None
+    db: Session,
+    window: Window,
+    flavor_ids: Iterable[str],
+    before: Window | None = None,
+    *,
+    over_bookings: bool,
 ) -> Window:
-    """Check a window, close its flavors, and return the window with these flavors.
+    """Check a window, close its flavors and hosts, and return the window with these flavors.
 
     :param before: the window as it was before the change. None for a new window. If the window
-        already closed a flavor for all of the new time, the flavor isn't checked, because any
-        bookings in this time were made by users who may book inside windows.
+        already closed a flavor or a host for all of the new time, this isn't checked again, because
+        any bookings in this time were made by users who may book inside windows, or were left.
     """
     if window.span.end <= window.span.start:
         raise exceptions.InvalidPeriod("Maintenance window end time must be after start time")
@@ -93,41 +130,59 @@ def _checked(
     if len(living_flavors) != len(wanted):
         unknown = min(wanted - {flavor_id for flavor_id, _ in living_flavors})
         raise exceptions.FlavorNotFound(unknown, "One or more flavors not found")
+    is_within = before is not None and before.span.contains(window.span)
+    kept_flavors = before.flavors if before and is_within else ()
+    kept_hosts = before.hosts if before and is_within else ()
     _close(
         db,
         [
             flavor_id
             for flavor_id, name in sorted(living_flavors)
-            if not (before and (flavor_id, name) in before.flavors)
-            or not before.span.contains(window.span)
+            if (flavor_id, name) not in kept_flavors
         ],
+        [host_id for host_id, name in sorted(window.hosts) if (host_id, name) not in kept_hosts],
         window.span,
+        over_bookings=over_bookings,
     )
     return dataclasses.replace(window, flavors=tuple(living_flavors))
 
 
-def _close(db: Session, flavor_ids: list[str], span: Span) -> None:
-    """Check that none of the flavors is booked during the span.
+def _close(
+    db: Session,
+    flavor_ids: list[str],
+    host_ids: list[str],
+    span: Span,
+    *,
+    over_bookings: bool,
+) -> None:
+    """Check that none of the flavors and hosts is booked during the span.
 
-    The flavors' generations are increased. So if somebody books a flavor at the same moment, either
-    the booking or the window loses the race. The loser is tried again, and then reads what the
-    winner has written.
+    The generations of the flavors and hosts are increased. So if somebody books one of them at the
+    same moment, either the booking or the window loses the race. The loser is tried again, and then
+    reads what the winner has written.
 
+    :param over_bookings: whether bookings don't matter.
     :raises WindowConflict:
     :raises session.LostRace: a flavor was claimed or changed since it was read.
     """
     flavors_by_id = flavors.get_many(db, set(flavor_ids))
     for flavor_id in flavor_ids:
         flavors.update(db, flavors_by_id[flavor_id], {})
-    booked = [f for f in flavor_ids if claims.slot_claims(db, f, span)]
-    if not booked:
+    for host_id in host_ids:
+        hosts.outdate(db, host_id)
+    if over_bookings:
         return
-    conflicting, total = reservations.holding_slots(db, booked, span, _MOST_CONFLICTS)
-    conflicts = [_conflict(item, flavors_by_id[item.flavor_id]) for item in conflicting]
-    raise exceptions.WindowConflict(booked[0], conflicts, total)
+    if booked := [f for f in flavor_ids if claims.slot_claims(db, f, span)]:
+        conflicting, total = reservations.holding_slots(db, booked, span, _MOST_CONFLICTS)
+        conflicts = [conflict(item, flavors_by_id[item.flavor_id]) for item in conflicting]
+        raise exceptions.WindowConflict(booked[0], conflicts, total)
+    if host_ids and (found := maintenance_windows.met(db, [], host_ids, span)):
+        by_id = flavors.get_many(db, {item.flavor_id for item in found})
+        conflicts = [conflict(item, by_id[item.flavor_id]) for item in found[:_MOST_CONFLICTS]]
+        raise exceptions.WindowConflict(None, conflicts, len(found))
 
 
-def _conflict(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
+def conflict(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
     """What a ``WindowConflict`` says about a reservation that conflicts with the window."""
     return {
         "id": reservation.id,

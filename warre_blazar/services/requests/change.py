@@ -47,6 +47,7 @@ class ChangeRequest:
     #: All labels, even if only some of them change.
     labels: Labels | None = None
     before_end: Choice | None = None
+    movable_hours: int | None = None
 
     @property
     def is_of_lease(self) -> bool:
@@ -63,6 +64,9 @@ class ChangeRequest:
             instance_count=self.count or reservation.instance_count,
             labels=self.labels or reservation.labels,
             before_end=self.before_end.value if self.before_end else reservation.before_end,
+            movable_hours=(
+                reservation.movable_hours if self.movable_hours is None else self.movable_hours
+            ),
         )
 
     def is_in(self, reservation: Reservation) -> bool:
@@ -106,7 +110,7 @@ def change(
     if new_values.labels:
         lookup.check_labels(new_values.labels)
     _raise_first(_state_refusals(reservation, new_values))
-    done = True
+    done, wanted = True, new_values.of(reservation)
     if new_values.is_of_lease:
         done = _change_lease(caller, reservation, new_values, conditions)
     # The labels are written last, so that they stay as they were if the change of the lease is
@@ -115,6 +119,8 @@ def change(
         _label(reservation, new_values.labels, caller.user_id)
     if new_values.before_end and new_values.before_end.value != reservation.before_end:
         lookup.choose_before_end(reservation, new_values.before_end.value, caller.user_id)
+    if new_values.movable_hours not in (None, reservation.movable_hours):
+        lookup.allow_move(reservation, wanted.movable_hours, caller.user_id)
     if not done:
         return lookup.get(reservation.id, None)[0], False
     not_known = exceptions.NoAnswer(
@@ -166,7 +172,8 @@ def _state_refusals(
         can still change.
     """
     checks: list[Callable[[], None]] = []
-    if new_values.is_of_lease or new_values.before_end or reservation.is_record:
+    is_choice = new_values.before_end or new_values.movable_hours is not None
+    if new_values.is_of_lease or is_choice or reservation.is_record:
         checks.append(functools.partial(_check_not_over, reservation))
     if new_values.is_of_lease:
         checks.append(functools.partial(check_created, reservation))

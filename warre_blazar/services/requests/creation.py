@@ -56,6 +56,8 @@ def create(
             "series_id": request.series.series_id,
             "series_work": request.series.work_id,
         }
+    if request.movable_hours:
+        optional["movable_hours"] = request.movable_hours
     reservation = {
         "resource_type": RESOURCE_TYPE,
         "flavor_id": request.flavor,

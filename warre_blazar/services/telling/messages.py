@@ -20,7 +20,10 @@ LOG = logging.getLogger(__name__)
 
 #: The events that nobody has wished for.
 _BAD = frozenset(
-    {Kind.REFUSED, Kind.MOVED, Kind.HOST_LOST, Kind.SNAPSHOT, Kind.IDLE, Kind.IDLE_END}
+    {
+        *(Kind.REFUSED, Kind.MOVED, Kind.HOST_LOST, Kind.SNAPSHOT),
+        *(Kind.IDLE, Kind.IDLE_END, Kind.MAINTENANCE),
+    }
 )
 #: The longest name of a reservation in a subject.
 _LONGEST_NAME = 60

@@ -5,8 +5,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0014"
-down_revision = "0013"
+revision = "0012"
+down_revision = "0011"
 
 _COLUMNS: tuple[tuple[str, str, type[Any]], ...] = (
     ("warre_flavors", "idle_warn_hours", sa.Integer),

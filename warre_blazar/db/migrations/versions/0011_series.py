@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import mysql
 
-revision = "0013"
+revision = "0011"
 down_revision = "0010"
 
 _RESERVATIONS, _HISTORY, _SERIES = "warre_reservations", "warre_history", "warre_series"
