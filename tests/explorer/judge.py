@@ -16,6 +16,8 @@ from tests.explorer.world import World
 from tests.functional.db import oversold
 
 _SLOTS = "flavor:slot"
+#: The slots of the flavor of the scene's lease in the state with waits.
+_SLOT_NUMBER = 3
 _LEASES = "SELECT id, name, project_id, start_date, end_date, status FROM leases"
 _RESERVATIONS = (
     "SELECT r.id, r.lease_id, r.status, r.resource_type, w.instance_count, w.claim_end, w.name, "
@@ -78,6 +80,7 @@ class Sight:
                 self.hosts.setdefault(row["reservation_id"], set()).add(row["hypervisor_hostname"])
             self.series = read("SELECT id, status, planned FROM warre_series")
             self.executions = read("SELECT lease_id, action, manager_id FROM warre_executions")
+            self.waits = read("SELECT id, number, state FROM warre_waits ORDER BY number")
             self.outbox = [Note.of_row(row) for row in read(_OUTBOX)]
             self.snapshots = read("SELECT server_id, status FROM warre_snapshots")
         self.world = world
@@ -247,7 +250,8 @@ def answers(
     if lease is not None and not _may(removed):
         found += _ended_too_early(sight, lease, given)
     of_series = {r["lease_id"] for r in sight.reservations if r["series_id"]}
-    made = [i for i in sight.leases if i not in known and i not in of_series]
+    others = known | of_series | {row["id"] for row in sight.waits}
+    made = [i for i in sight.leases if i not in others]
     told = [a for o, a in given if o.books and a is not None]
     found += _bookings(sight, made, told, sum(o.books for o, _ in given))
     repeated = {a.lease_name for o, a in given if o.name == "repeat" and a and a.lease_name}
@@ -284,6 +288,48 @@ def series(
     if is_ended and rows[scene.series_id]["status"] != "ended":
         found.append("the series was answered as ended, and isn't")
     return found
+
+
+def waits(
+    sight: Sight, given: Sequence[tuple[Operation, Answer | None]], *, has_fault: bool
+) -> list[str]:
+    """Which waits were lost, booked wrongly, or overtaken.
+
+    Each of them is for one slot of the flavor of the scene's lease, at the lease's time.
+    """
+    found = []
+    for row in sight.waits:
+        is_there = row["id"] in sight.leases
+        if is_there != (row["state"] == "BOOKED"):
+            found.append(f"wait {row['number']} is {row['state']}, its lease is there: {is_there}")
+        if row["state"] not in ("BOOKED", "WAITING", "CANCELED"):
+            found.append(f"wait {row['number']} is {row['state']}")
+    canceled = [answer for operation, answer in given if operation.name == "cancel"]
+    if sight.waits and any(a is not None and a.kind == "done" for a in canceled):
+        if sight.waits[0]["state"] != "CANCELED":
+            found.append(f"a canceled wait is {sight.waits[0]['state']}")
+    elif any(row["state"] == "CANCELED" for row in sight.waits) and all(
+        a is not None and a.kind == "refused" and not a.detail.startswith("failed")
+        for a in canceled
+    ):
+        found.append("a wait is canceled, and nobody was told so")
+    states = [row["state"] for row in sight.waits if row["state"] != "CANCELED"]
+    if not has_fault and "BOOKED" in states[states.count("BOOKED") :]:
+        found.append(f"a wait was overtaken: {states}")
+    if "WAITING" in states and _held(sight) < _SLOT_NUMBER:
+        found.append(f"a slot is free, and somebody waits for it: {states}")
+    return found
+
+
+def _held(sight: Sight) -> int:
+    """How many slots are held at the time of the scene's lease."""
+    return sum(
+        row["instance_count"] or 0
+        for row in sight.reservations
+        if sight.hosts.get(row["id"])
+        and _moment(sight.leases[row["lease_id"]]["start_date"]) < SPAN.end
+        and _moment(sight.leases[row["lease_id"]]["end_date"]) > SPAN.start
+    )
 
 
 def tellings(sight: Sight, scene: Scene, known: set[str], *, may_repeat: bool) -> list[str]:

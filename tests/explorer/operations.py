@@ -19,7 +19,7 @@ from tests.functional.db import warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
 from warre_blazar import warre_import
-from warre_blazar.db import reservations, session
+from warre_blazar.db import reservations, session, tables
 from warre_blazar.domain import devices, reservation_states
 from warre_blazar.domain.before_end import SiteRule
 from warre_blazar.domain.host_marks import Drain
@@ -27,9 +27,11 @@ from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.recurrence import Recurrence
 from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus
+from warre_blazar.domain.waits import Wait
 from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
+from warre_blazar.plugins import wait_permits
 from warre_blazar.services.booking import admission, lookup
 from warre_blazar.services.booking import series as series_steps
 from warre_blazar.services.keeping import clearing, device_recount, draining, history
@@ -38,6 +40,8 @@ from warre_blazar.services.requests import change, creation, deletion, once, ser
 from warre_blazar.services.running import backing, healing, idle, snapshots
 from warre_blazar.services.telling import server_samples
 from warre_blazar.services.telling.delivery import Delivery
+from warre_blazar.services.waits import posting
+from warre_blazar.services.waits.serving import WaitServer
 
 SPAN = parts.hours(10, 14)
 LATER = parts.hours(14, 16)
@@ -61,6 +65,8 @@ class Scene:
     series_id: str = ""
     #: The database of the Warre that the lease is from, if it is from one.
     warre_url: str = ""
+    #: The waits for one of the lease's slots at its time, in the order in which they wait.
+    wait_ids: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass
@@ -291,6 +297,22 @@ IDLE_INTERVAL = datetime.timedelta(minutes=30)
 #: When the lease is ended, if it has no server.
 IDLE_END = SPAN.start + 3 * IDLE_INTERVAL
 
+
+def serve(world: World) -> None:
+    """Serve those who wait, whether or not it is this manager's turn."""
+    manager_id = world.new_executor().manager_id
+    server = WaitServer(manager_id, wait_permits.permit, lambda: parts.conditions(rule=parts.QUOTA))
+    server.serve(world.now)
+
+
+def _serve(world: World, scene: Scene) -> None:
+    serve(world)
+
+
+def _cancel(world: World, scene: Scene) -> None:
+    posting.cancel(posting.get(scene.wait_ids[0]), world.now)
+
+
 SHORTER = SPAN.start + datetime.timedelta(hours=2)
 LONGER = SPAN.end + datetime.timedelta(hours=1)
 MOVED = parts.hours(12, 15)
@@ -303,9 +325,9 @@ _ALL = ("pending", "soon", "active", "due", "ending")
 OPERATIONS = {
     operation.name: operation
     for operation in (
-        Operation("book", _book, books=True, states=(*_ALL, "course")),
+        Operation("book", _book, books=True, states=(*_ALL, "course", "waiting")),
         Operation("repeat", _repeat, books=True),
-        Operation("count", _change(count=1), {"count": 1}, states=_ALL),
+        Operation("count", _change(count=1), {"count": 1}, states=(*_ALL, "waiting")),
         Operation("remind", _remind, {}, states=_ALL),
         Operation(
             "shorten", _change(end=SHORTER), {"end": SHORTER}, states=("pending", "active", "idle")
@@ -318,12 +340,14 @@ OPERATIONS = {
             states=("pending", "soon", "due"),
         ),
         Operation("rename", _change(labels=Labels("new", None)), {"name": "new"}, states=_ALL),
-        Operation("delete", _delete, removes=True, states=(*_ALL, "idle")),
+        Operation("delete", _delete, removes=True, states=(*_ALL, "idle", "waiting")),
         Operation("series", _series, makes_series=True, states=("pending", "course")),
         Operation("extend_series", _extend_series, makes_series=True, states=("course",)),
         Operation("end_series", _end_series, states=("course",)),
         Operation("lead_out", _lead_out, is_answered=False, states=("pending", "course")),
         Operation("end_idle", _end_idle, {"end": IDLE_END}, is_answered=False, states=("idle",)),
+        Operation("serve", _serve, is_answered=False, states=("waiting",)),
+        Operation("cancel", _cancel, states=("waiting",)),
         Operation("make", _make, is_answered=False, states=("soon",)),
         Operation("start", _execute, is_answered=False, states=("due",)),
         Operation("end", _execute, is_answered=False, states=("ending", "imported")),
@@ -365,6 +389,31 @@ def pending(world: World) -> Scene:
     request = parts.request(flavor, SPAN, 2, project_id=_ALPHA, now=world.now, rule=parts.QUOTA)
     made, _ = creation.create(world.caller(), request)
     return Scene(flavor, whole, hosts, made.lease_id, made.reservation_id)
+
+
+def waiting(world: World) -> Scene:
+    """Three projects wait for a slot each, at the lease's time. There is one slot more by now."""
+    scene = pending(world)
+    with session.writer() as db:
+        db.execute(
+            tables.flavors.update().where(tables.flavors.c.id == scene.flavor.id).values(slots=3)
+        )
+    ids = []
+    for number, person in enumerate(("beta", "admin", "alpha")):
+        wait = Wait(
+            id=f"00000000-0000-4000-8000-00000000000{number}",
+            project_id=identity.project_id(person),
+            user_id=identity.user_id(person),
+            flavor_id=scene.flavor.id,
+            category=None,
+            instance_count=1,
+            length=SPAN.end - SPAN.start,
+            window=SPAN,
+            created_at=world.now,
+            expires_at=SPAN.start,
+        )
+        ids.append(posting.create(wait, 1, frozenset()).wait.id)
+    return dataclasses.replace(scene, wait_ids=tuple(ids))
 
 
 def soon(world: World) -> Scene:
@@ -464,7 +513,7 @@ def _host(world: World, name: str) -> str:
 
 STATES: dict[str, Callable[[World], Scene]] = {
     state.__name__.strip("_"): state
-    for state in (pending, course, soon, due, active, idle_, ending, foreign, imported)
+    for state in (pending, course, waiting, soon, due, active, idle_, ending, foreign, imported)
 }
 
 

@@ -11,7 +11,16 @@ from blazar import context
 
 from tests.explorer import judge
 from tests.explorer.faults import Killed
-from tests.explorer.operations import OPERATIONS, SNAPSHOTS, STATES, Answer, Buyer, Operation, Scene
+from tests.explorer.operations import (
+    OPERATIONS,
+    SNAPSHOTS,
+    STATES,
+    Answer,
+    Buyer,
+    Operation,
+    Scene,
+    serve,
+)
 from tests.explorer.scheduler import Schedule, Scheduler, Step
 from tests.explorer.schedules import Case, Plan, Switch
 from tests.explorer.world import World, forget_answers
@@ -139,6 +148,7 @@ class Runner:
         violations += judge.at_rest(sight)
         violations += judge.answers(sight, scene, given, known)
         violations += judge.series(sight, scene, given)
+        violations += judge.waits(sight, given, has_fault=has_fault)
         violations += judge.tellings(sight, scene, known, may_repeat=has_fault)
         violations += judge.snapshots(sight)
         if not has_fault:
@@ -175,6 +185,7 @@ class Runner:
                 series.look()
             backing.make_ahead(world.now)
             backing.reconcile()
+            serve(world)
             if saves:
                 snapshots.look(world.now, executor.manager_id, SNAPSHOTS)
                 world.cloud.glance.finish()
@@ -188,7 +199,7 @@ class Runner:
     def _state(self) -> Any:
         sight = judge.Sight(self._world)
         leftovers = self._world.cloud.leftovers()
-        rest = (sight.series, sight.snapshots, sight.outbox, leftovers)
+        rest = (sight.series, sight.snapshots, sight.outbox, sight.waits, leftovers)
         return sight.leases, sight.reservations, sight.events, sight.executions, *rest
 
 

@@ -36,6 +36,8 @@ class Keystone(Service):
         ("GET", "/v3/role_assignments", "list_role_assignments"),
         ("GET", "/v3/users/([^/]+)", "show_user"),
         ("GET", "/v3/projects/([^/]+)", "show_project"),
+        ("GET", "/v3/domains/([^/]+)", "show_domain"),
+        ("GET", "/v3/role_assignments", "list_role_assignments"),
         ("GET", "/v3/OS-TRUST/trusts", "list_trusts"),
         ("DELETE", "/v3/OS-TRUST/trusts/([^/]+)", "delete_trust"),
     )
@@ -50,12 +52,13 @@ class Keystone(Service):
         self.endpoints: dict[str, str] = {}
 
     def forget(self) -> None:
-        """Reset limits, trusts, users and projects."""
+        """Reset limits, trusts, users, projects, domains and roles."""
+        #: Domains by id, and the names of users' roles by the ids of the user and the project.
+        self.domains: dict[str, dict[str, Any]] = {"default": {"enabled": True}}
+        self.roles: dict[tuple[str, str], list[str]] = {}
         #: Users and projects by id, with attributes such as ``email``.
         self.users: dict[str, dict[str, Any]] = {}
         self.projects: dict[str, dict[str, Any]] = {}
-        #: The ids of users and of projects in which they have a role.
-        self.roles: set[tuple[str, str]] = set()
         #: Registered limits by resource name.
         self.registered = dict(LIMITS)
         #: Projects' own limits, by project id and resource name.
@@ -178,16 +181,34 @@ class Keystone(Service):
         self.registered[name] = request.body["registered_limit"]["default_limit"]
         return Answer(200, {"registered_limit": self._registered(name)})
 
-    def list_role_assignments(self, request: Request) -> Answer:
-        asked = (request.query.get("user.id", ""), request.query.get("scope.project.id", ""))
-        found = [{"role": {"id": "role-member"}}] if asked in self.roles else []
-        return Answer(200, {"role_assignments": found})
-
     def show_user(self, request: Request, user_id: str) -> Answer:
         return self._shown("user", self.users, user_id)
 
     def show_project(self, request: Request, project_id: str) -> Answer:
         return self._shown("project", self.projects, project_id)
+
+    def show_domain(self, request: Request, domain_id: str) -> Answer:
+        return self._shown("domain", self.domains, domain_id)
+
+    def list_role_assignments(self, request: Request) -> Answer:
+        """The roles of one user in one project, as Keystone shows them with their names."""
+        query = request.query
+        if query.get("effective") is None or query.get("include_names") is None:
+            raise Refusal(400, "The fake knows only effective roles with names")
+        user_id, project_id = query["user.id"], query["scope.project.id"]
+        shown = [
+            {
+                "role": {"id": f"role-{name}", "name": name},
+                "user": {"id": user_id},
+                "scope": {"project": {"id": project_id}},
+            }
+            for name in self.roles_of(user_id, project_id)
+        ]
+        return Answer(200, {"role_assignments": shown})
+
+    def roles_of(self, user_id: str, project_id: str) -> list[str]:
+        """The names of the roles that a user has in a project."""
+        return self.roles.get((user_id, project_id), [])
 
     @staticmethod
     def _shown(noun: str, items: dict[str, dict[str, Any]], identity: str) -> Answer:

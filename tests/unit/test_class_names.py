@@ -12,7 +12,7 @@ CLIENTS = {"client", "cli"}
 #: ``fields``, under the same name.
 SHARED = {
     *("Access", "Extension", "Flavor", "FreeParts", "Host", "Limits", "Messages", "Missing"),
-    *("Offer", "Reason", "Refusal", "Reservation", "Series", "Span", "Usage", "Window"),
+    *("Offer", "Reason", "Refusal", "Reservation", "Series", "Span", "Usage", "Wait", "Window"),
 }
 
 

@@ -11,7 +11,7 @@ from warre_blazar.cli import flavor_fields
 from warre_blazar.db import models
 from warre_blazar.domain import labels, reservation_states
 from warre_blazar.errors import exceptions
-from warre_blazar.fields import flavors, others, reservations
+from warre_blazar.fields import flavors, others, reservations, waits
 from warre_blazar.fields.declaration import Field, Use, answered, fields
 from warre_blazar.fields.kinds import BOOLEAN, EXPECTED
 from warre_blazar.services.offering.flavors import _COLUMNS
@@ -23,6 +23,7 @@ RESOURCES = [
     others.Window,
     others.Limits,
     others.Messages,
+    waits.Wait,
 ]
 FIELDS = [
     pytest.param(field, id=f"{resource.__name__}-{field.key}")

@@ -20,7 +20,7 @@ from warre_blazar.api import (
 )
 from warre_blazar.api.controllers import base
 from warre_blazar.api.operations import OPERATIONS, Operation, ref
-from warre_blazar.fields import flavors, others, reservations, series, usage
+from warre_blazar.fields import flavors, others, reservations, series, usage, waits
 from warre_blazar.fields.kinds import Schema
 
 #: The URLs under which all paths exist, with descriptions.
@@ -46,8 +46,7 @@ didn't exist."""
 _RESOURCES = (
     *(flavors.Flavor, flavors.FlavorOffered, flavors.FlavorShown),
     *(reservations.Reservation, others.Access, others.Window, others.Messages),
-    series.Series,
-    *(usage.Usage, usage.Refusal),
+    *(usage.Usage, usage.Refusal, series.Series, waits.Wait),
 )
 
 #: The document's named schemas.
@@ -65,6 +64,7 @@ _COMPONENTS: dict[str, Schema] = {
     "ReservationUpdate": schemas.RESERVATION_UPDATE,
     "WindowCreate": schemas.WINDOW_CREATE,
     "WindowUpdate": schemas.WINDOW_UPDATE,
+    "WaitCreate": schemas.WAIT_CREATE,
     "MessagesUpdate": schemas.MESSAGES_UPDATE,
     "Limits": schemas.LIMITS,
     "ProjectLimits": schemas.PROJECT_LIMITS,

@@ -23,6 +23,7 @@ from warre_blazar.api.controllers import (
     reservations,
     series,
     usage,
+    waits,
 )
 from warre_blazar.errors import statuses
 from warre_blazar.fields.kinds import Schema
@@ -116,6 +117,7 @@ _FLAVOR = "/flavors/{flavor_id}"
 _ACCESS = "/flavorprojects/{flavorproject_id}"
 _RESERVATION = "/reservations/{reservation_id}"
 _SERIES = "/series/{series_id}"
+_WAIT = "/waits/{wait_id}"
 _WINDOW = "/maintenancewindows/{window_id}"
 
 OPERATIONS = (
@@ -379,6 +381,43 @@ OPERATIONS = (
         {200: schemas.page(ref("Refusal"))},
         ("forbidden",),
         query=refusals.LIST_QUERY,
+    ),
+    Operation(
+        "GET",
+        "/waits",
+        "List the waits of the project, the oldest first.",
+        {200: schemas.page(ref("Wait"))},
+        ("forbidden",),
+        query=waits.LIST_QUERY,
+    ),
+    Operation(
+        "POST",
+        "/waits",
+        "Wait for a flavor, or for any flavor of a category. Once `instance_count` instances are "
+        "free for `hours` hours between `from` and `to`, they are booked for the caller and the "
+        "caller's project, or the caller is told. The first in line for whom there is room comes "
+        "first. Quotas and terms are judged then.",
+        {201: ref("Wait")},
+        (
+            *("flavor_ambiguous", "flavor_not_found", "forbidden", "no_before_end_choice"),
+            "too_many_waits",
+        ),
+        body="WaitCreate",
+    ),
+    Operation(
+        "GET",
+        _WAIT,
+        "Show a wait, with its position in line.",
+        {200: ref("Wait")},
+        ("wait_not_found",),
+    ),
+    Operation(
+        "DELETE",
+        _WAIT,
+        "Cancel a wait. What was booked for it stays: delete the reservation. A wait that was "
+        "served or has ended stays listed for as long as the operator keeps it.",
+        {204: None},
+        ("forbidden", "try_again", "wait_not_found", "wait_over"),
     ),
     Operation(
         "GET",

@@ -16,6 +16,7 @@ from webob import Request
 from warre_blazar.db.reservation_filters import SORT_KEYS
 from warre_blazar.domain import host_properties, reservation_states
 from warre_blazar.errors import exceptions
+from warre_blazar.fields import waits
 from warre_blazar.fields.kinds import EXPECTED, Schema
 from warre_blazar.fields.usage import KEYS as USAGE_KEYS
 from warre_blazar.wsgi.request_bodies import MAX_BODY
@@ -30,6 +31,7 @@ _SORT = rf"(?P<key>{'|'.join(SORT_KEYS)})(:(?P<order>asc|desc))?"
 DIGITS = r"-?[0-9]{1,10}"
 _HOURS = r"[0-9]{1,6}(\.[0-9]{1,6})?"
 _ANY_STATE = "|".join(reservation_states.ALL)
+_ANY_WAIT = "|".join(waits.STATES)
 _PARTS = {"day": datetime.timedelta(days=1), "hour": datetime.timedelta(hours=1)}
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 _TYPE_NAMES = {
@@ -290,6 +292,16 @@ def statuses(field: str, text: str) -> frozenset[str]:
     return states
 
 
+def wait_states(field: str, text: str) -> frozenset[str]:
+    """The states of waits in a query parameter. Commas separate the states."""
+    states = frozenset(text.upper().split(","))
+    if not states <= set(waits.STATES):
+        raise exceptions.InvalidField(
+            field, f"expected one or more of {', '.join(waits.STATES)}, separated by commas"
+        )
+    return states
+
+
 def sort(field: str, text: str) -> tuple[str, bool]:
     """The key by which a listing is sorted, and whether the order is descending."""
     match = re.fullmatch(_SORT, text)
@@ -355,6 +367,12 @@ QUERY_SCHEMAS: dict[Callable[[str, str], Any], Schema] = {
         "type": "string",
         "pattern": f"^({_ANY_STATE})(,({_ANY_STATE}))*$",
         "examples": ["ALLOCATED,ACTIVE"],
+        "description": "One or more states, separated by commas. The case doesn't matter.",
+    },
+    wait_states: {
+        "type": "string",
+        "pattern": f"^({_ANY_WAIT})(,({_ANY_WAIT}))*$",
+        "examples": ["WAITING,BOOKING"],
         "description": "One or more states, separated by commas. The case doesn't matter.",
     },
     sort: {

@@ -6,7 +6,7 @@ The schemas of resources are made from the declarations in ``warre_blazar.fields
 from collections.abc import Sequence
 from typing import Any
 
-from warre_blazar.fields import flavors, others, reservations, series, usage
+from warre_blazar.fields import flavors, others, reservations, series, usage, waits
 from warre_blazar.fields.declaration import Field, Resource, Use, answered, fields, given
 from warre_blazar.fields.kinds import Integer, Schema, Time, answer, reference
 
@@ -84,6 +84,7 @@ RESERVATION_UPDATE = _change(reservations.Reservation)
 RESERVATION_EXTEND = _body([reservations.Reservation.end], required=["end"])
 WINDOW_CREATE = _creation(others.Window)
 WINDOW_UPDATE = _change(others.Window)
+WAIT_CREATE = _creation(waits.Wait)
 MESSAGES_UPDATE = _creation(others.Messages)
 ACCESS_CREATE = _creation(others.Access)
 SERIES_CREATE = _creation(series.Series)

@@ -20,8 +20,9 @@ from warre_blazar.domain.series import BookedSeries
 from warre_blazar.domain.snapshots import ServerSnapshot
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.usage import Amounts, Sum
+from warre_blazar.domain.waits import WaitState
 from warre_blazar.domain.window_meetings import Meeting
-from warre_blazar.fields import flavors, others, reservations
+from warre_blazar.fields import flavors, others, reservations, waits
 from warre_blazar.fields import series as fields_of_series
 from warre_blazar.fields import usage as fields_of_usage
 from warre_blazar.fields.declaration import Field, Resource, Use, answered
@@ -37,6 +38,7 @@ from warre_blazar.services.offering.capacity import Capacity, FlavorLimits
 from warre_blazar.services.offering.no_free_slots import Reason
 from warre_blazar.services.requests import series as refused_occurrences
 from warre_blazar.services.requests.series import SeriesOutcome
+from warre_blazar.services.waits.posting import WaitStatus
 
 #: A function that says whether the caller of a request gets a field.
 Sees = Callable[[Field[Any]], bool]
@@ -445,6 +447,28 @@ def refusal(item: Refusal) -> dict[str, Any]:
         "instance_count": item.count,
     }
     return _document(fields_of_usage.Refusal, values, everything)
+
+
+def wait(item: WaitStatus) -> dict[str, Any]:
+    """A wait, with its position in line."""
+    it = item.wait
+    hours = it.length / datetime.timedelta(hours=1)
+    values = {
+        **vars(it),
+        **vars(it.labels),
+        "flavor": item.flavor.name if item.flavor else None,
+        "hours": int(hours) if hours == int(hours) else round(hours, 6),
+        "earliest": it.window.start,
+        "latest": it.window.end,
+        "mode": it.mode.value,
+        "status": it.state.value,
+        "position": item.position,
+        "reservation_id": it.reservation_id if it.state is WaitState.BOOKED else None,
+        "found_flavor": item.found.name if item.found else None,
+        "found_start": it.found.start if it.found else None,
+        "found_end": it.found.end if it.found else None,
+    }
+    return _document(waits.Wait, values, everything)
 
 
 def messages(enabled: bool, *, sends: bool, address: Mapping[str, str | None]) -> dict[str, Any]:

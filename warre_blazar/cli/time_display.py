@@ -4,13 +4,15 @@ import datetime
 from typing import Any
 
 from warre_blazar.cli import time_zones
-from warre_blazar.fields import declaration, flavors, others, reservations, usage
+from warre_blazar.fields import declaration, flavors, others, reservations, usage, waits
 from warre_blazar.fields.kinds import Time
 
 #: The fields of the API's documents that are times.
 FIELDS = frozenset(
     field.name
-    for resource in (flavors.Flavor, reservations.Reservation, others.Window, usage.Refusal)
+    for resource in (
+        *(flavors.Flavor, reservations.Reservation, others.Window, usage.Refusal, waits.Wait),
+    )
     for field in declaration.fields(resource)
     if isinstance(field.kind, Time)
 )

@@ -12,7 +12,7 @@ The client needs keystoneauth1. It doesn't need the packages of Blazar's server.
 
 from typing import Any
 
-from warre_blazar.client import errors, reservations, resources, series, transport
+from warre_blazar.client import errors, reservations, resources, series, transport, waits
 from warre_blazar.client.types import (
     Access,
     Alternatives,
@@ -35,6 +35,7 @@ from warre_blazar.client.types import (
     Span,
     Usage,
     UsageReport,
+    Wait,
     Window,
 )
 
@@ -61,6 +62,7 @@ __all__ = [
     "Span",
     "Usage",
     "UsageReport",
+    "Wait",
     "Window",
     "errors",
 ]
@@ -109,3 +111,4 @@ class Client:
         self.refusals = resources.Refusals(self.transport)
         self.messages = resources.MessageSettings(self.transport)
         self.offers = resources.Offerings(self.transport)
+        self.waits = waits.Waits(self.transport)

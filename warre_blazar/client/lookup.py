@@ -121,6 +121,22 @@ def series(all_series: Any, ref: str) -> str:
     return _sole_id("series", ref, ids or named, [])
 
 
+def wait(waits: Any, ref: str) -> str:
+    """Return a wait's id.
+
+    :param ref: the id, the start of the id, or the name of the reservation that is waited for. The
+        name works only if exactly one wait that is WAITING has it.
+    :raises errors.NotFound: no wait matches.
+    :raises errors.Ambiguous: several waits match.
+    """
+    if is_id(ref):
+        return ref
+    own = waits.list()
+    ids = [w.id for w in own if _is_start_of_id(ref, w.id)]
+    ids = ids or [w.id for w in own if w.name == ref and w.status == "WAITING"]
+    return _sole_id("wait", ref, ids, [])
+
+
 def _is_start_of_id(ref: str, object_id: str) -> bool:
     return bool(_ID_PREFIX.fullmatch(ref)) and object_id.startswith(ref.lower())
 

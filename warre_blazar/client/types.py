@@ -8,7 +8,7 @@ import dataclasses
 import datetime
 from typing import Any, Self
 
-from warre_blazar.fields import flavors, others, reservations, series, usage
+from warre_blazar.fields import flavors, others, reservations, series, usage, waits
 from warre_blazar.fields.declaration import Field, Resource, answered
 from warre_blazar.fields.kinds import Text, Time
 
@@ -403,3 +403,10 @@ class Limits(Value, others.Limits):
         """Make limits from the API's document, which has the form of the limits in Nova's API."""
         values = {**document, **document.get("absolute", {})}
         return super().of(values)
+
+
+class Wait(Value, waits.Wait):
+    """A wish to book instances once there is room, or to be told of it.
+
+    ``status`` is WAITING, BOOKING, BOOKED, TOLD, EXPIRED, CANCELED or REFUSED.
+    """

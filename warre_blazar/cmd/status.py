@@ -29,8 +29,7 @@ cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="
 _PLUGIN = "flavor.slot.plugin"
 _CONTROLLERS = {
     *("availability", "flavors", "flavorprojects", "hosts", "limits", "maintenancewindows"),
-    "series",
-    *("messages", "offers", "refusals", "reservations", "usage"),
+    *("messages", "offers", "refusals", "reservations", "series", "usage", "waits"),
 }
 #: The largest number of names in one message.
 _MOST_NAMES = 5

@@ -7,7 +7,16 @@ GROUP = "warre_messages"
 #: What people can be told about, and what is told if ``events`` isn't set.
 EVENTS = (
     *("created", "started", "refused", "reminded", "ended", "rescheduled", "resized", "deleted"),
-    *("moved", "host_lost", "snapshot", "idle", "idle_end", "maintenance"),
+    *(
+        "moved",
+        "host_lost",
+        "snapshot",
+        "idle",
+        "idle_end",
+        "maintenance",
+        "wait_told",
+        "wait_ended",
+    ),
 )
 
 _CONTENT: list[cfg.Opt] = [
@@ -21,8 +30,9 @@ _CONTENT: list[cfg.Opt] = [
         "snapshot: of some servers, no image could be made before the end. idle: the reservation "
         "has had no server for idle_warn_hours of its flavor. idle_end: it was ended, because it "
         "had none for idle_end_hours. maintenance: maintenance moved the reservation to a later "
-        "time, or lets it end sooner. If an event isn't in this list, people don't hear of it, "
-        "for example that their servers were deleted.",
+        "time, or lets it end sooner. wait_told: there is room for a wait whose user asked to be "
+        "told. wait_ended: a wait has ended, and nothing was booked. If an event isn't in this "
+        "list, people don't hear of it, for example that their servers were deleted.",
     ),
     cfg.BoolOpt(
         "own_changes",

@@ -76,6 +76,14 @@ OPTS: list[cfg.Opt] = [
         "smaller number doesn't change series that are there.",
     ),
     cfg.IntOpt(
+        "max_waits_per_project",
+        default=10,
+        min=0,
+        help="The largest number of waits that a project has at the same time (POST /v2/waits). "
+        "With a larger number, one project can make the managers look for more. 0 turns waiting "
+        "off: no waits can be made, and those that are there are still served.",
+    ),
+    cfg.IntOpt(
         "provider_poll_interval",
         default=300,
         min=0,

@@ -605,6 +605,55 @@ series = sa.Table(
 sa.Index("ix_warre_series_project", series.c.project_id, series.c.created_at)
 sa.Index("ix_warre_series_status", series.c.status)
 
+# What projects want to book once there is room for it.
+waits = sa.Table(
+    "warre_waits",
+    metadata,
+    # Counts up, so that it says who has waited for longer.
+    sa.Column(
+        "number",
+        sa.BigInteger().with_variant(sa.Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=True,
+    ),
+    # Also the id of the lease that the wait gets. So it can't get two.
+    sa.Column("id", sa.String(36), nullable=False, unique=True),
+    sa.Column("project_id", sa.String(255), nullable=False),
+    sa.Column("user_id", sa.String(255), nullable=False),
+    # Either the only flavor, or a category of which any flavor will do.
+    sa.Column("flavor_id", _string(64)),
+    sa.Column("category", _string(64)),
+    sa.Column("instance_count", sa.Integer, nullable=False),
+    sa.Column("minutes", sa.Integer, nullable=False),
+    # The time within which the reservation must be.
+    sa.Column("earliest", sa.DateTime, nullable=False),
+    sa.Column("latest", sa.DateTime, nullable=False),
+    # A value of ``domain.waits.Mode``.
+    sa.Column("mode", sa.String(8), nullable=False),
+    # For the reservation.
+    sa.Column("affinity", sa.Boolean),
+    sa.Column("before_end", sa.String(16)),
+    sa.Column("name", _string(255)),
+    sa.Column("note", _text()),
+    sa.Column("contact", _string(255)),
+    sa.Column("timezone", sa.String(64)),
+    sa.Column("created_at", sa.DateTime, nullable=False),
+    # The last minute at which it is served.
+    sa.Column("expires_at", sa.DateTime, nullable=False),
+    # A value of ``domain.waits.WaitState``, and the reason for it.
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("status_reason", _text()),
+    # What was booked, or told to be free.
+    sa.Column("found_flavor_id", _string(64)),
+    sa.Column("start_date", sa.DateTime),
+    sa.Column("end_date", sa.DateTime),
+    sa.Column("reservation_id", sa.String(36)),
+    # When it was served, or ended otherwise.
+    sa.Column("ended_at", sa.DateTime),
+    sa.Index("ix_warre_waits_state", "state", "ended_at"),
+    sa.Index("ix_warre_waits_project", "project_id", "state"),
+)
+
 windows = sa.Table(
     "warre_windows",
     metadata,

@@ -26,6 +26,7 @@ from warre_blazar.db.tables import (
 from warre_blazar.domain import backing_names, reservation_states
 from warre_blazar.domain.notices import BILLING, STATES, Kind, News, Notice, time_text, to_text
 from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.waits import Wait
 
 #: The channel of Blazar's own notifications about leases. It is always there.
 LEASES = "lease"
@@ -246,6 +247,31 @@ def _reservation(row: sa.RowMapping) -> dict[str, Any]:
         "compute_flavor": row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"]),
         "created_at": time_text(row["created_at"]),
     }
+
+
+def add_wait(db: Session, wait: Wait, news: News, flavor_name: str) -> None:
+    """Write a notice about a wait, once for each channel.
+
+    Its content has the fields of a reservation, as far as the wait has them.
+
+    :param flavor_name: the flavor that was found, or what the wait is for.
+    """
+    span = wait.found or wait.window
+    content = {
+        **{name: getattr(wait, name) for name in ("id", "project_id", "user_id", "instance_count")},
+        **{name: getattr(wait.labels, name) for name in ("name", "contact", "timezone")},
+        "flavor": {"id": wait.found_flavor_id or wait.flavor_id, "name": flavor_name},
+        "start": time_text(span.start),
+        "end": time_text(span.end),
+        "status": wait.state.value,
+        "status_reason": wait.status_reason,
+        "affinity": wait.affinity,
+        "before_end": wait.before_end,
+        "created_at": time_text(wait.created_at),
+    }
+    rows = [_row(name, wait.id, news, content) for name in db.scalars(sa.select(channels.c.name))]
+    if rows:
+        db.execute(outbox.insert(), rows)
 
 
 def add_lease(db: Session, lease: Mapping[str, Any], event: str, at: datetime.datetime) -> None:

@@ -43,6 +43,7 @@ refusals = models.refusals
 series = models.series
 turns = models.turns
 usage = models.usage
+waits = models.waits
 window_flavors = models.window_flavors
 window_hosts = models.window_hosts
 tallies = models.tallies

@@ -3,6 +3,7 @@
 import dataclasses
 import datetime
 import re
+import shlex
 import zoneinfo
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -93,6 +94,14 @@ def extension(reservation_id: str, end: datetime.datetime | None) -> str:
     """
     until = "END" if end is None else f"{end:%Y-%m-%dT%H:%M}Z"
     return f"openstack reservation set {reservation_id} --end {until}"
+
+
+def booking(content: Mapping[str, Any]) -> str:
+    """The command that books what a notice is about."""
+    start, end = (f"{_moment(content[name]):%Y-%m-%dT%H:%M}Z" for name in ("start", "end"))
+    count = f" --count {content['instance_count']}" if content["instance_count"] > 1 else ""
+    flavor = shlex.quote(one_line(content["flavor"]["name"]))
+    return f"openstack reservation create {flavor}{count} --start {start} --end {end}"
 
 
 def shown_length(length: datetime.timedelta) -> str:

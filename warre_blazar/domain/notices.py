@@ -54,12 +54,19 @@ class Kind(enum.Enum):
     EXISTS = "exists"
     #: Whether it has servers.
     IN_USE = "in_use"
+    #: There is room for a wait whose user asked to be told.
+    WAIT_TOLD = "wait_told"
+    #: A wait has ended, and nothing was booked.
+    WAIT_ENDED = "wait_ended"
     #: Blazar's notification about a lease.
     LEASE = "lease"
 
 
 #: The kinds from which bills are made. Channels get them only if they ask for them.
 BILLING = frozenset({Kind.EXISTS, Kind.IN_USE})
+
+#: The kinds that are about a wait, which isn't a reservation. Only people are told of them.
+OF_WAITS = frozenset({Kind.WAIT_TOLD, Kind.WAIT_ENDED})
 
 #: The state that a reservation has by what has happened.
 STATES = {

@@ -404,6 +404,40 @@ class Refused(WarreError):
         self.code = code
 
 
+class WaitNotFound(WarreError):
+    """The wait doesn't exist, or the caller may not see it."""
+
+    code = "wait_not_found"
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(f"Wait {ref} doesn't exist", wait=ref)
+
+
+class WaitOver(WarreError):
+    """The wait is booked or has ended, so it can neither be booked nor be canceled."""
+
+    code = "wait_over"
+
+    def __init__(self, wait_id: str, state: str | None = None) -> None:
+        text = f"Wait {wait_id} is no longer waiting"
+        super().__init__(f"{text}: it is {state}" if state else text, wait=wait_id, status=state)
+
+
+class TooManyWaits(WarreError):
+    """The project has as many waits as the site allows.
+
+    :param limit: the number.
+    """
+
+    code = "too_many_waits"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"Your project has {limit} waits already, which is the limit; delete one of them first",
+            limit=limit,
+        )
+
+
 class WindowNotFound(WarreError):
     """The maintenance window doesn't exist, or the caller may not change it."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from keystoneauth1 import exceptions as ks_exc
 from oslo_config import cfg
@@ -31,17 +31,50 @@ def find_project(project_id: str) -> Mapping[str, Any] | None:
 
 
 def has_role(user_id: str, project_id: str) -> bool:
-    """Whether a user has any role in a project, also by a group or by inheritance.
+    """Whether a user has any role in a project.
+
+    :raises ServiceUnavailable, ServiceRefused: as for ``roles``.
+    """
+    return bool(roles(user_id, project_id))
+
+
+def why_disabled(user_id: str, project_id: str) -> str | None:
+    """Why a user can't act in a project, or None if neither of them is gone or disabled.
+
+    :raises ServiceUnavailable, ServiceRefused: as for ``find_user``.
+    """
+    for noun, identity in (("user", user_id), ("project", project_id)):
+        found = _find(noun, identity)
+        if found is None:
+            return f"The {noun} {identity} doesn't exist any more"
+        if not found.get("enabled", True):
+            return f"The {noun} {identity} is disabled"
+        domain_id = found.get("domain_id")
+        domain = _find("domain", domain_id) if domain_id else None
+        if domain and not domain.get("enabled", True):
+            return f"The domain of the {noun} {identity} is disabled"
+    return None
+
+
+def roles(user_id: str, project_id: str) -> list[str]:
+    """The names of the roles that a user has in a project, also by groups and by other roles.
 
     :raises ServiceUnavailable: Keystone can't be reached.
     :raises ServiceRefused: Blazar's service user may not list role assignments.
     """
-    url = f"{keystone.auth_url(cfg.CONF)}/role_assignments?effective&" + urlencode(
-        {"user.id": user_id, "scope.project.id": project_id}
-    )
-    with keystone.speaking_of("Keystone", f"the roles of the user {user_id}: "):
-        answer = keystone.service_session().get(url, timeout=_TIMEOUT)
-    return bool(answer.json()["role_assignments"])
+    url = f"{keystone.auth_url(cfg.CONF)}/role_assignments"
+    query = {
+        "user.id": user_id,
+        "scope.project.id": project_id,
+        "effective": "true",
+        "include_names": "true",
+    }
+    with keystone.speaking_of("Keystone", f"the roles of user {user_id}: "):
+        try:
+            answer = keystone.service_session().get(url, params=query, timeout=_TIMEOUT)
+        except ks_exc.NotFound:
+            return []
+    return sorted({each["role"]["name"] for each in answer.json()["role_assignments"]})
 
 
 def _find(noun: str, identity: str) -> Mapping[str, Any] | None:

@@ -62,8 +62,8 @@ _MAX_AMOUNT = 2**31 - 1
 _BLAZARS_OWN = {"resource_type", "lease_id", "start_date", "end_date"}
 # The fields that a client may send in an update. Only the amount may differ from the present value.
 _UPDATE_FIELDS = {"flavor_id", "amount", "affinity"}
-# The fields that a client may send in a creation.
-_CREATION_FIELDS = _UPDATE_FIELDS | {*labels.NAMES, "before_end", "movable_hours"}
+# The fields that a client may send in a creation, and the one that a manager sends for a wait.
+_CREATION_FIELDS = _UPDATE_FIELDS | {*labels.NAMES, "before_end", "movable_hours", "wait_id"}
 # The fields by which the API says for which series it books. Other clients don't know what to send.
 _SERIES_FIELDS = {"series_id", "series_work"}
 
@@ -125,6 +125,9 @@ class FlavorSlotPlugin(base.BasePlugin):
         """
         with blazar_errors.translated():
             request = _request(values, context.current().project_id)
+            if request.wait_id not in (None, values["lease_id"]):
+                # The lease has the wait's id, so that a wait can't get two leases.
+                raise exceptions.InvalidField("wait_id", "expected no value")
             if decision := carried_decisions.take(request):
                 return admission.book(reservation_id, request, decision)
             project_id = db_api.lease_get(values["lease_id"])["project_id"]
@@ -247,6 +250,7 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
         before_end=before_end.checked(values.get("before_end")),
         series=_series(values),
         movable_hours=_movable_hours(values.get("movable_hours")),
+        wait_id=values.get("wait_id"),
     )
 
 

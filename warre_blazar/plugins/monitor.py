@@ -19,7 +19,7 @@ from oslo_log import log as logging
 from warre_blazar.db import clock, migration
 from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
-from warre_blazar.plugins import notifications, telling
+from warre_blazar.plugins import notifications, telling, wait_permits
 from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
 from warre_blazar.services.hosts import host_refresh
@@ -36,6 +36,7 @@ from warre_blazar.services.telling import (
     server_samples,
 )
 from warre_blazar.services.telling.delivery import Channel
+from warre_blazar.services.waits import serving
 
 LOG = logging.getLogger(__name__)
 
@@ -172,6 +173,9 @@ class Threads:
             before_end=conditions.before_end(),
         )
         self._repairer = Repairer(patience)
+        self._waits = serving.WaitServer(
+            self._executor.manager_id, wait_permits.permit, conditions.of_users
+        )
         self._lease_works: LeaseWorks | None = None
         #: Is set when the manager has a heartbeat.
         self._known = threading.Event()
@@ -270,6 +274,12 @@ class Threads:
         hours = cfg.CONF.warre.remind_hours
         reminders.remind(clock.utcnow(), self._executor.manager_id, hours)
 
+    @periodics.periodic(2)
+    def serve_waits(self) -> None:
+        """Book or tell those who wait, if there is room for them."""
+        if self._known.is_set():
+            self._waits.look(clock.utcnow())
+
     @periodics.periodic(60)
     def tidy_outbox(self) -> None:
         """Give up notices that can't be sent."""
@@ -292,6 +302,7 @@ class Threads:
         if days:
             history.purge(clock.utcnow(), days)
             series.forget(clock.utcnow(), days)
+            serving.forget(clock.utcnow(), days)
 
     @periodics.periodic(3600, run_immediately=True)
     def forget_keys(self) -> None:

@@ -19,11 +19,12 @@ from warre_blazar.policies import (
     reservations,
     series,
     usage,
+    waits,
 )
 
 _MODULES = (
     *(flavors, flavor_access, reservations, maintenance_windows, limits, hosts, usage),
-    *(refusals, messages, offers, series),
+    *(refusals, messages, offers, series, waits),
 )
 
 

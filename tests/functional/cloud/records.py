@@ -23,6 +23,7 @@ _COUNTERS = (
     *("warre_hosts", "warre_projects", "warre_managers", "warre_turns", "warre_channels"),
     *("warre_outbox", "warre_usage", "warre_tallies", "warre_refusals", "warre_refusal_counts"),
     "warre_series",
+    "warre_waits",
 )
 #: Columns that change in the background, in all tables.
 _BACKGROUND = ("generation", "claim_start", "claim_end", "promised_at", "idle_from")

@@ -21,7 +21,7 @@ from tests.functional.cloud.waiting import at_once
 
 DOCS = pathlib.Path(__file__).resolve().parents[3] / "doc" / "source" / "cli"
 #: The user who runs each tutorial.
-TUTORIALS = {"researcher": "alpha", "teacher": "beta", "operator": "admin"}
+TUTORIALS = {"researcher": "alpha", "teacher": "beta", "operator": "admin", "waiting": "beta"}
 GPU = {
     "name": "tutorial.gpu",
     "category": "tutorial",
@@ -34,6 +34,12 @@ GPU = {
 }
 #: The flavor of the teacher, whom the bookings of the others must not meet.
 COURSE = {**GPU, "name": "tutorial.course", "category": "course", "extra_specs": {}}
+#: A flavor that one tutorial books up.
+SCARCE = {
+    **{name: value for name, value in GPU.items() if name != "extra_specs"},
+    "name": "tutorial.scarce",
+    "category": "scarce",
+}
 
 _MARK = "--- the tutorial goes on ---"
 _VARYING = (
@@ -133,7 +139,7 @@ def _withdraw(admin: Person) -> None:
 def run_all(admin: Person) -> dict[str, list[str]]:
     """Run all tutorials at the same time, and return the outputs of each one's commands."""
     _withdraw(admin)
-    for flavor in (GPU, COURSE):
+    for flavor in (GPU, COURSE, SCARCE):
         admin.asks("POST", "/v2/flavors/", flavor, want=202)
     try:
         found = at_once([lambda n=name: printed(n) for name in TUTORIALS])

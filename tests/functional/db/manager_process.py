@@ -45,6 +45,18 @@ def run(config: str) -> None:
     _blazars_executor()
 
 
+def run_whole(config: str) -> None:
+    """The same with Blazar's whole manager, which the threads call by RPC within the process."""
+    nodes.use()
+    cfg.CONF(["--config-file", config], project="blazar")
+    with session.writer():
+        pass
+    notifier.init()
+    service.ManagerService()._server.start()
+    monitor.Threads(lambda _: []).start()
+    threading.Event().wait()
+
+
 def _reconcile() -> None:
     while True:
         time.sleep(1)

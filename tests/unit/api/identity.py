@@ -65,6 +65,35 @@ class Identity(Keystone):
                 del self.trusts[trust_id]
         self.gone[person] = REFUSALS[how]
 
+    def _person_of(self, user_id: str) -> str | None:
+        person = user_id.removeprefix("user-")
+        return person if person in PEOPLE else None
+
+    def show_user(self, request: Request, user_id: str) -> Answer:
+        person = self._person_of(user_id)
+        if user_id in self.users or person is None:
+            return super().show_user(request, user_id)
+        if self.gone.get(person) == REFUSALS["deleted"]:
+            raise Refusal(404, f"Could not find user: {user_id}.")
+        enabled = self.gone.get(person) != REFUSALS["disabled"]
+        shown = {"id": user_id, "enabled": enabled, "domain_id": "default"}
+        return Answer(200, {"user": shown})
+
+    def show_project(self, request: Request, project: str) -> Answer:
+        owners = [person for person in PEOPLE if project_id(person) == project]
+        if project in self.projects or not owners:
+            return super().show_project(request, project)
+        lost = REFUSALS["project disabled"]
+        enabled = all(self.gone.get(person) != lost for person in owners)
+        return Answer(200, {"project": {"id": project, "enabled": enabled, "domain_id": "default"}})
+
+    def roles_of(self, user_id: str, project: str) -> list[str]:
+        """The roles of a user of ``PEOPLE`` in their own project, unless a test says others."""
+        person = self._person_of(user_id)
+        if (user_id, project) in self.roles or person is None or person in self.gone:
+            return super().roles_of(user_id, project)
+        return list(PEOPLE[person]) if project_id(person) == project else []
+
     def options(self) -> dict[str, dict[str, str]]:
         """The options, by group, that make Keystone's middleware and oslo.limit use this one."""
         project = {"project_name": "service", "project_domain_id": "default"}

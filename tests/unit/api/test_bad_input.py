@@ -27,6 +27,7 @@ def ids(site: Site, admin: Person, alpha: Person) -> dict[str, str]:
             "reservation_id": things.book(alpha, flavor)["id"],
             "window_id": things.add_window(admin, flavor)["id"],
             "series_id": things.add_series(alpha, flavor)["id"],
+            "wait_id": things.add_wait(alpha, flavor)["id"],
         }
 
     return site.remembered(make)
@@ -39,6 +40,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "AccessCreate": {"flavor_id": "gpu.small", "project_id": "another"},
     "ReservationCreate": {"flavor_id": "gpu.small", "start": things.at(3), "end": things.at(3, 2)},
     "ReservationUpdate": {"end": things.at(2, 12)},
+    "WaitCreate": {"flavor_id": "gpu.small", "hours": 1},
     "WindowCreate": {"start": things.at(8), "end": things.at(9)},
     "WindowUpdate": {"note": "changed"},
     "MessagesUpdate": {"enabled": False},
@@ -53,7 +55,9 @@ BAD: dict[str, list[Any]] = {
         *(-1, 1.5, True, None, [], {}, "", "many", "1.5", " 1", "1\n", "٣", "0x10"),
         *(2**31, 2**63, 2**64, 10**400, "2147483648", "99999999999999999999"),
     ],
-    "number": [-1, 0, 1e-9, 1.23456, True, None, [], {}, "", "2", 10**400],
+    "number": [
+        *(-1, 0, 1e-9, 0.001, 1.0001, 1.23456, True, None, [], {}, "", "2", 2**31, 10**400, 1e300),
+    ],
     "boolean": [None, 0, 1, "true", "", []],
     "date-time": [
         *(0, None, True, [], "", "soon", "now", "2026-12-01", "2026-12", "20261201T0900"),
@@ -278,6 +282,7 @@ QUERIES: dict[Any, list[str]] = {
         "%FF",
     ],
     parsing.statuses: ["", "x", "ACTIVE,", "ACTIVE,x", "%00", "%FF"],
+    parsing.wait_states: ["", "x", "WAITING,", "WAITING,x", "ACTIVE", "%00", "%FF"],
     parsing.sort: ["", "x", "start:", "start:up", "start,end", "id", "start%0A", "%FF"],
     parsing.detail: ["", "x", "Capacity", "capacity%0A", "%FF"],
     parsing.part_of_time: ["", "x", "week", "day%0A", "%FF"],
@@ -392,9 +397,10 @@ def test_unknown_flavor_id_in_body_is_not_found(site: Site, admin: Person, alpha
             "reservations": {**GOOD["ReservationCreate"], "flavor_id": unknown},
             "flavorprojects": {**GOOD["AccessCreate"], "flavor_id": unknown},
             "maintenancewindows": {**GOOD["WindowCreate"], "flavor_ids": [unknown]},
+            "waits": {**GOOD["WaitCreate"], "flavor_id": unknown},
         }
         for path, body in asked.items():
-            person = alpha if path == "reservations" else admin
+            person = alpha if path in ("reservations", "waits") else admin
             answer = person.post(path, body)
             assert (answer.status_int, answer.json["code"]) == (404, "flavor_not_found")
         path = f"maintenancewindows/{ids['window_id']}"

@@ -49,6 +49,7 @@ def known(site: Site, admin: Person, alpha: Person) -> dict[str, list[str]]:
             "reservation_id": [b["id"] for b in booked],
             "window_id": [things.add_window(admin, flavor)["id"]],
             "series_id": [things.add_series(alpha, flavor)["id"]],
+            "wait_id": [things.add_wait(alpha, flavor)["id"]],
             "project_id": [alpha.project_id, admin.project_id],
             "start": [things.at(n) for n in (6, 7)],
             "end": [things.at(n, 5) for n in (6, 7)],

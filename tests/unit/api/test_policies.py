@@ -58,6 +58,7 @@ def ids(site: Site, admin: Person, alpha: Person) -> dict[str, str]:
             "reservation_id": things.book(alpha, flavor)["id"],
             "window_id": things.add_window(admin, flavor)["id"],
             "series_id": things.add_series(alpha, flavor)["id"],
+            "wait_id": things.add_wait(alpha, flavor)["id"],
         }
 
     return site.remembered(make)
@@ -84,6 +85,7 @@ BODIES = {
         "project_id": "project-beta",
     },
     "SeriesUpdate": {"more": 1},
+    "WaitCreate": {"flavor_id": "{booked_id}", "hours": 1},
     "WindowCreate": {"start": things.at(8), "end": things.at(9)},
     "WindowUpdate": {"note": "changed"},
 }
@@ -95,6 +97,7 @@ QUERIES = {
     ("GET", "/series"): "?all_projects=true",
     ("GET", "/usage"): "?all_projects=true",
     ("GET", "/refusals"): "?all_projects=true",
+    ("GET", "/waits"): "?all_projects=true",
 }
 
 
@@ -127,7 +130,7 @@ def test_operation_is_refused_when_its_rule_forbids_it(site: Site, ids, spy, ope
 def test_operation_checks_exactly_the_rules_it_names(site: Site, ids, alpha, spy, operation):
     """The rules include those that the manager checks, such as the one on maintenance windows."""
     install(site, answer=True)
-    site.cloud.keystone.roles.add((alpha.user_id, "project-beta"))
+    site.cloud.keystone.roles[alpha.user_id, "project-beta"] = ["member"]
     assert send(alpha, operation, ids).status_int < 300
     assert set(spy.asked) == set(operation.rules())
 

@@ -205,7 +205,7 @@ def test_admin_with_a_role_makes_a_series_for_a_project(
     asked = things.series(flavor, project_id=alpha.project_id)
     assert refusal(beta.post("series", asked)) == (403, "forbidden")
     assert refusal(admin.post("series", asked)) == (403, "forbidden")
-    site.cloud.keystone.roles.add((admin.user_id, alpha.project_id))
+    site.cloud.keystone.roles[admin.user_id, alpha.project_id] = ["member"]
     made = things.made(admin.post("series", asked))
     assert made["project_id"] == alpha.project_id
     assert [r["user_id"] for r in of_series(alpha, made)] == [admin.user_id] * 2

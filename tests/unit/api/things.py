@@ -92,6 +92,11 @@ def add_series(person: Person, flavor: dict[str, Any], **changes: Any) -> dict[s
     return made(person.post("series", series(flavor, **changes)))
 
 
+def add_wait(person: Person, flavor: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """A wait for an hour at any time."""
+    return made(person.post("waits", {"flavor_id": flavor["id"], "hours": 1, **changes}))
+
+
 def add_to_lease(lease_id: str) -> None:
     """Add a second reservation to a lease."""
     values = {"lease_id": lease_id, "resource_type": "flavor:slot", "status": "pending"}

@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from warre_blazar.client import Client, errors, reservations, resources, series
+from warre_blazar.client import Client, errors, reservations, resources, series, waits
 
 PAGE = pathlib.Path(__file__).parents[3] / "doc/source/reference/client.rst"
 #: The class behind each attribute of the client.
@@ -24,6 +24,7 @@ CLASSES = {
     "refusals": resources.Refusals,
     "messages": resources.MessageSettings,
     "offers": resources.Offerings,
+    "waits": waits.Waits,
 }
 METHODS = sorted(
     (attribute, name)

@@ -69,7 +69,7 @@ def healthy(
     conf.config(enabled_filters=enforcement.FILTERS, group="enforcement")
     names = [
         *("flavors", "flavorprojects", "reservations", "maintenancewindows", "limits"),
-        *("hosts", "usage", "refusals", "messages", "offers", "availability", "series"),
+        *("hosts", "usage", "refusals", "messages", "offers", "availability", "series", "waits"),
     ]
     conf.config(api_v2_controllers=["leases", *names], group="api")
     monkeypatch.setattr(limits, "of_project", lambda _: {"reservation": 1, "hours": 1})
@@ -154,7 +154,7 @@ def test_disabled_controllers_are_a_failure(healthy):
     healthy.config(api_v2_controllers=["flavors", "reservations", "limits"], group="api")
     lacks = (
         "availability, flavorprojects, hosts, maintenancewindows, messages, offers, refusals, "
-        "series, usage"
+        "series, usage, waits"
     )
     expected = f"[api] api_v2_controllers lacks {lacks}."
     assert outcome("Controllers") == (FAILURE, expected)

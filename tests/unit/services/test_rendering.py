@@ -21,6 +21,7 @@ def values(**changes: Any) -> dict[str, Any]:
         "flavor": flavor,
         "start": "2026-12-01T09:00:00+00:00",
         "end": "2026-12-01T11:00:00+00:00",
+        "status": "EXPIRED",
         "status_reason": "Nova: 403 Forbidden",
         "compute_flavor": "33333333-3333-4333-8333-333333333333",
     }
@@ -48,6 +49,8 @@ def values(**changes: Any) -> dict[str, Any]:
         "by": "operator",
         "is_bad": False,
         "is_saved": False,
+        "is_wait": False,
+        "booking": None,
         "unsaved": [{"server_name": "web\nserver", "error": "It is in ERROR"}],
         "to_contact": False,
         "extension": {"is_possible": True, "until": "Tuesday", "command": "openstack extend"},

@@ -77,7 +77,8 @@ def furnish(site: WholeSite) -> Things:
         "property_name": [("admin", "gpu_model")],
         "project_id": [(name, identity.project_id(name)) for name in PROJECTS],
         "floatingip_id": [("admin", "no-such-floating-ip")],
-        **{name: [] for name in ("flavorproject_id", "reservation_id", "lease_id", "series_id")},
+        **{name: [] for name in ("flavorproject_id", "reservation_id", "lease_id")},
+        **{name: [] for name in ("series_id", "wait_id")},
     }
     added = {name: _add_project(site, name, public, known) for name in PROJECTS}
     # Blazar logs in with the trust of the admin who has created a host.
@@ -108,6 +109,7 @@ def _add_project(
     instance = {"resource_type": "virtual:instance", **hostile.KINDS["virtual:instance"]}
     body = sending.lease(instance, name=f"{secret}-lease")
     lease = sending.send(site.app, "POST", "/v1/leases", body, who=name).json["lease"]
+    wait = things.add_wait(member, private, name=f"{secret}-wait", note=secret)
     leases = [lease["id"], *(each["lease_id"] for each in booked)]
     reservations = [*(each["id"] for each in booked), lease["reservations"][0]["id"]]
     added = {
@@ -115,6 +117,7 @@ def _add_project(
         "flavorproject_id": [grant["id"]],
         "window_id": [window["id"]],
         "reservation_id": reservations,
+        "wait_id": [wait["id"]],
         "lease_id": leases,
         "series_id": [series["id"]],
     }
@@ -123,7 +126,7 @@ def _add_project(
     names = [secret, *(each["name"] for each in booked if each["name"]), lease["name"]]
     shareable = [note, private["id"], private["name"], window["id"], grant["id"]]
     occurrences = [each["id"] for each in series["reservations"]]
-    names += [series["id"], series["name"], *occurrences]
+    names += [series["id"], series["name"], *occurrences, wait["id"]]
     return [*reservations, *leases, *names], shareable
 
 

@@ -18,6 +18,7 @@ CONTROLLERS = (
     "offers",
     "availability",
     "series",
+    "waits",
     "warre",
 )
 FILTERS = ("StrictLeaseFilter", "FlavorMaxLengthFilter", "ProjectQuotaFilter")

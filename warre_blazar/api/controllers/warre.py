@@ -21,6 +21,7 @@ from warre_blazar.api.controllers.refusals import RefusalsController
 from warre_blazar.api.controllers.reservations import ReservationsController
 from warre_blazar.api.controllers.series import SeriesController
 from warre_blazar.api.controllers.usage import UsageController
+from warre_blazar.api.controllers.waits import WaitsController
 
 
 class _V1(base.Controller):
@@ -36,6 +37,7 @@ class _V1(base.Controller):
     offers = OffersController()
     availability = AvailabilityController()
     series = SeriesController()
+    waits = WaitsController()
 
 
 class WarreController(base.Controller):

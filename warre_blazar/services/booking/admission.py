@@ -15,6 +15,7 @@ from warre_blazar.db import (
     instance_reservations,
     reservations,
     session,
+    waits,
 )
 from warre_blazar.db import quotas as stored_quotas
 from warre_blazar.db import series as stored_series
@@ -53,6 +54,8 @@ class BookingRequest:
     series: SeriesWork | None = None
     #: By how many hours maintenance may move the start to a later time.
     movable_hours: int = 0
+    #: The wait that the request is made for. It is booked in the same transaction.
+    wait_id: str | None = None
 
     def is_same(self, other: "BookingRequest") -> bool:
         """Whether another request asks for the same, at whatever moment it does."""
@@ -180,12 +183,15 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
 
     :raises WarreError: the first rule that refuses the booking.
     :raises SeriesEnded: the booking is for a series that doesn't expect it any more.
+    :raises WaitOver: the request is made for a wait that is no longer waiting.
     :raises session.LostRace: something was claimed since the decision.
     """
     request, flavor, place = decision.request, decision.flavor, decision.require()
     series = request.series
     if series and not stored_series.join(db, series):
         raise exceptions.SeriesEnded(series.series_id)
+    if request.wait_id:
+        waits.claim(db, request.wait_id, request.project_id, reservation_id)
     if decision.standing:
         stored_quotas.claim(db, request.project_id, decision.standing.generation)
     flavors.update(db, flavor, {})

@@ -50,7 +50,11 @@ def create(
     with refusals.recorded(asked, request.conditions.refusals_kept):
         decision = admission.check(request)
     lease_id = lease_id or uuidutils.generate_uuid()
-    optional = {**dataclasses.asdict(request.labels), "before_end": request.before_end}
+    optional = {
+        **dataclasses.asdict(request.labels),
+        "before_end": request.before_end,
+        "wait_id": request.wait_id,
+    }
     if request.series:
         optional |= {
             "series_id": request.series.series_id,

@@ -25,6 +25,7 @@ from warre_blazar.db import (
     promises,
     session,
     tallies,
+    waits,
 )
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.execution_timing import DELETE, END
@@ -176,6 +177,7 @@ def act(db: Session, lease: Lease, decision: Decision) -> None:
     status = lease.status
     if decision.action is Action.REMOVE:
         if status == lease_states.CREATING:
+            waits.reopen(db, lease.id)
             # Whoever executes the deletion doesn't see this any more.
             now = timeutils.utcnow()
             history.record_deletion(db.connection(), lease.id, now, None, is_half_made=True)

@@ -9,7 +9,7 @@ from oslo_log import log as logging
 from warre_blazar.db import clock
 from warre_blazar.domain import before_end, messages, payloads
 from warre_blazar.domain.messages import Message, WantedMessages
-from warre_blazar.domain.notices import Kind, Notice
+from warre_blazar.domain.notices import OF_WAITS, Kind, Notice
 from warre_blazar.errors import exceptions
 from warre_blazar.services.telling import message_settings, recipients
 from warre_blazar.services.telling.delivery import Undeliverable
@@ -22,7 +22,7 @@ LOG = logging.getLogger(__name__)
 _BAD = frozenset(
     {
         *(Kind.REFUSED, Kind.MOVED, Kind.HOST_LOST, Kind.SNAPSHOT),
-        *(Kind.IDLE, Kind.IDLE_END, Kind.MAINTENANCE),
+        *(Kind.IDLE, Kind.IDLE_END, Kind.MAINTENANCE, Kind.WAIT_ENDED),
     }
 )
 #: The longest name of a reservation in a subject.
@@ -155,6 +155,8 @@ class Messages:
             "unsaved": messages.unsaved(notice),
             "to_contact": recipient.is_contact,
             "extension": self._extension(notice),
+            "booking": messages.booking(content) if news.kind is Kind.WAIT_TOLD else None,
+            "is_wait": news.kind in OF_WAITS,
         }
 
     def _extension(self, notice: Notice) -> Mapping[str, Any] | None:

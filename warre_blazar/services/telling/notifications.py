@@ -2,7 +2,7 @@
 
 from warre_blazar.db import outbox
 from warre_blazar.domain import payloads
-from warre_blazar.domain.notices import Kind, Notice
+from warre_blazar.domain.notices import OF_WAITS, Kind, Notice
 from warre_blazar.openstack.bus import Bus
 
 _ERRORS = (Kind.REFUSED, Kind.HOST_LOST)
@@ -18,7 +18,9 @@ class ReservationNotifications:
         self._bus = bus
 
     def send(self, notice: Notice) -> None:
-        """Send the notification about a notice."""
+        """Send the notification about a notice, if it is about a reservation."""
+        if notice.news.kind in OF_WAITS:
+            return
         level = "error" if notice.news.kind in _ERRORS else "info"
         self._bus.send(
             payloads.event_type(notice), payloads.payload(notice), _context(notice), level

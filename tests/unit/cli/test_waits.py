@@ -1,0 +1,100 @@
+"""The commands about waits."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.fakes.service import Answer
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.fake_api import Api, error, listing
+from warre_blazar.cli import waits
+from warre_blazar.cli.failure import Failure
+
+WAIT: dict[str, Any] = {
+    "id": "11111111-1111-4111-8111-111111111111",
+    "flavor_id": "big",
+    "flavor": "gpu.large",
+    "category": None,
+    "instance_count": 2,
+    "hours": 24,
+    "from": "2099-12-01T09:00:00+00:00",
+    "to": "2099-12-31T09:00:00+00:00",
+    "mode": "book",
+    "expires_at": "2099-12-30T09:00:00+00:00",
+    "status": "WAITING",
+    "position": 3,
+    "name": None,
+    "reservation_id": None,
+    "project_id": "project",
+    "user_id": "user",
+}
+
+
+def test_wait_is_made_and_its_position_is_told(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers["POST /v2/waits"] = Answer(201, WAIT)
+    options = ("--hours", "24", "--count", "2", "--name", "run 7", "--end", "2099-12-31T09:00Z")
+    run(waits.CreateWait, "gpu.large", *options)
+    body = api.seen[0].body
+    assert (body["flavor_id"], body["hours"], body["instance_count"]) == ("gpu.large", 24, 2)
+    assert (body["mode"], body["name"], body["to"][:16]) == ("book", "run 7", "2099-12-31T09:00")
+    assert "Waiting for 2 slots of gpu.large, number 3 in line" in capsys.readouterr().err
+
+
+def test_category_is_waited_for_to_be_told(api: Api, run: Run) -> None:
+    api.answers["POST /v2/waits"] = Answer(201, {**WAIT, "mode": "tell"})
+    run(waits.CreateWait, "--category", "gpu", "--length", "1d", "--tell")
+    body = api.seen[0].body
+    assert (body["category"], body["hours"], body["mode"]) == ("gpu", 24, "tell")
+    assert "flavor_id" not in body
+
+
+@pytest.mark.parametrize(
+    "words", [["--hours", "1"], ["gpu", "--category", "gpu", "--hours", "1"], ["gpu"]]
+)
+def test_wait_needs_a_flavor_or_a_category_and_a_length(
+    api: Api, run: Run, words: list[str]
+) -> None:
+    with pytest.raises(Failure):
+        run(waits.CreateWait, *words)
+    assert api.seen == []
+
+
+def test_waits_are_listed_with_their_positions(api: Api, run_json: Callable[..., Any]) -> None:
+    other = {**WAIT, "flavor_id": None, "flavor": None, "category": "gpu"}
+    api.answers["GET /v2/waits"] = listing(WAIT, other)
+    rows = run_json(waits.ListWaits, "--status", "WAITING")
+    assert [(row["flavor"], row["position"]) for row in rows] == [
+        ("gpu.large", 3),
+        ("category gpu", 3),
+    ]
+    assert api.seen[0].query["status"] == "WAITING"
+
+
+def test_wait_can_be_named_by_the_start_of_its_id(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/waits"] = listing(WAIT)
+    api.answers[f"GET /v2/waits/{WAIT['id']}"] = Answer(200, WAIT)
+    assert run_json(waits.ShowWait, "11111111")["id"] == WAIT["id"]
+
+
+def test_booked_wait_names_its_reservation(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    booked = {**WAIT, "status": "BOOKED", "position": None, "reservation_id": "r-1"}
+    api.answers[f"GET /v2/waits/{WAIT['id']}"] = Answer(200, booked)
+    run(waits.ShowWait, WAIT["id"])
+    assert "r-1" in capsys.readouterr().err
+
+
+def test_wait_is_canceled(api: Api, run: Run) -> None:
+    api.answers[f"DELETE /v2/waits/{WAIT['id']}"] = Answer(204)
+    run(waits.DeleteWait, WAIT["id"])
+    assert api.seen[0].line == f"DELETE /v2/waits/{WAIT['id']}"
+
+
+def test_booked_wait_can_not_be_canceled(api: Api, run: Run) -> None:
+    api.answers[f"DELETE /v2/waits/{WAIT['id']}"] = error(409, "it is BOOKED", "wait_over")
+    with pytest.raises(Failure, match=r"wait.list"):
+        run(waits.DeleteWait, WAIT["id"])

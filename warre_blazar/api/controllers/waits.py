@@ -1,0 +1,137 @@
+"""The controller of /waits."""
+
+import datetime
+from typing import Any
+
+import pecan
+from oslo_config import cfg
+from oslo_utils import timeutils
+
+from warre_blazar import policy
+from warre_blazar.api import parsing, schemas, views
+from warre_blazar.api.controllers import base
+from warre_blazar.db.waits import WaitFilter
+from warre_blazar.domain import labels
+from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.waits import Mode, Wait
+from warre_blazar.edge import conditions, contacts
+from warre_blazar.errors import exceptions
+from warre_blazar.policies import waits as policies
+from warre_blazar.services.waits import posting
+
+#: The length of the time in which a reservation may be, if the request has no end.
+_SEARCHED = datetime.timedelta(days=90)
+
+LIST_QUERY = {
+    "all_projects": parsing.boolean,
+    "project_id": parsing.word,
+    "user_id": parsing.word,
+    "status": parsing.wait_states,
+    **base.PAGING,
+}
+
+
+class WaitsController(base.Controller):
+    """Waits: what projects want to book once there is room."""
+
+    name = "waits"
+
+    @pecan.expose("json")
+    def get_all(self, **_query: Any) -> Any:
+        policy.authorize(base.context(), policies.LIST)
+        query = parsing.query(pecan.request, LIST_QUERY)
+        limit, offset = base.page_of(query)
+        wanted = WaitFilter(
+            project_id=base.listed_project(query, policies.LIST_ALL, "list waits"),
+            user_id=query.get("user_id"),
+            states=query.get("status"),
+        )
+        found, total = posting.listing(wanted, limit, offset)
+        return base.listing([views.wait(each) for each in found], total, limit, offset)
+
+    @pecan.expose("json")
+    def get_one(self, *path: str, **_query: Any) -> Any:
+        parsing.query(pecan.request, {})
+        wait = _find(policies.GET, base.item_id(path))
+        return views.wait(posting.status(wait.id))
+
+    @pecan.expose("json")
+    def post(self, **_query: Any) -> Any:
+        context = base.context()
+        policy.authorize(context, policies.CREATE)
+        if not context.project_id:
+            raise exceptions.Forbidden(policies.CREATE)
+        parsing.query(pecan.request, {})
+        values = base.body(schemas.WAIT_CREATE)
+        most = cfg.CONF.warre.max_waits_per_project
+        exempt = conditions.projects_of_any_length()
+        made = base.made_once(
+            values,
+            base.found(posting.status, exceptions.WaitNotFound),
+            lambda wait_id: posting.create(_wait(wait_id, values), most, exempt),
+        )
+        return base.reply(201, views.wait(made))
+
+    @pecan.expose("json")
+    def delete(self, *path: str, **_query: Any) -> Any:
+        parsing.query(pecan.request, {})
+        wait = _find(policies.DELETE, base.item_id(path))
+        posting.cancel(wait, timeutils.utcnow())
+        return base.empty(204)
+
+
+def _wait(wait_id: str, values: dict[str, Any]) -> Wait:
+    """The wait that a body asks for, in the name of the caller.
+
+    :raises InvalidField:
+    """
+    context, now = base.context(), timeutils.utcnow()
+    flavor_id, category = values.get("flavor_id"), values.get("category")
+    if (flavor_id is None) == (category is None):
+        raise exceptions.InvalidField("flavor_id", "expected either a flavor or a category")
+    length = _length(values["hours"])
+    start = values.get("from") or now.replace(second=0, microsecond=0)
+    window = Span(start, values.get("to") or start + _SEARCHED)
+    last_start = window.end - length
+    return Wait(
+        id=wait_id,
+        project_id=context.project_id,
+        user_id=context.user_id,
+        flavor_id=flavor_id,
+        category=category,
+        instance_count=values.get("instance_count", 1),
+        length=length,
+        window=window,
+        created_at=now.replace(microsecond=0),
+        expires_at=min(values.get("expires_at") or last_start, last_start),
+        mode=Mode(values.get("mode", Mode.BOOK)),
+        affinity=values.get("affinity"),
+        before_end=values.get("before_end"),
+        labels=contacts.checked(labels.checked(values)),
+    )
+
+
+def _length(hours: float) -> datetime.timedelta:
+    # Some numbers of minutes, such as 20, can only be written as a rounded number of hours.
+    minutes = round(hours * 60, 3)
+    if minutes < 1 or minutes != int(minutes):
+        raise exceptions.InvalidField(
+            "hours", "expected a number of hours that are whole minutes, such as 24 or 1.5"
+        )
+    return datetime.timedelta(minutes=minutes)
+
+
+def _find(rule: str, wait_id: str) -> Wait:
+    """A wait.
+
+    :param rule: the policy rule that must allow the caller to act on the wait.
+    :raises WaitNotFound: the wait doesn't exist, or the caller may not see it.
+    :raises Forbidden: the caller may see the wait, but the rule doesn't allow the action.
+    """
+    wait = posting.get(wait_id)
+    target = {"project_id": wait.project_id, "user_id": wait.user_id}
+    if not policy.allows(base.context(), rule, target):
+        if policy.allows(base.context(), policies.GET, target):
+            base.forbid_change(rule)
+        raise exceptions.WaitNotFound(wait_id)
+    return wait

@@ -1,0 +1,190 @@
+"""Commands about waits: what to book, or to tell, once there is room."""
+
+import argparse
+from typing import Any
+
+from warre_blazar.cli import arguments, base, project_names, time_input, user_names, wording
+from warre_blazar.cli.failure import Failure
+from warre_blazar.client import Wait, errors
+from warre_blazar.client.types import Document
+from warre_blazar.fields import waits as fields
+from warre_blazar.fields.flavors import BEFORE_END
+
+_REF = "ID of the wait, the start of the ID, or the name that its reservation will have"
+_COLUMNS = (
+    *("id", "flavor", "instance_count", "hours", "from", "to", "mode", "status", "position"),
+)
+_LONG = (
+    *("category", "expires_at", "name", "status_reason", "reservation_id", "created_at"),
+    *("ended_at", "project", "project_id", "user", "user_id"),
+)
+
+
+class _Waits(base.Command):
+    noun = "wait"
+    nouns = "waits"
+
+    def shown(self, wait: Wait) -> tuple[Document, str]:
+        """The fields of a wait that have a value, and a sentence about what comes next."""
+        document = {k: v for k, v in wait.document.items() if v is not None}
+        return document, self._next(wait)
+
+    def _next(self, wait: Wait) -> str:
+        what = f"{wording.slots(wait.instance_count)} of {_goal(wait)}"
+        if wait.status == "WAITING" and wait.mode == "book":
+            return f"Waiting for {what}, number {wait.position} in line. It is booked by itself."
+        if wait.status == "WAITING":
+            return f"Waiting for {what}, number {wait.position} in line. You get a message."
+        if wait.status == "BOOKED":
+            return f"Booked: {self.name('reservation-show')} {wait.reservation_id}"
+        return ""
+
+
+class CreateWait(_Waits, base.ShowCommand):
+    """Wait until a flavor can be booked, and have it booked or be told of it."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "flavor", metavar="FLAVOR", nargs="?", help="ID or name of the flavor to wait for"
+        )
+        parser.add_argument(
+            "--category", help="instead of FLAVOR: any flavor of this category will do"
+        )
+        arguments.add_length(parser, "length of the reservation")
+        arguments.add_start(parser, "the earliest start of the reservation (default: now)")
+        arguments.add_end(
+            parser,
+            "the latest end of the reservation (default: 90 days after the earliest start): "
+            f"{arguments.TIME_HELP}",
+        )
+        arguments.add_count(parser, "number of instances")
+        arguments.add_affinity(parser)
+        parser.add_argument(
+            "--tell",
+            action="store_true",
+            help="don't book, but send a message once there is room; nothing is held for you then",
+        )
+        parser.add_argument(
+            "--expires",
+            metavar="TIME",
+            help="wait until then at most (default: as long as the reservation can still begin): "
+            f"{arguments.TIME_HELP}",
+        )
+        parser.add_argument("--name", metavar="NAME", help="name of the reservation")
+        parser.add_argument("--note", metavar="TEXT", help="note on the reservation")
+        parser.add_argument(
+            "--contact",
+            metavar="ADDRESS",
+            help="email address that messages about the wait and the reservation go to (default: "
+            "your own)",
+        )
+        parser.add_argument(
+            "--before-end",
+            choices=[*BEFORE_END.words],
+            help="what is done with the servers before they are deleted at the end, if the flavor "
+            "lets you choose; snapshot makes an image of each",
+        )
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        if (parsed_args.flavor is None) == (parsed_args.category is None):
+            raise Failure("Name either the FLAVOR to wait for, or its --category")
+        if parsed_args.hours is None:
+            raise Failure("Say for how long you need it: give --hours or --length")
+        earliest, latest = self.times(parsed_args, self.now())
+        expires = parsed_args.expires and time_input.parse(
+            parsed_args.expires, self.where, self.now()
+        )
+        self.tell_time("From", parsed_args.start, earliest)
+        self.tell_time("Until", parsed_args.end, latest)
+        self.tell_time("Waiting until", parsed_args.expires, expires)
+        texts = ("name", "note", "contact", "before_end", "affinity")
+        made = self.v2.waits.create(
+            parsed_args.flavor,
+            length=parsed_args.hours,
+            count=parsed_args.count,
+            category=parsed_args.category,
+            earliest=earliest,
+            latest=latest,
+            mode="tell" if parsed_args.tell else "book",
+            expires_at=expires,
+            timezone=getattr(self.where, "key", None),
+            **{name: getattr(parsed_args, name) for name in texts},
+        )
+        document, what_next = self.shown(made)
+        self.tell(what_next)
+        return self.details(document)
+
+
+class ListWaits(_Waits, base.ListCommand):
+    """List waits of your project, unless --project or --all-projects is given."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        arguments.add_projects(parser, "list waits")
+        parser.add_argument("--user", metavar="USER", help="only waits of this user (ID or name)")
+        parser.add_argument(
+            "--status",
+            metavar="STATUS",
+            help=f"only waits with this status: {', '.join(fields.STATES)}; several statuses are "
+            "separated by commas",
+        )
+        parser.add_argument("--long", action="store_true", help="show all columns")
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        found = self.v2.waits.list(
+            all_projects=parsed_args.all_projects,
+            status=parsed_args.status,
+            project_id=parsed_args.project and project_names.identity(self, parsed_args.project),
+            user_id=parsed_args.user and user_names.identity(self, parsed_args.user),
+        )
+        rows = [{**wait.document, "flavor": _goal(wait)} for wait in found]
+        if parsed_args.long:
+            projects = project_names.names(self, (wait.project_id for wait in found))
+            users = user_names.names(self, (wait.user_id for wait in found))
+            for row in rows:
+                row["project"] = projects.get(row["project_id"])
+                row["user"] = users.get(row["user_id"])
+        return self.table((*_COLUMNS, *(_LONG if parsed_args.long else ())), rows)
+
+
+class ShowWait(_Waits, base.ShowCommand):
+    """Show a wait, with its position in line."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("wait", metavar="WAIT", help=_REF)
+        return parser
+
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        document, what_next = self.shown(self.v2.waits.get(parsed_args.wait))
+        if what_next:
+            self.tell(what_next)
+        return self.details(document)
+
+
+class DeleteWait(_Waits, base.DeleteCommand):
+    """Cancel waits. What was booked for them already stays."""
+
+    refs = "ID, the start of the ID, or name"
+
+    def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
+        self.v2.waits.delete(ref)
+        return True
+
+    def describe(self, ref: str) -> str:
+        wait = self.v2.waits.get(ref)
+        return f"wait {wait.id} for {wording.slots(wait.instance_count)} of {_goal(wait)}"
+
+    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
+        if isinstance(error, errors.ApiError) and error.code == "wait_over":
+            listing = self.name("reservation-wait-list")
+            return f"{super().advice(error, parsed_args)}. See {listing}"
+        return super().advice(error, parsed_args)
+
+
+def _goal(wait: Wait) -> str:
+    """What a wait is for, in a few words."""
+    return wait.flavor or f"category {wait.category}"

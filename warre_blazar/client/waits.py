@@ -1,0 +1,85 @@
+"""The requests of the v2 API about waits, as methods."""
+
+import datetime
+from typing import Any
+
+from warre_blazar.client import lookup
+from warre_blazar.client.collection import Collection, Time, known, query_of, values_of
+from warre_blazar.client.transport import path
+from warre_blazar.client.types import Wait
+
+_HOUR = datetime.timedelta(hours=1)
+
+
+class Waits(Collection):
+    """What projects want to book once there is room.
+
+    ``ref`` is a wait's id, the start of its id, or the name of the reservation to be. A name works
+    only if no other wait of the project that is WAITING has it.
+    """
+
+    noun = "waits"
+
+    def list(
+        self,
+        *,
+        all_projects: bool = False,
+        status: str | None = None,
+        limit: int | None = None,
+        **filters: str | None,
+    ) -> list[Wait]:
+        """Return the waits of the user's project, the oldest first.
+
+        :param all_projects: return those of all projects. Only operators may set this.
+        :param status: return only waits with one of these states, which commas separate.
+        :param limit: the largest number of waits to return.
+        :param filters: filters by ``project_id`` or ``user_id``.
+        """
+        query = query_of(
+            all_projects=all_projects or None,
+            status=status,
+            **known(filters, "project_id", "user_id"),
+        )
+        return [Wait.of(d) for d in self._transport.list(self.noun, query, limit)]
+
+    def get(self, ref: str) -> Wait:
+        """Return one wait, with its position in line."""
+        return Wait.of(self._transport.request_document("GET", self._path(ref)))
+
+    def create(
+        self,
+        flavor: str | None = None,
+        *,
+        length: datetime.timedelta,
+        count: int = 1,
+        category: str | None = None,
+        earliest: Time | None = None,
+        latest: Time | None = None,
+        **values: Any,
+    ) -> Wait:
+        """Wait until instances can be booked.
+
+        :param flavor: the id or the name of a flavor. None: any flavor of ``category`` will do.
+        :param length: the length of the reservation.
+        :param earliest: the earliest start. Default: now.
+        :param latest: the latest end. Default: 90 days after the earliest start.
+        :param values: further fields of ``Wait``: ``mode``, ``expires_at``, ``affinity``, ``name``,
+            ``note``, ``contact``, ``timezone`` or ``before_end``. None is left out.
+        """
+        wanted = {
+            "flavor_id": flavor,
+            "category": category,
+            "from": earliest,
+            "to": latest,
+            **values,
+        }
+        body = {name: value for name, value in wanted.items() if value is not None}
+        body |= {"hours": round(length / _HOUR, 6), "instance_count": count}
+        return Wait.of(self._transport.create(f"/{self.noun}", values_of(body)))
+
+    def delete(self, ref: str) -> None:
+        """Cancel a wait. What was booked for it stays."""
+        self._transport.request("DELETE", self._path(ref))
+
+    def _path(self, ref: str) -> str:
+        return path(self.noun, lookup.wait(self, ref))

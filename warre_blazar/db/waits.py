@@ -1,0 +1,201 @@
+"""Queries on waits. All of them use the caller's session."""
+
+import dataclasses
+import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import session
+from warre_blazar.db.tables import compute_hosts, flavors, host_generations, leases, waits
+from warre_blazar.db.tables import maintenance_windows as windows
+from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.waits import OPEN, SERVED, Mode, Wait, WaitState
+from warre_blazar.errors import exceptions
+
+_MINUTE = datetime.timedelta(minutes=1)
+#: The columns that are attributes of the same name.
+_PLAIN = (
+    *("id", "project_id", "user_id", "flavor_id", "category", "instance_count", "created_at"),
+    *("expires_at", "affinity", "before_end", "status_reason", "found_flavor_id"),
+    *("reservation_id", "ended_at", "number"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class WaitFilter:
+    """Which waits to list. None: all."""
+
+    project_id: str | None = None
+    user_id: str | None = None
+    states: frozenset[str] | None = None
+
+    def conditions(self) -> list[sa.ColumnElement[bool]]:
+        """The filter as SQL conditions."""
+        found = []
+        if self.project_id is not None:
+            found.append(waits.c.project_id == self.project_id)
+        if self.user_id is not None:
+            found.append(waits.c.user_id == self.user_id)
+        if self.states is not None:
+            found.append(waits.c.state.in_(sorted(self.states)))
+        return found
+
+
+def insert(db: Session, wait: Wait) -> None:
+    """Add a wait.
+
+    :raises LostRace: there is a wait with this id.
+    """
+    values = {name: getattr(wait, name) for name in _PLAIN if name != "number"}
+    session.insert_or_lose(
+        db,
+        waits.insert().values(
+            minutes=wait.length // _MINUTE,
+            earliest=wait.window.start,
+            latest=wait.window.end,
+            mode=wait.mode.value,
+            state=wait.state.value,
+            **dataclasses.asdict(wait.labels),
+            **values,
+        ),
+    )
+
+
+def find(db: Session, wait_id: str) -> Wait | None:
+    """The wait with this id, or None."""
+    row = db.execute(sa.select(waits).where(waits.c.id == wait_id)).mappings().first()
+    return _wait(row) if row else None
+
+
+def listing(
+    db: Session, wanted: WaitFilter, limit: int | None, offset: int
+) -> tuple[list[Wait], int]:
+    """A page of waits, the oldest first, and the number of waits on all pages."""
+    conditions = wanted.conditions()
+    total = db.scalar(sa.select(sa.func.count()).select_from(waits).where(*conditions)) or 0
+    query = sa.select(waits).where(*conditions).order_by(waits.c.number)
+    return _read(db, query.limit(limit).offset(offset)), total
+
+
+def every_open(db: Session) -> list[Wait]:
+    """All waits that can still be served, the oldest first."""
+    return _read(db, sa.select(waits).where(waits.c.state.in_(OPEN)).order_by(waits.c.number))
+
+
+def is_any_open(db: Session) -> bool:
+    """Whether anybody waits."""
+    query = sa.select(waits.c.id).where(waits.c.state.in_(OPEN)).limit(1)
+    return db.execute(query).first() is not None
+
+
+def served_since(db: Session, moment: datetime.datetime) -> list[Wait]:
+    """The waits that were served after a moment."""
+    return _read(db, sa.select(waits).where(waits.c.state.in_(SERVED), waits.c.ended_at > moment))
+
+
+def count_open(db: Session, project_id: str) -> int:
+    """How many waits of a project can still be served."""
+    query = sa.select(sa.func.count()).select_from(waits)
+    return db.scalar(query.where(waits.c.project_id == project_id, waits.c.state.in_(OPEN))) or 0
+
+
+def claim(db: Session, wait_id: str, project_id: str, reservation_id: str) -> None:
+    """Note that a wait is booked, in the transaction that books.
+
+    :param reservation_id: the id of the new reservation.
+    :raises WaitOver: nobody waits any more.
+    """
+    claimed = (
+        waits.update()
+        .where(
+            waits.c.id == wait_id,
+            waits.c.project_id == project_id,
+            waits.c.mode == Mode.BOOK,
+            waits.c.state == WaitState.WAITING,
+        )
+        .values(state=WaitState.BOOKING.value, reservation_id=reservation_id)
+    )
+    if not session.changed(db, claimed):
+        raise exceptions.WaitOver(wait_id)
+
+
+def reopen(db: Session, lease_id: str) -> None:
+    """Let a wait go on if the lease that was begun for it is removed without having been made.
+
+    Leases that weren't made for a wait change nothing.
+    """
+    db.execute(
+        waits.update()
+        .where(waits.c.id == lease_id, waits.c.state == WaitState.BOOKING)
+        .values(state=WaitState.WAITING.value, reservation_id=None)
+    )
+
+
+def move(db: Session, wait: Wait, state: WaitState, **values: Any) -> bool:
+    """Write another state of a wait, unless it is no longer in the state that was read.
+
+    :param values: further values, by column.
+    :returns: whether it was written.
+    """
+    moved = waits.update().where(waits.c.id == wait.id, waits.c.state == wait.state.value)
+    return session.changed(db, moved.values(state=state.value, **values)) == 1
+
+
+def note_reason(db: Session, wait: Wait, reason: str | None) -> None:
+    """Write why a wait couldn't be served, if it still waits."""
+    db.execute(
+        waits.update()
+        .where(waits.c.id == wait.id, waits.c.state == WaitState.WAITING)
+        .values(status_reason=reason)
+    )
+
+
+def delete_old(db: Session, before: datetime.datetime) -> int:
+    """Delete the waits that ended before a moment, and return their number."""
+    return session.changed(
+        db, waits.delete().where(waits.c.state.not_in(OPEN), waits.c.ended_at < before)
+    )
+
+
+def categories(db: Session) -> dict[str, str | None]:
+    """The categories of all flavors that aren't deleted, by the flavor's id."""
+    query = sa.select(flavors.c.id, flavors.c.category).where(flavors.c.deleted == "")
+    return {flavor_id: category for flavor_id, category in db.execute(query)}
+
+
+def what_moves_room(db: Session) -> tuple[Any, ...]:
+    """Values that differ once something has happened that may have made room.
+
+    Blazar writes times in whole seconds. So two changes of leases within a second may leave the
+    values as they are.
+    """
+    number, largest, total = sa.func.count(), sa.func.max, sa.func.sum
+    usable = sa.func.coalesce(compute_hosts.c.reservable, sa.false())
+    counted = (
+        sa.select(number, largest(leases.c.created_at), largest(leases.c.updated_at)),
+        sa.select(number, total(flavors.c.generation)),
+        sa.select(number, total(host_generations.c.generation)),
+        sa.select(number, largest(compute_hosts.c.updated_at)).where(usable),
+        sa.select(windows.c.id, windows.c.start_date, windows.c.end_date).order_by(windows.c.id),
+    )
+    return tuple(tuple(row) for query in counted for row in db.execute(query))
+
+
+def _read(db: Session, query: sa.Select[Any]) -> list[Wait]:
+    return [_wait(row) for row in db.execute(query).mappings()]
+
+
+def _wait(row: sa.RowMapping) -> Wait:
+    start, end = row["start_date"], row["end_date"]
+    return Wait(
+        **{name: row[name] for name in _PLAIN},
+        length=row["minutes"] * _MINUTE,
+        window=Span(row["earliest"], row["latest"]),
+        mode=Mode(row["mode"]),
+        labels=Labels.read(row),
+        state=WaitState(row["state"]),
+        found=Span(start, end) if start and end else None,
+    )

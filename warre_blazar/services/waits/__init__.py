@@ -1,0 +1,1 @@
+"""Waits: what projects want to book once there is room."""

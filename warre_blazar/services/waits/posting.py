@@ -1,0 +1,172 @@
+"""Makes, finds, lists and cancels waits."""
+
+import dataclasses
+import datetime
+
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import clock, flavors, quotas, session, waits
+from warre_blazar.db.waits import WaitFilter
+from warre_blazar.domain import booking_rules
+from warre_blazar.domain import waits as rules
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.waits import Wait, WaitState
+from warre_blazar.errors import exceptions
+from warre_blazar.services.booking import lookup
+
+
+@dataclasses.dataclass(frozen=True)
+class WaitStatus:
+    """A wait, the flavors that it names, and its position."""
+
+    wait: Wait
+    #: The flavor that the wait is for. None: it is for a category.
+    flavor: Flavor | None
+    #: The flavor that was booked, or told to be free.
+    found: Flavor | None
+    #: 1 is the first in line. None: it no longer waits.
+    position: int | None
+
+
+def create(wait: Wait, most: int, any_length: frozenset[str]) -> WaitStatus:
+    """Add a wait.
+
+    :param wait: its ``flavor_id`` may also be a flavor's name.
+    :param most: the largest number of waits that a project has.
+    :param any_length: projects that may book any flavor for longer than its max_length_hours.
+    :raises InvalidField: no booking could ever fulfill the wait.
+    :raises FlavorNotFound, FlavorAmbiguous, TooManyWaits:
+    """
+    lookup.check_labels(wait.labels)
+    _check_times(wait)
+    made = _add(wait, most, wait.project_id in any_length)
+    return status(made.id)
+
+
+def _check_times(wait: Wait) -> None:
+    # An expiry can't be later than the last start.
+    last_start = wait.window.end - wait.length
+    if last_start < wait.window.start:
+        raise exceptions.InvalidField("to", "expected a time at least as many hours after from")
+    if wait.is_over(wait.created_at):
+        if wait.expires_at < last_start:
+            raise exceptions.InvalidField("expires_at", "expected a time in the future")
+        raise exceptions.InvalidField("to", "expected a time at least as many hours after now")
+
+
+@session.retried
+def _add(wait: Wait, most: int, is_exempt: bool) -> Wait:
+    """Add a wait, unless the project has as many as it may have.
+
+    The project's generation is claimed, so that of two simultaneous requests the second one counts
+    the first one.
+    """
+    with session.claiming() as db:
+        generation = quotas.generation(db, wait.project_id)
+        wait = _with_flavor(db, wait, is_exempt)
+        if waits.count_open(db, wait.project_id) >= most:
+            raise exceptions.TooManyWaits(most)
+        quotas.claim(db, wait.project_id, generation)
+        waits.insert(db, wait)
+    return wait
+
+
+def _with_flavor(db: Session, wait: Wait, is_exempt: bool) -> Wait:
+    """The wait with the id of its flavor.
+
+    :raises InvalidField: no flavor that the project may book will ever do.
+    """
+    if wait.flavor_id is not None:
+        flavor = flavors.require(db, wait.flavor_id, project_id=wait.project_id, everything=False)
+        offered = [flavor]
+        wait = dataclasses.replace(wait, flavor_id=flavor.id)
+        booking_rules.check_before_end(flavor, wait.before_end)
+    else:
+        offered, _ = flavors.listing(
+            db,
+            project_id=wait.project_id,
+            everything=False,
+            filters={"category": wait.category},
+            limit=None,
+            offset=0,
+        )
+    if not offered:
+        raise exceptions.InvalidField(
+            "category", "expected the category of a flavor that your project may book"
+        )
+    longest = max(flavor.max_length for flavor in offered)
+    if wait.length > longest and not is_exempt:
+        hours = longest // datetime.timedelta(hours=1)
+        raise exceptions.InvalidField("hours", f"expected at most {hours}")
+    return wait
+
+
+def get(wait_id: str) -> Wait:
+    """The wait with this id.
+
+    :raises WaitNotFound:
+    """
+    with session.reader() as db:
+        return _require(db, wait_id)
+
+
+def _require(db: Session, wait_id: str) -> Wait:
+    wait = waits.find(db, wait_id)
+    if wait is None:
+        raise exceptions.WaitNotFound(wait_id)
+    return wait
+
+
+def status(wait_id: str) -> WaitStatus:
+    """The status of a wait.
+
+    :raises WaitNotFound:
+    """
+    with session.reader() as db:
+        return _statuses(db, [_require(db, wait_id)])[0]
+
+
+def listing(wanted: WaitFilter, limit: int | None, offset: int) -> tuple[list[WaitStatus], int]:
+    """A page of waits, the oldest first, and the number of all."""
+    with session.reader() as db:
+        page, total = waits.listing(db, wanted, limit, offset)
+        return _statuses(db, page), total
+
+
+def _statuses(db: Session, page: list[Wait]) -> list[WaitStatus]:
+    line: list[Wait] = []
+    categories: dict[str, str | None] = {}
+    if any(wait.state in rules.OPEN for wait in page):
+        line = current_line(db, clock.utcnow())
+        categories = waits.categories(db)
+    ids = {each for wait in page for each in (wait.flavor_id, wait.found_flavor_id) if each}
+    found = flavors.get_many(db, ids)
+    return [
+        WaitStatus(
+            wait,
+            found.get(wait.flavor_id or ""),
+            found.get(wait.found_flavor_id or ""),
+            rules.position(wait, line, categories),
+        )
+        for wait in page
+    ]
+
+
+def current_line(db: Session, now: datetime.datetime) -> list[Wait]:
+    """All who wait, in the order in which they are served."""
+    served = waits.served_since(db, now - rules.SERVED_COUNTS_FOR)
+    return rules.in_line(waits.every_open(db), served, now)
+
+
+def cancel(wait: Wait, now: datetime.datetime) -> None:
+    """End a wait, so that nothing is booked for it any more. It may be canceled again.
+
+    :raises WaitOver: it was served or has ended otherwise, or it is booked at this moment.
+    """
+    if wait.state is WaitState.WAITING and session.change(
+        waits.move, wait, WaitState.CANCELED, ended_at=now.replace(microsecond=0)
+    ):
+        return
+    present = get(wait.id).state
+    if present is not WaitState.CANCELED:
+        raise exceptions.WaitOver(wait.id, present.value)
