@@ -114,6 +114,7 @@ def test_create_fills_in_defaults_and_refuses_duplicates(admin: Person, alpha: P
         **dict.fromkeys(
             ("max_days_ahead", "extend_within_hours", "max_instances_per_project", "gap_hours")
         ),
+        **dict.fromkeys(("idle_warn_hours", "idle_end_hours")),
         **{"active": True, "is_public": True, "ephemeral_gb": 0, "extra_specs": {}},
         **{"before_end": None, "before_end_choice": False},
     }

@@ -39,6 +39,8 @@ def test_booking_is_answered_and_stored(site: Site, alpha: Person, flavor, path)
         "contact": None,
         "timezone": None,
         "before_end": "nothing",
+        "movable_hours": 0,
+        "series_id": None,
         "missing_resources": False,
         "resources_changed": False,
     }
