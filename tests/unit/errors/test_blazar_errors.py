@@ -72,6 +72,8 @@ STATUS = {
     "flavor_ambiguous": 409,
     "reservation_not_found": 404,
     "no_host_matches": 409,
+    "series_ended": 409,
+    "wait_over": 409,
     "try_again": 409,
     "service_refused": 502,
     "service_unavailable": 503,
