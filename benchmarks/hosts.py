@@ -244,14 +244,14 @@ def write(db: sa.Connection, rows: Rows) -> None:
 @garbage_collection.uncollected()  # as the service has it
 def by_us(span: Span) -> int:
     with session.reader() as db:
-        found = hosts.snapshot(db, "flavor", _SHAPE, span).hosts
+        found = hosts.snapshot(db, "flavor", _SHAPE, placing.around(span)).hosts
     return placing.choose(found, placing.Wanted(_SHAPE.request, COUNT, span))[1]
 
 
 @garbage_collection.uncollected()
 def by_us_with_gpus(gpus: int, span: Span) -> int:
     with session.reader() as db:
-        found = hosts.snapshot(db, "flavor", _SHAPE, span).hosts
+        found = hosts.snapshot(db, "flavor", _SHAPE, placing.around(span)).hosts
     wanted = placing.Wanted(_GPU_SHAPE.request, COUNT, span)
     return placing.choose([with_gpus(h, gpus) for h in found], wanted)[1]
 

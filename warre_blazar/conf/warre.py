@@ -173,6 +173,17 @@ OPTS: list[cfg.Opt] = [
         help="How the hosts of a booking are chosen among the hosts that have room. A change of "
         "this option doesn't move instances that are already booked.",
     ),
+    cfg.IntOpt(
+        "moves_per_booking",
+        default=20,
+        min=0,
+        max=1000,
+        help="How many reservations that haven't begun may get other hosts to make room for one "
+        "booking or change that otherwise finds no room. Users don't notice such a move, and "
+        "nothing is made on a host before a reservation begins. The search for room takes at most "
+        "a quarter of a second. With 0 no reservation is moved, and more bookings are refused "
+        "because of small gaps on many hosts.",
+    ),
     cfg.MultiStrOpt(
         "pci_alias",
         default=[],

@@ -256,11 +256,11 @@ def _request(resource_type: str, taken: str | None, device_rules: Rules) -> Plac
     if resource_type == "virtual:instance":
         vcpus, memory_mb, disk_gb = map(int, taken.split())
         return PlacementRequest.plain({"VCPU": vcpus, "MEMORY_MB": memory_mb, "DISK_GB": disk_gb})
-    return _source_flavor_request(taken, device_rules)
+    return source_flavor_request(taken, device_rules)
 
 
-def _source_flavor_request(text: str | None, device_rules: Rules) -> PlacementRequest | None:
-    """What one instance takes from its host.
+def source_flavor_request(text: str | None, device_rules: Rules) -> PlacementRequest | None:
+    """What one instance of a ``flavor:instance`` reservation takes. None: it can't be told.
 
     :param text: the instance's Nova flavor, which Blazar's flavor plugin has recorded as JSON.
     """

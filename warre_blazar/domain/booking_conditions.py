@@ -26,6 +26,8 @@ class BookingConditions:
     in_windows: bool = False
     #: Whether instances go to the emptiest hosts first (true) or to the fullest (false).
     spread: bool = False
+    #: How many reservations that haven't begun may be placed again to make room for a booking.
+    moves: int = 0
     #: How devices in reservations of stock resource types are counted.
     device_rules: Rules = NO_DEVICES
     #: What is done with servers before the end, if neither the reservation nor its flavor says.

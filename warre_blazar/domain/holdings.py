@@ -45,9 +45,13 @@ class HeldColumn:
 
     def __init__(self, held: Sequence[int]) -> None:
         self.held = held
-        self.peak = max(held)
-        self._levels = sorted(set(held))
-        self._moments: list[int] | None = None
+        self._levels: list[int] = []
+        self._moments: list[int] = []
+
+    @functools.cached_property
+    def peak(self) -> int:
+        """The largest amount that is held."""
+        return max(self.held)
 
     def at_most(self, limit: int) -> int:
         """The moments from which on no more than ``limit`` is held, as a set of bits.
@@ -56,7 +60,8 @@ class HeldColumn:
         """
         if self.peak <= limit:
             return (1 << len(self.held)) - 1
-        if self._moments is None:
+        if not self._moments:
+            self._levels = sorted(set(self.held))
             of_level = dict.fromkeys(self._levels, 0)
             for number, level in enumerate(self.held):
                 of_level[level] |= 1 << number
@@ -79,6 +84,8 @@ class Occupancy:
         self.requests: list[PlacementRequest | None] = []
         # By ``id(request)``. Thousands of holdings share a few request objects.
         numbers: dict[int, int] = {}
+        #: By request, the time for which its instances are held, added up.
+        self.times: list[datetime.timedelta] = []
         # A pair for each start and end. The start of the request with the number n is the event
         # 2 * n, and its end is the event 2 * n + 1.
         events: list[tuple[datetime.datetime, int]] = []
@@ -90,9 +97,14 @@ class Occupancy:
             if number is None:
                 number = numbers[id(request)] = 2 * len(self.requests)
                 self.requests.append(request)
-            events.append((start if start > first else first, number))
+                self.times.append(_NO_TIME)
+            start = start if start > first else first
+            events.append((start, number))
             if end < last:
                 events.append((end, number + 1))
+            else:
+                end = last
+            self.times[number >> 1] += end - start
         events.sort()
         self._events = [number for _, number in events]
         self.moments = [first]
@@ -103,6 +115,7 @@ class Occupancy:
                 self._positions.append(position)
                 self.moments.append(moment)
         self._positions.append(len(events))
+        self.length = last - first
         #: The moments and the end of the span.
         self.edges = [*self.moments, last]
         self._columns: dict[tuple[int, ...], HeldColumn] = {}
@@ -151,16 +164,21 @@ class Swept:
     """
 
     def __init__(self, asked: RoomQuestion, held: Occupancy) -> None:
-        self._asked = asked
+        self._asked, self._held = asked, held
         self.plan = asked.plan
         self.moments = held.moments
         self._edges = held.edges
-        self._columns = [held.of_class(cls) for cls in asked.request.amounts]
-        if self.plan is not counting.POSSIBLE:
-            self._columns += [held.taking(further.taken) for further in self.plan.columns]
-            kinds = [kind for search in self.plan.searches for kind in search.kinds]
-            self._columns += [held.taking({kind: 1}) for kind in kinds]
-        self._columns.append(held.wholes)
+
+    @functools.cached_property
+    def _columns(self) -> list[HeldColumn]:
+        held, plan = self._held, self.plan
+        columns = [held.of_class(cls) for cls in self._asked.request.amounts]
+        if plan is not counting.POSSIBLE:
+            columns += [held.taking(further.taken) for further in plan.columns]
+            kinds = [kind for search in plan.searches for kind in search.kinds]
+            columns += [held.taking({kind: 1}) for kind in kinds]
+        columns.append(held.wholes)
+        return columns
 
     def fitting(self) -> list[int]:
         """How many more instances fit at each of the moments."""
@@ -207,23 +225,29 @@ class Swept:
             passed = start + length
             yield moments[start], moments[passed]
 
-    def room(self) -> int:
-        """How many more instances fit throughout the span.
+    def room(self, window: timeline.Span | None = None) -> int:
+        """How many more instances fit throughout a part of the span, by default all of it.
 
-        An instance stays on its host for the whole span. So each class must suffice even at the
+        An instance stays on its host for the whole time. So each class must suffice even at the
         moment at which the held amount of the class is largest. If the plan has no searches, it is
         therefore enough to look at the peak of each column.
         """
+        if window is None:
+            columns, peaks = [c.held for c in self._columns], [c.peak for c in self._columns]
+        else:
+            first = bisect.bisect_right(self.moments, window.start) - 1
+            last = bisect.bisect_left(self.moments, window.end)
+            columns = [c.held[first:last] for c in self._columns]
+            peaks = [max(held) for held in columns]
         if self.plan.searches:
-            return self._searched()
-        return self._fitting([[column.peak] for column in self._columns])[0]
+            return self._searched(columns)
+        return self._fitting([[peak] for peak in peaks])[0]
 
-    def _searched(self) -> int:
+    def _searched(self, columns: Sequence[Sequence[int]]) -> int:
         """The room, by looking at one moment after the other until there is none."""
         least = _NO_LIMIT
         # Where more is held, a search is more likely to find no room, which ends the loop.
-        held = (column.held for column in self._columns)
-        for moment in sorted(set(zip(*held, strict=True)), reverse=True):
+        for moment in sorted(set(zip(*columns, strict=True)), reverse=True):
             least = min(least, *self._fitting([[n] for n in moment]))
             if not least:
                 break
@@ -260,16 +284,24 @@ class Swept:
             yield [search.room(counts) for counts in zip(*kinds, strict=True)]
 
     def fullness(self) -> float:
-        """The largest share of any resource class that is held at any moment, from 0.0 to 1.0."""
-        return max(
-            (
-                column.peak / capacity
-                for capacity, column in zip(self._asked.capacities, self._columns, strict=False)
-                if capacity > 0
-            ),
-            default=0.0,
-        )
+        """Which share of the host is held during the span, from 0.0 to 1.0.
+
+        It is the mean over the time, of the resource class whose mean is largest. It is rounded, so
+        that hosts that are equally full compare as equal.
+        """
+        asked, held, largest = self._asked, self._held, 0.0
+        shares = [time / held.length for time in held.times]
+        taken = list(zip(held.requests, shares, strict=True))
+        for capacity, cls in zip(asked.capacities, asked.request.amounts, strict=True):
+            if capacity > 0:
+                share = 0.0
+                for request, time in taken:
+                    amount = capacity if request is None else request.amounts.get(cls, 0)
+                    share += amount / capacity * time
+                largest = max(largest, share)
+        return round(largest, 6)
 
 
+_NO_TIME = datetime.timedelta()
 _NO_LIMIT = 2**31
 _NOTHING = Occupancy((), timeline.Span(datetime.datetime.min, datetime.datetime.max))

@@ -144,13 +144,6 @@ class Host:
     def _stays(self, places: Places) -> list[Stay]:
         return places.stays((span, request) for _, span, request in self.holdings)
 
-    def fullness(self, request: PlacementRequest, window: timeline.Span) -> float:
-        """How full the host is at its fullest moment in ``window``, from 0.0 to 1.0.
-
-        At each moment, the host is as full as the fullest of the request's resource classes.
-        """
-        return self.swept(request, window).fullness()
-
     def swept(self, request: PlacementRequest, window: timeline.Span) -> Swept:
         """What is held during ``window``, and the room that is left for a request.
 

@@ -21,7 +21,8 @@ class Packing:
     """How a booking's instances are distributed over hosts."""
 
     #: True: each host in turn gets one instance, the emptiest host first. False: the hosts are
-    #: filled one after the other, the fullest host first.
+    #: filled one after the other, the fullest host first. How full a host is, is the share of it
+    #: that is held at about the time of the booking (``around``).
     spread: bool = False
     #: True: all instances are on one host. False: each instance is on a host of its own. None: the
     #: instances may be on any hosts.
@@ -48,6 +49,24 @@ class Wanted:
         return [self.window] if self.also is None else timeline.union(self.window, self.also)
 
 
+#: For so long before and after a booking, it matters what else is held on a host.
+_LONGEST_MARGIN = datetime.timedelta(days=1)
+
+
+def around(window: timeline.Span) -> timeline.Span:
+    """The time in which the holdings of hosts decide about their order for a booking.
+
+    It is the booking's time, and half of its length before and after it, at most a day. A host that
+    is full right before and after a booking would otherwise have gaps there that are too short for
+    most bookings. ``benchmarks/pack.py`` compares this with other rules.
+    """
+    margin = min((window.end - window.start) / 2, _LONGEST_MARGIN)
+    try:
+        return timeline.Span(window.start - margin, window.end + margin)
+    except OverflowError:
+        return window
+
+
 def choose(
     hosts: Sequence[Host],
     wanted: Wanted,
@@ -60,7 +79,8 @@ def choose(
     that whole hosts stay free for other bookings. Hosts that are equally full are sorted by name,
     so that the choice is repeatable.
 
-    :param hosts: the hosts, with all holdings during the times of the instances.
+    :param hosts: the hosts, with all holdings during the times of the instances, and during
+        ``around(wanted.window)``.
     :param complete: returns hosts with their holdings at any time.
     :returns: instances by host id, and their sum, which is at most ``wanted.count``.
     """
@@ -75,13 +95,29 @@ def choose(
                 choice.limit(host)
 
 
+def choose_whole(
+    hosts: Iterable[Host], window: timeline.Span, count: int, preferred: Collection[str] = ()
+) -> list[str]:
+    """Choose hosts on which nothing is held throughout a span, or fewer of them than asked for.
+
+    :param hosts: the hosts, with all holdings during ``around(window)``. Those on which most
+        reservations are held shortly before or after the span come first.
+    :param preferred: the ids of hosts that come before all others.
+    :returns: the ids of the hosts, at most ``count``.
+    """
+    free = [host for host in hosts if not any(held.span.overlaps(window) for held in host.holdings)]
+    free.sort(key=lambda h: (h.id not in preferred, -len(h.holdings), h.name, h.id))
+    return [host.id for host in free[:count]]
+
+
 class _Choice:
     """Chooses hosts. What is found out about hosts after a choice limits the next one."""
 
     def __init__(self, hosts: Sequence[Host], wanted: Wanted) -> None:
         self._wanted = wanted
         # The room and the fullness of a host both come from one sweep over its holdings.
-        self._swept = {host.id: host.swept(wanted.request, wanted.window) for host in hosts}
+        near = around(wanted.window)
+        self._swept = {host.id: host.swept(wanted.request, near) for host in hosts}
         swept, first = self._swept, 1 if wanted.packing.spread else -1
         self._order = sorted(hosts, key=lambda h: (first * swept[h.id].fullness(), h.name, h.id))
         #: By host id, how many instances fit at each moment.
@@ -93,7 +129,7 @@ class _Choice:
         wanted = self._wanted
         room = self._rooms.get(host.id)
         if room is None:
-            room = self._swept[host.id].room()
+            room = self._swept[host.id].room(wanted.window)
             if wanted.also and wanted.also != wanted.window:
                 room = min(room, host.room(wanted.request, wanted.also))
             self._rooms[host.id] = room

@@ -108,6 +108,7 @@ def of(caller: Any) -> BookingConditions:
         any_length=projects_of_any_length(),
         in_windows=policy.allows(caller, policies.IN_WINDOW),
         spread=_spreads(),
+        moves=cfg.CONF.warre.moves_per_booking,
         device_rules=device_rules.of_stock(),
         before_end=before_end().default,
         user_id=caller.user_id,
@@ -125,6 +126,7 @@ def of_users() -> BookingConditions:
         quotas=slot_rule(),
         any_length=projects_of_any_length(),
         spread=_spreads(),
+        moves=cfg.CONF.warre.moves_per_booking,
         device_rules=device_rules.of_stock(),
     )
 
@@ -139,6 +141,7 @@ def of_service() -> BookingConditions:
         quotas=slot_rule(),
         in_windows=True,
         spread=_spreads(),
+        moves=cfg.CONF.warre.moves_per_booking,
         device_rules=device_rules.of_stock(),
     )
 

@@ -12,13 +12,10 @@ RULES = [
         "projects on them. See which hosts a maintenance window closes.",
         [
             {"path": "/v2/hosts", "method": "GET"},
-            *(
-                {"path": f"/v2/maintenancewindows{path}", "method": method}
-                for path, method in (
-                    *(("", "GET"), ("", "POST")),
-                    *(("/{window_id}", "GET"), ("/{window_id}", "PATCH")),
-                )
-            ),
+            {"path": "/v2/maintenancewindows", "method": "GET"},
+            {"path": "/v2/maintenancewindows", "method": "POST"},
+            {"path": "/v2/maintenancewindows/{window_id}", "method": "GET"},
+            {"path": "/v2/maintenancewindows/{window_id}", "method": "PATCH"},
         ],
     ),
 ]

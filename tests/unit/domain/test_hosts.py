@@ -1,5 +1,6 @@
 """Room on hosts and the choice of hosts, compared with counts of every class by the minute."""
 
+import datetime
 import itertools
 
 import pytest
@@ -11,11 +12,12 @@ from tests.unit.domain.clock import level_at, longest, minutes, span, spans
 from tests.unit.domain.shapes import shape
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.placing import Packing, free_spans, kept
+from warre_blazar.domain.placing import Packing, around, free_spans, kept
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.request_groups import PlacementRequest
 
 LAST = 12
+NO_TIME = datetime.timedelta()
 WHOLE = None
 
 
@@ -80,16 +82,18 @@ def taken(holding):
     return {} if holding.request is WHOLE else holding.request.amounts
 
 
-def fullest(one, asked, window):
-    """The largest share of any class that is held at some minute."""
-    shares = [
-        sum(taken(h).get(cls, 0) for h in one.holdings if minute in minutes(h.span))
-        / one.inventories[cls].capacity
-        for cls in asked.amounts
-        for minute in minutes(window)
-        if cls in one.inventories and one.inventories[cls].capacity > 0
-    ]
-    return max(shares, default=0.0)
+def fullness(one, asked, window):
+    """The share that is held of the class of which most is held, on average over a span."""
+    shares = [0.0]
+    for cls in asked.amounts:
+        if cls in one.inventories and (capacity := one.inventories[cls].capacity) > 0:
+            taken = [
+                (capacity if h.request is WHOLE else h.request.amounts.get(cls, 0)) * part
+                for h in one.holdings
+                if (part := min(h.span.end, window.end) - max(h.span.start, window.start)) > NO_TIME
+            ]
+            shares.append(sum(taken, NO_TIME) / (capacity * (window.end - window.start)))
+    return round(max(shares), 6)
 
 
 inventories = st.builds(
@@ -164,10 +168,17 @@ def test_when_empty_is_the_room_beside_nothing(hosts, wanted, window):
 
 
 @given(many_hosts(), shapes, windows)
-def test_fullness_is_the_largest_share_of_any_minute(hosts, wanted, window):
+def test_fullness_is_the_share_held_on_average(hosts, wanted, window):
     for one in hosts:
-        expected = fullest(one, wanted.request, window)
-        assert one.fullness(wanted.request, window) == expected
+        swept = one.swept(wanted.request, window)
+        assert swept.fullness() == pytest.approx(fullness(one, wanted.request, window), abs=2e-6)
+
+
+@given(many_hosts(), shapes, windows, windows)
+def test_room_of_a_part_is_that_of_the_part_alone(hosts, wanted, window, part):
+    for one in hosts:
+        swept = one.swept(wanted.request, window.hull(part))
+        assert swept.room(part) == one.room(wanted.request, part)
 
 
 @given(many_hosts(), shapes, counts, windows, st.dictionaries(st.integers(0, 4), counts))
@@ -195,7 +206,7 @@ def test_preferred_hosts_keep_theirs(hosts, wanted, window, data):
 def test_no_instance_goes_to_an_emptier_host_than_it_has_to(hosts, wanted, count, window):
     chosen, _ = choose(hosts, wanted, count, window)
     asked = wanted.request
-    order = {h.id: (-fullest(h, asked, window), h.name, h.id) for h in hosts}
+    order = {h.id: (-fullness(h, asked, around(window)), h.name, h.id) for h in hosts}
     with_room = [h for h in hosts if chosen.get(h.id, 0) < room_for(h, asked, window)]
     for one, other in itertools.product(chosen, with_room):
         assert order[one] <= order[other.id]
@@ -206,7 +217,7 @@ def test_spread_takes_as_many_and_from_the_emptiest_first(hosts, wanted, count, 
     chosen, room = choose(hosts, wanted, count, window, packing=Packing(spread=True))
     assert room == choose(hosts, wanted, count, window)[1] == sum(chosen.values())
     asked = wanted.request
-    order = {h.id: (fullest(h, asked, window), h.name, h.id) for h in hosts}
+    order = {h.id: (fullness(h, asked, around(window)), h.name, h.id) for h in hosts}
     rooms = {h.id: room_for(h, asked, window) for h in hosts}
     with_room = [h.id for h in hosts if chosen.get(h.id, 0) < rooms[h.id]]
     assert all(0 < amount <= rooms[one] for one, amount in chosen.items())

@@ -30,7 +30,7 @@ from warre_blazar.domain.series import SeriesWork
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import finding_room, quotas
 from warre_blazar.services.booking.quotas import Quota, QuotaStanding
-from warre_blazar.services.hosts import new_hosts
+from warre_blazar.services.hosts import making_room, new_hosts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,6 +196,7 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
         stored_quotas.claim(db, request.project_id, decision.standing.generation)
     flavors.update(db, flavor, {})
     hosts.claim(db, place.hosts)
+    making_room.write(db, place.placed_again, flavor.id)
     reservations.insert(
         db,
         {
@@ -265,7 +266,8 @@ def _decide(
     most = None
     if with_most:
         allowed = booking_rules.project_room(flavor, booked, span)
-        most = room.most() if allowed is None else min(room.most(), allowed)
+        most = max(room.most(), sum(place.chosen.values()) if place else 0)
+        most = most if allowed is None else min(most, allowed)
     decision = BookingDecision(
         request, flavor, None if refusals else place, tuple(refusals), standing, most
     )

@@ -29,7 +29,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import change_decision, quotas, shrinking
 from warre_blazar.services.booking.change_decision import ChangeDecision, ProposedChange
 from warre_blazar.services.booking.quotas import Quota
-from warre_blazar.services.hosts import new_hosts
+from warre_blazar.services.hosts import making_room, new_hosts
 
 
 def move(
@@ -146,6 +146,7 @@ def _move(change: ProposedChange, quota: Quota | None) -> None:
         if outcome.standing:
             stored_quotas.claim(db, reservation.project_id, outcome.standing.generation)
         hosts.claim(db, place.hosts)
+        making_room.write(db, place.placed_again, place.flavor.id)
         user_id = change.conditions.user_id
         _write_place(db, reservation, place.flavor, place.chosen, user_id)
 

@@ -21,6 +21,8 @@ from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.errors import exceptions
 from warre_blazar.services import garbage_collection, search_limits
+from warre_blazar.services.hosts import making_room
+from warre_blazar.services.hosts.making_room import PlacedAgain
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +63,8 @@ class Place:
     chosen: dict[str, int]
     #: True if any host gets more or fewer instances of the reservation than it has now.
     elsewhere: bool
+    #: The reservations that get other hosts to make room for the booking.
+    placed_again: tuple[PlacedAgain, ...] = ()
 
 
 def terms(
@@ -132,7 +136,7 @@ class Room:
             db,
             flavor.id,
             need.shape,
-            self._window.hull(self._held_window or self._window),
+            placing.around(self._window).hull(self._held_window or self._window),
             cleaning,
             conditions.device_rules,
             also=present.hosts if present and present.stays else (),
@@ -155,6 +159,10 @@ class Room:
             refusals.append(self._no_host_matches())
         refusals += booking_rules.refusals(self._check_slots)
         chosen, room = self._choose(count)
+        # Instances of a reservation that has begun can't go to other hosts, even if they have room.
+        leaves = bool(self._present and self._present.stays and chosen != self._present.hosts)
+        if (room < count or leaves) and not refusals and (place := self._after_placing_again()):
+            return place, []
         if room < count and self._fits_empty(refusals):
             refusals.append(
                 exceptions.HostsExhausted(count, room, len(self._matching), self._need.affinity)
@@ -164,6 +172,22 @@ class Room:
         preferred = self._present.hosts if self._present else {}
         chosen_hosts = [host for host in self._candidates() if host.id in chosen]
         return Place(self._flavor, chosen_hosts, chosen, elsewhere=chosen != preferred), []
+
+    def _after_placing_again(self) -> Place | None:
+        """Find hosts for the booking by placing other reservations again."""
+        present = self._present
+        made = making_room.search(
+            self._db,
+            self._wanted(self._need.count),
+            self._need.shape,
+            self._conditions,
+            own=self._own.reservation_id if self._own else None,
+            only=present.hosts if present and present.stays else None,
+        )
+        if made is None:
+            return None
+        elsewhere = made.chosen != (present.hosts if present else {})
+        return Place(self._flavor, made.hosts, made.chosen, elsewhere, made.placed_again)
 
     def _no_host_matches(self) -> exceptions.NoHostMatches:
         shape = self._need.shape
@@ -201,15 +225,7 @@ class Room:
 
     def _choose(self, count: int) -> tuple[dict[str, int], int]:
         """Choose hosts for instances, as ``placing.choose`` does."""
-        need, conditions = self._need, self._conditions
-        wanted = placing.Wanted(
-            need.shape.request,
-            count,
-            self._window,
-            self._held_window,
-            self._present.hosts if self._present else {},
-            placing.Packing(conditions.spread, need.affinity),
-        )
+        conditions, wanted = self._conditions, self._wanted(count)
         complete = functools.partial(
             hosts.complete,
             self._db,
@@ -219,6 +235,16 @@ class Room:
         )
         with search_limits.logged(f"{count} of flavor {self._flavor.name}"):
             return placing.choose(self._candidates(), wanted, complete)
+
+    def _wanted(self, count: int) -> placing.Wanted:
+        return placing.Wanted(
+            self._need.shape.request,
+            count,
+            self._window,
+            self._held_window,
+            self._present.hosts if self._present else {},
+            placing.Packing(self._conditions.spread, self._need.affinity),
+        )
 
     def _check_slots(self) -> None:
         """Check whether the flavor has enough free slots for the booking.

@@ -40,7 +40,8 @@ from warre_blazar.domain.notices import News
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import placement
-from warre_blazar.services.hosts import new_hosts
+from warre_blazar.services.hosts import making_room, new_hosts
+from warre_blazar.services.hosts.making_room import PlacedAgain
 from warre_blazar.services.running import backing
 
 LOG = logging.getLogger(__name__)
@@ -242,6 +243,8 @@ class _Place:
     chosen: Mapping[str, int]
     #: How many other hosts match the reservation's shape.
     matching: int = 0
+    #: Other reservations that get other hosts to make room.
+    placed_again: tuple[PlacedAgain, ...] = ()
 
 
 def _elsewhere(
@@ -257,7 +260,7 @@ def _elsewhere(
         db,
         reservation.flavor_id,
         reservation.shape,
-        first.hull(last),
+        placing.around(first).hull(last),
         conditions.cleaning,
         conditions.device_rules,
     )
@@ -280,6 +283,17 @@ def _elsewhere(
         device_rules=conditions.device_rules,
     )
     chosen, room = placing.choose(candidates, wanted, complete)
+    if room < count:
+        made = making_room.search(
+            db,
+            wanted,
+            reservation.shape,
+            conditions,
+            stays=reservation.reservation_id,
+            only=[host.id for host in candidates],
+        )
+        if made:
+            return _Place(made.hosts, made.chosen, len(candidates), made.placed_again)
     if reservation.affinity and room < count:
         chosen = {}
     return _Place([h for h in candidates if h.id in chosen], chosen, len(candidates))
@@ -359,6 +373,8 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     """
     reservation_id = case.reservation.reservation_id
     hosts.claim(db, place.hosts)
+    # The reservation's own flavor was claimed with its flags.
+    making_room.write(db, place.placed_again, case.reservation.flavor_id)
     hosts.reallocate(db, reservation_id, chosen)
     instance_reservations.set_amounts(db, reservation_id, case.reservation.shape, chosen)
     backings.half_close(db, reservation_id)

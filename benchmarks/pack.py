@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+"""How much of what is asked for the hosts can hold, by the rule that chooses the hosts.
+
+Bookings of mixed sizes and lengths arrive over 60 days, up to two weeks before their start. A rule
+accepts or refuses each at once. The share of the asked time (host-hours of instances, by their
+size) that was accepted is printed for each rule and load, as the mean of several seeds.
+
+Beside the rules there are two numbers that no rule for single hosts can reach: "one host" treats
+all hosts as one large host that refuses nothing while it has room, and "bound" is the share that
+fits at each hour if bookings could be cut into pieces. Needs no database::
+
+    python benchmarks/pack.py --sites cpu gpu vgpu
+"""
+
+import argparse
+import dataclasses
+import datetime
+import math
+import random
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import figures
+
+from warre_blazar.domain import placing, timeline
+from warre_blazar.domain import placing_again as placing_again_rules
+from warre_blazar.domain.flavor import Shape
+from warre_blazar.domain.holdings import Holding
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.placing_again import Limits, Movable
+from warre_blazar.domain.providers import Inventory, Provider
+from warre_blazar.domain.timeline import Claim, Span
+
+START = datetime.datetime(2100, 1, 1)
+HOUR = datetime.timedelta(hours=1)
+HOURS = 60 * 24
+#: The longest time from a booking's arrival to its start, and the lengths, in hours.
+LEAD = 14 * 24
+LENGTHS = (6, 120)
+LOADS = (0.8, 1.0, 1.3)
+SEEDS = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """Equal hosts, and the sizes of instances that are booked on them."""
+
+    host: Callable[[int], Host]
+    hosts: int
+    #: How many units of the size a host has.
+    capacity: int
+    #: By size, the shape of an instance.
+    shapes: Mapping[int, Shape]
+
+
+@dataclasses.dataclass(frozen=True)
+class Booking:
+    """An instance that somebody asks for."""
+
+    id: str
+    arrival: datetime.datetime
+    span: Span
+    size: int
+    shape: Shape
+
+
+def _host(number: int, vcpus: int, gpus: int, each: Mapping[str, int], trait: str = "") -> Host:
+    name = f"host-{number:03}"
+    totals = {"VCPU": vcpus, "MEMORY_MB": vcpus * 2048, "DISK_GB": vcpus * 20}
+    stocks = {cls: Inventory(total) for cls, total in totals.items()}
+    traits = frozenset({trait} if trait else ())
+    devices = {cls: Inventory(total) for cls, total in each.items()}
+    root = Provider(name, name, None, stocks, frozenset())
+    cards = (Provider(f"{name}/{n}", f"{name}/{n}", name, devices, traits) for n in range(gpus))
+    return Host(name, name, "nova", {}, stocks, frozenset(), (), providers=(root, *cards))
+
+
+def _shape(vcpus: int, specs: Mapping[str, str]) -> Shape:
+    return Shape(vcpus, vcpus * 2048, vcpus * 20, 0, specs, None, None)
+
+
+SITES = {
+    # Hosts with room for 16, and instances of 2, 4, 8 and 16.
+    "cpu": Site(
+        lambda n: _host(n, 16, 0, {}), 30, 16, {size: _shape(size, {}) for size in (2, 4, 8, 16)}
+    ),
+    # Hosts of 8 GPUs, and instances of 1, 2, 4 and 8 GPUs.
+    "gpu": Site(
+        lambda n: _host(n, 64, 8, {"CUSTOM_GPU": 1}),
+        20,
+        8,
+        {
+            size: _shape(8 * size, {f"resources{n}:CUSTOM_GPU": "1" for n in range(1, size + 1)})
+            for size in (1, 2, 4, 8)
+        },
+    ),
+    # Hosts of 2 GPUs with 8 units each, and instances of 1, 2, 4 and 8 units of one GPU.
+    "vgpu": Site(
+        lambda n: _host(n, 64, 2, {"VGPU": 8}),
+        15,
+        16,
+        {size: _shape(2 * size, {"resources1:VGPU": str(size)}) for size in (1, 2, 4, 8)},
+    ),
+}
+
+
+def bookings(site: Site, load: float, seed: int) -> list[Booking]:
+    """Bookings in the order of their arrival, for a share ``load`` of all time of the hosts."""
+    dice, asked, made = random.Random(seed), 0.0, []
+    while asked < load * site.hosts * site.capacity * HOURS:
+        arrival = dice.random() * HOURS
+        start = int(arrival + dice.uniform(0, LEAD)) + 1
+        length, size = dice.randint(*LENGTHS), dice.choice(sorted(site.shapes))
+        span = Span(START + start * HOUR, START + (start + length) * HOUR)
+        name = f"r{len(made)}"
+        made.append(Booking(name, START + arrival * HOUR, span, size, site.shapes[size]))
+        asked += length * size
+    return sorted(made, key=lambda b: b.arrival)
+
+
+class Simulation:
+    """The hosts of a site while bookings arrive. A rule says where a booking goes, if anywhere."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.hosts = [site.host(number) for number in range(site.hosts)]
+        #: The bookings that were accepted and aren't over, by id, and their hosts.
+        self.placed: dict[str, tuple[Booking, str]] = {}
+        self.accepted = self.asked = 0.0
+        self.longest = 0.0
+        #: How often a booking was placed again.
+        self.moved = 0
+
+    def run(self, arriving: Sequence[Booking], rule: "Rule") -> float:
+        """The accepted share of what was asked for, in percent."""
+        for booking in arriving:
+            self._forget(booking.arrival)
+            size = booking.size * ((booking.span.end - booking.span.start) / HOUR)
+            self.asked += size
+            began = time.perf_counter()
+            host_id = rule(self, booking)
+            self.longest = max(self.longest, time.perf_counter() - began)
+            if host_id is not None:
+                self.place(booking, host_id)
+                self.accepted += size
+        return 100 * self.accepted / self.asked
+
+    def place(self, booking: Booking, host_id: str) -> None:
+        """Put a booking on a host, in place of the host where it is."""
+        self.placed[booking.id] = (booking, host_id)
+        new = Holding(booking.id, booking.span, booking.shape.request)
+        for number, host in enumerate(self.hosts):
+            others = [held for held in host.holdings if held.reservation_id != booking.id]
+            if host.id == host_id:
+                others.append(new)
+            if len(others) != len(host.holdings) or host.id == host_id:
+                self.hosts[number] = host.holding(others)
+
+    def _forget(self, now: datetime.datetime) -> None:
+        over = {name for name, (booking, _) in self.placed.items() if booking.span.end <= now}
+        if len(over) < len(self.hosts):
+            return
+        for name in over:
+            del self.placed[name]
+        self.hosts = [
+            host.holding([held for held in host.holdings if held.reservation_id not in over])
+            for host in self.hosts
+        ]
+
+
+#: Returns the id of the booking's host, or None to refuse it.
+Rule = Callable[[Simulation, Booking], str | None]
+
+
+def fullest_at_its_peak(simulation: Simulation, booking: Booking) -> str | None:
+    """The host with the least room that is enough, as far as the booking's own time goes."""
+    smallest = simulation.site.shapes[min(simulation.site.shapes)]
+    request, window = booking.shape.request, booking.span
+    fitting = [host for host in simulation.hosts if _fits(host, booking)]
+    best = min(fitting, key=lambda h: (h.room(smallest.request, window), h.id), default=None)
+    return None if best is None or not best.room(request, window) else best.id
+
+
+def _fits(host: Host, booking: Booking) -> bool:
+    request = booking.shape.request
+    room = host.room(request, booking.span)
+    return bool(room and host.lasting_room(request, [booking.span], 1))
+
+
+def chosen(simulation: Simulation, booking: Booking) -> str | None:
+    """The host that the product chooses (``placing.choose``)."""
+    wanted = placing.Wanted(booking.shape.request, 1, booking.span)
+    hosts, _ = placing.choose(simulation.hosts, wanted)
+    return next(iter(hosts), None)
+
+
+def spread(simulation: Simulation, booking: Booking) -> str | None:
+    """The host that the product chooses with ``host_choice = spread``."""
+    packing = placing.Packing(spread=True)
+    wanted = placing.Wanted(booking.shape.request, 1, booking.span, packing=packing)
+    hosts, _ = placing.choose(simulation.hosts, wanted)
+    return next(iter(hosts), None)
+
+
+def placing_again(moves: int, milliseconds: float | None) -> Rule:
+    """The product's choice, which places other bookings again if there is no room.
+
+    :param milliseconds: how long the search may take. None: any time.
+    """
+
+    def rule(simulation: Simulation, booking: Booking) -> str | None:
+        host_id = chosen(simulation, booking)
+        if host_id is not None:
+            return host_id
+        end = math.inf if milliseconds is None else time.monotonic() + milliseconds / 1000
+        wanted = placing.Wanted(booking.shape.request, 1, booking.span)
+        everywhere = [host.id for host in simulation.hosts]
+        movables = [
+            Movable(other.id, other.shape.request, other.span, {on: 1}, everywhere)
+            for other, on in simulation.placed.values()
+            if other.span.start > booking.arrival
+        ]
+        limits = Limits(moves, lambda: time.monotonic() > end)
+        if milliseconds is None:
+            limits = dataclasses.replace(limits, levels=4, breadth=60)
+        found = placing_again_rules.rearranged(
+            simulation.hosts, wanted, everywhere, movables, limits
+        )
+        if found is None:
+            return None
+        simulation.moved += len(found.moved)
+        for name, hosts in found.moved.items():
+            simulation.place(simulation.placed[name][0], next(iter(hosts)))
+        return next(iter(found.chosen))
+
+    return rule
+
+
+RULES: dict[str, Rule] = {
+    "spread": spread,
+    "fullest at its peak": fullest_at_its_peak,
+    "best fit in time": chosen,
+    "placing again": placing_again(20, 250),
+    "without limits": placing_again(10**6, None),
+}
+
+
+#: Without limits, the search takes minutes for some refusals.
+DEFAULT_RULES = [name for name in RULES if name != "without limits"]
+
+
+def as_one_host(site: Site, arriving: Sequence[Booking]) -> float:
+    """The share that one host with the capacity of all accepts, first come, first served."""
+    held: list[Claim] = []
+    asked = accepted = 0.0
+    for booking in arriving:
+        size = booking.size * ((booking.span.end - booking.span.start) / HOUR)
+        asked += size
+        held = [claim for claim in held if claim.span.end > booking.arrival]
+        if timeline.peak(held, booking.span) + booking.size <= site.hosts * site.capacity:
+            held.append(Claim(booking.span, booking.size))
+            accepted += size
+    return 100 * accepted / asked
+
+
+def bound(site: Site, arriving: Sequence[Booking]) -> float:
+    """The share that fits at each hour, if bookings could be cut into pieces."""
+    wanted: dict[int, int] = {}
+    for booking in arriving:
+        first, last = ((m - START) // HOUR for m in (booking.span.start, booking.span.end))
+        for hour in range(first, last):
+            wanted[hour] = wanted.get(hour, 0) + booking.size
+    most = site.hosts * site.capacity
+    return 100 * sum(min(n, most) for n in wanted.values()) / sum(wanted.values())
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a rule has achieved, as the mean of the seeds."""
+
+    #: The accepted share in percent.
+    share: float
+    #: How often a booking was placed again, for each 100 bookings that were asked for.
+    moved: float = 0.0
+    #: The longest decision in seconds.
+    longest: float = 0.0
+
+
+def compared(name: str, load: float, seeds: int, rules: Mapping[str, Rule]) -> dict[str, Result]:
+    """The results by rule, beside those of one host and the bound."""
+    site = SITES[name]
+    asked = [bookings(site, load, seed) for seed in range(seeds)]
+    results = {}
+    for rule, decide in rules.items():
+        runs = [Simulation(site) for _ in asked]
+        shares = [run.run(arriving, decide) for run, arriving in zip(runs, asked, strict=True)]
+        moved = 100 * sum(run.moved for run in runs) / sum(map(len, asked))
+        longest = max(run.longest for run in runs)
+        results[rule] = Result(statistics.mean(shares), moved, longest)
+    for title, share in (("one host", as_one_host), ("bound", bound)):
+        results[title] = Result(statistics.mean(share(site, arriving) for arriving in asked))
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sites", nargs="+", choices=SITES, default=list(SITES))
+    parser.add_argument("--loads", nargs="+", type=float, default=list(LOADS))
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--rules", nargs="+", choices=RULES, default=DEFAULT_RULES)
+    asked = parser.parse_args()
+    rules = {name: RULES[name] for name in asked.rules}
+    table = [["Hosts", "Load", *(name.capitalize() for name in (*rules, "one host", "bound"))]]
+    for name in asked.sites:
+        for load in asked.loads:
+            results = compared(name, load, asked.seeds, rules)
+            for rule, result in results.items():
+                print(
+                    f"{name:5} {load:3} {rule:20} {result.share:5.1f} %"
+                    f" {result.moved:6.1f} moved {result.longest:6.2f} s",
+                    flush=True,
+                )
+            table.append([name, str(load), *(f"{r.share:.1f} %" for r in results.values())])
+    figures.record("pack", {"seeds": str(asked.seeds)}, table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""Bookings and changes that place other reservations again to get room."""
+
+import dataclasses
+import random
+
+import pytest
+import sqlalchemy as sa
+
+from tests.fakes.cloud import Cloud
+from tests.functional.db import oversold, races, world
+from warre_blazar.db import hosts, movables, session, tables
+from warre_blazar.domain.changes import ChangeKind
+from warre_blazar.errors import exceptions
+from warre_blazar.services.booking import admission, changing
+from warre_blazar.services.running import healing
+
+pytestmark = pytest.mark.usefixtures("database")
+
+SPAN = world.hours(1, 3)
+MOVING = dataclasses.replace(world.conditions(), moves=10)
+
+
+def request(flavor, span=SPAN, count=1, conditions=MOVING):
+    return dataclasses.replace(world.request(flavor, span, count), conditions=conditions)
+
+
+def held(lease: world.Lease) -> dict[str, int]:
+    with session.reader() as db:
+        return dict(hosts.allocated(db, lease.reservation_id))
+
+
+def add_flavor(name: str, vcpu: int):
+    return world.add_flavor(name=name, vcpu=vcpu, slots=100)
+
+
+@pytest.fixture
+def flavors(cloud: Cloud):
+    """A small and a large flavor. Two hosts are half full of a small one each."""
+    for name in ("a", "b"):
+        world.add_host(cloud, name, vcpus=4)
+    return add_flavor("small", 2), add_flavor("large", 4)
+
+
+@pytest.fixture
+def scattered(flavors) -> list[world.Lease]:
+    """A small reservation on each host, whose partner was deleted."""
+    small, _ = flavors
+    leases = [world.book(request(small)) for _ in range(4)]
+    by_host = {next(iter(held(lease))): lease for lease in leases}
+    for lease in leases:
+        if lease not in by_host.values():
+            with session.writer() as db:
+                hosts.release(db, lease.reservation_id)
+    return list(by_host.values())
+
+
+def test_booking_moves_a_reservation_that_has_not_begun(database: sa.Engine, flavors, scattered):
+    lease = world.book(request(flavors[1]))
+    assert oversold.find(database) == []
+    assert sum(held(lease).values()) == 1
+    places = [held(each) for each in scattered]
+    assert places[0] == places[1] != held(lease)
+    with database.connect() as db:
+        kinds = list(db.scalars(sa.select(tables.changes.c.kind)))
+    assert kinds.count(ChangeKind.MOVED.value) == 1
+
+
+def test_check_says_what_a_booking_would_do(flavors, scattered):
+    before = [held(each) for each in scattered]
+    decision = admission.check(request(flavors[1]))
+    assert len(decision.require().placed_again) == 1
+    assert [held(each) for each in scattered] == before
+
+
+def test_nothing_moves_if_the_option_is_zero(flavors, scattered):
+    with pytest.raises(exceptions.HostsExhausted):
+        world.book(request(flavors[1], conditions=world.conditions()))
+
+
+@pytest.mark.parametrize("status", ["STARTING", "ACTIVE", "UPDATING", "DELETING", "ERROR"])
+def test_reservation_that_is_worked_on_stays(flavors, scattered, status):
+    for each in scattered:
+        world.set_status(each, status)
+    with pytest.raises(exceptions.HostsExhausted):
+        world.book(request(flavors[1]))
+
+
+@pytest.mark.parametrize("status", ["STARTING", "UPDATING", "DELETING"])
+def test_claim_between_decision_and_write_wins(flavors, scattered, status):
+    """A claim of a lease changes no host's generation."""
+    wanted = request(flavors[1])
+    decision = admission.check(wanted)
+    (moved,) = decision.require().placed_again
+    for each in scattered:
+        world.set_status(each, status)
+    before = [held(each) for each in scattered]
+    lease = world.add_lease(SPAN)
+    with pytest.raises(exceptions.HostsExhausted):
+        admission.book(lease.reservation_id, wanted, decision)
+    assert [held(each) for each in scattered] == before
+    assert moved.unbegun.reservation_id in {each.reservation_id for each in scattered}
+
+
+def test_extension_moves_what_is_in_its_way(database: sa.Engine, cloud: Cloud):
+    for name in ("a", "b"):
+        world.add_host(cloud, name, vcpus=4)
+    large = add_flavor("large", 4)
+    later = world.hours(3, 5)
+    running = world.book(request(large))
+    (host_id,) = held(running)
+    other = world.book(request(large, later))
+    with session.writer() as db:
+        hosts.reallocate(db, other.reservation_id, {host_id: 1})
+    world.begin(running)
+    world.set_status(running, "UPDATING")
+    changing.move(running.reservation_id, world.hours(1, 5), MOVING, world.NOW)
+    assert held(running) == {host_id: 1}
+    assert host_id not in held(other)
+    assert oversold.find(database) == []
+
+
+def test_simultaneous_bookings_that_move_others_do_not_oversell(
+    kind, database: sa.Engine, cloud: Cloud, monkeypatch
+):
+    races.unlock(monkeypatch)
+    for name in "abcdef":
+        world.add_host(cloud, name, vcpus=4)
+    small = add_flavor("small", 2)
+    large = add_flavor("large", 4)
+    leases = [world.book(request(small)) for _ in range(12)]
+    by_host = {next(iter(held(lease))): lease for lease in leases}
+    for lease in leases:
+        if lease not in by_host.values():
+            with session.writer() as db:
+                hosts.release(db, lease.reservation_id)
+    jobs = [races.Job(world.add_lease(SPAN), request(large), whole=False) for _ in range(12)]
+    result = races.in_threads(jobs)
+    assert result.outcomes == {"held": 3, "hosts_exhausted": 9}
+    assert oversold.find(database) == []
+    assert all(sum(held(lease).values()) == 1 for lease in by_host.values())
+
+
+def test_only_reservations_of_leases_that_wait_are_movable(flavors, scattered):
+    with session.reader() as db:
+        found = {each.reservation_id for each in movables.read(db, world.NOW)}
+    assert {each.reservation_id for each in scattered} <= found
+
+
+@pytest.mark.parametrize("drained", [False, True])
+def test_healing_and_draining_make_room(database: sa.Engine, cloud: Cloud, drained):
+    ids = {name: world.add_host(cloud, name, vcpus=4) for name in "abc"}
+    small, large = add_flavor("small", 2), add_flavor("large", 4)
+    lost = world.book(request(large))
+    scattered = [world.book(request(small)) for _ in range(2)]
+    with session.writer() as db:
+        for lease, name in ((lost, "a"), (scattered[0], "b"), (scattered[1], "c")):
+            hosts.reallocate(db, lease.reservation_id, {ids[name]: 1})
+        if not drained:
+            failing = tables.compute_hosts.c.id == ids["a"]
+            db.execute(tables.compute_hosts.update().where(failing).values(reservable=False))
+    leaving = [ids["a"]] if drained else []
+    healed = healing.relocate(lost.reservation_id, MOVING, world.NOW, leaving)
+    assert healed.outcome is healing.HealingResult.MOVED
+    places = [held(lease) for lease in scattered]
+    assert places[0] == places[1] != held(lost)
+    assert ids["a"] not in held(lost)
+    assert oversold.find(database) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_requests_lose_nothing_and_leave_what_has_begun(
+    database: sa.Engine, cloud: Cloud, seed
+):
+    dice = random.Random(seed)
+    for name in "abc":
+        world.add_host(cloud, name, vcpus=4)
+    kinds = [add_flavor(f"of-{vcpus}", vcpus) for vcpus in (1, 2, 4)]
+    counts: dict[world.Lease, int] = {}
+    begun: dict[world.Lease, dict[str, int]] = {}
+    moves = 0
+    for _ in range(80):
+        start = dice.randrange(1, 8)
+        span = world.hours(start, start + dice.randrange(1, 4))
+        wanted = request(dice.choice(kinds), span, dice.randrange(1, 3))
+        before = {lease: held(lease) for lease in counts}
+        try:
+            lease = world.plan(wanted)
+        except exceptions.HostsExhausted:
+            continue
+        moves += sum(held(other) != places for other, places in before.items())
+        counts[lease] = wanted.count
+        if dice.random() < 0.2:
+            world.set_status(lease, "STARTING")
+            begun[lease] = held(lease)
+        assert oversold.find(database) == []
+        assert {one: sum(held(one).values()) for one in counts} == counts
+        assert {one: held(one) for one in begun} == begun
+    assert moves

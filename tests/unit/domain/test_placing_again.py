@@ -1,0 +1,158 @@
+"""Room that is made by placing other reservations again, judged by the minute."""
+
+import collections
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.domain.clock import minutes, span, spans
+from warre_blazar.domain.holdings import Holding
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.placing import Packing, Wanted, choose
+from warre_blazar.domain.placing_again import Limits, Movable, rearranged
+from warre_blazar.domain.providers import Inventory
+from warre_blazar.domain.request_groups import PlacementRequest
+
+LAST = 12
+CPUS = 8
+
+
+def request(vcpus):
+    return PlacementRequest.plain({"VCPU": vcpus})
+
+
+def host(number, holdings=()):
+    name = f"host{number}"
+    return Host(name, name, None, {}, {"VCPU": Inventory(CPUS)}, frozenset(), tuple(holdings))
+
+
+def movable(name, vcpus, when, hosts, among=("host0", "host1", "host2"), affinity=None):
+    return Movable(name, request(vcpus), when, hosts, among, affinity)
+
+
+def world(count, reservations, fixed=()):
+    """Hosts that hold reservations, and other holdings by host number."""
+    held = collections.defaultdict(list)
+    for each in reservations:
+        for host_id, instances in each.hosts.items():
+            held[host_id] += [Holding(each.reservation_id, each.span, each.request)] * instances
+    for number, vcpus, when in fixed:
+        held[f"host{number}"].append(Holding("fixed", when, request(vcpus)))
+    return [host(number, held[f"host{number}"]) for number in range(count)]
+
+
+def search(hosts, wanted, reservations, moves=10):
+    everywhere = [host.id for host in hosts]
+    return rearranged(hosts, wanted, everywhere, reservations, Limits(moves))
+
+
+DAY = span(0, LAST)
+
+
+def test_small_reservations_share_a_host_to_free_the_other():
+    small = [movable("a", 4, DAY, {"host0": 1}), movable("b", 4, DAY, {"host1": 1})]
+    found = search(world(2, small), Wanted(request(8), 1, DAY), small)
+    assert sorted(len(chosen) for chosen in found.moved.values()) == [1]
+    assert found.chosen.keys() != next(iter(found.moved.values())).keys()
+
+
+def test_what_has_begun_stays():
+    fixed = [(0, 4, DAY), (1, 4, DAY)]
+    assert search(world(2, [], fixed), Wanted(request(8), 1, DAY), []) is None
+
+
+def test_no_more_reservations_move_than_allowed():
+    small = [movable(name, 2, DAY, {"host0": 1}) for name in "abc"]
+    hosts = world(2, small, [(1, 2, DAY)])
+    wanted = Wanted(request(8), 1, DAY)
+    assert search(hosts, wanted, small, moves=2) is None
+    assert len(search(hosts, wanted, small, moves=3).moved) == 3
+    assert search(hosts, wanted, small, moves=0) is None
+
+
+def test_chain_clears_a_host_for_what_was_cleared_away():
+    # The small one can only be on host1 or host2, the large one on host0 or host1.
+    large = movable("large", 6, DAY, {"host0": 1}, among=("host0", "host1"))
+    small = movable("small", 4, DAY, {"host1": 1}, among=("host1", "host2"))
+    hosts = world(3, [large, small], [(2, 2, DAY)])
+    wanted = Wanted(request(8), 1, DAY)
+    found = rearranged(hosts, wanted, ["host0"], [large, small], Limits(10))
+    assert found.chosen == {"host0": 1}
+    assert found.moved == {"large": {"host1": 1}, "small": {"host2": 1}}
+
+
+def test_instances_stay_apart_or_together():
+    apart = movable("apart", 4, DAY, {"host0": 1, "host1": 1}, affinity=False)
+    hosts = world(3, [apart], [(2, 8, DAY)])
+    assert search(hosts, Wanted(request(8), 1, DAY), [apart]) is None
+    together = movable("together", 2, DAY, {"host0": 2}, affinity=True)
+    found = search(world(2, [together], [(1, 4, DAY)]), Wanted(request(8), 1, DAY), [together])
+    assert found.moved == {"together": {"host1": 2}}
+
+
+@st.composite
+def sites(draw):
+    reservations = []
+    hosts = [host(number) for number in range(3)]
+    for number in range(draw(st.integers(0, 9))):
+        affinity = draw(st.sampled_from([None, None, True, False]))
+        wanted = Wanted(
+            request(draw(st.integers(1, 6))),
+            draw(st.integers(1, 3)),
+            draw(spans(LAST)),
+            packing=Packing(affinity=affinity, spread=draw(st.booleans())),
+        )
+        chosen, room = choose(hosts, wanted)
+        if room == wanted.count:
+            name = f"r{number}"
+            everywhere = ("host0", "host1", "host2")
+            reservations.append(
+                Movable(name, wanted.request, wanted.window, chosen, everywhere, affinity)
+            )
+            hosts = world(3, reservations)
+    return reservations
+
+
+@given(
+    sites(),
+    st.data(),
+    st.integers(1, CPUS),
+    st.integers(1, 3),
+    spans(LAST),
+    st.sampled_from([None, True, False]),
+    st.integers(0, 5),
+)
+def test_every_minute_fits_and_nothing_is_lost(site, data, vcpus, count, window, affinity, moves):
+    begun = data.draw(st.sets(st.sampled_from([r.reservation_id for r in site]))) if site else set()
+    movables = [each for each in site if each.reservation_id not in begun]
+    wanted = Wanted(request(vcpus), count, window, packing=Packing(affinity=affinity))
+    found = search(world(3, site), wanted, movables, moves)
+    if found is None:
+        return
+    assert found.moved.keys().isdisjoint(begun)
+    assert len(found.moved) <= moves
+    booking = Movable("new", wanted.request, window, found.chosen, (), affinity)
+    after = [
+        Movable(
+            each.reservation_id,
+            each.request,
+            each.span,
+            found.moved.get(each.reservation_id, each.hosts),
+            (),
+            each.affinity,
+        )
+        for each in site
+    ]
+    before = {each.reservation_id: sum(each.hosts.values()) for each in site} | {"new": count}
+    for each in [*after, booking]:
+        assert sum(each.hosts.values()) == before[each.reservation_id]
+        if each.affinity:
+            assert len(each.hosts) == 1
+        if each.affinity is False:
+            assert set(each.hosts.values()) == {1}
+    taken = collections.Counter()
+    for each in [*after, booking]:
+        for host_id, instances in each.hosts.items():
+            for minute in minutes(each.span):
+                taken[host_id, minute] += instances * each.request.amounts["VCPU"]
+    assert max(taken.values()) <= CPUS

@@ -1,0 +1,391 @@
+"""Blazar's own resource types with exact admission.
+
+Blazar's plugins look for room and write the reservation in separate transactions. So simultaneous
+requests can get the same room. The plugins of this module are Blazar's, but they choose the hosts
+from this package's snapshot, and claim them by their generations in the transaction that writes the
+reservation. All three must be named in ``[manager] plugins`` in place of Blazar's.
+"""
+
+import contextlib
+import contextvars
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+from blazar.db import api as db_api
+from blazar.manager import exceptions as manager_exc
+from blazar.plugins import base
+from blazar.plugins.flavor import flavor_plugin
+from blazar.plugins.instances import instance_plugin
+from blazar.plugins.oshosts import host_plugin
+from blazar.utils import plugins as blazar_plugins
+from blazar.utils.openstack import nova, placement
+from novaclient import exceptions as nova_exc
+from oslo_config import cfg
+from oslo_log import log as logging
+from oslo_utils import strutils
+
+from warre_blazar.db import hosts, session
+from warre_blazar.domain.request_groups import PlacementRequest
+from warre_blazar.domain.timeline import Span
+from warre_blazar.edge import conditions
+from warre_blazar.errors import blazar_errors
+from warre_blazar.services.booking import neighbors
+from warre_blazar.services.booking.neighbors import HostNeed
+from warre_blazar.services.hosts import new_hosts
+
+LOG = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Whether the hosts that are chosen are claimed, because the transaction writes a reservation.
+_claiming = contextvars.ContextVar("claiming", default=False)
+
+
+@contextlib.contextmanager
+def _claims() -> Iterator[None]:
+    token = _claiming.set(True)
+    try:
+        yield
+    finally:
+        _claiming.reset(token)
+
+
+@session.retried
+def _booked(function: Callable[[], R]) -> R:
+    """Call a function that chooses hosts and writes a reservation, in one transaction."""
+    with session.claiming(), _claims():
+        return function()
+
+
+@session.retried
+def _changed(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a function of Blazar that changes a reservation, in one transaction.
+
+    The function may send requests to Nova meanwhile. So other bookings of this process don't wait
+    for this transaction, unless they book the same hosts.
+    """
+    with session.writer(), _claims():
+        return function(*args, **kwargs)
+
+
+def _chosen(need: HostNeed) -> dict[str, int]:
+    """Choose hosts for a reservation, and claim them if the transaction writes the reservation."""
+    if _claiming.get():
+        with session.writer() as db:
+            return neighbors.choose(db, need, conditions.of_service(), claiming=True)
+    new_hosts.read()
+    with session.reader() as db:
+        return neighbors.choose(db, need, conditions.of_service(), claiming=False)
+
+
+def _allocate(reservation_id: str, host_ids: Iterable[str]) -> None:
+    with session.writer() as db:
+        hosts.allocate(db, reservation_id, Counter(host_ids))
+
+
+@session.retried
+def _note(update: Callable[[str, Mapping[str, Any]], Any], row_id: str, made: Any) -> None:
+    """Write the ids of what was made in Nova for a reservation."""
+    with session.writer():
+        update(row_id, made)
+
+
+def _matching(*requirements: str) -> Collection[str]:
+    """The ids of the hosts that meet requirements in Blazar's notation."""
+    filters = [
+        part for text in requirements if text for part in blazar_plugins.convert_requirements(text)
+    ]
+    return {host["id"] for host in db_api.reservable_host_get_all_by_queries(filters)}
+
+
+def _change(
+    reservation_id: str,
+    values: Mapping[str, Any],
+    update: Callable[[], None],
+    request_of: Callable[[Mapping[str, Any]], PlacementRequest | None],
+) -> None:
+    """Let Blazar change a reservation, and check in the same transaction that it fits.
+
+    Blazar writes the lease's new dates later. They are written here if the lease has no other
+    reservation, so that other bookings see them as soon as the hosts are claimed.
+
+    :param request_of: what one instance of the changed reservation asks for.
+    :raises NotEnoughHostsAvailable: the reservation doesn't fit on its hosts.
+    """
+    update()
+    reservation = db_api.reservation_get(reservation_id)
+    span = Span(values["start_date"], values["end_date"])
+    with session.writer() as db:
+        present = hosts.allocated(db, reservation_id)
+        count = sum(present.values())
+        need = HostNeed(request_of(reservation), count, span, own=reservation_id)
+        # A host that has failed isn't among the reservable ones. The monitor heals it.
+        rooms = neighbors.fitting(db, need, conditions.of_service(), present)
+        lacking = {
+            i for i, n in present.items() if rooms[i] < n and db_api.host_get(i)["reservable"]
+        }
+    if lacking:
+        raise manager_exc.NotEnoughHostsAvailable()
+    lease = db_api.lease_get(reservation["lease_id"])
+    if len(lease["reservations"]) == 1:
+        dates = {"start_date": span.start, "end_date": span.end}
+        db_api.lease_update(lease["id"], dates)
+
+
+def _instance_request(reservation: Mapping[str, Any]) -> PlacementRequest:
+    """What one instance of a ``virtual:instance`` reservation asks for."""
+    return PlacementRequest.plain(
+        {
+            "VCPU": int(reservation["vcpus"]),
+            "MEMORY_MB": int(reservation["memory_mb"]),
+            "DISK_GB": int(reservation["disk_gb"]),
+        }
+    )
+
+
+def _source_request(source: str) -> PlacementRequest:
+    """What one instance of a ``flavor:instance`` reservation asks for.
+
+    :param source: the instance's Nova flavor as JSON.
+    """
+    request = hosts.source_flavor_request(source, conditions.of_service().device_rules)
+    if request is None:
+        raise manager_exc.ReservationTypeConflict()
+    return request
+
+
+class ExactPhysicalHostPlugin(host_plugin.PhysicalHostPlugin):
+    """Blazar's ``physical:host`` with exact admission."""
+
+    def _matching_hosts(
+        self,
+        hypervisor_properties: str,
+        resource_properties: str,
+        count_range: str,
+        start_date: Any,
+        end_date: Any,
+    ) -> list[str]:
+        least, most = map(int, count_range.split("-"))
+        among = _matching(hypervisor_properties, resource_properties)
+        chosen = _chosen(HostNeed(None, most, Span(start_date, end_date), among))
+        return list(chosen) if len(chosen) >= least else []
+
+    def reserve_resource(self, reservation_id: str, values: dict[str, Any]) -> str:
+        """Book hosts, and make their aggregate in Nova afterwards."""
+        new_hosts.read()
+        with blazar_errors.translated():
+            made = _booked(lambda: self._write(reservation_id, values))
+        zone = cfg.CONF[self.resource_type].blazar_az_prefix + reservation_id
+        aggregate = nova.ReservationPool().create(name=reservation_id, az=zone)
+        _note(db_api.host_reservation_update, made, {"aggregate_id": aggregate.id})
+        return made
+
+    def _write(self, reservation_id: str, values: dict[str, Any]) -> str:
+        host_ids = self.allocation_candidates(values)
+        if not host_ids:
+            raise manager_exc.NotEnoughHostsAvailable()
+        made = db_api.host_reservation_create(
+            {
+                "reservation_id": reservation_id,
+                "resource_properties": values["resource_properties"],
+                "hypervisor_properties": values["hypervisor_properties"],
+                "count_range": values["count_range"],
+                "status": "pending",
+                "before_end": values["before_end"],
+            }
+        )
+        _allocate(reservation_id, host_ids)
+        return str(made["id"])
+
+    def update_reservation(self, reservation_id: str, values: dict[str, Any]) -> None:
+        """Change a reservation as Blazar does, if its hosts are free at the new time."""
+        update = super().update_reservation
+        with blazar_errors.translated(updating=True):
+            _changed(
+                _change,
+                reservation_id,
+                values,
+                lambda: update(reservation_id, values),
+                lambda _: None,
+            )
+
+    def _reallocate(self, allocation: Mapping[str, Any]) -> bool:
+        return bool(_changed(super()._reallocate, allocation))
+
+
+class ExactVirtualInstancePlugin(instance_plugin.VirtualInstancePlugin):
+    """Blazar's ``virtual:instance`` with exact admission."""
+
+    def allocation_candidates(self, reservation: Mapping[str, Any]) -> list[str]:
+        """The ids of a reservation's hosts, one for each instance."""
+        chosen = self._hosts_for(reservation.get("id"), reservation)
+        return list(Counter(chosen).elements())
+
+    def pickup_hosts(
+        self, reservation_id: str | None, values: Mapping[str, Any]
+    ) -> dict[str, list[str]]:
+        """The ids of hosts that a reservation gets, and of those that it loses."""
+        chosen = Counter(self._hosts_for(reservation_id, values))
+        before: Counter[str] = Counter()
+        if reservation_id:
+            with session.reader() as db:
+                before.update(hosts.allocated(db, reservation_id))
+        added, removed = chosen - before, before - chosen
+        return {"added": list(added.elements()), "removed": list(removed.elements())}
+
+    def _hosts_for(self, reservation_id: str | None, values: Mapping[str, Any]) -> dict[str, int]:
+        count = int(values["amount"])
+        affinity = strutils.bool_from_string(values["affinity"], default=None)
+        need = HostNeed(
+            _instance_request(values),
+            count,
+            Span(values["start_date"], values["end_date"]),
+            _matching(values["resource_properties"]),
+            affinity,
+            reservation_id,
+        )
+        chosen = _chosen(need)
+        if sum(chosen.values()) < count:
+            raise manager_exc.NotEnoughHostsAvailable()
+        return chosen
+
+    def reserve_resource(self, reservation_id: str, values: dict[str, Any]) -> str:
+        """Book instances, and make what Nova and Placement need for them afterwards."""
+        self._check_missing_reservation_params(values)
+        self._validate_reservation_params(values)
+        new_hosts.read()
+        with blazar_errors.translated():
+            made = _booked(lambda: self._write(reservation_id, values))
+        try:
+            flavor, group, aggregate = self._create_resources(made)
+        except nova_exc.ClientException as error:
+            LOG.exception("Nova refused what reservation %s needs", reservation_id)
+            self.cleanup_resources(made)
+            raise manager_exc.NovaClientError() from error
+        made_in_nova = {
+            "flavor_id": flavor.id,
+            "server_group_id": None if group is None else group.id,
+            "aggregate_id": aggregate.id,
+        }
+        _note(db_api.instance_reservation_update, made["id"], made_in_nova)
+        return str(made["id"])
+
+    def _write(self, reservation_id: str, values: dict[str, Any]) -> Any:
+        picked = self.pickup_hosts(reservation_id, values)["added"]
+        made = db_api.instance_reservation_create(
+            {
+                "reservation_id": reservation_id,
+                **{name: values[name] for name in ("vcpus", "memory_mb", "disk_gb", "amount")},
+                "affinity": strutils.bool_from_string(values["affinity"], default=None),
+                "resource_properties": values["resource_properties"],
+            }
+        )
+        _allocate(reservation_id, picked)
+        return made
+
+    def update_reservation(self, reservation_id: str, new_values: dict[str, Any]) -> None:
+        """Change a reservation as Blazar does, if there is room for it."""
+        update = super().update_reservation
+        with blazar_errors.translated(updating=True):
+            _changed(
+                _change,
+                reservation_id,
+                new_values,
+                lambda: update(reservation_id, new_values),
+                _instance_request,
+            )
+
+    def _heal_reservation(self, reservation: Any, host_ids: list[str]) -> bool:
+        return bool(_changed(super()._heal_reservation, reservation, host_ids))
+
+
+class ExactFlavorPlugin(flavor_plugin.FlavorPlugin):
+    """Blazar's ``flavor:instance`` with exact admission."""
+
+    def __init__(self) -> None:
+        # Blazar's constructor makes Blazar's other two plugins, which would heal reservations
+        # beside the exact ones.
+        base.BasePlugin.__init__(self)
+        self._placement_client = placement.BlazarPlacementClient()
+        self._host_plugin = ExactPhysicalHostPlugin()
+        self._instance_plugin = ExactVirtualInstancePlugin()
+
+    def _pick_hosts(self, reservation: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
+        source = self._checked_source(reservation)
+        return self._picked(reservation, source), source
+
+    def _checked_source(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The Nova flavor of a reservation."""
+        self._validate_reservation_params(values)
+        if strutils.bool_from_string(values["affinity"], default=None) is not None:
+            raise manager_exc.NotImplemented(error="Affinity not supported yet")
+        _, _, source = self._get_flavor_details(values["flavor_id"])
+        return dict(source)
+
+    def _picked(self, values: Mapping[str, Any], source: Mapping[str, Any]) -> list[str]:
+        span = Span(values["start_date"], values["end_date"])
+        need = HostNeed(_source_request(json.dumps(source)), values["amount"], span)
+        host_ids = list(Counter(_chosen(need)).elements())
+        if len(host_ids) < values["amount"]:
+            raise manager_exc.NotEnoughHostsAvailable()
+        return host_ids
+
+    def reserve_resource(self, reservation_id: str, values: dict[str, Any]) -> str:
+        """Book instances, and make what Nova and Placement need for them afterwards."""
+        source = self._checked_source(values)
+        new_hosts.read()
+        with blazar_errors.translated():
+            made = _booked(lambda: self._write(reservation_id, values, source))
+        try:
+            flavor_id, aggregate_id = self._create_resources(made)
+        except nova_exc.ClientException as error:
+            LOG.exception("Nova refused what reservation %s needs", reservation_id)
+            self._cleanup_resources(made)
+            raise manager_exc.NovaClientError() from error
+        made_in_nova = {"flavor_id": flavor_id, "aggregate_id": aggregate_id}
+        _note(db_api.instance_reservation_update, made["id"], made_in_nova)
+        return str(made["id"])
+
+    def _write(self, reservation_id: str, values: dict[str, Any], source: Mapping[str, Any]) -> Any:
+        picked = self._picked(values, source)
+        made = db_api.instance_reservation_create(
+            {
+                "reservation_id": reservation_id,
+                "vcpus": source["vcpus"],
+                "memory_mb": source["ram"],
+                "disk_gb": source["disk"],
+                "amount": values["amount"],
+                "affinity": None,
+                "resource_properties": json.dumps(source),
+            }
+        )
+        _allocate(reservation_id, picked)
+        return made
+
+    def _query_available_hosts(
+        self,
+        start_date: Any,
+        end_date: Any,
+        resource_request: Mapping[str, int],
+        resource_traits: Mapping[str, str],
+        excludes: Collection[str] = (),
+    ) -> list[dict[str, Any]]:
+        """The hosts of reservations that change. ``_change`` checks that there is room on them."""
+        with session.reader() as db:
+            held = [hosts.allocated(db, reservation_id) for reservation_id in excludes]
+        return [{"id": host_id} for each in held for host_id in Counter(each).elements()]
+
+    def update_reservation(self, reservation_id: str, values: dict[str, Any]) -> None:
+        """Change a reservation's time as Blazar does, if there is room for it."""
+        update = super().update_reservation
+        with blazar_errors.translated(updating=True):
+            _changed(
+                _change,
+                reservation_id,
+                values,
+                lambda: update(reservation_id, values),
+                lambda changed: _source_request(changed["resource_properties"]),
+            )

@@ -1,0 +1,109 @@
+"""Chooses and claims hosts for reservations of Blazar's own resource types.
+
+The choice looks at the same snapshot of the hosts as bookings of flavors do, and claims the hosts
+by the same generations.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Collection, Mapping
+
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import hosts
+from warre_blazar.domain import placing, timeline
+from warre_blazar.domain.booking_conditions import BookingConditions
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.request_groups import PlacementRequest
+
+
+@dataclasses.dataclass(frozen=True)
+class HostNeed:
+    """What a reservation needs: room for instances, or whole hosts, for a span of time."""
+
+    #: What one instance asks for. None: each instance is a whole host.
+    request: PlacementRequest | None
+    count: int
+    span: timeline.Span
+    #: The ids of the hosts that match the reservation. None: all reservable hosts.
+    among: Collection[str] | None = None
+    affinity: bool | None = None
+    #: The id of the reservation, if it already has hosts. What it holds is left out.
+    own: str | None = None
+
+
+def choose(
+    db: Session, need: HostNeed, conditions: BookingConditions, *, claiming: bool
+) -> dict[str, int]:
+    """Choose hosts for a reservation, or for fewer of its instances if there isn't room for all.
+
+    :param claiming: whether to claim the chosen hosts. The caller then writes the allocations in
+        the same transaction.
+    :returns: instances by host id.
+    :raises session.LostRace: a host was claimed since it was read.
+    """
+    candidates = _candidates(db, need, conditions)
+    window = need.span.padded(conditions.cleaning)
+    held = hosts.allocated(db, need.own) if need.own else {}
+    if need.request is None:
+        chosen = dict.fromkeys(placing.choose_whole(candidates, window, need.count, held), 1)
+    else:
+        packing = placing.Packing(conditions.spread, need.affinity)
+        wanted = placing.Wanted(need.request, need.count, window, preferred=held, packing=packing)
+        chosen, _ = placing.choose(candidates, wanted, _completing(db, need, conditions))
+    if claiming:
+        hosts.claim(db, [host for host in candidates if host.id in chosen])
+    return chosen
+
+
+def fitting(
+    db: Session,
+    need: HostNeed,
+    conditions: BookingConditions,
+    present: Mapping[str, int],
+) -> dict[str, int]:
+    """How many of a reservation's instances have room on their present hosts, by host id.
+
+    The hosts are claimed.
+
+    :param present: instances by host id.
+    :raises session.LostRace: a host was claimed since it was read.
+    """
+    candidates = [host for host in _candidates(db, need, conditions) if host.id in present]
+    window = need.span.padded(conditions.cleaning)
+    if need.request is None:
+        free = placing.choose_whole(candidates, window, len(candidates), present)
+        rooms = dict.fromkeys(free, 1)
+    else:
+        wanted = placing.Wanted(need.request, need.count, window, preferred=present)
+        rooms, _ = placing.choose(candidates, wanted, _completing(db, need, conditions))
+    hosts.claim(db, candidates)
+    return {host_id: min(count, rooms.get(host_id, 0)) for host_id, count in present.items()}
+
+
+def _candidates(db: Session, need: HostNeed, conditions: BookingConditions) -> list[Host]:
+    reservable, _ = hosts.everything_reservable(
+        db,
+        placing.around(need.span.padded(conditions.cleaning)),
+        conditions.cleaning,
+        conditions.device_rules,
+    )
+    matching = [
+        host
+        for host in reservable
+        if (need.among is None or host.id in need.among)
+        and (need.request is None or host.has_traits(need.request))
+    ]
+    return [host.without(need.own) for host in matching] if need.own else matching
+
+
+def _completing(
+    db: Session, need: HostNeed, conditions: BookingConditions
+) -> "functools.partial[list[Host]]":
+    return functools.partial(
+        hosts.complete,
+        db,
+        cleaning=conditions.cleaning,
+        device_rules=conditions.device_rules,
+        without=need.own,
+    )

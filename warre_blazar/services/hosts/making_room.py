@@ -1,0 +1,165 @@
+"""Makes room for a booking by placing again reservations that haven't begun."""
+
+import collections
+import dataclasses
+import datetime
+import time
+from collections.abc import Collection, Mapping, Sequence
+
+from oslo_log import log as logging
+from oslo_utils import timeutils
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import changes, clock, flavors, hosts, instance_reservations, movables
+from warre_blazar.db.movables import Unbegun
+from warre_blazar.domain import placing_again, timeline
+from warre_blazar.domain.booking_conditions import BookingConditions
+from warre_blazar.domain.changes import Change, ChangeKind
+from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.placing import Wanted
+from warre_blazar.domain.placing_again import Limits, Movable
+
+LOG = logging.getLogger(__name__)
+
+#: How many seconds a search may take.
+_PATIENCE = 0.25
+_END_OF_TIME = datetime.datetime(9000, 1, 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class PlacedAgain:
+    """A reservation that gets other hosts to make room for a booking."""
+
+    unbegun: Unbegun
+    #: The flavor, as it was read.
+    flavor: Flavor
+    #: Instances by host id.
+    chosen: Mapping[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class MadeRoom:
+    """Where a booking fits once other reservations are placed again."""
+
+    #: All hosts that the booking or one of the reservations gets or leaves, as they were read.
+    hosts: list[Host]
+    #: The instances of the booking by host id.
+    chosen: dict[str, int]
+    placed_again: tuple[PlacedAgain, ...]
+
+
+def search(
+    db: Session,
+    wanted: Wanted,
+    shape: Shape,
+    conditions: BookingConditions,
+    *,
+    own: str | None = None,
+    stays: str | None = None,
+    only: Collection[str] | None = None,
+) -> MadeRoom | None:
+    """Find out which reservations to place again so that a booking fits.
+
+    :param shape: the shape of the booking.
+    :param own: the id of the booked reservation, if it exists. What it holds is left out.
+    :param stays: the id of a reservation that stays where it is, although it hasn't begun.
+    :param only: the ids of the only hosts that the booking may have. None: all that match.
+    :returns: None if nothing was found within the limits.
+    """
+    if conditions.moves < 1:
+        return None
+    until = time.monotonic() + _PATIENCE
+    now = clock.utcnow()
+    reservable, _ = hosts.everything_reservable(
+        db, timeline.Span(now, _END_OF_TIME), conditions.cleaning, conditions.device_rules
+    )
+    held = _instances(reservable)
+    if own:
+        reservable = [host.without(own) for host in reservable]
+    unbegun = {
+        each.reservation_id: each
+        for each in movables.read(db, now)
+        if each.reservation_id not in (own, stays)
+    }
+    matching = _Matching(reservable)
+    found = placing_again.rearranged(
+        reservable,
+        wanted,
+        matching.ids(shape) if only is None else only,
+        [
+            Movable(
+                reservation_id,
+                each.shape.request,
+                each.span.padded(conditions.cleaning),
+                held[reservation_id],
+                matching.ids(each.shape),
+                each.affinity,
+            )
+            for reservation_id, each in unbegun.items()
+            # Instances on failed hosts are left to healing.
+            if sum(held[reservation_id].values()) == each.instance_count
+        ],
+        Limits(conditions.moves, lambda: time.monotonic() > until),
+    )
+    if found is None:
+        return None
+    flavor_ids = {unbegun[reservation_id].flavor_id for reservation_id in found.moved}
+    known = flavors.get_many(db, flavor_ids)
+    touched = found.chosen.keys() | {
+        host_id
+        for reservation_id, chosen in found.moved.items()
+        for host_id in held[reservation_id].keys() | chosen.keys()
+    }
+    return MadeRoom(
+        [host for host in reservable if host.id in touched],
+        found.chosen,
+        tuple(
+            PlacedAgain(unbegun[i], known[unbegun[i].flavor_id], chosen)
+            for i, chosen in found.moved.items()
+        ),
+    )
+
+
+def _instances(reservable: Sequence[Host]) -> Mapping[str, Mapping[str, int]]:
+    """The instances by host id, by reservation id."""
+    held: dict[str, dict[str, int]] = collections.defaultdict(dict)
+    for host in reservable:
+        for holding in host.holdings:
+            of_reservation = held[holding.reservation_id]
+            of_reservation[host.id] = of_reservation.get(host.id, 0) + 1
+    return held
+
+
+class _Matching:
+    """The ids of the hosts that match shapes. Thousands of reservations share a few shapes."""
+
+    def __init__(self, reservable: Sequence[Host]) -> None:
+        self._reservable = reservable
+        self._known: dict[int, frozenset[str]] = {}
+
+    def ids(self, shape: Shape) -> frozenset[str]:
+        ids = self._known.get(id(shape))
+        if ids is None:
+            matching = (host.id for host in self._reservable if host.matches(shape))
+            ids = self._known[id(shape)] = frozenset(matching)
+        return ids
+
+
+def write(db: Session, placed_again: Sequence[PlacedAgain], claimed: str) -> None:
+    """Give reservations their other hosts, which the caller has claimed.
+
+    :param claimed: the id of the flavor that the caller claims. The others are claimed here.
+    :raises session.LostRace: a reservation or its flavor has changed since it was read.
+    """
+    others = {each.flavor.id: each.flavor for each in placed_again if each.flavor.id != claimed}
+    for _, flavor in sorted(others.items()):
+        flavors.update(db, flavor, {})
+    for each in sorted(placed_again, key=lambda one: one.unbegun.lease_id):
+        unbegun = each.unbegun
+        movables.claim(db, unbegun)
+        hosts.reallocate(db, unbegun.reservation_id, each.chosen)
+        instance_reservations.set_amounts(db, unbegun.reservation_id, unbegun.shape, each.chosen)
+        changes.add(db, unbegun.reservation_id, Change(timeutils.utcnow(), ChangeKind.MOVED))
+    if placed_again:
+        LOG.info("%s reservations were placed again to make room for another", len(placed_again))
