@@ -335,12 +335,14 @@ def _held(sight: Sight) -> int:
 def tellings(sight: Sight, scene: Scene, known: set[str], *, may_repeat: bool) -> list[str]:
     """Which changes weren't told, were told twice, in another order, or haven't happened.
 
-    :param known: the leases that aren't of these operations' making. Only the scene's are told.
+    :param known: the leases that aren't of these operations' making. Of these, only the scene's own
+        are told.
     """
     there = {}
     for reservation in filter(_is_slots, sight.reservations):
         lease = sight.leases[reservation["lease_id"]]
-        is_of_scene = reservation["lease_id"] == scene.lease_id or reservation["series_id"]
+        own = (scene.lease_id, scene.other_lease_id)
+        is_of_scene = reservation["lease_id"] in own or reservation["series_id"]
         if reservation["lease_id"] in known and not is_of_scene:
             continue
         fields = {

@@ -14,7 +14,7 @@ from oslo_utils import uuidutils
 
 from tests.explorer import places
 from tests.explorer.faults import Killed
-from tests.explorer.world import World
+from tests.explorer.world import MOVES_PER_BOOKING, World
 from tests.functional.db import warre_site
 from tests.functional.db import world as parts
 from tests.unit.api import identity
@@ -67,6 +67,10 @@ class Scene:
     warre_url: str = ""
     #: The waits for one of the lease's slots at its time, in the order in which they wait.
     wait_ids: tuple[str, ...] = ()
+    #: Another lease that was booked as users book.
+    other_lease_id: str = ""
+    #: A flavor of which one instance fits only if the lease goes to the other host.
+    large: Any = None
 
 
 @dataclasses.dataclass
@@ -157,6 +161,14 @@ def _later(world: World, scene: Scene, count: int) -> admission.BookingRequest:
 
 def _book(world: World, scene: Scene) -> Any:
     made, _ = creation.create(world.caller(), _later(world, scene, 2))
+    return made.state != reservation_states.PENDING_CREATE and made.lease_name
+
+
+def _squeeze(world: World, scene: Scene) -> Any:
+    """Book an instance for which the lease must make room, if it hasn't begun."""
+    request = parts.request(scene.large, SPAN, project_id=_ALPHA, now=world.now, rule=parts.QUOTA)
+    conditions = dataclasses.replace(request.conditions, moves=MOVES_PER_BOOKING)
+    made, _ = creation.create(world.caller(), dataclasses.replace(request, conditions=conditions))
     return made.state != reservation_states.PENDING_CREATE and made.lease_name
 
 
@@ -322,25 +334,33 @@ POSTPONED = WINDOW.end
 _MOVABLE_HOURS = 12
 
 _ALL = ("pending", "soon", "active", "due", "ending")
+#: The states in which one lease can make room for another.
+_SCATTERED = ("scattered", "crowded")
 OPERATIONS = {
     operation.name: operation
     for operation in (
         Operation("book", _book, books=True, states=(*_ALL, "course", "waiting")),
         Operation("repeat", _repeat, books=True),
-        Operation("count", _change(count=1), {"count": 1}, states=(*_ALL, "waiting")),
+        Operation("squeeze", _squeeze, books=True, states=_SCATTERED),
+        Operation("count", _change(count=1), {"count": 1}, states=(*_ALL, "waiting", *_SCATTERED)),
         Operation("remind", _remind, {}, states=_ALL),
         Operation(
-            "shorten", _change(end=SHORTER), {"end": SHORTER}, states=("pending", "active", "idle")
+            "shorten",
+            _change(end=SHORTER),
+            {"end": SHORTER},
+            states=("pending", "active", "idle", "scattered"),
         ),
-        Operation("extend", _change(end=LONGER), {"end": LONGER}, states=(*_ALL, "idle")),
+        Operation(
+            "extend", _change(end=LONGER), {"end": LONGER}, states=(*_ALL, "idle", *_SCATTERED)
+        ),
         Operation(
             "move",
             _change(start=MOVED.start, end=MOVED.end),
             {"start": MOVED.start, "end": MOVED.end},
-            states=("pending", "soon", "due"),
+            states=("pending", "soon", "due", *_SCATTERED),
         ),
         Operation("rename", _change(labels=Labels("new", None)), {"name": "new"}, states=_ALL),
-        Operation("delete", _delete, removes=True, states=(*_ALL, "idle", "waiting")),
+        Operation("delete", _delete, removes=True, states=(*_ALL, "idle", "waiting", *_SCATTERED)),
         Operation("series", _series, makes_series=True, states=("pending", "course")),
         Operation("extend_series", _extend_series, makes_series=True, states=("course",)),
         Operation("end_series", _end_series, states=("course",)),
@@ -348,11 +368,11 @@ OPERATIONS = {
         Operation("end_idle", _end_idle, {"end": IDLE_END}, is_answered=False, states=("idle",)),
         Operation("serve", _serve, is_answered=False, states=("waiting",)),
         Operation("cancel", _cancel, states=("waiting",)),
-        Operation("make", _make, is_answered=False, states=("soon",)),
+        Operation("make", _make, is_answered=False, states=("soon", "crowded")),
         Operation("start", _execute, is_answered=False, states=("due",)),
         Operation("end", _execute, is_answered=False, states=("ending", "imported")),
-        Operation("heal", _heal, is_answered=False, states=(*_ALL, "idle", "foreign")),
-        Operation("drain", _drain, is_answered=False, states=(*_ALL, "foreign")),
+        Operation("heal", _heal, is_answered=False, states=(*_ALL, "idle", "foreign", *_SCATTERED)),
+        Operation("drain", _drain, is_answered=False, states=(*_ALL, "foreign", *_SCATTERED)),
         Operation("window", _window, is_answered=False, states=("pending", "soon")),
         Operation("closing", _closing, is_answered=False, states=("pending",)),
         Operation("deliver", _deliver, is_answered=False, states=_ALL),
@@ -414,6 +434,26 @@ def waiting(world: World) -> Scene:
         )
         ids.append(posting.create(wait, 1, frozenset()).wait.id)
     return dataclasses.replace(scene, wait_ids=tuple(ids))
+
+
+def scattered(world: World) -> Scene:
+    """The lease is on the first host. On the second one is another, which can't move."""
+    scene = pending(world)
+    fixed, large = (
+        parts.add_flavor(slots=1, vcpu=vcpu, properties=properties)
+        for vcpu, properties in ((2, '["==", "$hypervisor_hostname", "b"]'), (3, None))
+    )
+    world.cloud.keystone.limits[_ALPHA, "hours"] = 16
+    other = parts.request(fixed, SPAN, project_id=_ALPHA, now=world.now, rule=parts.QUOTA)
+    made, _ = creation.create(world.caller(), other)
+    return dataclasses.replace(scene, large=large, other_lease_id=made.lease_id)
+
+
+def crowded(world: World) -> Scene:
+    """The same, and the leases begin in five minutes."""
+    scene = scattered(world)
+    world.go_to(SPAN.start - datetime.timedelta(minutes=5))
+    return scene
 
 
 def soon(world: World) -> Scene:
@@ -513,7 +553,10 @@ def _host(world: World, name: str) -> str:
 
 STATES: dict[str, Callable[[World], Scene]] = {
     state.__name__.strip("_"): state
-    for state in (pending, course, waiting, soon, due, active, idle_, ending, foreign, imported)
+    for state in (
+        *(pending, course, waiting, scattered, crowded, soon, due, active, idle_, ending),
+        *(foreign, imported),
+    )
 }
 
 

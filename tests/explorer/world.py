@@ -41,6 +41,8 @@ from warre_blazar.services.running.executor import Executor, Pools
 
 #: Managers beside each other, one for each task and one for who buys.
 _MANAGERS = 4
+#: ``[warre] moves_per_booking``
+MOVES_PER_BOOKING = 5
 #: Seconds. The fake Keystone's tokens are valid for an hour.
 _LOGIN_LASTS = 1800.0
 _DICTS = {
@@ -169,6 +171,7 @@ class World(Site):
         cfg.CONF(["--config-file", str(self._configuration())], project="blazar")
         url = self._open.enter_context(databases.made(self.database, self._directory))
         cfg.CONF.set_override("connection", url, group="database")
+        cfg.CONF.set_override("moves_per_booking", MOVES_PER_BOOKING, group="warre")
         for service in self.cloud.services:
             service.stop()  # They are called without sockets.
         self.engine = self._open.enter_context(databases.connected())
@@ -219,6 +222,7 @@ class World(Site):
         self._forget_caches()
         cfg.CONF.reset()
         cfg.CONF.clear_override("connection", group="database")
+        cfg.CONF.clear_override("moves_per_booking", group="warre")
         for group in ("keystone_authtoken", "oslo_limit"):
             with contextlib.suppress(cfg.NoSuchGroupError):
                 cfg.CONF.unregister_opts(LOGIN_OPTIONS, group=group)
