@@ -145,6 +145,16 @@ function start_warre_blazar_api {
     run_process blazar-a "$BLAZAR_BIN_DIR/warre-blazar-api --config-file $BLAZAR_CONF_FILE"
 }
 
+# Let Horizon find our pages. Horizon's own phase of devstack collects the static files later.
+function install_warre_blazar_pages {
+    local directory
+    setup_develop "$WARRE_BLAZAR_DIR" dashboard
+    for directory in enabled local_settings.d; do
+        cp -a "$WARRE_BLAZAR_DIR/warre_blazar/dashboard/$directory"/_[0-9]*.py \
+            "$HORIZON_DIR/openstack_dashboard/local/$directory/"
+    done
+}
+
 # Uninstall the package from devstack's environment, which pip_uninstall doesn't find by itself.
 function uninstall_warre_blazar {
     if [[ "$GLOBAL_VENV" != "True" ]]; then
@@ -170,6 +180,9 @@ if is_service_enabled blazar blazar-m blazar-a; then
     elif [[ "$1" == "stack" && "$2" == "install" ]]; then
         echo_summary "Installing warre-blazar"
         setup_develop "$WARRE_BLAZAR_DIR" cli
+        if is_service_enabled horizon; then
+            install_warre_blazar_pages
+        fi
     elif [[ "$1" == "stack" && "$2" == "post-config" ]]; then
         echo_summary "Configuring warre-blazar"
         configure_warre_blazar

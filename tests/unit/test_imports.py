@@ -26,6 +26,7 @@ ALLOWED = {
     "fields": {"fields"},
     "client": {"waiting", "fields", "client"},
     "cli": {"fields", "client", "cli"},
+    "dashboard": {"client", "dashboard"},
 }
 FORBIDDEN = {
     "db": {"services", *EDGES, *CONFIGURATION},
@@ -85,7 +86,8 @@ SOURCES = sorted(ROOT.rglob("*.py"))
 WITHOUT_OPTIONS = [
     path
     for path in SOURCES
-    if part(module_name(path)) in {"cli", "client", "db", "domain", "fields", "services"}
+    if part(module_name(path))
+    in {"cli", "client", "dashboard", "db", "domain", "fields", "services"}
 ]
 
 
@@ -157,6 +159,9 @@ def test_the_parts_are_there(name):
         ),
         pytest.param(
             "cli.x", "from warre_blazar.domain import labels", {"domain"}, id="CLI to the server"
+        ),
+        pytest.param(
+            "dashboard.x", "from warre_blazar.policies import offers", {"policies"}, id="dashboard"
         ),
         pytest.param("fields.x", "from warre_blazar import domain", {"domain"}, id="fields"),
         pytest.param(

@@ -3,6 +3,7 @@
 import configparser
 import importlib.metadata
 import pathlib
+import re
 
 import pytest
 from oslo_config import cfg
@@ -72,3 +73,27 @@ def test_all_options_are_registered():
     registered([], default_config_files=[])
     for group, option in options():
         assert registered[group][option.dest] == option.default
+
+
+def test_horizon_comes_only_with_the_extra_for_it() -> None:
+    setup = configparser.ConfigParser(interpolation=None)
+    setup.read(SETUP)
+    assert "horizon" in setup["extras"]["dashboard"]
+    requires = importlib.metadata.requires("warre-blazar") or []
+    without_extra = [line.lower() for line in requires if "extra ==" not in line]
+    assert without_extra
+    assert not [line for line in without_extra if line.startswith(("horizon", "django"))]
+    assert [line for line in requires if line.startswith("horizon")]
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted((SETUP.parent / "warre_blazar/dashboard/enabled").glob("_9*_panel.py")),
+    ids=lambda path: path.stem,
+)
+def test_file_for_horizon_names_what_is_there(path: pathlib.Path) -> None:
+    values = dict(re.findall(r'^(\w+) = "(.*)"$', path.read_text(), re.MULTILINE))
+    module, _, name = values["ADD_PANEL"].rpartition(".")
+    source = (SETUP.parent / f"{module.replace('.', '/')}.py").read_text()
+    slug = values["PANEL"]
+    assert f"class {name}(" in source and f'slug = "{slug}"' in source

@@ -55,6 +55,11 @@ def _add_cloud_commands(
         type=int,
         help="cost of the passwords of users that are made from now on; 4 makes logins fast (12)",
     )
+    up.add_argument(
+        "--dashboard",
+        action=argparse.BooleanOptionalAction,
+        help="run Horizon with the pages of this package (not unless asked)",
+    )
     up.set_defaults(run=commands.up)
     down = subparsers.add_parser("down", parents=[common], help="stop the cloud and keep its data")
     down.add_argument(

@@ -9,7 +9,16 @@ from types import ModuleType
 from devcloud_lib import apt, bus, content, mariadb, processes, rabbitmq, readiness, stamps, venv
 from devcloud_lib.layout import Layout
 from devcloud_lib.service import Service
-from devcloud_lib.services import blazar, glance, keystone, mail, neutron, nova, placement
+from devcloud_lib.services import (
+    blazar,
+    dashboard,
+    glance,
+    keystone,
+    mail,
+    neutron,
+    nova,
+    placement,
+)
 from devcloud_lib.steps import Step, run_all
 
 DATABASES = [
@@ -60,7 +69,8 @@ def openstack(layout: Layout) -> list[Service]:
     modules = (keystone, placement, glance, neutron)
     first = [service for module in modules for service in module.services(layout)]
     first += mail.services(layout)
-    return [*first, nova.api(layout), *nova.services(layout), *blazar.services(layout)]
+    last = dashboard.services(layout)
+    return [*first, nova.api(layout), *nova.services(layout), *blazar.services(layout), *last]
 
 
 def all_services(layout: Layout) -> list[Service]:
@@ -105,9 +115,9 @@ def down(home: Path) -> int:
 
 
 def wipe(home: Path) -> None:
-    """Remove everything except the virtual environment and uv's environment."""
+    """Remove everything except the virtual environments and uv's environment."""
     for path in home.iterdir() if home.exists() else ():
-        if path.is_dir() and path.name not in ("venv", "uv"):
+        if path.is_dir() and path.name not in ("venv", "venv-dashboard", "uv"):
             shutil.rmtree(path)
         elif path.name == "settings.json":
             path.unlink()
@@ -137,6 +147,7 @@ def _steps(layout: Layout) -> list[Step]:
         *_web_steps(layout),
         *_nova_steps(layout),
         *_blazar_steps(layout),
+        *_dashboard_steps(layout),
     ]
     needed = ("identity", "glance", "neutron", "nova hosts")
     return [*steps, Step("resources", lambda: content.resources(layout), needed)]
@@ -182,6 +193,17 @@ def _blazar_steps(layout: Layout) -> list[Step]:
         _migrate(layout, blazar, "mariadb", "blazar configuration"),
         Step("warre database", lambda: blazar.migrate_project(layout), ("blazar database",)),
         Step("blazar", start, ("warre database", "rabbitmq", "nova-api", "placement")),
+    ]
+
+
+def _dashboard_steps(layout: Layout) -> list[Step]:
+    services = dashboard.services(layout)
+    if not services:
+        return []
+    # After the other services, because its installation and its style sheets take a whole CPU.
+    return [
+        Step("dashboard files", lambda: dashboard.install(layout), ("blazar",)),
+        *(_start(service, "dashboard files") for service in services),
     ]
 
 

@@ -12,6 +12,7 @@ from devcloud_lib import bus, cloud, content, environment, processes, settings
 from devcloud_lib.console import Failure, say
 from devcloud_lib.layout import Layout
 from devcloud_lib.service import Service
+from devcloud_lib.services import dashboard
 
 
 def up(home: Path, options: argparse.Namespace) -> int:
@@ -25,6 +26,7 @@ def up(home: Path, options: argparse.Namespace) -> int:
             port_offset=options.port_offset,
             gpus=options.gpus,
             password_rounds=options.password_rounds,
+            dashboard=options.dashboard,
         )
         layout = Layout(home, chosen)
         say(f"cloud in {home}: {chosen.computes} computes, {chosen.managers} managers")
@@ -38,6 +40,8 @@ def up(home: Path, options: argparse.Namespace) -> int:
         has_hosts = content.has_hosts(layout)
     program = settings.REPOSITORY / "tools" / "devcloud"
     print(f'to use it: eval "$({program} env --home {home})"')
+    if chosen.dashboard:
+        print(dashboard.greeting(layout))
     if not has_hosts:
         print(
             "no hosts are registered in Blazar yet, so nothing can be booked; "

@@ -19,6 +19,7 @@ class Ports:
     neutron: int = 29696
     nova: int = 28774
     mail: int = 22525
+    dashboard: int = 28080
     blazar: int = 1234
 
     @classmethod

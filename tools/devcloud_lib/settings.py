@@ -31,6 +31,8 @@ class Settings:
     #: The cost of Keystone's hashes of passwords: each login takes 2 to this power rounds of
     #: bcrypt. The default is Keystone's own, a quarter of a second of a core for each login.
     password_rounds: int = 12
+    #: Whether Horizon runs beside the other services.
+    dashboard: bool = False
 
     def __post_init__(self) -> None:
         for name in ("computes", "api_workers", "managers"):

@@ -261,7 +261,7 @@ class ShowCalendar(base.ListCommand):
 
         :param labeled: each with the name of its project, if that is to be shown.
         """
-        from warre_blazar.cli import calendar_file  # noqa: PLC0415
+        from warre_blazar.client import calendar_file  # noqa: PLC0415
 
         events = [(calendar_file.title(booking, owner), booking) for owner, booking in labeled]
         text = calendar_file.calendar(events, self.now())

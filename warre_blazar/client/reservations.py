@@ -9,7 +9,7 @@ from warre_blazar import waiting
 from warre_blazar.client import errors, lookup, resources
 from warre_blazar.client.collection import DRY_RUN, Collection, Time, known, query_of, values_of
 from warre_blazar.client.transport import path
-from warre_blazar.client.types import Alternatives, DryRun, Extension, Reason, Reservation
+from warre_blazar.client.types import Alternatives, DryRun, Extension, Page, Reason, Reservation
 
 #: The API's query parameter for each filter of ``Reservations.list``.
 _FILTERS = {
@@ -77,6 +77,13 @@ def _alternatives(foreseen: DryRun, why_not_free: Reason | None = None) -> Alter
     )
 
 
+def _listing(flags: dict[str, bool], sort: str | None, filters: dict[str, Any]) -> dict[str, str]:
+    """The query of a listing. Flags that are False are left out."""
+    values = {_FILTERS[name]: value for name, value in known(filters, *_FILTERS).items()}
+    values["status"] = ",".join(filters.get("status") or ()) or None
+    return query_of(**{name: flag or None for name, flag in flags.items()}, sort=sort, **values)
+
+
 class Reservations(Collection):
     """The reservations of projects.
 
@@ -112,16 +119,28 @@ class Reservations(Collection):
             ``until`` are returned. Only operators may filter by host or by another project. A
             filter that is None has no effect.
         """
-        values = {_FILTERS[name]: value for name, value in known(filters, *_FILTERS).items()}
-        values["status"] = ",".join(filters.get("status") or ()) or None
-        query = query_of(
-            all_projects=all_projects or None,
-            deleted=deleted or None,
-            idle=idle or None,
-            sort=sort,
-            **values,
-        )
+        flags = {"all_projects": all_projects, "deleted": deleted, "idle": idle}
+        query = _listing(flags, sort, filters)
         return [Reservation.of(d) for d in self._transport.list(self.noun, query, limit)]
+
+    def page(
+        self,
+        number: int = 1,
+        size: int = 50,
+        *,
+        all_projects: bool = False,
+        idle: bool = False,
+        sort: str | None = None,
+        **filters: Any,
+    ) -> Page[Reservation]:
+        """Return one page of what ``list`` returns for the same other arguments.
+
+        :param number: the number of the page. The first one is 1.
+        :param size: the number of reservations on each page.
+        """
+        query = _listing({"all_projects": all_projects, "idle": idle}, sort, filters)
+        documents, total = self._transport.page(self.noun, query, size, number)
+        return Page(tuple(Reservation.of(d) for d in documents), number, size, total)
 
     def get(self, ref: str, *, log: bool = False, past: bool = False) -> Reservation:
         """Return one reservation.

@@ -26,6 +26,7 @@ from warre_blazar.client.types import (
     Limits,
     Messages,
     Offers,
+    Page,
     Reason,
     Refusal,
     Span,
@@ -408,9 +409,35 @@ class Refusals(Collection):
         :param limit: the largest number of requests to return.
         :param filters: filters by ``project_id``, ``user_id``, ``flavor_id`` or ``code``.
         """
-        query = query_of(
-            **{"from": since, "to": until},
-            all_projects=all_projects or None,
-            **known(filters, "project_id", "user_id", "flavor_id", "code"),
-        )
+        query = _refused(since, until, all_projects, filters)
         return [Refusal.of(d) for d in self._transport.list(self.noun, query, limit)]
+
+    def page(
+        self,
+        number: int = 1,
+        size: int = 50,
+        *,
+        since: Time | None = None,
+        until: Time | None = None,
+        all_projects: bool = False,
+        **filters: str | None,
+    ) -> Page[Refusal]:
+        """Return one page of what ``list`` returns for the same other arguments.
+
+        :param number: the number of the page. The first one is 1.
+        :param size: the number of requests on each page.
+        """
+        query = _refused(since, until, all_projects, filters)
+        documents, total = self._transport.page(self.noun, query, size, number)
+        return Page(tuple(Refusal.of(d) for d in documents), number, size, total)
+
+
+def _refused(
+    since: Time | None, until: Time | None, all_projects: bool, filters: dict[str, str | None]
+) -> dict[str, str]:
+    """The query of a listing of refused requests."""
+    return query_of(
+        **{"from": since, "to": until},
+        all_projects=all_projects or None,
+        **known(filters, "project_id", "user_id", "flavor_id", "code"),
+    )

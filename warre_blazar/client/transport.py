@@ -3,7 +3,7 @@
 import functools
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -104,6 +104,20 @@ class Transport:
             # Only the query of the link to the next page is used. Behind a proxy, the link's host
             # may be wrong.
             parameters = parse_qsl(urlsplit(page["next"]).query)
+
+    def page(
+        self, noun: str, query: Mapping[str, str], size: int, number: int
+    ) -> tuple[Sequence[Document], int]:
+        """Return the documents on one page of a listing, and how many there are on all pages.
+
+        :param size: the number of documents on each page.
+        :param number: the number of the page. The first one is 1.
+        """
+        parameters = {**query, "limit": str(size), "page": str(number)}
+        page = self.request_document("GET", f"/{noun}", query=parameters)
+        if not isinstance(page, dict) or "total" not in page:
+            raise self._not_served(f"GET /{noun}?{urlencode(parameters)}")
+        return page["results"], page["total"]
 
     def request_document(
         self,

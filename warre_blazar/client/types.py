@@ -6,7 +6,7 @@ Their attributes are the fields that ``warre_blazar.fields`` declares.
 import copy
 import dataclasses
 import datetime
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from warre_blazar.fields import flavors, others, reservations, series, usage, waits
 from warre_blazar.fields.declaration import Field, Resource, answered
@@ -115,6 +115,27 @@ class Reason:
     def of(cls, document: Document) -> Self:
         """Make a reason from the API's document."""
         return cls(document["code"], document["message"], document["detail"])
+
+
+Item = TypeVar("Item")
+
+
+@dataclasses.dataclass(frozen=True)
+class Page(Generic[Item]):
+    """One page of a listing."""
+
+    items: tuple[Item, ...]
+    #: The number of the page. The first one is 1.
+    number: int
+    #: The number of items on each page but the last one.
+    size: int
+    #: How many items there are on all pages.
+    total: int
+
+    @property
+    def count(self) -> int:
+        """How many pages there are. An empty listing has one."""
+        return max(1, -(-self.total // self.size))
 
 
 class Access(Value, others.Access):

@@ -31,14 +31,13 @@ from warre_blazar.cli import (
     bookings_chart,
     bookings_picture,
     calendar,
-    calendar_file,
     free_by_day,
     picture_file,
     terminal_chart,
 )
 from warre_blazar.cli.booked_flavors import BookedFlavor, NamedReservation
 from warre_blazar.cli.free_by_day import Day, Row
-from warre_blazar.client import Reservation, Span
+from warre_blazar.client import Reservation, Span, calendar_file
 
 UTC = datetime.UTC
 START = datetime.datetime(2026, 11, 21, 6, 10, tzinfo=UTC)

@@ -21,6 +21,7 @@ _OPTIONS = argparse.Namespace(
     port_offset=None,
     gpus=None,
     password_rounds=None,
+    dashboard=None,
 )
 
 

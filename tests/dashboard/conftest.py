@@ -1,0 +1,124 @@
+"""Fixtures for the tests of the pages: Horizon with a user who is logged in, and a fake API."""
+
+import datetime
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.fakes.service import Answer
+from tests.unit.cli.fake_api import Api, flavor, listing, reservation
+
+os.environ["DJANGO_SETTINGS_MODULE"] = "tests.dashboard.settings"
+
+import django
+
+django.setup()
+
+from django.test import Client as Browser  # noqa: E402
+from openstack_auth import user as auth_user  # noqa: E402
+from openstack_auth import utils as auth_utils  # noqa: E402
+
+PROJECT, USER = "project-1", "user-1"
+
+
+def _token(endpoint: str, roles: list[str]) -> Any:
+    token = auth_user.Token()
+    token.id, token.unscoped_token = "a-token", "an-unscoped-token"
+    token.user = {"id": USER, "name": "ada", "password_expires_at": None}
+    token.user_domain_id, token.user_domain_name = "default", "Default"
+    token.expires = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=8)
+    token.project = token.tenant = {
+        "id": PROJECT,
+        "name": "lab",
+        "is_admin_project": False,
+        "domain_id": "default",
+    }
+    token.domain = {"id": None, "name": None}
+    token.is_federated = token.system_scoped = False
+    token.roles = [{"name": role} for role in roles]
+    token.serviceCatalog = [
+        {
+            "type": kind,
+            "name": kind,
+            "endpoints": [
+                {"interface": "public", "url": url, "region": "RegionOne", "region_id": "RegionOne"}
+            ],
+        }
+        for kind, url in (
+            ("reservation", f"{endpoint}/v1"),
+            *((other, "http://127.0.0.1:1/") for other in ("compute", "identity", "image")),
+        )
+    ]
+    return token
+
+
+class Visitor:
+    """A user who is logged in, and the browser of the user."""
+
+    def __init__(self, endpoint: str, roles: list[str]) -> None:
+        self.roles, self._endpoint = roles, endpoint
+        self.browser = Browser(enforce_csrf_checks=False)
+
+    def user(self, request: Any) -> Any:
+        token = _token(self._endpoint, self.roles)
+        user = auth_user.create_user_from_token(request, token, "http://127.0.0.1:1/v3")
+        user.authorized_tenants = []
+        user._is_system_user = False
+        return user
+
+    def sees(self, path: str, status: int = 200, **headers: str) -> str:
+        """The page at a path, which is answered with ``status``."""
+        answer = self.browser.get(path, **headers)
+        text = answer.content.decode()
+        assert answer.status_code == status, text[-3000:]
+        return text
+
+    def sends(self, path: str, values: dict[str, Any], status: int = 302, **headers: str) -> Any:
+        """The answer to a form, which has ``status``."""
+        answer = self.browser.post(path, values, **headers)
+        assert answer.status_code == status, answer.content.decode()[-3000:]
+        return answer
+
+
+@pytest.fixture
+def api() -> Iterator[Api]:
+    """The fake API, with a flavor and a reservation."""
+    fake = Api()
+    fake.answers["GET /v2/flavors"] = listing(flavor())
+    fake.answers["GET /v2/reservations"] = listing(reservation(), total=1)
+    fake.answers["GET /v2/messages"] = Answer(200, {"enabled": True})
+    fake.answers["GET /v2/maintenancewindows"] = listing()
+    yield fake
+    fake.stop()
+
+
+def _visitor(api: Api, monkeypatch: pytest.MonkeyPatch, *roles: str) -> Visitor:
+    visitor = Visitor(api.url, list(roles))
+    monkeypatch.setattr(auth_utils, "get_user", visitor.user)
+    # Horizon's menu asks Keystone for its version.
+    keystone = "openstack_dashboard.api.keystone.get_identity_api_version"
+    monkeypatch.setattr(keystone, lambda _: (3, 14))
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: [])
+    monkeypatch.setattr("warre_blazar.dashboard.names.projects", lambda _: {PROJECT: "lab"})
+    monkeypatch.setattr("warre_blazar.dashboard.names.users", lambda _: {USER: "ada"})
+    return visitor
+
+
+@pytest.fixture
+def member(api: Api, monkeypatch: pytest.MonkeyPatch) -> Visitor:
+    """A member of a project."""
+    return _visitor(api, monkeypatch, "member", "reader")
+
+
+@pytest.fixture
+def operator(api: Api, monkeypatch: pytest.MonkeyPatch) -> Visitor:
+    """An operator."""
+    return _visitor(api, monkeypatch, "admin", "member", "reader")
+
+
+@pytest.fixture
+def reader(api: Api, monkeypatch: pytest.MonkeyPatch) -> Visitor:
+    """A reader of a project."""
+    return _visitor(api, monkeypatch, "reader")

@@ -1,0 +1,169 @@
+"""The pages of a project's reservations."""
+
+import datetime
+from types import SimpleNamespace
+
+import pytest
+
+from tests.dashboard.conftest import Visitor
+from tests.fakes.service import Answer
+from tests.unit.cli.fake_api import Api, error, foreseen, listing, reservation
+
+MINE = "/project/flavor_reservations/"
+ID = reservation()["id"]
+ONE = f"{MINE}{ID}/"
+LINE = f"/v2/reservations/{ID}"
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture(autouse=True)
+def answers(api: Api) -> None:
+    api.answers[f"GET {LINE}"] = Answer(200, reservation(log=[]))
+    api.answers[f"GET {LINE}/extensions"] = Answer(
+        200,
+        {"latest_end": "2026-12-01T15:00:00+00:00", "stopped_by": "slots", "extend_from": None},
+    )
+    api.answers[f"PATCH {LINE}"] = foreseen()
+    api.answers[f"DELETE {LINE}"] = Answer(204)
+
+
+@pytest.mark.parametrize(
+    ("part", "status"),
+    [("now", "ACTIVE,ERROR"), ("next", "PENDING_CREATE,ALLOCATED"), ("past", "COMPLETE")],
+)
+def test_each_part_lists_its_states(part: str, status: str, member: Visitor, api: Api) -> None:
+    assert "gpu.large" in member.sees(f"{MINE}?part={part}")
+    asked = next(request for request in api.seen if request.line == "GET /v2/reservations")
+    assert asked.query["status"] == status
+
+
+def test_thousand_reservations_are_paged(member: Visitor, api: Api) -> None:
+    api.answers["GET /v2/reservations"] = listing(reservation(), total=1000)
+    page = member.sees(f"{MINE}?part=past&page=3")
+    assert "Page 3 of 50, 1000 in all" in page
+    assert "part=past&amp;page=2" in page and "part=past&amp;page=4" in page
+    asked = next(request for request in api.seen if request.line == "GET /v2/reservations")
+    assert (asked.query["limit"], asked.query["page"]) == ("20", "3")
+    assert [request.line for request in api.seen].count("GET /v2/reservations") == 1
+
+
+@pytest.mark.parametrize("page", ["0", "-1", "x", "9999999999", "²"])
+def test_strange_page_is_the_first(page: str, member: Visitor, api: Api) -> None:
+    member.sees(f"{MINE}?page={page}")
+    assert api.seen[0].query["page"] == "1"
+
+
+def test_names_are_escaped_everywhere(
+    member: Visitor, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = reservation(
+        name=HOSTILE, note=HOSTILE, status_reason=HOSTILE, status="ACTIVE", log=[], contact=None
+    )
+    hostile["flavor"] = {**hostile["flavor"], "name": HOSTILE}
+    api.answers["GET /v2/reservations"] = listing(hostile)
+    api.answers[f"GET {LINE}"] = Answer(200, hostile)
+    server = SimpleNamespace(id="1", name=HOSTILE, status=HOSTILE)
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: [server])
+    for path in (MINE, ONE, f"{ONE}change/", f"{ONE}end/"):
+        page = member.sees(path)
+        assert HOSTILE not in page, path
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page, path
+
+
+def test_error_of_the_api_is_escaped(member: Visitor, api: Api) -> None:
+    api.answers[f"GET {LINE}"] = error(404, HOSTILE)
+    page = member.sees(ONE, 404)
+    assert HOSTILE not in page and "&lt;script&gt;" in page
+
+
+def test_forms_need_the_csrf_token(member: Visitor, api: Api) -> None:
+    member.browser.handler.enforce_csrf_checks = True
+    for path in (f"{ONE}end/", f"{ONE}change/", f"{MINE}messages/"):
+        assert "csrf_failure" in member.sends(path, {})["Location"]
+    assert [request for request in api.seen if request.method != "GET"] == []
+
+
+def test_only_what_differs_is_changed(member: Visitor, api: Api) -> None:
+    api.answers[f"PATCH {LINE}"] = Answer(200, reservation())
+    values = {"start": "2026-12-01T09:00", "end": "2026-12-01T13:00", "count": "2", "save": "1"}
+    member.sends(f"{ONE}change/", values)
+    (sent,) = [request for request in api.seen if request.method == "PATCH"]
+    assert sent.body == {"end": "2026-12-01T13:00:00+00:00"}
+
+
+def test_change_without_javascript_is_checked_by_a_button(member: Visitor, api: Api) -> None:
+    values = {"start": "2026-12-01T09:00", "end": "2026-12-01T13:00", "count": "1"}
+    text = member.sends(f"{ONE}change/?check=1", values, 200).content.decode()
+    assert "This can be done." in text
+    assert [r.query for r in api.seen if r.method == "PATCH"] == [{"dry_run": "true"}]
+
+
+def test_how_far_it_can_be_extended_is_said(member: Visitor) -> None:
+    page = member.sees(f"{ONE}change/")
+    assert "It can be extended until Tue 2026-12-01 15:00." in page
+    assert "Then other reservations need the flavor&#x27;s slots." in page
+    assert 'max="4"' in page
+
+
+def test_one_instance_can_be_given_back(member: Visitor) -> None:
+    assert f"{ONE}change/?count=1" in member.sees(ONE)
+    assert 'name="count" value="1"' in member.sees(f"{ONE}change/?count=1")
+
+
+def test_end_names_the_servers(member: Visitor, api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.answers[f"GET {LINE}"] = Answer(200, reservation(status="ACTIVE"))
+    server = SimpleNamespace(id="1", name="worker-7", status="ACTIVE")
+    monkeypatch.setattr("warre_blazar.dashboard.servers.of", lambda *_: [server])
+    assert "worker-7" in member.sees(f"{ONE}end/")
+    member.sends(f"{ONE}end/", {})
+    assert api.seen[-1].line == f"DELETE {LINE}"
+
+
+def test_calendar_file_has_an_event(member: Visitor) -> None:
+    text = member.sees(f"{MINE}calendar.ics")
+    assert "BEGIN:VEVENT" in text and ID in text
+
+
+def test_messages_are_turned_off(member: Visitor, api: Api) -> None:
+    assert "Turn messages off" in member.sees(MINE)
+    api.answers["PATCH /v2/messages"] = Answer(200, {"enabled": False})
+    member.sends(f"{MINE}messages/", {"enabled": "no"})
+    assert api.seen[-1].body == {"enabled": False}
+
+
+def test_reader_sees_no_button_that_changes(reader: Visitor) -> None:
+    page = reader.sees(ONE)
+    assert f"{ONE}change/" not in page and f"{ONE}end/" not in page
+    reader.sees(f"{ONE}change/", 403)
+    reader.sends(f"{ONE}end/", {}, 403)
+
+
+def test_limits_are_bars(member: Visitor, api: Api) -> None:
+    absolute = {
+        "maxHours": -1,
+        "maxReservations": 10,
+        "totalHoursUsed": 5,
+        "totalReservationsUsed": 3,
+    }
+    api.answers["GET /v2/limits"] = Answer(200, {"absolute": absolute})
+    span = {"start": "2026-12-01T00:00:00+00:00", "end": "2026-12-03T00:00:00+00:00"}
+    api.answers["GET /v2/usage"] = [
+        Answer(200, {**span, "by": by, "results": []}) for by in ("day", "flavor", "user")
+    ]
+    page = member.sees("/project/reservation_usage/")
+    assert "3 of 10 used, 7 left" in page and "5 used, no limit" in page
+    assert 'aria-valuenow="30"' in page and page.count("<rect") == 2
+
+
+def test_login_is_asked_for_when_the_token_is_refused(member: Visitor, api: Api) -> None:
+    api.answers["GET /v2/reservations"] = error(401, "expired")
+    answer = member.browser.get(MINE)
+    assert answer.status_code == 302 and "/auth/login/" in answer["Location"]
+
+
+def test_time_left_is_said_in_words() -> None:
+    from warre_blazar.dashboard.templatetags import flavor_reservations as filters  # noqa: PLC0415
+
+    lengths = [(0.5, "30 minutes"), (2, "2 hours"), (50, "2 days")]
+    for hours, words in lengths:
+        assert filters.lasting(datetime.timedelta(hours=hours)) == words

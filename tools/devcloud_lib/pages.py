@@ -1,0 +1,78 @@
+"""Tests the pages for Horizon: against a fake API, and in a browser on a dev cloud of their own.
+
+The tests run in an environment that has the extra ``dashboard``, because the other tests must work
+without Horizon. The browser is Debian's Chromium.
+"""
+
+import os
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from devcloud_lib import settings, stamps, venv
+from devcloud_lib.console import Failure
+from devcloud_lib.installer import Installer
+from devcloud_lib.settings import REPOSITORY
+
+_PACKAGES = ("axe-playwright-python", "babel", "playwright")
+_TESTS, _BROWSER_TESTS = "tests/dashboard", "tests/functional/dashboard"
+_OFFSET = 2000
+_TOOL = str(REPOSITORY / "tools" / "devcloud")
+
+
+def without_browser(home: Path, command: Callable[..., list[str]]) -> bool:
+    """Run the tests of the pages against a fake API. Return whether all of them passed.
+
+    :param home: the directory of the environment.
+    :param command: returns the command line of pytest with some words.
+    """
+    return _pytest(_environment(home), command(_TESTS), dict(os.environ))
+
+
+def _environment(home: Path) -> Path:
+    directory = home / "venv"
+    lines = (REPOSITORY / "test-requirements.txt").read_text().split()
+    version = stamps.digest(*lines, *_PACKAGES, venv.project_version())
+    done = stamps.Stamps(directory / "stamps")
+    if not done.current("dashboard", version):
+        installer = Installer(home / "uv", home / "pip.log")
+        installer.make(directory)
+        words = (*lines, *_PACKAGES, "--editable", f"{REPOSITORY}[cli,picture,dashboard]")
+        installer.install(directory, *words)
+        done.set("dashboard", version)
+    return directory / "bin" / "python"
+
+
+def in_browser(
+    home: Path, exported: Callable[..., dict[str, str]], command: Callable[..., list[str]]
+) -> bool:
+    """Run the tests in a browser. Return whether all of them passed.
+
+    :param home: the directory of the environment and of the cloud.
+    :param exported: returns the environment that a tool's ``env`` prints.
+    :param command: returns the command line of pytest with some words.
+    """
+    program, cloud = _environment(home), home / "cloud"
+    cloud.mkdir(parents=True, exist_ok=True)
+    programs = cloud / "venv"
+    programs.unlink(missing_ok=True)
+    # The clouds run the same programs.
+    (settings.default_home() / "venv").mkdir(parents=True, exist_ok=True)
+    programs.symlink_to(settings.default_home() / "venv")
+    where = ["--home", str(cloud)]
+    offset = f"--port-offset={_OFFSET}"
+    options = ["--dashboard", offset, "--managers=1", "--password-rounds=4"]
+    try:
+        for words in (["up", *where, *options], ["hosts", *where]):
+            if subprocess.run([_TOOL, *words], check=False).returncode != 0:
+                raise Failure(f"devcloud {words[0]} has failed")
+        env = {**exported(_TOOL, "env", *where), "PATH": os.environ["PATH"]}
+        env["WARRE_DASHBOARD_URL"] = f"http://127.0.0.1:{28080 + _OFFSET}"
+        return _pytest(program, command(_BROWSER_TESTS), env)
+    finally:
+        subprocess.run([_TOOL, "down", *where], check=False)
+
+
+def _pytest(program: Path, words: Sequence[str], env: dict[str, str]) -> bool:
+    words = [str(program), "-m", *words]
+    return subprocess.run(words, cwd=REPOSITORY, env=env, check=False).returncode == 0

@@ -1,0 +1,169 @@
+"""The pages that create, change and delete flavors."""
+
+from typing import Any
+
+from django import forms, urls
+from django.contrib import messages
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from warre_blazar.client import Flavor
+from warre_blazar.dashboard import forms as fields
+from warre_blazar.dashboard import pages
+
+
+def _number(label: Any, least: int = 1, **kwargs: Any) -> forms.IntegerField:
+    return forms.IntegerField(label=label, min_value=least, **kwargs)
+
+
+class FlavorForm(fields.BaseForm):
+    """The fields of a flavor. The API checks the rest."""
+
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=64)
+    vcpu = _number(gettext_lazy("vCPU"))
+    memory_mb = _number(gettext_lazy("Memory in MiB"))
+    disk_gb = _number(gettext_lazy("Disk in GiB"))
+    ephemeral_gb = _number(gettext_lazy("Ephemeral disk in GiB"), 0, initial=0, required=False)
+    slots = _number(
+        gettext_lazy("Slots"),
+        help_text=gettext_lazy("So many instances can be booked at the same time."),
+    )
+    max_length_hours = _number(gettext_lazy("Longest reservation in hours"), initial=168)
+    category = forms.CharField(
+        label=gettext_lazy("Kind"),
+        required=False,
+        help_text=gettext_lazy("A word by which flavors are grouped, such as gpu."),
+    )
+    availability_zone = forms.CharField(label=gettext_lazy("Availability zone"), required=False)
+    properties = forms.CharField(
+        label=gettext_lazy("Host properties"),
+        required=False,
+        help_text=gettext_lazy(
+            'Only hosts with these properties, such as ["==", "$gpu_model", "A100"].'
+        ),
+    )
+    extra_specs = fields.ProseField(
+        label=gettext_lazy("Extra specs"),
+        required=False,
+        help_text=gettext_lazy("One in each line, such as resources:VGPU=1."),
+    )
+    start = fields.MomentField(label=gettext_lazy("Bookable from"), required=False)
+    end = fields.MomentField(label=gettext_lazy("Bookable until"), required=False)
+    max_days_ahead = _number(gettext_lazy("Reservations end within days from now"), required=False)
+    extend_within_hours = _number(gettext_lazy("Can be extended in the last hours"), required=False)
+    max_instances_per_project = _number(gettext_lazy("Most instances of a project"), required=False)
+    gap_hours = _number(gettext_lazy("Hours between two reservations of a project"), required=False)
+    before_end = forms.ChoiceField(
+        label=gettext_lazy("Before the end"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("what the site's configuration says")),
+            ("nothing", gettext_lazy("do nothing")),
+            ("snapshot", gettext_lazy("make an image of each server")),
+        ],
+    )
+    before_end_choice = forms.BooleanField(
+        label=gettext_lazy("Users may choose it"), required=False
+    )
+    is_public = forms.BooleanField(
+        label=gettext_lazy("All projects may book it"), required=False, initial=True
+    )
+    active = forms.BooleanField(
+        label=gettext_lazy("It can be booked"), required=False, initial=True
+    )
+    description = fields.ProseField(label=gettext_lazy("Description"), required=False)
+
+    def clean_extra_specs(self) -> dict[str, str]:
+        lines = [line.strip() for line in self.cleaned_data["extra_specs"].splitlines()]
+        pairs = [line.partition("=") for line in lines if line]
+        if wrong := next((key for key, sign, _value in pairs if not sign or not key), None):
+            raise forms.ValidationError(_("%(line)s has no value after a =.") % {"line": wrong})
+        return {key.strip(): value.strip() for key, _sign, value in pairs}
+
+    def values(self) -> dict[str, Any]:
+        """The fields of the flavor, for the client of the API. An empty field is null."""
+        given = {k: None if v == "" else v for k, v in self.cleaned_data.items()}
+        moments_ = {name: fields.at(given[name]) for name in ("start", "end") if name in given}
+        return {**given, **moments_}
+
+
+class CreateFlavorPage(pages.FormView):
+    """Makes a flavor."""
+
+    template_name = "flavor_reservations/form.html"
+    rule = "warre:flavor:create"
+    title = gettext_lazy("Create a Flavor")
+    form_class = FlavorForm
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        back = urls.reverse("horizon:admin:reservable_flavors:index")
+        return super().get_context_data(**kwargs, submit=_("Create"), back=back, show_zone=True)
+
+    def submit(self, form: FlavorForm) -> Any:
+        values = form.values()
+        values["ephemeral_gb"] = values["ephemeral_gb"] or 0
+        made = self.api.flavors.create(values.pop("name"), **values)
+        return self.finished(made, _("The flavor is made."))
+
+    def finished(self, flavor: Flavor, text: str) -> Any:
+        """Go to the flavor's page, which then shows what is in doubt about it."""
+        for warning in flavor.warnings:
+            messages.warning(self.request, warning["message"])
+        return self.done(text, "horizon:admin:reservable_flavors:detail", flavor.id)
+
+
+#: What can't be changed of a flavor.
+_FIXED = ("vcpu", "memory_mb", "disk_gb", "ephemeral_gb")
+
+
+class EditFlavorForm(FlavorForm):
+    """The fields of a flavor that can be changed."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in _FIXED:
+            del self.fields[name]
+
+
+class EditFlavorPage(CreateFlavorPage):
+    """Changes a flavor."""
+
+    rule = "warre:flavor:update"
+    title = gettext_lazy("Change the Flavor")
+    form_class = EditFlavorForm
+
+    def initial(self) -> dict[str, Any]:
+        flavor = self.api.flavors.get(self.kwargs["ref"])
+        values = {name: getattr(flavor, name) for name in FlavorForm.base_fields}
+        lines = [f"{key}={value}" for key, value in sorted((flavor.extra_specs or {}).items())]
+        return {**values, "extra_specs": "\n".join(lines)}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return {**super().get_context_data(**kwargs), "submit": _("Change")}
+
+    def submit(self, form: FlavorForm) -> Any:
+        before = self.api.flavors.get(self.kwargs["ref"])
+        changed = {k: v for k, v in form.values().items() if v != getattr(before, k)}
+        after = self.api.flavors.update(before.id, **changed) if changed else before
+        return self.finished(after, _("The flavor is changed."))
+
+
+class DeleteFlavorPage(pages.PageView):
+    """Deletes a flavor, after it has asked."""
+
+    template_name = "flavor_reservations/confirm.html"
+    rule = "warre:flavor:delete"
+    title = gettext_lazy("Delete the Flavor")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        flavor = self.api.flavors.get(kwargs["ref"])
+        return super().get_context_data(
+            **kwargs,
+            question=_("Delete the flavor %(name)s?") % {"name": flavor.name},
+            submit=_("Delete"),
+            back=urls.reverse("horizon:admin:reservable_flavors:detail", args=(flavor.id,)),
+        )
+
+    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        self.api.flavors.delete(kwargs["ref"])
+        return self.done(_("The flavor is deleted."), "horizon:admin:reservable_flavors:index")

@@ -1,0 +1,96 @@
+"""The pages that show flavors to operators."""
+
+from typing import Any
+
+from django import urls
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from warre_blazar.client import Flavor
+from warre_blazar.dashboard import names, pages, usages
+from warre_blazar.dashboard.tables import Link, Table
+
+
+class FlavorsPage(pages.PageView):
+    """All flavors, with whether they can be booked."""
+
+    template_name = "flavor_reservations/admin_flavors.html"
+    rule = "warre:flavor:create"
+    title = gettext_lazy("Reservable Flavors")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        flavors = self.api.flavors.list(all_projects=True)
+        return super().get_context_data(table=_table(flavors), **kwargs)
+
+
+def _table(flavors: list[Flavor]) -> Table:
+    headers = (
+        *(_("Name"), _("Kind"), _("vCPU"), _("Memory in MiB"), _("Slots"), _("Longest in hours")),
+        *(_("Who may book"), _("Can be booked"), _("Hosts that match")),
+    )
+    rows = [
+        [
+            Link(
+                each.name, urls.reverse("horizon:admin:reservable_flavors:detail", args=(each.id,))
+            ),
+            each.category,
+            each.vcpu,
+            each.memory_mb,
+            each.slots,
+            each.max_length_hours,
+            _("all projects") if each.is_public else _("some projects"),
+            _bookable(each),
+            each.bookable_hosts,
+        ]
+        for each in flavors
+    ]
+    return Table(_("Flavors that projects can book"), headers, rows, _("There is no flavor yet."))
+
+
+def _bookable(flavor: Flavor) -> str:
+    if flavor.bookable:
+        return _("yes")
+    return _("no, closed by an operator") if not flavor.active else _("no, no host matches")
+
+
+class FlavorPage(pages.PageView):
+    """One flavor: its fields, how many could be booked, who may book it, and its usage."""
+
+    template_name = "flavor_reservations/admin_flavor.html"
+    rule = "warre:flavor:create"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        flavor = self.api.flavors.get(kwargs["ref"], capacity=True)
+        projects = names.projects(self.request)
+        rights = [] if flavor.is_public else self.api.access.list(flavor_id=flavor.id)
+        report = self.api.usage.get(by="project", all_projects=True, flavor_id=flavor.id)
+        context = super().get_context_data(
+            flavor=flavor,
+            state=_bookable(flavor),
+            specs=sorted((flavor.extra_specs or {}).items()),
+            rights=[(each.id, projects.get(each.project_id, each.project_id)) for each in rights],
+            projects=sorted(projects.items(), key=lambda pair: pair[1]),
+            table=usages.table(report, _("What it was used for this month"), projects),
+            hosts=_hosts(flavor),
+            **kwargs,
+        )
+        return {**context, "page_title": _("Flavor")}
+
+
+def _hosts(flavor: Flavor) -> Table:
+    """How many instances each host holds when empty, and what limits it."""
+    headers = (_("Host"), _("Instances when empty"), _("What limits it"))
+    rows = [
+        [each["name"], each["instances"], ", ".join(_limit(limit) for limit in each["limits"])]
+        for each in (flavor.limits or {}).get("hosts", ())
+    ]
+    empty = _("No host matches the flavor's properties and zone, or none has what it needs.")
+    return Table(_("Hosts that match"), headers, rows, empty)
+
+
+def _limit(limit: dict[str, Any]) -> str:
+    return _("%(name)s: %(asked)s of %(capacity)s each") % {
+        "name": limit["name"],
+        "asked": limit["asked"],
+        "capacity": limit["capacity"],
+    }

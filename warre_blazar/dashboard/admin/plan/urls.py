@@ -1,0 +1,7 @@
+"""The addresses of the panel."""
+
+from django.urls import path
+
+from warre_blazar.dashboard.admin.plan import views
+
+urlpatterns = [path("", views.PlanPage.as_view(), name="index")]

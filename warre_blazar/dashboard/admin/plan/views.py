@@ -1,0 +1,149 @@
+"""The page with the plan of all hosts or flavors, and with the state of the hosts."""
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from warre_blazar.client import Host, Reservation, Span
+from warre_blazar.dashboard import charts, moments, names, pages, reservation_tables
+from warre_blazar.dashboard import forms as fields
+from warre_blazar.dashboard.tables import Table
+
+_DAY = datetime.timedelta(days=1)
+
+
+class PlanForm(fields.BaseForm):
+    """What the plan shows."""
+
+    by = forms.ChoiceField(
+        label=gettext_lazy("Lines are"),
+        choices=[("host", gettext_lazy("hosts")), ("flavor", gettext_lazy("flavors"))],
+    )
+    start = fields.DayField(label=gettext_lazy("From"))
+    days = forms.TypedChoiceField(
+        label=gettext_lazy("Show"),
+        coerce=int,
+        choices=[
+            (7, gettext_lazy("a week")),
+            (14, gettext_lazy("2 weeks")),
+            (30, gettext_lazy("30 days")),
+        ],
+    )
+
+
+class PlanPage(pages.PageView):
+    """A Gantt chart of reservations by host or by flavor, and a table of the hosts."""
+
+    template_name = "flavor_reservations/admin_plan.html"
+    rule = "warre:host:list"
+    title = gettext_lazy("Plan and Hosts")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        given = self.request.GET
+        defaults = {"by": "host", "start": moments.today().isoformat(), "days": "7"}
+        form = PlanForm({name: given.get(name, value) for name, value in defaults.items()})
+        context = super().get_context_data(form=form, **kwargs)
+        if not form.is_valid():
+            return context
+        wanted = form.cleaned_data
+        start = moments.midnight(wanted["start"])
+        window = Span(start, start + wanted["days"] * _DAY)
+        hosts = self.api.hosts.list(start=window.start, end=window.end)
+        projects = names.projects(self.request)
+        lanes = (
+            _by_host(hosts, projects)
+            if wanted["by"] == "host"
+            else self._by_flavor(window, projects)
+        )
+        return {**context, "plan": charts.plan(lanes, window), "table": _hosts(hosts)}
+
+    def _by_flavor(self, window: Span, projects: Mapping[str, str]) -> list[Any]:
+        """A line for each flavor, with its reservations and its maintenance windows."""
+        lanes: dict[str, list[charts.PlannedSpan]] = {}
+        listed = self.api.reservations.list(all_projects=True, since=window.start, until=window.end)
+        for each in listed:
+            lanes.setdefault(each.flavor.name, []).append(_of_flavor(each, projects))
+        for closed in self.api.windows.list():
+            if closed.start < window.end and closed.end > window.start:
+                for flavor in closed.flavors:
+                    lanes.setdefault(flavor.name, []).append(_closed(closed))
+        return sorted(lanes.items())
+
+
+def _kind(status: str) -> str:
+    return {"ACTIVE": "running", "active": "running", "ERROR": "failed", "error": "failed"}.get(
+        status, "booked"
+    )
+
+
+def _title(project: str, count: int, what: str, span: Span) -> str:
+    start, end = moments.when(span.start), moments.when(span.end)
+    return f"{project}: {count} x {what}, {start} - {end}"
+
+
+def _of_flavor(each: Reservation, projects: Mapping[str, str]) -> charts.PlannedSpan:
+    project = projects.get(each.project_id, each.project_id)
+    span = Span(each.start, each.end)
+    title = _title(project, each.instance_count, each.flavor.name, span)
+    text = f"{project} x {each.instance_count}"
+    where = reservation_tables.detail(each.id)
+    return charts.PlannedSpan(span, title, _kind(each.status), text, where)
+
+
+def _closed(window: Any) -> charts.PlannedSpan:
+    text = _("closed")
+    title = f"{text}: {window.note}" if window.note else text
+    return charts.PlannedSpan(Span(window.start, window.end), title, "window", text)
+
+
+def _by_host(hosts: list[Host], projects: Mapping[str, str]) -> list[Any]:
+    """A line for each host, with the reservations on it. Other plugins' reservations are gray."""
+    lanes = []
+    for host in hosts:
+        bookings = []
+        for each in host.document["reservations"]:
+            ours, span = each["resource_type"] == "flavor:slot", Span.of(each)
+            project = projects.get(each["project_id"], each["project_id"])
+            count = each["instance_count"] or 1
+            bookings.append(
+                charts.PlannedSpan(
+                    span,
+                    _title(project, count, each["resource_type"], span),
+                    _kind(each["status"]) if ours else "other",
+                    f"{project} x {count}",
+                    reservation_tables.detail(each["id"]) if ours else "",
+                )
+            )
+        lanes.append((host.name, bookings))
+    return lanes
+
+
+#: What people read in place of the API's states of hosts.
+_STATES = {
+    "bookable": gettext_lazy("can be booked"),
+    "draining": gettext_lazy("drains, nothing new is placed on it"),
+    "failed": gettext_lazy("failed"),
+    "abandoned": gettext_lazy("no longer in Nova"),
+}
+
+
+def _hosts(hosts: list[Host]) -> Table:
+    headers = (_("Host"), _("Zone"), _("State"), _("Why it drains"), _("Used at the peak"))
+    rows = [
+        [
+            host.name,
+            host.document["availability_zone"],
+            _STATES.get(host.state, host.state),
+            (host.document["draining"] or {}).get("reason"),
+            ", ".join(
+                f"{use['resource_class']} {use['used_peak']}/{use['capacity']}"
+                for use in host.document["resources"]
+            ),
+        ]
+        for host in hosts
+    ]
+    return Table(_("Hosts"), headers, rows, _("No host is registered in Blazar yet."))

@@ -1,0 +1,7 @@
+"""The addresses of the panel."""
+
+from django.urls import path
+
+from warre_blazar.dashboard.admin.refusals import views
+
+urlpatterns = [path("", views.RefusedRequestsPage.as_view(), name="index")]

@@ -1,0 +1,10 @@
+"""The addresses of the panel."""
+
+from django.urls import path
+
+from warre_blazar.dashboard.admin.reservations import views
+
+urlpatterns = [
+    path("", views.AllReservationsPage.as_view(), name="index"),
+    path("<str:ref>/", views.AnyReservationPage.as_view(), name="detail"),
+]

@@ -1,0 +1,116 @@
+"""The pages that show reservations of all projects to operators."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from warre_blazar.dashboard import forms as fields
+from warre_blazar.dashboard import names, pages, reservation_tables, servers
+from warre_blazar.dashboard.tables import Table
+
+_SHOWN = [
+    ("", gettext_lazy("all")),
+    ("ACTIVE", gettext_lazy("running")),
+    ("PENDING_CREATE,ALLOCATED", gettext_lazy("coming")),
+    ("COMPLETE", gettext_lazy("over")),
+    ("ERROR", gettext_lazy("failed")),
+    ("idle", gettext_lazy("running without servers")),
+]
+
+
+class ReservationsFilterForm(fields.BaseForm):
+    """Which reservations are listed."""
+
+    show = forms.ChoiceField(label=gettext_lazy("Show"), choices=_SHOWN, required=False)
+    project = forms.ChoiceField(label=gettext_lazy("Project"), required=False)
+    flavor = forms.ChoiceField(label=gettext_lazy("Flavor"), required=False)
+    host = forms.CharField(label=gettext_lazy("Host"), required=False)
+    since = fields.MomentField(label=gettext_lazy("Ends after"), required=False)
+    until = fields.MomentField(label=gettext_lazy("Starts before"), required=False)
+
+    def __init__(
+        self, *args: Any, projects: dict[str, str], flavors: list[Any], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        named = sorted(projects.items(), key=lambda pair: pair[1])
+        self.fields["project"].choices = [("", _("all")), *named]
+        self.fields["flavor"].choices = [("", _("all")), *((f.id, f.name) for f in flavors)]
+
+    def filters(self) -> dict[str, Any]:
+        """The arguments of the client of the API."""
+        given = self.cleaned_data
+        show = given["show"]
+        return {
+            "idle": show == "idle",
+            "status": show.split(",") if show not in ("", "idle") else None,
+            "project_id": given["project"] or None,
+            "flavor_id": given["flavor"] or None,
+            "host": given["host"] or None,
+            "since": fields.at(given["since"]),
+            "until": fields.at(given["until"]),
+        }
+
+
+class AllReservationsPage(pages.PageView):
+    """The reservations of all projects, by pages, with filters."""
+
+    template_name = "flavor_reservations/admin_list.html"
+    rule = "warre:reservation:list:all"
+    title = gettext_lazy("All Reservations")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        projects = names.projects(self.request)
+        flavors = self.api.flavors.list(all_projects=True)
+        form = ReservationsFilterForm(self.request.GET, projects=projects, flavors=flavors)
+        context = super().get_context_data(form=form, **kwargs)
+        if not form.is_valid():
+            return context
+        filters = form.filters()
+        listed = self.api.reservations.page(
+            self.number(), self.size(), all_projects=True, sort="start:desc", **filters
+        )
+        users, idle = names.users(self.request), filters["idle"]
+        table = reservation_tables.of(listed.items, projects, users, _("Reservations"), idle)
+        return {**context, "table": table, "pager": self.pager(listed)}
+
+
+class AnyReservationPage(pages.PageView):
+    """One reservation of any project, with what has happened to it."""
+
+    template_name = "flavor_reservations/admin_reservation.html"
+    rule = "warre:reservation:list:all"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        found = self.api.reservations.get(kwargs["ref"], log=True)
+        projects, users = names.projects(self.request), names.users(self.request)
+        user = found.user_id or ""
+        context = super().get_context_data(
+            it=found,
+            project=projects.get(found.project_id, found.project_id),
+            user=users.get(user, user),
+            servers=servers.of(self.request, found),
+            table=_log(found.log or [], users),
+            **kwargs,
+        )
+        return {**context, "page_title": _("Reservation")}
+
+
+def _log(entries: list[dict[str, Any]], users: dict[str, str]) -> Table:
+    rows = [
+        [
+            entry["at"],
+            users.get(entry["user_id"] or "", entry["user_id"]),
+            entry["change"],
+            _values(entry["before"]),
+            _values(entry["after"]),
+        ]
+        for entry in entries
+    ]
+    headers = (_("Time in UTC"), _("User"), _("Change"), _("Before"), _("After"))
+    return Table(_("What has happened"), headers, rows, _("Nothing has been recorded."))
+
+
+def _values(values: dict[str, Any] | None) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in (values or {}).items())

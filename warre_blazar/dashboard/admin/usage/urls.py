@@ -1,0 +1,7 @@
+"""The addresses of the panel."""
+
+from django.urls import path
+
+from warre_blazar.dashboard.admin.usage import views
+
+urlpatterns = [path("", views.AllUsagePage.as_view(), name="index")]

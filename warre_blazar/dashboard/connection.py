@@ -1,0 +1,30 @@
+"""Makes clients of the API that send their requests as the user who is logged in."""
+
+from typing import Any
+
+from django.conf import settings
+from keystoneauth1 import session, token_endpoint
+from openstack_dashboard.api import base
+
+from warre_blazar.client import Client
+
+#: Seconds to wait for an answer. A person waits for the page meanwhile.
+_TIMEOUT = 60
+
+
+def client(request: Any) -> Client:
+    """Return a client with the token, project and region of the user who sent a request.
+
+    All callers within one request share a client, and thereby its connection.
+    """
+    if not hasattr(request, "reservations_client"):
+        request.reservations_client = _connect(request)
+    connected: Client = request.reservations_client
+    return connected
+
+
+def _connect(request: Any) -> Client:
+    endpoint = base.url_for(request, "reservation")
+    verify = not settings.OPENSTACK_SSL_NO_VERIFY and (settings.OPENSTACK_SSL_CACERT or True)
+    login = token_endpoint.Token(endpoint, request.user.token.id)
+    return Client(session.Session(auth=login, verify=verify, timeout=_TIMEOUT))

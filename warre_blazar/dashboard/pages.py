@@ -1,0 +1,135 @@
+"""The base classes of all pages: policy, errors of the API, forms, and paging."""
+
+import datetime
+from typing import Any
+
+from django import http, shortcuts
+from django.contrib import messages
+from django.utils.translation import gettext as _
+from django.views import generic
+from horizon import exceptions
+from horizon.utils import functions as horizon_functions
+from keystoneauth1 import exceptions as ksa
+from openstack_dashboard import policy
+
+from warre_blazar.client import Client, errors
+from warre_blazar.client import Page as ListPage
+from warre_blazar.dashboard import connection
+
+
+class PageView(generic.TemplateView):
+    """A page, which is shown only to those whom a policy rule allows it."""
+
+    #: The name of the policy rule.
+    rule = ""
+    title: Any = ""
+
+    @property
+    def api(self) -> Client:
+        """The client of the API."""
+        return connection.client(self.request)
+
+    def may(self, rule: str) -> bool:
+        """Whether the policies allow the user something. The API checks it again."""
+        target = {"project_id": self.request.user.project_id}
+        return bool(policy.check((("reservation", rule),), self.request, target))
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        self.request = request
+        if not self.may(self.rule):
+            raise exceptions.NotAuthorized
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except (errors.ClientError, ksa.ClientException) as error:
+            return self._failed(error)
+
+    def _failed(self, error: Exception) -> Any:
+        """The page that says what the API, or the way to it, refused."""
+        status = getattr(error, "status", None) or getattr(error, "http_status", None)
+        if status == 401:
+            raise exceptions.NotAuthenticated from error
+        shown = {404: 404, 403: 403}.get(status or 0, 502)
+        context = {"page_title": _("This didn't work"), "error": error}
+        return shortcuts.render(
+            self.request, "flavor_reservations/failed.html", context, status=shown
+        )
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        zone = horizon_functions.get_timezone(self.request)
+        return super().get_context_data(page_title=self.title, zone=zone, **kwargs)
+
+    def done(self, text: str, where: str, *args: Any) -> http.HttpResponse:
+        """Say what was done, on another page."""
+        messages.success(self.request, text)
+        return shortcuts.redirect(where, *args)
+
+    def number(self) -> int:
+        """The number of the page of a listing that the user asked for."""
+        wanted = self.request.GET.get("page", "")
+        return (
+            int(wanted) if wanted.isascii() and wanted.isdigit() and 0 < int(wanted) < 10**6 else 1
+        )
+
+    def size(self) -> int:
+        """How many items a page of a listing shows, which each user can choose in Horizon."""
+        return int(horizon_functions.get_page_size(self.request))
+
+    def pager(self, listed: ListPage[Any]) -> dict[str, Any]:
+        """What the template needs to show the links to the other pages of a listing."""
+        query = self.request.GET.copy()
+        links = {}
+        for name, number in (("previous", listed.number - 1), ("next", listed.number + 1)):
+            if 1 <= number <= listed.count:
+                query["page"] = str(number)
+                links[name] = f"?{query.urlencode()}"
+        return {"number": listed.number, "count": listed.count, "total": listed.total, **links}
+
+
+class FormView(PageView):
+    """A page with a form. The same form is checked while one types, if JavaScript runs."""
+
+    form_class: Any = None
+
+    def form_arguments(self) -> dict[str, Any]:
+        """Additional arguments of the form's class."""
+        return {}
+
+    def initial(self) -> dict[str, Any]:
+        """The values of the form's fields at first. The query of the address has precedence."""
+        return {}
+
+    def get(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        given = {
+            name: request.GET[name] for name in self.form_class.base_fields if name in request.GET
+        }
+        form = self.form_class(initial={**self.initial(), **given}, **self.form_arguments())
+        return self.render_to_response(self.get_context_data(form=form, **kwargs))
+
+    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        form = self.form_class(request.POST, **self.form_arguments())
+        if not form.is_valid():
+            return self.shown(form)
+        try:
+            return self.submit(form)
+        except errors.ApiError as error:
+            if error.status == 401:
+                raise
+            return self.refused(form, error)
+
+    def submit(self, form: Any) -> Any:
+        """Do what the valid form says, and return the response."""
+        raise NotImplementedError
+
+    def refused(self, form: Any, error: errors.ApiError) -> Any:
+        """The response if the API refuses it."""
+        form.add_error(None, str(error))
+        return self.shown(form)
+
+    def shown(self, form: Any, **context: Any) -> Any:
+        """The page with the form once more."""
+        return self.render_to_response(self.get_context_data(form=form, **self.kwargs, **context))
+
+
+def now() -> datetime.datetime:
+    """The present minute."""
+    return datetime.datetime.now(datetime.UTC).replace(second=0, microsecond=0)

@@ -1,0 +1,183 @@
+"""The page that books a flavor."""
+
+import datetime
+from typing import Any
+
+from django import forms, shortcuts
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from horizon.utils import http as horizon_http
+
+from warre_blazar.client import DryRun, errors
+from warre_blazar.dashboard import forms as fields
+from warre_blazar.dashboard import moments, pages, verdicts
+from warre_blazar.dashboard.project.find import views
+
+_MINUTE = datetime.timedelta(minutes=1)
+_OTHERS_SHOWN = 5
+_PLACES = {"": None, "same": True, "different": False}
+
+
+class BookForm(fields.BaseForm):
+    """What is booked of a flavor."""
+
+    start = fields.MomentField(
+        label=gettext_lazy("Start"),
+        required=False,
+        help_text=gettext_lazy("If you leave it empty, the reservation starts at the next minute."),
+    )
+    hours = fields.hours(initial=24)
+    count = fields.count(initial=1)
+    affinity = forms.ChoiceField(
+        label=gettext_lazy("Hosts"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("any hosts")),
+            ("same", gettext_lazy("all instances on one host")),
+            ("different", gettext_lazy("each instance on another host")),
+        ],
+    )
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        required=False,
+        max_length=255,
+        help_text=gettext_lazy("By the name you will recognize the reservation."),
+    )
+    note = fields.ProseField(label=gettext_lazy("Note"), required=False, max_length=4096)
+    contact = forms.CharField(
+        label=gettext_lazy("Email address for messages"),
+        required=False,
+        help_text=gettext_lazy("If you leave it empty, messages go to your own address."),
+    )
+    before_end = forms.ChoiceField(
+        label=gettext_lazy("Before the end"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("what the flavor says")),
+            ("nothing", gettext_lazy("do nothing")),
+            ("snapshot", gettext_lazy("make an image of each server")),
+        ],
+        help_text=gettext_lazy("At the end, all servers of the reservation are deleted."),
+    )
+
+    def __init__(self, *args: Any, flavor: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not flavor.before_end_choice:
+            del self.fields["before_end"]
+
+    def booking(self, zone: str) -> dict[str, Any]:
+        """The arguments of the client of the API.
+
+        :param zone: the user's time zone, in which messages then also show times.
+        """
+        given = self.cleaned_data
+        start = fields.at(given["start"]) or pages.now() + _MINUTE
+        texts = {
+            name: given.get(name) or None for name in ("name", "note", "contact", "before_end")
+        }
+        return {
+            "start": start,
+            "end": start + fields.length(given["hours"]),
+            "count": given["count"],
+            "affinity": _PLACES[given["affinity"]],
+            "timezone": zone,
+            **texts,
+        }
+
+
+class BookPage(pages.FormView):
+    """Books a flavor. What the API would answer is shown before, also while one types."""
+
+    template_name = "flavor_reservations/book.html"
+    rule = "warre:reservation:create"
+    title = gettext_lazy("Book")
+    form_class = BookForm
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        self._flavor: Any = None
+        return super().dispatch(request, *args, **kwargs)
+
+    @property
+    def flavor(self) -> Any:
+        """The flavor, as the API shows it."""
+        if self._flavor is None:
+            self._flavor = self.api.flavors.get(self.kwargs["flavor"])
+        return self._flavor
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {"flavor": self.flavor}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**{**kwargs, "flavor": self.flavor})
+        if self.request.method == "GET":
+            context |= self._checked(context["form"])
+        return context
+
+    def _checked(self, form: BookForm) -> dict[str, Any]:
+        """What the API says about the form's first values."""
+        values = {name: form[name].value() for name in form.fields}
+        shown = BookForm({name: _text(value) for name, value in values.items()}, flavor=self.flavor)
+        return {"verdict": self._verdict(shown)} if shown.is_valid() else {}
+
+    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        if horizon_http.is_ajax(request):
+            form = self.form_class(request.POST, **self.form_arguments())
+            verdict = self._verdict(form) if form.is_valid() else {"invalid": form.errors}
+            context = {"verdict": verdict, "form": form}
+            return shortcuts.render(request, "flavor_reservations/_verdict.html", context)
+        return super().post(request, *args, **kwargs)
+
+    def submit(self, form: BookForm) -> Any:
+        if "check" in self.request.GET:
+            return self.shown(form, verdict=self._verdict(form))
+        zone = super().get_context_data()["zone"]
+        made = self.api.reservations.create(self.flavor.id, **form.booking(zone))
+        text = _("%(flavor)s is booked from %(start)s to %(end)s.") % {
+            "flavor": self.flavor.name,
+            "start": moments.when(made.start),
+            "end": moments.when(made.end),
+        }
+        return self.done(text, "horizon:project:flavor_reservations:detail", made.id)
+
+    def refused(self, form: BookForm, error: errors.ApiError) -> Any:
+        """Say why, and show what could be booked in its place, also of other flavors."""
+        form.add_error(None, str(error))
+        verdict = self._verdict(form) if form.is_bound else None
+        return self.shown(form, verdict=verdict, others=self._others(form))
+
+    def _verdict(self, form: BookForm) -> dict[str, Any]:
+        """What the API would answer to the form, for the template."""
+        zone = super().get_context_data()["zone"]
+        wanted = form.booking(zone)
+        try:
+            foreseen = self.api.reservations.try_create(self.flavor.id, **wanted)
+        except errors.ApiError as error:
+            return {"error": error}
+        return {**verdicts.of(foreseen), "instead": self._instead(form, wanted, foreseen)}
+
+    def _instead(self, form: BookForm, wanted: dict[str, Any], foreseen: DryRun) -> list[Any]:
+        """Changes of the form with which it could be booked: texts, and addresses of the form."""
+        given = {name: form[name].value() for name in form.fields}
+        found = []
+        for text, change in verdicts.instead(foreseen, wanted["start"], form.cleaned_data):
+            values = {name: value for name, value in {**given, **change}.items() if value}
+            found.append((text, f"?{urlencode(values)}"))
+        return found
+
+    def _others(self, form: BookForm) -> list[Any]:
+        """The next offers of flavors of the same kind."""
+        wanted = {**form.cleaned_data}
+        now = pages.now()
+        listed = self.api.offers.list(
+            start=max(fields.at(wanted["start"]) or now, now),
+            length=fields.length(wanted["hours"]),
+            count=wanted["count"],
+            category=self.flavor.category,
+            limit=_OTHERS_SHOWN,
+        )
+        return [(offer, views.offer_address(offer, wanted, now)) for offer in listed.offers]
+
+
+def _text(value: Any) -> Any:
+    return moments.query(value) if isinstance(value, datetime.datetime) else value

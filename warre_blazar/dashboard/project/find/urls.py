@@ -1,0 +1,10 @@
+"""The addresses of the panel."""
+
+from django.urls import path
+
+from warre_blazar.dashboard.project.find import booking, views
+
+urlpatterns = [
+    path("", views.FindPage.as_view(), name="index"),
+    path("book/<str:flavor>/", booking.BookPage.as_view(), name="book"),
+]

@@ -1,0 +1,164 @@
+"""The page that shows when flavors are free."""
+
+import datetime
+from typing import Any
+
+from django import forms, urls
+from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy as _
+
+from warre_blazar.client import FlavorName, Missing, Offer, Span
+from warre_blazar.dashboard import forms as fields
+from warre_blazar.dashboard import moments, pages
+from warre_blazar.dashboard.project.find import calendar
+
+_DAY = datetime.timedelta(days=1)
+_OFFERS_SHOWN = 12
+
+
+class FindForm(fields.BaseForm):
+    """What the user looks for."""
+
+    count = fields.count(initial=1)
+    hours = fields.hours(initial=24)
+    start = fields.DayField(label=_("From"))
+    days = forms.TypedChoiceField(
+        label=_("Show"), coerce=int, choices=[(14, _("2 weeks")), (30, _("30 days"))], initial=14
+    )
+    category = forms.ChoiceField(label=_("Kind"), required=False)
+
+    def __init__(self, *args: Any, categories: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["category"].choices = [("", _("all kinds")), *((c, c) for c in categories)]
+
+
+class FindPage(pages.PageView):
+    """A calendar of free instances, flavors by days, beside the earliest offers.
+
+    With ``day`` in its address, the page shows the hours of one day.
+    """
+
+    template_name = "flavor_reservations/find.html"
+    rule = "warre:offer:availability"
+    title = _("Find and Book")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        categories = sorted({f.category for f in self.api.flavors.list() if f.category})
+        given = self.request.GET
+        defaults = {"count": 1, "hours": 24, "start": moments.today().isoformat(), "days": 14}
+        values = {**defaults, **{k: given[k] for k in (*defaults, "category") if given.get(k)}}
+        form = FindForm(values, categories=categories)
+        context = super().get_context_data(form=form, **kwargs)
+        if not form.is_valid():
+            return context
+        wanted = form.cleaned_data
+        day = forms.DateField(required=False).clean(given.get("day") if _is_day(given) else None)
+        return {**context, **self._found(wanted, day), "query": urlencode(values)}
+
+    def _found(self, wanted: dict[str, Any], day: datetime.date | None) -> dict[str, Any]:
+        """The calendar and the offers."""
+        first = day or wanted["start"]
+        last = first + (_DAY if day else wanted["days"] * _DAY)
+        now = pages.now()
+        start, end = max(moments.midnight(first), now), moments.midnight(last)
+        if end <= now:
+            return {"past": True}
+        choice: dict[str, Any] = {"category": wanted["category"] or None}
+        by = "hour" if day else "day"
+        found = self.api.offers.availability(start=_since(first, now, by), end=end, by=by, **choice)
+        offers = self.api.offers.list(
+            start=start,
+            length=fields.length(wanted["hours"]),
+            count=wanted["count"],
+            limit=_OFFERS_SHOWN,
+            **choice,
+        )
+        address = _booking(wanted, now) if day else _hours(wanted)
+        return {
+            "day": day,
+            "calendar": calendar.of(found, wanted["count"], by, address),
+            "offers": [(each, offer_address(each, wanted, now)) for each in offers.offers],
+            "more": offers.total - len(offers.offers),
+            "missing": [_less(each, wanted, now) for each in offers.missing],
+        }
+
+
+def _is_day(given: Any) -> bool:
+    try:
+        datetime.date.fromisoformat(given.get("day", ""))
+    except ValueError:
+        return False
+    return True
+
+
+def _since(day: datetime.date, now: datetime.datetime, by: str) -> datetime.datetime:
+    """The start of the first part. The API leaves out what has passed of the parts."""
+    start = moments.midnight(day)
+    if by == "day":
+        while start + _DAY <= now:
+            start += _DAY
+    return start
+
+
+def _query(wanted: dict[str, Any], **more: Any) -> str:
+    values = {name: value for name, value in {**wanted, **more}.items() if value not in (None, "")}
+    return urlencode(values)
+
+
+def _hours(wanted: dict[str, Any]) -> calendar.Address:
+    """Addresses of the hours of a day."""
+    base, queries = urls.reverse("horizon:project:find_reservations:index"), {}
+
+    def address(_flavor: FlavorName, span: Span) -> str:
+        if span not in queries:
+            middle = span.start + (span.end - span.start) / 2
+            day = moments.query(middle)[:10]
+            queries[span] = f"{base}?{_query(wanted, day=day)}"
+        return queries[span]
+
+    return address
+
+
+def _booking(wanted: dict[str, Any], now: datetime.datetime) -> calendar.Address:
+    """Addresses of the form that books a flavor from an hour on."""
+
+    def address(flavor: FlavorName, span: Span) -> str:
+        start = calendar.hour_after(now, span)
+        return book(flavor.id, start, wanted["hours"], wanted["count"])
+
+    return address
+
+
+def book(flavor: str, start: datetime.datetime | None, hours: float, count: int) -> str:
+    """Return the address of the form that books a flavor, with these values in it."""
+    where = urls.reverse("horizon:project:find_reservations:book", args=(flavor,))
+    begin = {} if start is None else {"start": moments.query(start)}
+    return f"{where}?{urlencode({**begin, 'hours': f'{hours:g}', 'count': count})}"
+
+
+def offer_address(offer: Offer, wanted: dict[str, Any], now: datetime.datetime) -> str:
+    """Return the address of the form that books an offer."""
+    start = calendar.hour_after(now, Span(offer.start, offer.latest_end))
+    hours = min(wanted["hours"], offer.longest_hours)
+    return book(offer.flavor.id, start, hours, offer.instance_count)
+
+
+#: What people read in place of the API's reasons.
+_REASONS = {
+    "slots": _("too few instances are free"),
+    "hosts": _("the hosts have too little room"),
+    "closed": _("closed for maintenance"),
+    "too_long": _("longer than the flavor allows"),
+    "quota": _("more than your project's quota"),
+    "not_bookable_then": _("can't be booked at that time"),
+}
+
+
+def _less(missing: Missing, wanted: dict[str, Any], now: datetime.datetime) -> dict[str, Any]:
+    """A flavor without an offer: why, and what could be booked with less."""
+    less = [offer for offer in (missing.fewer_instances, missing.fewer_hours) if offer]
+    return {
+        "flavor": missing.flavor,
+        "reason": _REASONS.get(missing.reason, missing.reason),
+        "less": [(offer, offer_address(offer, wanted, now)) for offer in less],
+    }

@@ -1,0 +1,77 @@
+"""The page that launches a server in a running reservation."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from openstack_dashboard.api import glance, neutron, nova
+
+from warre_blazar.dashboard import forms as fields
+from warre_blazar.dashboard import pages
+
+
+class LaunchForm(fields.BaseForm):
+    """What Nova needs beside the flavor, which is the reservation's."""
+
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=255)
+    image = forms.ChoiceField(label=gettext_lazy("Image"))
+    network = forms.ChoiceField(label=gettext_lazy("Network"))
+    key = forms.ChoiceField(
+        label=gettext_lazy("Key pair"),
+        required=False,
+        help_text=gettext_lazy("With its private key you log in."),
+    )
+
+    def __init__(self, *args: Any, choices: dict[str, list[Any]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, offered in choices.items():
+            self.fields[name].choices = offered
+
+
+class LaunchPage(pages.FormView):
+    """Launches a server on the Nova flavor of a running reservation."""
+
+    template_name = "flavor_reservations/form.html"
+    rule = "warre:reservation:get"
+    title = gettext_lazy("Launch a Server")
+    form_class = LaunchForm
+
+    def form_arguments(self) -> dict[str, Any]:
+        images, _more, _previous = glance.image_list_detailed(self.request)
+        networks = neutron.network_list_for_tenant(self.request, self.request.user.project_id)
+        return {
+            "choices": {
+                "image": [(image.id, image.name) for image in images if image.status == "active"],
+                "network": [(network.id, network.name) for network in networks],
+                "key": [
+                    ("", _("none")),
+                    *((key.name, key.name) for key in nova.keypair_list(self.request)),
+                ],
+            }
+        }
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        found = self.api.reservations.get(self.kwargs["ref"])
+        intro = _(
+            "The server runs in this reservation, %(flavor)s, and is deleted when it ends."
+        ) % {"flavor": found.flavor.name}
+        return super().get_context_data(**kwargs, intro=intro, submit=self.title)
+
+    def submit(self, form: LaunchForm) -> Any:
+        given, found = form.cleaned_data, self.api.reservations.get(self.kwargs["ref"])
+        if found.status != "ACTIVE":
+            form.add_error(None, _("The reservation isn't running, so it can hold no server yet."))
+            return self.shown(form)
+        nova.server_create(
+            self.request,
+            given["name"],
+            given["image"],
+            found.compute_flavor,
+            given["key"] or None,
+            "",
+            [],
+            nics=[{"net-id": given["network"]}],
+        )
+        text = _("Nova starts the server %(name)s.") % {"name": given["name"]}
+        return self.done(text, "horizon:project:flavor_reservations:detail", found.id)

@@ -1,0 +1,16 @@
+"""The addresses of the panel."""
+
+from django.urls import path
+
+from warre_blazar.dashboard.project.reservations import changing, launching, views
+
+urlpatterns = [
+    path("", views.MyReservationsPage.as_view(), name="index"),
+    path("messages/", views.MessagesSwitch.as_view(), name="messages"),
+    path("calendar.ics", views.CalendarFilePage.as_view(), name="calendar"),
+    path("<str:ref>/", views.ReservationPage.as_view(), name="detail"),
+    path("<str:ref>/change/", changing.ChangePage.as_view(), name="change"),
+    path("<str:ref>/end/", changing.EndPage.as_view(), name="end"),
+    path("<str:ref>/launch/", launching.LaunchPage.as_view(), name="launch"),
+    path("<str:ref>/calendar.ics", views.CalendarFilePage.as_view(), name="calendar_one"),
+]

@@ -1,0 +1,106 @@
+"""The pages that show the project's reservations."""
+
+from typing import Any
+
+from django import http, urls
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from warre_blazar.client import Reservation, calendar_file
+from warre_blazar.dashboard import pages, servers
+
+#: The parts of the list: their names in addresses, what people read, and the states in them.
+_PARTS = {
+    "now": (gettext_lazy("Running"), ["ACTIVE", "ERROR"], "end"),
+    "next": (gettext_lazy("Coming"), ["PENDING_CREATE", "ALLOCATED"], "start"),
+    "past": (gettext_lazy("Over"), ["COMPLETE"], "end:desc"),
+}
+
+
+class MyReservationsPage(pages.PageView):
+    """The project's reservations: what runs, what comes, and what was."""
+
+    template_name = "flavor_reservations/mine.html"
+    rule = "warre:reservation:list"
+    title = gettext_lazy("My Reservations")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        chosen = self.request.GET.get("part", "now")
+        chosen = chosen if chosen in _PARTS else "now"
+        _name, states, sort = _PARTS[chosen]
+        listed = self.api.reservations.page(self.number(), self.size(), status=states, sort=sort)
+        running = chosen == "now"
+        return super().get_context_data(
+            parts=[(key, name, key == chosen) for key, (name, _s, _o) in _PARTS.items()],
+            part=chosen,
+            now=pages.now(),
+            items=[
+                {
+                    "it": each,
+                    "left": each.end - pages.now(),
+                    "servers": servers.of(self.request, each) if running else [],
+                }
+                for each in listed.items
+            ],
+            pager=self.pager(listed),
+            messages_on=self.api.messages.get().enabled,
+            may_change=self.may("warre:reservation:update"),
+            **kwargs,
+        )
+
+
+class ReservationPage(pages.PageView):
+    """One reservation with its servers, and with what has happened to it."""
+
+    template_name = "flavor_reservations/reservation.html"
+    rule = "warre:reservation:get"
+    title = gettext_lazy("Reservation")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        found = self.api.reservations.get(kwargs["ref"], log=True)
+        return super().get_context_data(
+            it=found,
+            now=pages.now(),
+            left=found.end - pages.now(),
+            fewer=found.instance_count - 1,
+            live=found.status in ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "ERROR"),
+            running=found.status == "ACTIVE",
+            servers=servers.of(self.request, found),
+            may_change=self.may("warre:reservation:update"),
+            may_end=self.may("warre:reservation:delete"),
+            **kwargs,
+        )
+
+
+class MessagesSwitch(pages.PageView):
+    """Turns messages on or off for the user, and goes back to the list."""
+
+    http_method_names = ("post",)
+    rule = "warre:messages:update"
+
+    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        enabled = request.POST.get("enabled") == "yes"
+        self.api.messages.update(enabled=enabled)
+        text = _("You get messages from now on.") if enabled else _("You get no more messages.")
+        return self.done(text, urls.reverse("horizon:project:flavor_reservations:index"))
+
+
+class CalendarFilePage(pages.PageView):
+    """One reservation, or all that run or come, as a file for calendar programs."""
+
+    rule = "warre:reservation:list"
+
+    def get(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        text = calendar_file.calendar(
+            [(calendar_file.title(each), each) for each in self._shown(kwargs.get("ref"))],
+            pages.now(),
+        )
+        answer = http.HttpResponse(text, content_type="text/calendar; charset=utf-8")
+        answer["Content-Disposition"] = 'attachment; filename="reservations.ics"'
+        return answer
+
+    def _shown(self, ref: str | None) -> list[Reservation]:
+        if ref is not None:
+            return [self.api.reservations.get(ref)]
+        states = ["PENDING_CREATE", "ALLOCATED", "ACTIVE"]
+        return self.api.reservations.list(status=states)

@@ -1,0 +1,7 @@
+"""The addresses of the panel."""
+
+from django.urls import path
+
+from warre_blazar.dashboard.project.usage import views
+
+urlpatterns = [path("", views.LimitsAndUsagePage.as_view(), name="index")]
