@@ -141,7 +141,7 @@ def test_reasons_name_the_terms(cloud: Cloud, kind):
     far = question(flavor, window=world.hours(31 * 24, 32 * 24))
     assert no_free_slots.find(far).code == "too_far_ahead"
     missing = offers.find(near, offers.FlavorChoice(flavor.id), world.NO_QUOTA).missing
-    assert [each.reason.value for each in missing] == ["not_bookable_then"]
+    assert [each.reason.value for each in missing] == ["project_terms"]
 
 
 def test_each_of_many_offers_is_booked_or_lost_to_another(kind, cloud: Cloud, monkeypatch):

@@ -146,10 +146,14 @@ def offer_address(offer: Offer, wanted: dict[str, Any], now: datetime.datetime) 
 #: What people read in place of the API's reasons.
 _REASONS = {
     "slots": _("too few instances are free"),
+    "count_over_slots": _("more instances than the flavor has"),
     "hosts": _("the hosts have too little room"),
+    "count_over_hosts": _("more instances than its hosts can hold"),
+    "no_host_matches": _("no host that can be booked matches it"),
     "closed": _("closed for maintenance"),
     "too_long": _("longer than the flavor allows"),
     "quota": _("more than your project's quota"),
+    "project_terms": _("its terms allow your project no more then"),
     "not_bookable_then": _("can't be booked at that time"),
 }
 
