@@ -149,8 +149,9 @@ def _sole_id(
     if not ids:
         raise errors.NotFound(f"There is no {kind} {ref!r} that you may see", 404)
     lines = [_description(thing) for thing in things] or ids
+    several = kind if kind.endswith("s") else f"{kind}s"
     raise errors.Ambiguous(
-        f"{ref!r} could be several {kind}s; give the ID of one:\n  " + "\n  ".join(lines),
+        f"{ref!r} could be several {several}; give the ID of one:\n  " + "\n  ".join(lines),
         ids,
         things,
     )
