@@ -117,14 +117,22 @@ class CreateWait(_Waits, base.ShowCommand):
         return self.details(document)
 
 
+#: The states of waits that aren't over.
+_UNDER_WAY = "WAITING,BOOKING"
+
+
 class ListWaits(_Waits, base.ListCommand):
-    """List waits of your project, unless --project or --all-projects is given."""
+    """List what your project waits for, unless --project or --all-projects is given."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         arguments.add_projects(parser, "list waits")
         parser.add_argument("--user", metavar="USER", help="only waits of this user (ID or name)")
-        parser.add_argument(
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument(
+            "--ended", action="store_true", help="also list waits that are over, booked ones too"
+        )
+        which.add_argument(
             "--status",
             metavar="STATUS",
             help=f"only waits with this status: {', '.join(fields.STATES)}; several statuses are "
@@ -136,7 +144,7 @@ class ListWaits(_Waits, base.ListCommand):
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         found = self.v2.waits.list(
             all_projects=parsed_args.all_projects,
-            status=parsed_args.status,
+            status=None if parsed_args.ended else parsed_args.status or _UNDER_WAY,
             project_id=parsed_args.project and project_names.identity(self, parsed_args.project),
             user_id=parsed_args.user and user_names.identity(self, parsed_args.user),
         )

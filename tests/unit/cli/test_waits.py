@@ -65,12 +65,23 @@ def test_wait_needs_a_flavor_or_a_category_and_a_length(
 def test_waits_are_listed_with_their_positions(api: Api, run_json: Callable[..., Any]) -> None:
     other = {**WAIT, "flavor_id": None, "flavor": None, "category": "gpu"}
     api.answers["GET /v2/waits"] = listing(WAIT, other)
-    rows = run_json(waits.ListWaits, "--status", "WAITING")
+    rows = run_json(waits.ListWaits)
     assert [(row["flavor"], row["position"]) for row in rows] == [
         ("gpu.large", 3),
         ("category gpu", 3),
     ]
-    assert api.seen[0].query["status"] == "WAITING"
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [([], "WAITING,BOOKING"), (["--ended"], None), (["--status", "EXPIRED"], "EXPIRED")],
+)
+def test_waits_that_are_over_are_listed_only_if_asked_for(
+    api: Api, run_json: Callable[..., Any], words: list[str], status: str | None
+) -> None:
+    api.answers["GET /v2/waits"] = listing()
+    assert run_json(waits.ListWaits, *words) == []
+    assert api.seen[0].query.get("status") == status
 
 
 def test_wait_can_be_named_by_the_start_of_its_id(api: Api, run_json: Callable[..., Any]) -> None:
