@@ -234,6 +234,21 @@ class ChangeCommand(Command):
         print(f"Dry run: would {action}", file=self.app.stdout)
         return (), ()
 
+    def confirm_on_terminal(
+        self, plan: str, parsed_args: argparse.Namespace, *, otherwise: str
+    ) -> None:
+        """On a terminal, print what the command is about to do, and ask whether this is right.
+
+        Nobody is asked in a dry run, or with --yes.
+
+        :param otherwise: the text of the error if the answer isn't yes.
+        :raises Failure: the answer isn't yes.
+        """
+        if parsed_args.dry_run or parsed_args.yes or not confirmation.on_terminal():
+            return
+        self.tell(plan)
+        confirmation.ask("Is that right?", otherwise)
+
     def new_times(
         self,
         before: Reservation | Window,

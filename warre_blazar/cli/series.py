@@ -41,7 +41,9 @@ class _AllSeries(base.Command):
             return "\n".join(
                 [f"Nothing was booked: {len(refused)} of {asked} can't be booked:", *lines]
             )
-        return flavors.advice_on_flavor(self, error, getattr(parsed_args, "flavor", ""))
+        if "flavor" in parsed_args:
+            return flavors.advice_on_flavor(self, error, parsed_args.flavor)
+        return super().advice(error, parsed_args)
 
     def tell_refused(self, refused: Iterable[Document]) -> None:
         """Print which occurrences can't be booked."""
@@ -128,8 +130,10 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
     """Book a flavor regularly, for example for the lessons of a course.
 
     Each reservation starts at the same local time, also when the clocks change. What can't be
-    booked is left out, unless --all-or-none is given.
+    booked is left out, unless --all-or-none is given. On a terminal, the command asks first.
     """
+
+    asks = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -189,16 +193,25 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             "project_id": project_names.identity(self, project) if project else None,
             **{n: getattr(parsed_args, n) for n in ("name", "note", "contact", "before_end")},
         }
+        slots = f"{wording.slots(parsed_args.count)} of {parsed_args.flavor}"
         if parsed_args.dry_run:
-            action = f"book {wording.slots(parsed_args.count)} of {parsed_args.flavor}"
             return self.report_foreseen(
-                action, self.v2.series.try_create(parsed_args.flavor, **values)
+                f"book {slots}", self.v2.series.try_create(parsed_args.flavor, **values)
             )
+        first = time_display.brief(start, self.where)
+        length = time_display.length(parsed_args.hours)
+        plan = f"A series of {slots}, {length} each, from {first} on: {parsed_args.rrule}"
+        self.confirm_on_terminal(plan, parsed_args, otherwise="Nothing booked")
         return self.made(self.v2.series.create(parsed_args.flavor, **values))
 
 
 class ExtendSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
-    """Book further reservations of a series. What was deleted isn't booked again."""
+    """Book further reservations of a series. What was deleted isn't booked again.
+
+    On a terminal, the command asks first.
+    """
+
+    asks = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -224,6 +237,9 @@ class ExtendSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
         if parsed_args.dry_run:
             foreseen = self.v2.series.try_extend(series.id, **values)
             return self.report_foreseen(f"extend series {series.id}", foreseen)
+        more = f"until {time_display.brief(until, zone)}" if until else parsed_args.more
+        plan = f"Further reservations of the series {series.name or series.id}: {more}"
+        self.confirm_on_terminal(plan, parsed_args, otherwise="Nothing booked")
         return self.made(self.v2.series.extend(series.id, **values))
 
 

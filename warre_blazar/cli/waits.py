@@ -3,7 +3,15 @@
 import argparse
 from typing import Any
 
-from warre_blazar.cli import arguments, base, project_names, time_input, user_names, wording
+from warre_blazar.cli import (
+    arguments,
+    base,
+    project_names,
+    time_display,
+    time_input,
+    user_names,
+    wording,
+)
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Wait, errors
 from warre_blazar.client.types import Document
@@ -40,8 +48,13 @@ class _Waits(base.Command):
         return ""
 
 
-class CreateWait(_Waits, base.ShowCommand):
-    """Wait until a flavor can be booked, and have it booked or be told of it."""
+class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
+    """Wait until a flavor can be booked, and have it booked or be told of it.
+
+    On a terminal, the command asks first.
+    """
+
+    asks = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -99,6 +112,13 @@ class CreateWait(_Waits, base.ShowCommand):
         self.tell_time("From", parsed_args.start, earliest)
         self.tell_time("Until", parsed_args.end, latest)
         self.tell_time("Waiting until", parsed_args.expires, expires)
+        goal = parsed_args.flavor or f"any flavor of the category {parsed_args.category}"
+        length = time_display.length(parsed_args.hours)
+        plan = f"wait for {wording.slots(parsed_args.count)} of {goal}, {length}"
+        if parsed_args.dry_run:
+            return self.report_dry_run(plan)
+        plan = f"{plan[0].upper()}{plan[1:]}"
+        self.confirm_on_terminal(plan, parsed_args, otherwise="You don't wait for it")
         texts = ("name", "note", "contact", "before_end", "affinity")
         made = self.v2.waits.create(
             parsed_args.flavor,

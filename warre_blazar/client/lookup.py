@@ -125,7 +125,7 @@ def wait(waits: Any, ref: str) -> str:
     """Return a wait's id.
 
     :param ref: the id, the start of the id, or the name of the reservation that is waited for. The
-        name works only if exactly one wait that is WAITING has it.
+        name means the wait that is WAITING, or if none is, the only one that is over.
     :raises errors.NotFound: no wait matches.
     :raises errors.Ambiguous: several waits match.
     """
@@ -133,8 +133,9 @@ def wait(waits: Any, ref: str) -> str:
         return ref
     own = waits.list()
     ids = [w.id for w in own if _is_start_of_id(ref, w.id)]
-    ids = ids or [w.id for w in own if w.name == ref and w.status == "WAITING"]
-    return _sole_id("wait", ref, ids, [])
+    named = [w for w in own if w.name == ref]
+    waiting = [w.id for w in named if w.status == "WAITING"]
+    return _sole_id("wait", ref, ids or waiting or [w.id for w in named], [])
 
 
 def _is_start_of_id(ref: str, object_id: str) -> bool:

@@ -1,5 +1,6 @@
 """The commands on series: what they send, and what they say about what couldn't be booked."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -127,3 +128,32 @@ def test_extend_and_delete(api: Api, run: Run) -> None:
     bodies = [request.body for request in api.seen if request.body]
     assert bodies == [{"more": 3}, {"until": "2026-12-31T13:00"}]
     assert "Deleted series" in run(series.DeleteSeries, ID, "--yes")
+
+
+def test_nothing_is_booked_if_a_user_at_a_terminal_declines(
+    api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers["POST /v2/series"] = Answer(200, document())
+    api.answers[f"GET /v2/series/{ID}"] = Answer(200, document())
+    api.answers[f"PATCH /v2/series/{ID}"] = Answer(200, document())
+    answers("n")
+    for command, words in (
+        (series.CreateSeries, WORDS),
+        (series.ExtendSeries, (ID, "--more", "3")),
+    ):
+        with pytest.raises(Failure, match="Nothing booked"):
+            run(command, *words)
+    assert not [request for request in api.seen if request.body]
+    told = capsys.readouterr().err
+    assert "A series of 1 slot of gpu.large, 2 hours each, from" in told
+    assert "Further reservations of the series course: 3" in told
+    run(series.CreateSeries, *WORDS, "--yes")
+    answers("y")
+    run(series.ExtendSeries, ID, "--more", "3")
+    assert len([request for request in api.seen if request.body]) == 2
+
+
+def test_unknown_series_is_named(api: Api, run: Run) -> None:
+    api.answers["GET /v2/series"] = Answer(200, {"results": [], "total": 0})
+    with pytest.raises(Failure, match="no series 'nosuch'"):
+        run(series.ShowSeries, "nosuch")

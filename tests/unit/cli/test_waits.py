@@ -109,3 +109,29 @@ def test_booked_wait_can_not_be_canceled(api: Api, run: Run) -> None:
     api.answers[f"DELETE /v2/waits/{WAIT['id']}"] = error(409, "it is BOOKED", "wait_over")
     with pytest.raises(Failure, match=r"wait.list"):
         run(waits.DeleteWait, WAIT["id"])
+
+
+def test_user_at_a_terminal_is_asked_before_waiting(
+    api: Api, run: Run, answers: Callable[[str], None]
+) -> None:
+    api.answers["POST /v2/waits"] = Answer(201, WAIT)
+    answers("n")
+    with pytest.raises(Failure, match="You don't wait for it"):
+        run(waits.CreateWait, "gpu.large", "--hours", "24")
+    assert "would wait for 1 slot of gpu.large, 24 hours" in run(
+        waits.CreateWait, "gpu.large", "--hours", "24", "--dry-run"
+    )
+    assert api.seen == []
+    run(waits.CreateWait, "gpu.large", "--hours", "24", "--yes")
+    assert len(api.seen) == 1
+
+
+def test_wait_that_is_over_has_its_name_still(api: Api, run_json: Callable[..., Any]) -> None:
+    over = {**WAIT, "name": "run", "status": "BOOKED", "position": None}
+    waiting = {**WAIT, "id": WAIT["id"].replace("1", "2"), "name": "run"}
+    api.answers[f"GET /v2/waits/{over['id']}"] = Answer(200, over)
+    api.answers[f"GET /v2/waits/{waiting['id']}"] = Answer(200, waiting)
+    api.answers["GET /v2/waits"] = listing(over)
+    assert run_json(waits.ShowWait, "run")["id"] == over["id"]
+    api.answers["GET /v2/waits"] = listing(over, waiting)
+    assert run_json(waits.ShowWait, "run")["id"] == waiting["id"]
