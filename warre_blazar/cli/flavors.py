@@ -389,6 +389,8 @@ def advice_on_flavor(command: base.Command, error: errors.ClientError, ref: str)
     if not isinstance(error, errors.NotFound) or error.code not in ("", "flavor_not_found"):
         return error_advice.ambiguous(error) or error_advice.text(error, command.app)
     names = [f.name for f in command.v2.flavors.visible()]
+    if ref in names:  # An operator sees private flavors of other projects.
+        return f"Your project has no access to the flavor {ref!r}. An operator can grant it"
     similar = lookup.similar(ref, names)
     hint = (
         f"Did you mean {', '.join(similar)}?"

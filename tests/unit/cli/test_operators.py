@@ -295,3 +295,10 @@ def test_limits_of_other_projects_are_shown(api: Api, run_json: Callable[..., An
         {"project_id": _PROJECT},
         {"all_projects": "true"},
     ]
+
+
+def test_flavor_that_an_operator_sees_without_access_is_not_proposed(api: Api, run: Run) -> None:
+    """An operator sees the private flavors of other projects, but can't book them."""
+    api.answers["GET /v2/flavors/gpu.large"] = error(404, "No", "flavor_not_found")
+    with pytest.raises(BlazarClientException, match=r"no access to the flavor 'gpu\.large'"):
+        run(flavor_access.GrantAccess, "gpu.large", _PROJECT)
