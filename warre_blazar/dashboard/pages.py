@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views import generic
 from horizon import exceptions
 from horizon.utils import functions as horizon_functions
+from horizon.utils import http as horizon_http
 from keystoneauth1 import exceptions as ksa
 from openstack_dashboard import policy
 
@@ -86,7 +87,7 @@ class PageView(generic.TemplateView):
 
 
 class FormView(PageView):
-    """A page with a form. The same form is checked while one types, if JavaScript runs."""
+    """A page with a form."""
 
     form_class: Any = None
 
@@ -128,6 +129,34 @@ class FormView(PageView):
     def shown(self, form: Any, **context: Any) -> Any:
         """The page with the form once more."""
         return self.render_to_response(self.get_context_data(form=form, **self.kwargs, **context))
+
+
+class CheckedFormView(FormView):
+    """A page with a form that can be checked before it is carried out.
+
+    It is also checked while one types, if JavaScript runs.
+    """
+
+    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        if horizon_http.is_ajax(request):
+            form = self.form_class(request.POST, **self.form_arguments())
+            verdict = self.verdict(form) if form.is_valid() else {"invalid": form.errors}
+            context = {"verdict": verdict, "form": form}
+            return shortcuts.render(request, "flavor_reservations/_verdict.html", context)
+        return super().post(request, *args, **kwargs)
+
+    def submit(self, form: Any) -> Any:
+        if "check" in self.request.GET:
+            return self.shown(form, verdict=self.verdict(form))
+        return self.carry_out(form)
+
+    def carry_out(self, form: Any) -> Any:
+        """Do what the valid form says, and return the response."""
+        raise NotImplementedError
+
+    def verdict(self, form: Any) -> dict[str, Any]:
+        """What the API would answer to the valid form, for the template."""
+        raise NotImplementedError
 
 
 def now() -> datetime.datetime:

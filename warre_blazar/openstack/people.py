@@ -30,14 +30,6 @@ def find_project(project_id: str) -> Mapping[str, Any] | None:
     return _find("project", project_id)
 
 
-def has_role(user_id: str, project_id: str) -> bool:
-    """Whether a user has any role in a project.
-
-    :raises ServiceUnavailable, ServiceRefused: as for ``roles``.
-    """
-    return bool(roles(user_id, project_id))
-
-
 def why_disabled(user_id: str, project_id: str) -> str | None:
     """Why a user can't act in a project, or None if neither of them is gone or disabled.
 

@@ -101,10 +101,21 @@ def _matching(*requirements: str) -> Collection[str]:
     return {host["id"] for host in db_api.reservable_host_get_all_by_queries(filters)}
 
 
-def _change(
+def _update(
+    update: Callable[[str, Any], None],
     reservation_id: str,
     values: Mapping[str, Any],
-    update: Callable[[], None],
+    request_of: Callable[[Mapping[str, Any]], PlacementRequest | None],
+) -> None:
+    """Change a reservation as Blazar does (``update``), if it fits on its hosts."""
+    with blazar_errors.translated(updating=True):
+        _changed(_change, update, reservation_id, values, request_of)
+
+
+def _change(
+    update: Callable[[str, Any], None],
+    reservation_id: str,
+    values: Mapping[str, Any],
     request_of: Callable[[Mapping[str, Any]], PlacementRequest | None],
 ) -> None:
     """Let Blazar change a reservation, and check in the same transaction that it fits.
@@ -115,7 +126,7 @@ def _change(
     :param request_of: what one instance of the changed reservation asks for.
     :raises NotEnoughHostsAvailable: the reservation doesn't fit on its hosts.
     """
-    update()
+    update(reservation_id, values)
     reservation = db_api.reservation_get(reservation_id)
     span = Span(values["start_date"], values["end_date"])
     with session.writer() as db:
@@ -202,15 +213,7 @@ class ExactPhysicalHostPlugin(host_plugin.PhysicalHostPlugin):
 
     def update_reservation(self, reservation_id: str, values: dict[str, Any]) -> None:
         """Change a reservation as Blazar does, if its hosts are free at the new time."""
-        update = super().update_reservation
-        with blazar_errors.translated(updating=True):
-            _changed(
-                _change,
-                reservation_id,
-                values,
-                lambda: update(reservation_id, values),
-                lambda _: None,
-            )
+        _update(super().update_reservation, reservation_id, values, lambda _: None)
 
     def _reallocate(self, allocation: Mapping[str, Any]) -> bool:
         return bool(_changed(super()._reallocate, allocation))
@@ -288,15 +291,7 @@ class ExactVirtualInstancePlugin(instance_plugin.VirtualInstancePlugin):
 
     def update_reservation(self, reservation_id: str, new_values: dict[str, Any]) -> None:
         """Change a reservation as Blazar does, if there is room for it."""
-        update = super().update_reservation
-        with blazar_errors.translated(updating=True):
-            _changed(
-                _change,
-                reservation_id,
-                new_values,
-                lambda: update(reservation_id, new_values),
-                _instance_request,
-            )
+        _update(super().update_reservation, reservation_id, new_values, _instance_request)
 
     def _heal_reservation(self, reservation: Any, host_ids: list[str]) -> bool:
         return bool(_changed(super()._heal_reservation, reservation, host_ids))
@@ -380,12 +375,9 @@ class ExactFlavorPlugin(flavor_plugin.FlavorPlugin):
 
     def update_reservation(self, reservation_id: str, values: dict[str, Any]) -> None:
         """Change a reservation's time as Blazar does, if there is room for it."""
-        update = super().update_reservation
-        with blazar_errors.translated(updating=True):
-            _changed(
-                _change,
-                reservation_id,
-                values,
-                lambda: update(reservation_id, values),
-                lambda changed: _source_request(changed["resource_properties"]),
-            )
+        _update(
+            super().update_reservation,
+            reservation_id,
+            values,
+            lambda changed: _source_request(changed["resource_properties"]),
+        )

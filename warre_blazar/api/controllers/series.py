@@ -132,7 +132,7 @@ def _project(values: dict[str, Any]) -> str:
         raise exceptions.Forbidden(policies.CREATE)
     if wanted != own:
         policy.authorize(context, policies.CREATE_FOR)
-        if not people.has_role(context.user_id, wanted):
+        if not people.roles(context.user_id, wanted):
             raise exceptions.Forbidden(
                 policies.CREATE_FOR, f"You have no role in the project {parsing.shown(wanted)}"
             )

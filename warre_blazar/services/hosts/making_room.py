@@ -87,19 +87,7 @@ def search(
         reservable,
         wanted,
         matching.ids(shape) if only is None else only,
-        [
-            Movable(
-                reservation_id,
-                each.shape.request,
-                each.span.padded(conditions.cleaning),
-                held[reservation_id],
-                matching.ids(each.shape),
-                each.affinity,
-            )
-            for reservation_id, each in unbegun.items()
-            # Instances on failed hosts are left to healing.
-            if sum(held[reservation_id].values()) == each.instance_count
-        ],
+        _movables(unbegun, held, matching, conditions.cleaning),
         Limits(conditions.moves, lambda: time.monotonic() > until),
     )
     if found is None:
@@ -119,6 +107,31 @@ def search(
             for i, chosen in found.moved.items()
         ),
     )
+
+
+def _movables(
+    unbegun: Mapping[str, Unbegun],
+    held: Mapping[str, Mapping[str, int]],
+    matching: "_Matching",
+    cleaning: datetime.timedelta,
+) -> list[Movable]:
+    """The reservations that can be placed again.
+
+    :param held: instances by host id, by reservation id.
+    """
+    return [
+        Movable(
+            reservation_id,
+            each.shape.request,
+            each.span.padded(cleaning),
+            held[reservation_id],
+            matching.ids(each.shape),
+            each.affinity,
+        )
+        for reservation_id, each in unbegun.items()
+        # Instances on failed hosts are left to healing.
+        if sum(held[reservation_id].values()) == each.instance_count
+    ]
 
 
 def _instances(reservable: Sequence[Host]) -> Mapping[str, Mapping[str, int]]:

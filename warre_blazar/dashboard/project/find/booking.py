@@ -1,13 +1,13 @@
 """The page that books a flavor."""
 
 import datetime
+import functools
 from typing import Any
 
-from django import forms, shortcuts
+from django import forms
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from horizon.utils import http as horizon_http
 
 from warre_blazar.client import DryRun, errors
 from warre_blazar.dashboard import forms as fields
@@ -86,7 +86,7 @@ class BookForm(fields.BaseForm):
         }
 
 
-class BookPage(pages.FormView):
+class BookPage(pages.CheckedFormView):
     """Books a flavor. What the API would answer is shown before, also while one types."""
 
     template_name = "flavor_reservations/book.html"
@@ -94,16 +94,10 @@ class BookPage(pages.FormView):
     title = gettext_lazy("Book")
     form_class = BookForm
 
-    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        self._flavor: Any = None
-        return super().dispatch(request, *args, **kwargs)
-
-    @property
+    @functools.cached_property
     def flavor(self) -> Any:
         """The flavor, as the API shows it."""
-        if self._flavor is None:
-            self._flavor = self.api.flavors.get(self.kwargs["flavor"])
-        return self._flavor
+        return self.api.flavors.get(self.kwargs["flavor"])
 
     def form_arguments(self) -> dict[str, Any]:
         return {"flavor": self.flavor}
@@ -118,19 +112,9 @@ class BookPage(pages.FormView):
         """What the API says about the form's first values."""
         values = {name: form[name].value() for name in form.fields}
         shown = BookForm({name: _text(value) for name, value in values.items()}, flavor=self.flavor)
-        return {"verdict": self._verdict(shown)} if shown.is_valid() else {}
+        return {"verdict": self.verdict(shown)} if shown.is_valid() else {}
 
-    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        if horizon_http.is_ajax(request):
-            form = self.form_class(request.POST, **self.form_arguments())
-            verdict = self._verdict(form) if form.is_valid() else {"invalid": form.errors}
-            context = {"verdict": verdict, "form": form}
-            return shortcuts.render(request, "flavor_reservations/_verdict.html", context)
-        return super().post(request, *args, **kwargs)
-
-    def submit(self, form: BookForm) -> Any:
-        if "check" in self.request.GET:
-            return self.shown(form, verdict=self._verdict(form))
+    def carry_out(self, form: BookForm) -> Any:
         zone = super().get_context_data()["zone"]
         made = self.api.reservations.create(self.flavor.id, **form.booking(zone))
         text = _("%(flavor)s is booked from %(start)s to %(end)s.") % {
@@ -143,11 +127,10 @@ class BookPage(pages.FormView):
     def refused(self, form: BookForm, error: errors.ApiError) -> Any:
         """Say why, and show what could be booked in its place, also of other flavors."""
         form.add_error(None, str(error))
-        verdict = self._verdict(form) if form.is_bound else None
+        verdict = self.verdict(form) if form.is_bound else None
         return self.shown(form, verdict=verdict, others=self._others(form))
 
-    def _verdict(self, form: BookForm) -> dict[str, Any]:
-        """What the API would answer to the form, for the template."""
+    def verdict(self, form: BookForm) -> dict[str, Any]:
         zone = super().get_context_data()["zone"]
         wanted = form.booking(zone)
         try:

@@ -1,12 +1,12 @@
 """The pages that change and end a reservation."""
 
+import functools
 from typing import Any
 
-from django import forms, shortcuts
+from django import forms
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from horizon.utils import http as horizon_http
 
 from warre_blazar.client import errors
 from warre_blazar.dashboard import forms as fields
@@ -46,7 +46,7 @@ def _present(reservation: Any) -> dict[str, Any]:
     return {"start": start, "end": end, "count": reservation.instance_count, **texts}
 
 
-class ChangePage(pages.FormView):
+class ChangePage(pages.CheckedFormView):
     """Extends, shortens or changes a reservation, after it has said whether this can be done."""
 
     template_name = "flavor_reservations/change.html"
@@ -54,16 +54,10 @@ class ChangePage(pages.FormView):
     title = gettext_lazy("Change Reservation")
     form_class = ChangeForm
 
-    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        self._found: Any = None
-        return super().dispatch(request, *args, **kwargs)
-
-    @property
+    @functools.cached_property
     def reservation(self) -> Any:
         """The reservation, as the API shows it."""
-        if self._found is None:
-            self._found = self.api.reservations.get(self.kwargs["ref"])
-        return self._found
+        return self.api.reservations.get(self.kwargs["ref"])
 
     def form_arguments(self) -> dict[str, Any]:
         return {"reservation": self.reservation}
@@ -85,17 +79,7 @@ class ChangePage(pages.FormView):
             end_local=moments.query(self.reservation.end),
         )
 
-    def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        if horizon_http.is_ajax(request):
-            form = self.form_class(request.POST, **self.form_arguments())
-            verdict = self._verdict(form) if form.is_valid() else {"invalid": form.errors}
-            context = {"verdict": verdict, "form": form}
-            return shortcuts.render(request, "flavor_reservations/_verdict.html", context)
-        return super().post(request, *args, **kwargs)
-
-    def submit(self, form: ChangeForm) -> Any:
-        if "check" in self.request.GET:
-            return self.shown(form, verdict=self._verdict(form))
+    def carry_out(self, form: ChangeForm) -> Any:
         changes = form.changes()
         if changes:
             self.api.reservations.update(self.reservation.id, **changes)
@@ -104,10 +88,9 @@ class ChangePage(pages.FormView):
 
     def refused(self, form: ChangeForm, error: errors.ApiError) -> Any:
         form.add_error(None, str(error))
-        return self.shown(form, verdict=self._verdict(form))
+        return self.shown(form, verdict=self.verdict(form))
 
-    def _verdict(self, form: ChangeForm) -> dict[str, Any]:
-        """What the API would answer to the form, for the template."""
+    def verdict(self, form: ChangeForm) -> dict[str, Any]:
         changes = form.changes()
         if not changes:
             return {"unchanged": True}
