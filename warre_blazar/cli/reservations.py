@@ -376,12 +376,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
                 derived=derived,
             )
             if parsed_args.dry_run:
-                foreseen = dry_run.change(self.v2, changed, self.app, self.where, **texts)
-                saving = deletion_confirmation.saving(foreseen.before_end) if foreseen else ""
-                told = f". {loss}" if loss else ""
-                return self.report_dry_run(
-                    f"change {plan}{told}" + (f".{saving}" if saving else "")
-                )
+                return self._report(changed, plan, loss, texts)
             ref = before.id
         try:
             changed_to = self.v2.reservations.update(
@@ -392,6 +387,19 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
                 self._offer_ways(ref, (start, end), count)
             raise
         return self.details(flat(changed_to))
+
+    def _report(
+        self, changed: dry_run.Changed, plan: str, loss: str, texts: Mapping[str, Any]
+    ) -> tuple[Any, Any]:
+        """Print what a change would do, as the API foresees it.
+
+        :param loss: what would be lost, or an empty text.
+        :param texts: what else would be changed.
+        """
+        foreseen = dry_run.change(self.v2, changed, self.app, self.where, **texts)
+        saving = deletion_confirmation.saving(foreseen.before_end) if foreseen else ""
+        told = f". {loss}" if loss else ""
+        return self.report_dry_run(f"change {plan}{told}" + (f".{saving}" if saving else ""))
 
     def _longest(self, parsed_args: argparse.Namespace) -> datetime.datetime:
         """Return the latest end that the reservation can get.
@@ -417,7 +425,8 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         times: tuple[datetime.datetime | None, datetime.datetime | None],
         count: int | None,
     ) -> None:
-        """
+        """Ask the API what would be possible in place of a change that it has refused.
+
         :raises Failure: the change is refused. The text says why, and what would be possible.
         """
         before = self.v2.reservations.get(ref)
