@@ -45,7 +45,8 @@ def running(directory: pathlib.Path) -> Iterator[Agent]:
     sink = {"name": "file", "publishers": [f"file://{samples}?json"]}
     # JSON is YAML.
     pipeline.write_text(json.dumps({"sources": [source], "sinks": [sink]}))
-    with (directory / "agent.log").open("w") as log:
+    printed = directory / "agent.log"
+    with printed.open("w") as log:
         agent = subprocess.Popen(
             [program, "--config-file", config],
             stdout=log,
@@ -56,3 +57,6 @@ def running(directory: pathlib.Path) -> Iterator[Agent]:
         finally:
             agent.terminate()
             agent.wait(30)
+            # pytest shows this if the test fails.
+            print(printed.read_text()[-5000:])
+            print(samples.read_text() if samples.exists() else "no samples")

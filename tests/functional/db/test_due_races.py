@@ -167,7 +167,11 @@ def test_extended_lease_keeps_its_servers(running: Running, cloud: Cloud):
     time.sleep(8)
     outcomes = collections.Counter(outcome_by_lease.values())
     print(outcomes)
-    extended = {lease.id for lease in leases if outcome_by_lease[lease.id] == "done"}
+    # Blazar's update may answer with an error although it has written the later end: if its own
+    # executor has just marked the start as failed, the statuses contradict each other.
+    ends = {lease.id: db_api.lease_get(lease.id)["end_date"] for lease in leases}
+    extended = {i for i, end in ends.items() if end > due}
+    assert extended >= {i for i, outcome in outcome_by_lease.items() if outcome == "done"}
     assert extended
     lost = {i for i in extended if servers[i] not in cloud.nova.servers}
     assert lost == set(), outcomes
