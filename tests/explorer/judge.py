@@ -336,14 +336,15 @@ def tellings(sight: Sight, scene: Scene, known: set[str], *, may_repeat: bool) -
     """Which changes weren't told, were told twice, in another order, or haven't happened.
 
     :param known: the leases that aren't of these operations' making. Of these, only the scene's own
-        are told.
+        were told from the beginning.
     """
-    there = {}
+    there, strangers = {}, set()
     for reservation in filter(_is_slots, sight.reservations):
         lease = sight.leases[reservation["lease_id"]]
         own = (scene.lease_id, scene.other_lease_id)
         is_of_scene = reservation["lease_id"] in own or reservation["series_id"]
         if reservation["lease_id"] in known and not is_of_scene:
+            strangers.add(reservation["id"])
             continue
         fields = {
             "start": _written(lease["start_date"]),
@@ -353,7 +354,8 @@ def tellings(sight: Sight, scene: Scene, known: set[str], *, may_repeat: bool) -
         }
         is_imported = bool(scene.warre_url) and reservation["id"] == scene.reservation_id
         there[reservation["id"]] = Kept(lease["status"], fields, is_imported)
-    notes = [*sight.world.recorder.notes, *sight.outbox]
+    told = [*sight.world.recorder.notes, *sight.outbox]
+    notes = [note for note in told if note.subject not in strangers]
     return telling.wrong(notes, there, may_repeat=may_repeat)
 
 
