@@ -335,8 +335,8 @@ def _held(sight: Sight) -> int:
 def tellings(sight: Sight, scene: Scene, known: set[str], *, may_repeat: bool) -> list[str]:
     """Which changes weren't told, were told twice, in another order, or haven't happened.
 
-    :param known: the leases that aren't of these operations' making. Of these, only the scene's own
-        were told from the beginning.
+    :param known: the leases that these operations haven't made. Except for the scene's own leases,
+        nobody was told that they were made. So notices about them aren't judged.
     """
     there, strangers = {}, set()
     for reservation in filter(_is_slots, sight.reservations):

@@ -45,8 +45,8 @@ def running(directory: pathlib.Path) -> Iterator[Agent]:
     sink = {"name": "file", "publishers": [f"file://{samples}?json"]}
     # JSON is YAML.
     pipeline.write_text(json.dumps({"sources": [source], "sinks": [sink]}))
-    printed = directory / "agent.log"
-    with printed.open("w") as log:
+    log_path = directory / "agent.log"
+    with log_path.open("w") as log:
         agent = subprocess.Popen(
             [program, "--config-file", config],
             stdout=log,
@@ -58,5 +58,5 @@ def running(directory: pathlib.Path) -> Iterator[Agent]:
             agent.terminate()
             agent.wait(30)
             # pytest shows this if the test fails.
-            print(printed.read_text()[-5000:])
+            print(log_path.read_text()[-5000:])
             print(samples.read_text() if samples.exists() else "no samples")
