@@ -1,10 +1,13 @@
 """What Nova and Placement hold for reservations."""
 
+import datetime
 import re
 from collections.abc import Iterable
 
+from tests.functional.cloud import world
 from tests.functional.cloud.people import Person
 from tests.functional.cloud.records import Records
+from tests.functional.cloud.waiting import until
 
 _ID = re.compile(r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _FLAVOR, _CLASS = "reservation:", "CUSTOM_RESERVATION_"
@@ -36,3 +39,18 @@ def orphans(admin: Person, records: Records) -> set[tuple[str, str]]:
     """What Nova and Placement hold for reservations that are over or don't exist in Blazar."""
     held = _held(admin)
     return {(kind, owner) for kind, owner in held if owner not in records.live()}
+
+
+def computes_report(admin: Person, since: datetime.datetime) -> None:
+    """Wait until all compute services have reported to Nova after a time.
+
+    After an outage of the message bus or the database, Nova takes them for dead until then, and
+    boots no servers there.
+    """
+
+    def have_reported() -> bool:
+        services = [s for s in admin.cloud.compute.services() if s.host in world.HOSTS]
+        reports = [datetime.datetime.fromisoformat(s.updated_at) for s in services]
+        return len(services) == len(world.HOSTS) and min(reports) > since
+
+    until("the computes to report again", have_reported)

@@ -1,6 +1,5 @@
 """Outages of Placement, Keystone, the message bus and the database: errors, and recovery."""
 
-import datetime
 import os
 import time
 from collections.abc import Callable
@@ -8,8 +7,9 @@ from typing import Any
 
 import pytest
 import requests
+from oslo_utils import timeutils
 
-from tests.functional.cloud import devcloud, world
+from tests.functional.cloud import devcloud, nova_side, world
 from tests.functional.cloud.conftest import Offer
 from tests.functional.cloud.people import Person, newcomer
 from tests.functional.cloud.records import Records
@@ -34,16 +34,6 @@ def _works_again(who: Person, flavor: dict[str, Any]) -> None:
     made = until("a booking to succeed", probe, 2 * LONG)
     until("ALLOCATED", lambda: world.show(who, made)["status"] == "ALLOCATED")
     who.asks("DELETE", f"/v2/reservations/{made['id']}/", want=204)
-
-
-def _have_reported(admin: Person, since: datetime.datetime) -> bool:
-    """Whether all compute services have reported to Nova since a time.
-
-    Until then Nova may take one of them for dead and boot no server there.
-    """
-    services = [s for s in admin.cloud.compute.services() if s.host in world.HOSTS]
-    reports = [datetime.datetime.fromisoformat(s.updated_at) for s in services]
-    return len(services) == len(world.HOSTS) and min(reports) > since
 
 
 def test_booking_and_deleting_work_without_placement(
@@ -86,10 +76,10 @@ def test_outage_during_bookings_loses_and_oversells_nothing(
     during = [begun(world.book, alpha, flavor, period) for _ in range(4)]
     with devcloud.away(service):
         during.append(begun(world.book, alpha, flavor, period))
-    back = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+    back = timeutils.utcnow()
     answers = [booking.result(LONG) for booking in during]
     _works_again(alpha, offer())
-    until("the computes to report again", lambda: _have_reported(admin, back))
+    nova_side.computes_report(admin, back)
 
     def settled() -> list[dict[str, Any]] | None:
         """The flavor's reservations, if none of them is being created any more."""

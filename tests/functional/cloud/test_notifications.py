@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from oslo_utils import timeutils
 
-from tests.functional.cloud import bus, ceilometer, devcloud, messages, world
+from tests.functional.cloud import bus, ceilometer, devcloud, messages, nova_side, world
 from tests.functional.cloud.bus import Heard
 from tests.functional.cloud.conftest import Offer
 from tests.functional.cloud.people import Person
@@ -74,7 +75,9 @@ def hooked(hook: messages.Receiver) -> dict[str, dict[str, str]]:
     }
 
 
-def test_bus_that_is_away_loses_nothing(alpha: Person, offer: Offer, records: Records):
+def test_bus_that_is_away_loses_nothing(
+    admin: Person, alpha: Person, offer: Offer, records: Records
+):
     soon = world.now() + datetime.timedelta(minutes=2)
     made = world.booked(alpha, offer(), world.Period(soon, soon + datetime.timedelta(hours=1)))
 
@@ -87,8 +90,10 @@ def test_bus_that_is_away_loses_nothing(alpha: Person, offer: Offer, records: Re
         world.becomes(alpha, made, "ACTIVE")
         # Nova needs the same bus to open the reservation, so it is usually opened later.
         assert {"started", "refused"} & set(waiting())
+    back = timeutils.utcnow()
     until("the start to be told", lambda: not waiting())
     world.delete_lease(alpha, made["lease_id"])
+    nova_side.computes_report(admin, back)
 
 
 def test_ceilometer_makes_samples_that_bills_can_use(
