@@ -23,7 +23,7 @@ from warre_blazar.db import reservations, session, tables
 from warre_blazar.domain import devices, reservation_states
 from warre_blazar.domain.before_end import SiteRule
 from warre_blazar.domain.host_marks import Drain
-from warre_blazar.domain.labels import NO_LABELS, Labels
+from warre_blazar.domain.labels import NO_LABELS
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.recurrence import Recurrence
 from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus
@@ -271,7 +271,8 @@ def _close(world: World, flavor_ids: list[str], hosts: list[str]) -> None:
 
 def _closing(world: World, scene: Scene) -> None:
     """Close both hosts over bookings, which can only go to the time after the window."""
-    session.change(reservations.set_movable_hours, scene.reservation_id, _MOVABLE_HOURS)
+    movable = {"movable_hours": _MOVABLE_HOURS}
+    session.change(reservations.set_values, scene.reservation_id, movable)
     _close(world, [], scene.hosts)
 
 
@@ -359,7 +360,7 @@ OPERATIONS = {
             {"start": MOVED.start, "end": MOVED.end},
             states=("pending", "soon", "due", *_SCATTERED),
         ),
-        Operation("rename", _change(labels=Labels("new", None)), {"name": "new"}, states=_ALL),
+        Operation("rename", _change(labels={"name": "new"}), {"name": "new"}, states=_ALL),
         Operation("delete", _delete, removes=True, states=(*_ALL, "idle", "waiting", *_SCATTERED)),
         Operation("series", _series, makes_series=True, states=("pending", "course")),
         Operation("extend_series", _extend_series, makes_series=True, states=("course",)),

@@ -232,22 +232,20 @@ def set_count(db: Session, reservation_id: str, count: int) -> None:
     )
 
 
-def set_labels(db: Session, reservation_id: str, labels: Labels) -> None:
-    """Write a reservation's labels."""
+def set_values(db: Session, reservation_id: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Write those of some values that a reservation doesn't have yet.
+
+    :param values: new values by their columns.
+    :returns: what the written ones were before. This is empty if the reservation is gone.
+    """
     same_reservation = bookings.c.reservation_id == reservation_id
-    db.execute(bookings.update().where(same_reservation).values(**dataclasses.asdict(labels)))
-
-
-def set_before_end(db: Session, reservation_id: str, value: str | None) -> None:
-    """Write what was chosen to be done with a reservation's servers before the end."""
-    same_reservation = bookings.c.reservation_id == reservation_id
-    db.execute(bookings.update().where(same_reservation).values(before_end=value))
-
-
-def set_movable_hours(db: Session, reservation_id: str, hours: int) -> None:
-    """Write by how many hours maintenance may move a reservation to a later time."""
-    same_reservation = bookings.c.reservation_id == reservation_id
-    db.execute(bookings.update().where(same_reservation).values(movable_hours=hours))
+    present = sa.select(*(bookings.c[name] for name in values)).where(same_reservation)
+    row = db.execute(present.with_for_update()).mappings().first()
+    before = {name: old for name, old in (row or {}).items() if old != values[name]}
+    if before:
+        new = {name: values[name] for name in before}
+        db.execute(bookings.update().where(same_reservation).values(**new))
+    return before
 
 
 def compare_labels(db: Session, labels: Labels) -> None:

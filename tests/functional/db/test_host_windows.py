@@ -46,7 +46,7 @@ def close(
 
 
 def allow(lease, number: int) -> None:
-    session.change(reservations.set_movable_hours, lease.reservation_id, number)
+    session.change(reservations.set_values, lease.reservation_id, {"movable_hours": number})
 
 
 def span_of(lease) -> Span:

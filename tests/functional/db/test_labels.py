@@ -12,6 +12,7 @@ from tests.functional.db import world
 from warre_blazar.db import session
 from warre_blazar.db.reservation_filters import Filter
 from warre_blazar.domain import labels
+from warre_blazar.domain.changes import ChangeKind
 from warre_blazar.domain.labels import Labels
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
@@ -42,8 +43,22 @@ def test_labels_are_stored_and_found_by_name(cloud: Cloud):
     assert names("\u00dcbung 7") == ["\u00dcbung 7"]
     assert names("\u00fcbung 7") == []
     found, _ = lookup.get(lease.reservation_id, None)
-    lookup.label(found, Labels(None, "x" * 4096))
+    lookup.write(found, ChangeKind.RENAMED, {"name": None, "note": "x" * 4096}, "user")
     assert names("\u00dcbung 7") == []
+
+
+def test_labels_that_others_have_changed_meanwhile_stay(cloud: Cloud):
+    found, _ = lookup.get(book(cloud, Labels("old", "old")).reservation_id, None)
+    for user, new in (("ada", {"name": "new"}), ("bob", {"note": "new"}), ("cy", {"name": "new"})):
+        asked = change.ChangeRequest(labels=new)
+        change.change(Caller(user, {}), found, asked, world.conditions())
+    renamed, _ = lookup.get(found.id, None)
+    assert renamed.labels == Labels("new", "new")
+    told = [(each.user_id, each.before, each.after) for each in lookup.log(renamed)[1:]]
+    assert told == [
+        ("ada", {"name": "old"}, {"name": "new"}),
+        ("bob", {"note": "old"}, {"note": "new"}),
+    ]
 
 
 @pytest.mark.parametrize("is_written", [True, False])
@@ -52,16 +67,16 @@ def test_rename_whose_connection_is_lost(
 ):
     """The connection may be lost before the database writes the name, or after it has."""
     lease = book(cloud, Labels("old"))
-    write = lookup.label
+    write = lookup.write
 
     def lose(*args) -> None:
         if is_written:
             write(*args)
         raise db_exc.DBConnectionError
 
-    monkeypatch.setattr(lookup, "label", lose)
+    monkeypatch.setattr(lookup, "write", lose)
     monkeypatch.setattr(manager_calls, "_SEEN_WITHIN", 0)
-    wanted = change.ChangeRequest(labels=Labels("new"))
+    wanted = change.ChangeRequest(labels={"name": "new"})
     caller = Caller("user", {})
     found, _ = lookup.get(lease.reservation_id, None)
     with contextlib.nullcontext() if is_written else pytest.raises(db_exc.DBConnectionError):

@@ -125,6 +125,6 @@ def test_foreign_key_that_another_request_breaks_is_no_outage(
 
 def test_name_is_written_in_spite_of_a_deadlock(alpha: Person, flavor, faults: Faults):
     booked = things.book(alpha, flavor)
-    faults.before(reservations, "set_labels", db_exc.DBDeadlock())
+    faults.before(reservations, "set_values", db_exc.DBDeadlock())
     changed = alpha.patch(f"reservations/{booked['id']}", {**LONGER, "name": "course"})
     assert (changed.status_int, changed.json["name"]) == (200, "course")

@@ -126,3 +126,13 @@ def test_request_whose_answer_is_lost_is_sent_again(explorer: Explorer):
     result = fault_at(explorer, "soon:make", FLAVOR, "unanswered")
     assert [step.what for step in result.trace].count(FLAVOR) == 2
     assert result.violations == []
+
+
+def test_same_name_given_twice_at_once_is_told_once(explorer: Explorer, said: list[str]):
+    explorer.replay("sqlite:pending:rename+rename:1:1.1>0:-")
+    assert said == []
+
+
+def test_snapshot_may_wait_for_the_new_end_of_a_reservation(explorer: Explorer, said: list[str]):
+    explorer.replay("sqlite:active:extend+snapshot:1:1.3>0:-")
+    assert said == []

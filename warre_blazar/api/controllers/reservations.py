@@ -1,6 +1,5 @@
 """The controller of /reservations."""
 
-import dataclasses
 from typing import Any
 
 import pecan
@@ -187,7 +186,7 @@ def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRe
         values.get("start"),
         values.get("end"),
         values.get("instance_count"),
-        dataclasses.replace(reservation.labels, **changed) if changed else None,
+        changed or None,
         Choice(values["before_end"]) if "before_end" in values else None,
         values.get("movable_hours"),
     )

@@ -1,6 +1,7 @@
 """Looks up reservations, by id, by lease or page by page, and writes what holds no slots."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from oslo_utils import timeutils
@@ -155,56 +156,28 @@ def check_labels(labels: Labels) -> None:
             reservations.compare_labels(db, labels)
 
 
-def label(reservation: Reservation, labels: Labels, user_id: str | None = None) -> None:
-    """Write a reservation's labels.
+def write(
+    reservation: Reservation, kind: ChangeKind, values: Mapping[str, Any], user_id: str
+) -> None:
+    """Write values of a reservation that no rule about bookings depends on.
 
+    What others have changed meanwhile stays, and a value that is there already isn't told again.
+
+    :param values: the new values by their fields in the API.
     :param user_id: the user who changes them.
     """
-    before, after = dataclasses.asdict(reservation.labels), dataclasses.asdict(labels)
-    names = [name for name in after if before[name] != after[name]]
-    renamed = Change(
-        timeutils.utcnow(),
-        ChangeKind.RENAMED,
-        user_id,
-        {name: before[name] for name in names},
-        {name: after[name] for name in names},
-    )
-    session.change(_label, reservation.reservation_id, labels, renamed)
+    session.change(_write, reservation.reservation_id, kind, values, user_id)
 
 
-def _label(db: Session, reservation_id: str, labels: Labels, renamed: Change) -> None:
-    reservations.set_labels(db, reservation_id, labels)
-    changes.add(db, reservation_id, renamed)
-
-
-def choose_before_end(reservation: Reservation, value: str | None, user_id: str) -> None:
-    """Write what was chosen to be done with a reservation's servers before the end.
-
-    :param user_id: the user who chooses.
-    """
-    before, after = {"before_end": reservation.before_end}, {"before_end": value}
-    chosen = Change(timeutils.utcnow(), ChangeKind.BEFORE_END, user_id, before, after)
-    session.change(_choose_before_end, reservation.reservation_id, value, chosen)
-
-
-def _choose_before_end(db: Session, reservation_id: str, value: str | None, chosen: Change) -> None:
-    reservations.set_before_end(db, reservation_id, value)
-    changes.add(db, reservation_id, chosen)
-
-
-def allow_move(reservation: Reservation, hours: int, user_id: str) -> None:
-    """Write by how many hours maintenance may move a reservation to a later time.
-
-    :param user_id: the user who allows it.
-    """
-    before, after = {"movable_hours": reservation.movable_hours}, {"movable_hours": hours}
-    allowed = Change(timeutils.utcnow(), ChangeKind.MOVABLE, user_id, before, after)
-    session.change(_allow_move, reservation.reservation_id, hours, allowed)
-
-
-def _allow_move(db: Session, reservation_id: str, hours: int, allowed: Change) -> None:
-    reservations.set_movable_hours(db, reservation_id, hours)
-    changes.note(db, reservation_id, allowed)
+def _write(
+    db: Session, reservation_id: str, kind: ChangeKind, values: Mapping[str, Any], user_id: str
+) -> None:
+    before = reservations.set_values(db, reservation_id, values)
+    if before:
+        after = {name: values[name] for name in before}
+        change = Change(timeutils.utcnow(), kind, user_id, before, after)
+        add = changes.note if kind is ChangeKind.MOVABLE else changes.add
+        add(db, reservation_id, change)
 
 
 def snapshots(reservation: Reservation) -> list[ServerSnapshot]:

@@ -7,7 +7,7 @@ refuse the change sooner.
 import dataclasses
 import datetime
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from oslo_db import exception as db_exc
@@ -16,6 +16,7 @@ from oslo_utils import timeutils
 from warre_blazar.domain import booking_rules, reservation_states
 from warre_blazar.domain.before_end import Choice
 from warre_blazar.domain.booking_conditions import BookingConditions
+from warre_blazar.domain.changes import ChangeKind
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.refusals import Asked
@@ -44,8 +45,8 @@ class ChangeRequest:
     start: datetime.datetime | None = None
     end: datetime.datetime | None = None
     count: int | None = None
-    #: All labels, even if only some of them change.
-    labels: Labels | None = None
+    #: The labels that change.
+    labels: Mapping[str, str | None] | None = None
     before_end: Choice | None = None
     movable_hours: int | None = None
 
@@ -62,7 +63,7 @@ class ChangeRequest:
             reservation,
             span=span,
             instance_count=self.count or reservation.instance_count,
-            labels=self.labels or reservation.labels,
+            labels=dataclasses.replace(reservation.labels, **self.labels or {}),
             before_end=self.before_end.value if self.before_end else reservation.before_end,
             movable_hours=(
                 reservation.movable_hours if self.movable_hours is None else self.movable_hours
@@ -108,19 +109,21 @@ def change(
     :raises WarreError: after any other error nothing has changed.
     """
     if new_values.labels:
-        lookup.check_labels(new_values.labels)
+        lookup.check_labels(Labels(**new_values.labels))
     _raise_first(_state_refusals(reservation, new_values))
-    done, wanted = True, new_values.of(reservation)
+    done = True
     if new_values.is_of_lease:
         done = _change_lease(caller, reservation, new_values, conditions)
     # The labels are written last, so that they stay as they were if the change of the lease is
     # refused.
-    if new_values.labels and new_values.labels != reservation.labels:
+    if new_values.labels:
         _label(reservation, new_values.labels, caller.user_id)
-    if new_values.before_end and new_values.before_end.value != reservation.before_end:
-        lookup.choose_before_end(reservation, new_values.before_end.value, caller.user_id)
-    if new_values.movable_hours not in (None, reservation.movable_hours):
-        lookup.allow_move(reservation, wanted.movable_hours, caller.user_id)
+    if new_values.before_end:
+        choice = {"before_end": new_values.before_end.value}
+        lookup.write(reservation, ChangeKind.BEFORE_END, choice, caller.user_id)
+    if new_values.movable_hours is not None:
+        allowed = {"movable_hours": new_values.movable_hours}
+        lookup.write(reservation, ChangeKind.MOVABLE, allowed, caller.user_id)
     if not done:
         return lookup.get(reservation.id, None)[0], False
     not_known = exceptions.NoAnswer(
@@ -141,7 +144,7 @@ def foresee(
     :raises ServiceUnavailable, ServiceRefused, LimitsNotRegistered: no decision is possible.
     """
     if new_values.labels:
-        lookup.check_labels(new_values.labels)
+        lookup.check_labels(Labels(**new_values.labels))
     now, wanted = timeutils.utcnow(), new_values.of(reservation)
     refusals = _state_refusals(reservation, new_values)
     outcome = ChangeDecision(reservation, wanted.span, wanted.instance_count)
@@ -222,20 +225,24 @@ def _check_as_blazar(reservation: Reservation, wanted: Reservation, now: datetim
     raise exceptions.Refused("refused", text)
 
 
-def _label(reservation: Reservation, labels: Labels, user_id: str) -> None:
-    """Write a reservation's labels.
+def _label(reservation: Reservation, labels: Mapping[str, str | None], user_id: str) -> None:
+    """Write some of a reservation's labels.
 
     :raises NoAnswer: it isn't known whether they have been written.
     """
     try:
-        lookup.label(reservation, labels, user_id)
+        lookup.write(reservation, ChangeKind.RENAMED, labels, user_id)
     except db_exc.DBError:
         # The database may have committed the write before the connection was lost.
         not_known = exceptions.NoAnswer(
             reservation.lease_name, f"reservation {reservation.id} has its new labels"
         )
-        if not seen(lambda: lookup.get(reservation.id, None)[0].labels == labels, not_known):
+        if not seen(lambda: _has(lookup.get(reservation.id, None)[0], labels), not_known):
             raise
+
+
+def _has(reservation: Reservation, labels: Mapping[str, str | None]) -> bool:
+    return all(getattr(reservation.labels, name) == text for name, text in labels.items())
 
 
 def _change_lease(
