@@ -60,14 +60,15 @@ RULES = [
         UPDATE,
         base.PROJECT_MEMBER_OR_ADMIN,
         "Change a reservation: its start and end, its number of instances, its name and its note. "
-        "A caller who may not change it gets 404, as if the reservation didn't exist.",
+        "A caller who may see it but not change it gets 403; on Warre's path it is 404, as if the "
+        "reservation didn't exist.",
         [{"path": _ONE, "method": "PATCH"}],
     ),
     policy.DocumentedRuleDefault(
         DELETE,
         base.PROJECT_MEMBER_OR_ADMIN,
-        "Delete a reservation, or end it early. A caller who may not delete it gets 404, as if the "
-        "reservation didn't exist.",
+        "Delete a reservation, or end it early. A caller who may see it but not delete it gets "
+        "403; on Warre's path it is 404, as if the reservation didn't exist.",
         [{"path": _ONE, "method": "DELETE"}],
     ),
 ]

@@ -42,7 +42,8 @@ RULES = [
     policy.DocumentedRuleDefault(
         DELETE,
         base.PROJECT_MEMBER_OR_ADMIN,
-        "Cancel a wait. A caller who may not cancel it gets 404, as if the wait didn't exist.",
+        "Cancel a wait. A caller who may see it but not cancel it gets 403; on Warre's path it is "
+        "404, as if the wait didn't exist.",
         [{"path": _ONE, "method": "DELETE"}],
     ),
 ]
