@@ -79,6 +79,9 @@ def test_idle_reservation_is_warned_and_ends_early(cloud: Cloud):
     pass_time(0, 4, managers=2)
     (warning,) = notices(Kind.IDLE)
     assert warning.news.after is not None
+    # Samples are taken every half hour, and the first one was the first without a server.
+    counted_from = f"{SPAN.start + INTERVAL:%Y-%m-%dT%H:%M:%S}+00:00"
+    assert warning.news.after["idle_counted_from"] == counted_from
     assert (
         warning.news.after["ends_at"] == f"{SPAN.start + 4.5 * 60 * MINUTE:%Y-%m-%dT%H:%M:%S}+00:00"
     )

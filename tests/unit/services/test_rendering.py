@@ -42,7 +42,7 @@ def values(**changes: Any) -> dict[str, Any]:
             "start": "a",
             "end": "c",
             "instance_count": 2,
-            "idle_since": "monday",
+            "idle_counted_from": "monday",
             "ends_at": "tuesday",
         },
         "is_own": False,

@@ -58,7 +58,7 @@ def look(now: datetime.datetime, interval: datetime.timedelta) -> int:
 
 def _warn(db: Session, item: IdleReservation, now: datetime.datetime) -> None:
     if idle.warn(db, item, now):
-        told = {"idle_since": time_text(item.since), "ends_at": time_text(item.ends_at(now))}
+        told = {"idle_counted_from": time_text(item.since), "ends_at": time_text(item.ends_at(now))}
         of = outbox.of_reservations([item.reservation_id])
         outbox.add(db, of, News(Kind.IDLE, now, after=told))
 
@@ -78,7 +78,7 @@ def _end(db: Session, item: IdleReservation, now: datetime.datetime) -> bool:
         return False
     lease_writes.end_early(db, lease, end)
     before, after = changes.span(lease.span), changes.span(Span(lease.span.start, end))
-    after = {**after, "idle_since": time_text(item.since)}
+    after = {**after, "idle_counted_from": time_text(item.since)}
     change = Change(now, ChangeKind.IDLE_END, None, before, after)
     changes.add(db, item.reservation_id, change)
     return True
