@@ -396,12 +396,15 @@ OPERATIONS = (
         "Wait for a flavor, or for any flavor of a category. Once `instance_count` instances are "
         "free for `hours` hours between `from` and `to`, they are booked for the caller and the "
         "caller's project, or the caller is told. The first in line for whom there is room comes "
-        "first. Quotas and terms are judged then.",
-        {201: ref("Wait")},
+        "first. Quotas and terms are judged then. A wait that no booking could ever fulfill by "
+        "the flavor's terms is refused. With `dry_run=true` nothing is added: the answer has "
+        "status 200 and the wait as it would be, or says why it would be refused.",
+        {201: ref("Wait"), 200: ref("Wait")},
         (
             *("flavor_ambiguous", "flavor_not_found", "forbidden", "no_before_end_choice"),
             "too_many_waits",
         ),
+        query=base.DRY_RUN,
         body="WaitCreate",
     ),
     Operation(

@@ -234,6 +234,10 @@ class ChangeCommand(Command):
         print(f"Dry run: would {action}", file=self.app.stdout)
         return (), ()
 
+    def asks_on_terminal(self, parsed_args: argparse.Namespace) -> bool:
+        """Whether the user can be asked for confirmation: not in a dry run, or with --yes."""
+        return not parsed_args.dry_run and not parsed_args.yes and confirmation.on_terminal()
+
     def confirm_on_terminal(
         self, plan: str, parsed_args: argparse.Namespace, *, otherwise: str
     ) -> None:
@@ -244,7 +248,7 @@ class ChangeCommand(Command):
         :param otherwise: the text of the error if the answer isn't yes.
         :raises Failure: the answer isn't yes.
         """
-        if parsed_args.dry_run or parsed_args.yes or not confirmation.on_terminal():
+        if not self.asks_on_terminal(parsed_args):
             return
         self.tell(plan)
         confirmation.ask("Is that right?", otherwise)

@@ -1,11 +1,13 @@
 """Commands about waits: what to book, or to tell, once there is room."""
 
 import argparse
+import functools
 from typing import Any
 
 from warre_blazar.cli import (
     arguments,
     base,
+    flavors,
     project_names,
     time_display,
     time_input,
@@ -19,6 +21,8 @@ from warre_blazar.fields import waits as fields
 from warre_blazar.fields.flavors import BEFORE_END
 
 _REF = "ID of the wait, the start of the ID, or the name that its reservation will have"
+#: The options that are sent as they were typed.
+_TEXTS = ("name", "note", "contact", "before_end", "affinity")
 _COLUMNS = (
     *("id", "flavor", "instance_count", "hours", "from", "to", "mode", "status", "position"),
 )
@@ -115,12 +119,8 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
         goal = parsed_args.flavor or f"any flavor of the category {parsed_args.category}"
         length = time_display.length(parsed_args.hours)
         plan = f"wait for {wording.slots(parsed_args.count)} of {goal}, {length}"
-        if parsed_args.dry_run:
-            return self.report_dry_run(plan)
-        plan = f"{plan[0].upper()}{plan[1:]}"
-        self.confirm_on_terminal(plan, parsed_args, otherwise="You don't wait for it")
-        texts = ("name", "note", "contact", "before_end", "affinity")
-        made = self.v2.waits.create(
+        create = functools.partial(
+            self.v2.waits.create,
             parsed_args.flavor,
             length=parsed_args.hours,
             count=parsed_args.count,
@@ -130,11 +130,21 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
             mode="tell" if parsed_args.tell else "book",
             expires_at=expires,
             timezone=getattr(self.where, "key", None),
-            **{name: getattr(parsed_args, name) for name in texts},
+            **{name: getattr(parsed_args, name) for name in _TEXTS},
         )
-        document, what_next = self.shown(made)
+        if parsed_args.dry_run:
+            foreseen = create(dry_run=True)
+            return self.report_dry_run(f"{plan}, number {foreseen.position} in line")
+        if self.asks_on_terminal(parsed_args):
+            create(dry_run=True)  # Nobody is asked about a wait that would be refused.
+        plan = f"{plan[0].upper()}{plan[1:]}"
+        self.confirm_on_terminal(plan, parsed_args, otherwise="You don't wait for it")
+        document, what_next = self.shown(create())
         self.tell(what_next)
         return self.details(document)
+
+    def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
+        return flavors.advice_on_flavor(self, error, parsed_args.flavor or "")
 
 
 #: The states of waits that aren't over.

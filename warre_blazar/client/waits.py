@@ -4,7 +4,7 @@ import datetime
 from typing import Any
 
 from warre_blazar.client import lookup
-from warre_blazar.client.collection import Collection, Time, known, query_of, values_of
+from warre_blazar.client.collection import DRY_RUN, Collection, Time, known, query_of, values_of
 from warre_blazar.client.transport import path
 from warre_blazar.client.types import Wait
 
@@ -55,6 +55,7 @@ class Waits(Collection):
         category: str | None = None,
         earliest: Time | None = None,
         latest: Time | None = None,
+        dry_run: bool = False,
         **values: Any,
     ) -> Wait:
         """Wait until instances can be booked.
@@ -63,6 +64,7 @@ class Waits(Collection):
         :param length: the length of the reservation.
         :param earliest: the earliest start. Default: now.
         :param latest: the latest end. Default: 90 days after the earliest start.
+        :param dry_run: make no wait, but return the wait as it would be.
         :param values: further fields of ``Wait``: ``mode``, ``expires_at``, ``affinity``, ``name``,
             ``note``, ``contact``, ``timezone`` or ``before_end``. None is left out.
         """
@@ -75,7 +77,12 @@ class Waits(Collection):
         }
         body = {name: value for name, value in wanted.items() if value is not None}
         body |= {"hours": round(length / _HOUR, 6), "instance_count": count}
-        return Wait.of(self._transport.create(f"/{self.noun}", values_of(body)))
+        path_, body = f"/{self.noun}", values_of(body)
+        if dry_run:
+            return Wait.of(
+                self._transport.request_document("POST", path_, query=DRY_RUN, body=body)
+            )
+        return Wait.of(self._transport.create(path_, body))
 
     def delete(self, ref: str) -> None:
         """Cancel a wait. What was booked for it stays."""

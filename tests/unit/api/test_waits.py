@@ -225,8 +225,9 @@ def test_disabled_domain_books_nothing(site, alpha: Person, beta: Person, full, 
 
 @pytest.mark.usefixtures("listened")
 def test_wait_for_a_deleted_flavor_ends(site, admin: Person, alpha: Person):
-    flavor = things.add_flavor(admin, name="closed", active=False)
+    flavor = things.add_flavor(admin, name="closed")
     wait = post(alpha, flavor)
+    admin.patch(f"flavors/{flavor['id']}", {"active": False})
     serve(site)
     assert shown(alpha, wait)["status"] == "WAITING"
     admin.delete(f"flavors/{flavor['id']}")
@@ -326,6 +327,68 @@ def test_bad_field_is_named(alpha: Person, full, field: str, changes: dict[str, 
     assert refusal(answer) == (422, "invalid_field")
     assert answer.json["detail"]["field"] == field
     assert alpha.get("waits").json["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "terms", "changes"),
+    [
+        ("flavor_id", {"active": False}, {}),
+        ("instance_count", {}, {"instance_count": 3}),
+        ("instance_count", {"max_instances_per_project": 1}, {"instance_count": 2}),
+        ("hours", {"max_length_hours": 4}, {"hours": 5, "to": at(9)}),
+        ("hours", {"max_days_ahead": 1}, {"hours": 25, "to": at(9)}),
+        ("to", {"start": at(2, 10)}, {}),
+        ("from", {"end": at(2, 10)}, {}),
+        ("expires_at", {"max_days_ahead": 1}, {"expires_at": at(0, 23)}),
+    ],
+)
+@pytest.mark.parametrize("by", ["flavor", "category"])
+def test_wait_that_no_booking_could_fulfill_is_refused(
+    site: Site, admin: Person, alpha: Person, field: str, terms, changes, by: str
+):
+    usual = {"slots": 2, "max_length_hours": 48, "category": "gpu"}
+    flavor = things.add_flavor(admin, **{**usual, **terms})
+    if by == "category":
+        changes = {**changes, "flavor_id": None, "category": "gpu"}
+        field = "category" if field == "flavor_id" else field
+    before = site.rows()
+    for path in ("waits", "waits?dry_run=true"):
+        answer = alpha.post(path, wish(flavor, **changes))
+        assert refusal(answer) == (422, "invalid_field")
+        assert answer.json["detail"]["field"] == field
+        assert answer.json["detail"]["expected"].startswith("expected ")
+    assert site.rows() == before
+    things.add_flavor(admin, **{**usual, "name": "will.do", "category": "gpu", "slots": 3})
+    if by == "category":
+        post(alpha, flavor, **changes)
+
+
+def test_dry_run_says_the_position_and_writes_nothing(site, alpha: Person, beta: Person, full):
+    flavor, _ = full
+    for _ in range(2):
+        post(beta, flavor)
+    before = site.rows()
+    answer = alpha.post("waits?dry_run=true", wish(flavor, name="run 7"))
+    assert site.rows() == before
+    assert answer.status_int == 200
+    made = post(alpha, flavor, name="run 7")
+    differ = {"id", "created_at"}
+    assert {k: v for k, v in answer.json.items() if k not in differ} == {
+        k: v for k, v in made.items() if k not in differ
+    }
+    assert made["position"] == 2
+
+
+def test_dry_run_counts_the_waits_of_the_project(alpha: Person, full):
+    flavor, _ = full
+    cfg.CONF.set_override("max_waits_per_project", 1, group="warre")
+    try:
+        assert alpha.post("waits?dry_run=true", wish(flavor)).status_int == 200
+        post(alpha, flavor)
+        answer = alpha.post("waits?dry_run=true", wish(flavor))
+        assert refusal(answer) == (413, "too_many_waits")
+    finally:
+        cfg.CONF.clear_override("max_waits_per_project", group="warre")
 
 
 def test_project_has_at_most_so_many_waits(alpha: Person, beta: Person, full):

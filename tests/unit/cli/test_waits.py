@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.service import Answer
+from tests.fakes.service import Answer, Request
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import Api, error, listing
 from warre_blazar.cli import waits
@@ -111,6 +111,10 @@ def test_booked_wait_can_not_be_canceled(api: Api, run: Run) -> None:
         run(waits.DeleteWait, WAIT["id"])
 
 
+def is_dry(request: Request) -> bool:
+    return request.query.get("dry_run") == "true"
+
+
 def test_user_at_a_terminal_is_asked_before_waiting(
     api: Api, run: Run, answers: Callable[[str], None]
 ) -> None:
@@ -118,12 +122,30 @@ def test_user_at_a_terminal_is_asked_before_waiting(
     answers("n")
     with pytest.raises(Failure, match="You don't wait for it"):
         run(waits.CreateWait, "gpu.large", "--hours", "24")
-    assert "would wait for 1 slot of gpu.large, 24 hours" in run(
-        waits.CreateWait, "gpu.large", "--hours", "24", "--dry-run"
-    )
-    assert api.seen == []
+    assert [is_dry(request) for request in api.seen] == [True]
     run(waits.CreateWait, "gpu.large", "--hours", "24", "--yes")
-    assert len(api.seen) == 1
+    assert [is_dry(request) for request in api.seen] == [True, False]
+
+
+def test_dry_run_is_decided_by_the_server(api: Api, run: Run) -> None:
+    api.answers["POST /v2/waits"] = Answer(200, WAIT)
+    options = ("gpu.large", "--hours", "24", "--dry-run")
+    assert "would wait for 1 slot of gpu.large, 24 hours, number 3 in line" in run(
+        waits.CreateWait, *options
+    )
+    api.answers["POST /v2/waits"] = error(422, "hours: expected at most 4", "invalid_field")
+    with pytest.raises(Failure, match="hours: expected at most 4"):
+        run(waits.CreateWait, *options)
+    assert [is_dry(request) for request in api.seen] == [True, True]
+
+
+def test_wait_that_would_be_refused_is_refused_before_the_question(
+    api: Api, run: Run, answers: Callable[[str], None]
+) -> None:
+    api.answers["POST /v2/waits"] = error(422, "hours: expected at most 4", "invalid_field")
+    answers("y")
+    with pytest.raises(Failure, match="hours: expected at most 4"):
+        run(waits.CreateWait, "gpu.large", "--hours", "24")
 
 
 def test_wait_that_is_over_has_its_name_still(api: Api, run_json: Callable[..., Any]) -> None:

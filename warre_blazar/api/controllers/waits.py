@@ -5,7 +5,7 @@ from typing import Any
 
 import pecan
 from oslo_config import cfg
-from oslo_utils import timeutils
+from oslo_utils import timeutils, uuidutils
 
 from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
@@ -61,10 +61,13 @@ class WaitsController(base.Controller):
         policy.authorize(context, policies.CREATE)
         if not context.project_id:
             raise exceptions.Forbidden(policies.CREATE)
-        parsing.query(pecan.request, {})
+        is_dry_run = base.is_dry_run()
         values = base.body(schemas.WAIT_CREATE)
         most = cfg.CONF.warre.max_waits_per_project
         exempt = conditions.projects_of_any_length()
+        if is_dry_run:
+            wait = _wait(uuidutils.generate_uuid(), values)
+            return views.wait(posting.foresee(wait, most, exempt))
         made = base.made_once(
             values,
             base.found(posting.status, exceptions.WaitNotFound),

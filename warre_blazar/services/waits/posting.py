@@ -2,12 +2,13 @@
 
 import dataclasses
 import datetime
+from collections.abc import Iterable
 
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import clock, flavors, quotas, session, waits
 from warre_blazar.db.waits import WaitFilter
-from warre_blazar.domain import booking_rules
+from warre_blazar.domain import booking_rules, wait_checks
 from warre_blazar.domain import waits as rules
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.waits import Wait, WaitState
@@ -35,23 +36,28 @@ def create(wait: Wait, most: int, any_length: frozenset[str]) -> WaitStatus:
     :param most: the largest number of waits that a project has.
     :param any_length: projects that may book any flavor for longer than its max_length_hours.
     :raises InvalidField: no booking could ever fulfill the wait.
-    :raises FlavorNotFound, FlavorAmbiguous, TooManyWaits:
+    :raises FlavorNotFound, FlavorAmbiguous, FlavorNotBookable, TooManyWaits:
     """
-    lookup.check_labels(wait.labels)
-    _check_times(wait)
+    _check(wait)
     made = _add(wait, most, wait.project_id in any_length)
     return status(made.id)
 
 
-def _check_times(wait: Wait) -> None:
-    # An expiry can't be later than the last start.
-    last_start = wait.window.end - wait.length
-    if last_start < wait.window.start:
-        raise exceptions.InvalidField("to", "expected a time at least as many hours after from")
-    if wait.is_over(wait.created_at):
-        if wait.expires_at < last_start:
-            raise exceptions.InvalidField("expires_at", "expected a time in the future")
-        raise exceptions.InvalidField("to", "expected a time at least as many hours after now")
+def foresee(wait: Wait, most: int, any_length: frozenset[str]) -> WaitStatus:
+    """The wait that ``create`` would add, with its position. Nothing is written.
+
+    The parameters and errors are those of ``create``.
+    """
+    _check(wait)
+    with session.reader() as db:
+        wait = _checked(db, wait, most, wait.project_id in any_length)
+        last = max((each.number for each in waits.every_open(db)), default=0)
+        return _statuses(db, [dataclasses.replace(wait, number=last + 1)], new=True)[0]
+
+
+def _check(wait: Wait) -> None:
+    lookup.check_labels(wait.labels)
+    wait_checks.check_times(wait)
 
 
 @session.retried
@@ -63,42 +69,47 @@ def _add(wait: Wait, most: int, is_exempt: bool) -> Wait:
     """
     with session.claiming() as db:
         generation = quotas.generation(db, wait.project_id)
-        wait = _with_flavor(db, wait, is_exempt)
-        if waits.count_open(db, wait.project_id) >= most:
-            raise exceptions.TooManyWaits(most)
+        wait = _checked(db, wait, most, is_exempt)
         quotas.claim(db, wait.project_id, generation)
         waits.insert(db, wait)
     return wait
 
 
-def _with_flavor(db: Session, wait: Wait, is_exempt: bool) -> Wait:
-    """The wait with the id of its flavor.
+def _checked(db: Session, wait: Wait, most: int, is_exempt: bool) -> Wait:
+    """The wait with the id of its flavor, if a project with ``most`` waits may add it.
 
-    :raises InvalidField: no flavor that the project may book will ever do.
+    :raises InvalidField, FlavorNotFound, FlavorAmbiguous, FlavorNotBookable, TooManyWaits:
+    """
+    wait, offered = _with_flavor(db, wait)
+    wait_checks.check_flavors(wait, offered, any_length=is_exempt)
+    if waits.count_open(db, wait.project_id) >= most:
+        raise exceptions.TooManyWaits(most)
+    return wait
+
+
+def _with_flavor(db: Session, wait: Wait) -> tuple[Wait, list[Flavor]]:
+    """The wait with the id of its flavor, and the flavors that will do.
+
+    :raises InvalidField, FlavorNotFound, FlavorAmbiguous: the project may book no such flavor.
+    :raises FlavorNotBookable: the flavor doesn't let users choose what the wait chooses.
     """
     if wait.flavor_id is not None:
         flavor = flavors.require(db, wait.flavor_id, project_id=wait.project_id, everything=False)
-        offered = [flavor]
-        wait = dataclasses.replace(wait, flavor_id=flavor.id)
         booking_rules.check_before_end(flavor, wait.before_end)
-    else:
-        offered, _ = flavors.listing(
-            db,
-            project_id=wait.project_id,
-            everything=False,
-            filters={"category": wait.category},
-            limit=None,
-            offset=0,
-        )
+        return dataclasses.replace(wait, flavor_id=flavor.id), [flavor]
+    offered, _ = flavors.listing(
+        db,
+        project_id=wait.project_id,
+        everything=False,
+        filters={"category": wait.category},
+        limit=None,
+        offset=0,
+    )
     if not offered:
         raise exceptions.InvalidField(
             "category", "expected the category of a flavor that your project may book"
         )
-    longest = max(flavor.max_length for flavor in offered)
-    if wait.length > longest and not is_exempt:
-        hours = longest // datetime.timedelta(hours=1)
-        raise exceptions.InvalidField("hours", f"expected at most {hours}")
-    return wait
+    return wait, offered
 
 
 def get(wait_id: str) -> Wait:
@@ -133,11 +144,15 @@ def listing(wanted: WaitFilter, limit: int | None, offset: int) -> tuple[list[Wa
         return _statuses(db, page), total
 
 
-def _statuses(db: Session, page: list[Wait]) -> list[WaitStatus]:
+def _statuses(db: Session, page: list[Wait], *, new: bool = False) -> list[WaitStatus]:
+    """The statuses of waits.
+
+    :param new: whether the waits aren't stored, and are to be seen at the end of the line.
+    """
     line: list[Wait] = []
     categories: dict[str, str | None] = {}
     if any(wait.state in rules.OPEN for wait in page):
-        line = current_line(db, clock.utcnow())
+        line = current_line(db, clock.utcnow(), page if new else ())
         categories = waits.categories(db)
     ids = {each for wait in page for each in (wait.flavor_id, wait.found_flavor_id) if each}
     found = flavors.get_many(db, ids)
@@ -152,10 +167,13 @@ def _statuses(db: Session, page: list[Wait]) -> list[WaitStatus]:
     ]
 
 
-def current_line(db: Session, now: datetime.datetime) -> list[Wait]:
-    """All who wait, in the order in which they are served."""
+def current_line(db: Session, now: datetime.datetime, more: Iterable[Wait] = ()) -> list[Wait]:
+    """All who wait, in the order in which they are served.
+
+    :param more: further waits, which aren't stored.
+    """
     served = waits.served_since(db, now - rules.SERVED_COUNTS_FOR)
-    return rules.in_line(waits.every_open(db), served, now)
+    return rules.in_line([*waits.every_open(db), *more], served, now)
 
 
 def cancel(wait: Wait, now: datetime.datetime) -> None:
