@@ -79,6 +79,7 @@ def test_fields_keep_the_order_in_which_they_are_declared():
 
 def test_states_are_those_that_the_server_derives():
     assert reservations.STATES == reservation_states.ALL
+    assert reservations.DELETED == reservation_states.DELETED
 
 
 def test_each_field_of_a_flavor_has_a_column():

@@ -133,7 +133,8 @@ def reservation(
     """A reservation with its flavor.
 
     :param default: what the site's configuration says is done with servers before the end.
-    For a deleted reservation, the document also says when the reservation was deleted, and by whom.
+    A deleted reservation is DELETED. The document also says when it was deleted, by whom, and which
+    status it had then.
     """
     values = {
         **vars(item),
@@ -147,6 +148,8 @@ def reservation(
     }
     if item.deleted_at is None:
         del values["deleted_at"], values["deleted_by"]
+    else:
+        values |= {"status": reservation_states.DELETED, "status_at_deletion": item.state}
     if item.idle_since is None:
         del values["idle_since"]
     return _document(reservations.Reservation, values, sees)

@@ -15,7 +15,7 @@ from warre_blazar.cli.flavor_filter import FlavorFilter
 from warre_blazar.cli.reservation_fields import Names, flat
 from warre_blazar.client import Reservation, errors
 from warre_blazar.fields.declaration import Use, columns, fields
-from warre_blazar.fields.reservations import STATES
+from warre_blazar.fields.reservations import DELETED, STATES
 
 _RARE = [field.name for field in fields(Reservation) if Use.RARE in field.use]
 #: The column before the column with the id of a project or user, which shows the name.
@@ -107,7 +107,7 @@ class ListReservations(FlavorFilter, base.ListCommand):
 
 def _columns(parsed_args: argparse.Namespace, reservations: Sequence[Reservation]) -> list[str]:
     """Return the columns to show. They depend on the options and on the listed reservations."""
-    last = ["deleted_at", "deleted_by"] if parsed_args.deleted else []
+    last = ["status_at_deletion", "deleted_at", "deleted_by"] if parsed_args.deleted else []
     last += ["idle_since"] if parsed_args.idle else []
     shown = columns(Reservation, long=parsed_args.long)
     if parsed_args.long:
@@ -158,6 +158,8 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
 def _statuses(text: str) -> list[str]:
     statuses = text.upper().split(",")
     for state in statuses:
+        if state == DELETED:
+            raise argparse.ArgumentTypeError("deleted reservations are listed with --deleted")
         if state not in STATES:
             raise argparse.ArgumentTypeError(f"{state!r} isn't one of {', '.join(STATES)}")
     return statuses

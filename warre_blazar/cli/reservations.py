@@ -30,6 +30,7 @@ from warre_blazar.cli.snapshot_column import SnapshotColumn
 from warre_blazar.client import Reservation, errors
 from warre_blazar.client.types import Document
 from warre_blazar.fields.flavors import BEFORE_END
+from warre_blazar.fields.reservations import DELETED
 
 _REF = (
     "ID of the reservation, the start of the ID, its name, or its flavor's name; a name must "
@@ -85,7 +86,10 @@ class _Reservations(base.Command):
 
 
 class ShowReservation(_Reservations, base.ShowCommand):
-    """Show a reservation. Its compute_flavor is the Nova flavor to boot servers with."""
+    """Show a reservation. Its compute_flavor is the Nova flavor to boot servers with.
+
+    A deleted reservation can be shown by its ID, for as long as the operator keeps its record.
+    """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -93,8 +97,7 @@ class ShowReservation(_Reservations, base.ShowCommand):
         parser.add_argument(
             "--changes",
             action="store_true",
-            help="also show what has happened to the reservation, by whom and when; with its ID, "
-            "this also shows a deleted reservation",
+            help="also show what has happened to the reservation, by whom and when",
         )
         parser.add_argument(
             "--hosts",
@@ -104,12 +107,13 @@ class ShowReservation(_Reservations, base.ShowCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        reservation = self.v2.reservations.get(
-            parsed_args.reservation, log=parsed_args.changes, past=True
-        )
+        reservation = self._found(parsed_args)
         document = flat(reservation, self._names(reservation))
+        changes = document.pop("log", [])
         if parsed_args.changes:
-            document["changes"] = self._changes(document.pop("log"))
+            document["changes"] = self._changes(changes)
+        if reservation.status == DELETED:
+            self.tell(self._deletion(reservation))
         if "snapshots" in document:
             document["snapshots"] = SnapshotColumn(document["snapshots"])
         if parsed_args.hosts:
@@ -124,6 +128,24 @@ class ShowReservation(_Reservations, base.ShowCommand):
                 f"{deletion_confirmation.saving(reservation.before_end)}"
             )
         return self.details(document)
+
+    def _found(self, parsed_args: argparse.Namespace) -> Reservation:
+        """Return the reservation, or what is left of it if it was deleted."""
+        ref, get = parsed_args.reservation, self.v2.reservations.get
+        try:
+            return get(ref, log=parsed_args.changes, past=True)
+        except errors.NotFound as error:
+            if parsed_args.changes or error.code != "reservation_not_found":
+                raise
+        return get(ref, log=True)  # Only with its log, a deleted reservation is found.
+
+    def _deletion(self, reservation: Reservation) -> str:
+        """Return a sentence that says when a reservation was deleted, and by whom if known."""
+        values = reservation.document
+        deleted_at = datetime.datetime.fromisoformat(values["deleted_at"])
+        user_id = values["deleted_by"]
+        by = f" by {user_names.names(self, [user_id]).get(user_id, user_id)}" if user_id else ""
+        return f"Deleted {time_display.brief(deleted_at, self.where)}{by}"
 
     def _changes(self, changes: list[Document]) -> change_log.LogColumn:
         """Return the changes with their times in the command's time zone."""

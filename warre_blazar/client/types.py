@@ -145,7 +145,8 @@ class Access(Value, others.Access):
 class Reservation(Value, reservations.Reservation):
     """Instances of a flavor that a project has booked for a time with a start and an end.
 
-    ``status`` is PENDING_CREATE, ALLOCATED, ACTIVE, COMPLETE or ERROR. ``flavor`` is a ``Flavor``.
+    ``status`` is PENDING_CREATE, ALLOCATED, ACTIVE, COMPLETE, ERROR or DELETED. ``flavor`` is a
+    ``Flavor``.
     """
 
     @classmethod

@@ -39,7 +39,11 @@ LIVE_LEASES = tuple(status for status, state in _BY_LEASE.items() if state in LI
 #: statuses is live.
 LIVE_RESERVATIONS = tuple(status for status, state in _BY_RESERVATION.items() if state in LIVE)
 
-#: Every state.
+#: The state of the record of a reservation that was deleted. It is derived from the record, and
+#: no reservation in Blazar's tables has it.
+DELETED = "DELETED"
+
+#: Every state of a reservation that is there.
 ALL = (PENDING_CREATE, ALLOCATED, ACTIVE, COMPLETE, ERROR)
 
 #: The lease statuses that don't decide the state of the lease's reservations.

@@ -19,7 +19,10 @@ from warre_blazar.fields.kinds import (
     or_null,
 )
 
+#: The states of reservations that are there, by which a listing can be filtered.
 STATES = ("PENDING_CREATE", "ALLOCATED", "ACTIVE", "COMPLETE", "ERROR")
+#: The state of a reservation of which only the record is left.
+DELETED = "DELETED"
 
 
 _TEXT_OR_NULL = {"type": ["string", "null"]}
@@ -89,7 +92,9 @@ class Reservation(Resource):
         Time(), "The end: the first moment after the reservation.", Use.REQUIRED | Use.BRIEF
     )
     status: Field[str] = Field(
-        FieldKind({"enum": list(STATES)}), "The reservation's status.", Use.READ_ONLY | Use.BRIEF
+        FieldKind({"enum": [*STATES, DELETED]}),
+        "The reservation's status. DELETED: only the record of the reservation is left.",
+        Use.READ_ONLY | Use.BRIEF,
     )
     name = Field(
         or_null(Text(255, 1, kinds.CONTROL_OR_ENDS)),
@@ -184,7 +189,14 @@ class Reservation(Resource):
         "`idle=true` have this field.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
     )
-    # Only a listing with ``deleted=true`` contains deleted reservations.
+    # Only a listing with ``deleted=true``, and an answer with ``detail=log``, have deleted
+    # reservations.
+    status_at_deletion: Field[str] = Field(
+        FieldKind({"enum": list(STATES)}),
+        "The status that the reservation had when it was deleted. Only deleted reservations have "
+        "this field. The filter `status` of a listing with `deleted=true` compares this field.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
+    )
     deleted_at: Field[datetime.datetime | None] = Field(
         Time(),
         "When the reservation was deleted. Only deleted reservations have this field.",

@@ -51,8 +51,16 @@ def test_deletion_leaves_a_record(site: Site, alpha: Person, colleague: Person, 
     booked = things.book(alpha, flavor, name="thesis", note="chapter 3")
     assert deleted(alpha) == []
     assert colleague.delete(f"reservations/{booked['id']}").status_int == 204
-    when = {"deleted_at": f"{NOW.isoformat()}+00:00", "deleted_by": colleague.user_id}
-    assert deleted(alpha) == [{**booked, **when}]
+    record = {
+        **booked,
+        "status": "DELETED",
+        "status_at_deletion": "ALLOCATED",
+        "deleted_at": f"{NOW.isoformat()}+00:00",
+        "deleted_by": colleague.user_id,
+    }
+    assert deleted(alpha) == [record]
+    shown = alpha.get(f"reservations/{booked['id']}?detail=log").json
+    assert {name: shown[name] for name in record} == record
     assert alpha.get("reservations").json["total"] == 0
     assert refusal(alpha.get(f"reservations/{booked['id']}")) == (404, "reservation_not_found")
 
@@ -72,7 +80,8 @@ def test_deletion_of_a_running_reservation_leaves_a_record(site: Site, alpha: Pe
     site.execute()
     assert alpha.delete(f"reservations/{booked['id']}").status_int == 204
     (record,) = deleted(alpha)
-    assert (record["status"], record["compute_flavor"]) == ("ACTIVE", booked["compute_flavor"])
+    assert (record["status"], record["status_at_deletion"]) == ("DELETED", "ACTIVE")
+    assert record["compute_flavor"] == booked["compute_flavor"]
 
 
 def test_deletion_of_a_reservation_that_is_over_leaves_a_record(site: Site, alpha: Person, flavor):
@@ -82,7 +91,8 @@ def test_deletion_of_a_reservation_that_is_over_leaves_a_record(site: Site, alph
         site.execute()
     assert alpha.delete(f"reservations/{booked['id']}").status_int == 204
     (record,) = deleted(alpha)
-    assert (record["status"], record["deleted_by"]) == ("COMPLETE", alpha.user_id)
+    assert (record["status"], record["status_at_deletion"]) == ("DELETED", "COMPLETE")
+    assert record["deleted_by"] == alpha.user_id
 
 
 def test_failed_booking_leaves_no_record(alpha: Person, flavor, monkeypatch: pytest.MonkeyPatch):

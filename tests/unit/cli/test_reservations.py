@@ -96,6 +96,32 @@ def test_list_of_deleted_ones_says_when_and_by_whom(api: Api, run_json: Callable
     assert {name: row[name] for name in gone} == gone
 
 
+def test_deleted_reservation_is_shown_with_when_and_by_whom(
+    api: Api, run_json: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = {
+        "status": "DELETED",
+        "status_at_deletion": "ACTIVE",
+        "deleted_at": "2026-11-30T12:00:00+00:00",
+        "deleted_by": "user-2",
+        "log": [],
+    }
+    missing = error(404, "There is no reservation", "reservation_not_found")
+    answers = [missing, Answer(200, reservation(**gone))]
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = answers
+    shown = run_json(reservations.ShowReservation, RESERVATION.id)
+    assert {name: shown.get(name) for name in gone} == {**gone, "log": None}
+    assert "Deleted 2026-11-30 12:00 UTC by user-2" in capsys.readouterr().err
+    assert [r.query for r in api.seen if "/v2/reservations" in r.line][1] == {"detail": "log"}
+
+
+def test_reservation_that_never_was_stays_unknown(api: Api, run: Run) -> None:
+    missing = error(404, "There is no reservation", "reservation_not_found")
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = missing
+    with pytest.raises(BlazarClientException, match="There is no reservation"):
+        run(reservations.ShowReservation, RESERVATION.id)
+
+
 def test_list_of_all_projects_names_them(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/reservations"] = listing(reservation())
     (row,) = run_json(reservation_list.ListReservations, "--all-projects")
@@ -106,6 +132,7 @@ def test_list_of_all_projects_names_them(api: Api, run_json: Callable[..., Any])
     ("arguments", "said"),
     [
         (["--status", "gone"], r"'GONE' isn't one of PENDING_CREATE, "),
+        (["--status", "deleted"], r"deleted reservations are listed with --deleted"),
         (
             ["--sort", "color"],
             r"'color' isn't one of start, .* which may be followed by :asc or :desc",
