@@ -42,17 +42,32 @@ def _value(name: str, value: Any, where: datetime.tzinfo) -> Any:
     return time_display.iso(datetime.datetime.fromisoformat(value), where)
 
 
+#: By the reason of a change: who made it if no user is known, and why.
+_REASONS = {
+    "host_failed": ("healing", "a host had failed"),
+    "drain": ("operator", "a host is drained"),
+    "maintenance": ("operator", "a maintenance window closes the flavor or a host"),
+    "made_room": ("placing again", "another reservation needed the place"),
+}
+
+
 def _line(change: Document) -> str:
-    """Return a line such as "2026-12-01T09:00:00+00:00  alpha  resized: instance_count 2 -> 1"."""
-    who = change["user"] or change["user_id"] or "-"
-    before, after = change["before"] or {}, change["after"] or {}
+    """Return a line such as "2026-12-01T09:00:00+00:00  alpha  resized: instance_count 2 -> 1".
+
+    If a reason is known, the line names who made the change and why, even if no user did.
+    """
+    before, after = change["before"] or {}, dict(change["after"] or {})
+    reason = after.pop("reason", None)
+    mover, why = _REASONS.get(reason, ("-", reason))
+    who = change["user"] or change["user_id"] or mover
     parts = [
         f"{name} {_text(before.get(name))} -> {_text(value)}"
         for name, value in after.items()
         if before.get(name) != value
     ]
     details = f": {', '.join(parts)}" if parts else ""
-    return f"{change['at']}  {who}  {change['change']}{details}"
+    because = f", because {why}" if why else ""
+    return f"{change['at']}  {who}  {change['change']}{details}{because}"
 
 
 def _text(value: Any) -> str:

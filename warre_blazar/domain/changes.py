@@ -36,6 +36,21 @@ class ChangeKind(enum.Enum):
     MISSING = "missing"
 
 
+class MoveReason(enum.StrEnum):
+    """Why a reservation got other hosts, or maintenance gave it another time."""
+
+    #: Healing moved it off a host that had failed.
+    HOST_FAILED = "host_failed"
+    #: An operator drains a host.
+    DRAIN = "drain"
+    #: A maintenance window closes its flavor or a host.
+    MAINTENANCE = "maintenance"
+    #: It hadn't begun, and was placed again so that another reservation got room.
+    MADE_ROOM = "made_room"
+
+
+#: The value with the reason in what a change tells.
+REASON = "reason"
 #: What a change of the kind MISSING tells: the number of instances on failed hosts.
 MISSING_INSTANCES = "missing_instances"
 
@@ -56,3 +71,12 @@ class Change:
     #: texts. None: the kind says all.
     before: Mapping[str, Any] | None = None
     after: Mapping[str, Any] | None = None
+
+
+def moved(at: datetime.datetime, reason: MoveReason, user_id: str | None = None) -> Change:
+    """The change of a reservation that got other hosts.
+
+    :param user_id: the user because of whom it got them. None: no user, or an operator whose name
+        isn't known.
+    """
+    return Change(at, ChangeKind.MOVED, user_id, after={REASON: reason.value})

@@ -67,7 +67,11 @@ _LOG = {
                 "idle_end",
             ],
             "description": "`before_end`: somebody chose what is done with the servers before the "
-            "end. `moved`: some instances got other hosts. `refused`: the reservation "
+            "end. `moved`: some instances got other hosts. `after` has the `reason`: "
+            "`host_failed`, `drain` (an operator empties a host), `maintenance` (a maintenance "
+            "window) or `made_room` (it hadn't begun, and another reservation got its place). With "
+            "`rescheduled`, the reason `maintenance` says that a window has changed the time. "
+            "`refused`: the reservation "
             "has begun, but a service refused to open it; `opened`: it is open since then. "
             "`missing`: another number of instances is on failed hosts, for which no other host "
             "has room. `idle_end`: it was ended, because it had no server for too long.",

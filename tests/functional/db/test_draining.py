@@ -11,6 +11,8 @@ from tests.functional.db import databases, oversold, races, world
 from tests.functional.db.outage import book_on, booked_on, fail, heal, hosts_of
 from warre_blazar.cmd import host_drain
 from warre_blazar.cmd.manage import main as manage_main
+from warre_blazar.db import changes, session
+from warre_blazar.domain.changes import ChangeKind
 from warre_blazar.domain.host_marks import Drain
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
@@ -47,6 +49,10 @@ def test_drained_host_is_empty_and_can_be_deleted(database: sa.Engine, pair, fla
     assert [each.reservation_id for each in drained.moved] == [m.reservation_id for m in made]
     assert drained.left == []
     assert all(hosts_of(lease) == {b: 2} for lease in made)
+    with session.reader() as db:
+        (moved,) = changes.of_reservation(db, made[0].reservation_id)
+    assert (moved.kind, moved.user_id) == (ChangeKind.MOVED, None)
+    assert moved.after == {"reason": "drain"}
     assert oversold.find(database) == []
     # What Blazar asks before it deletes a host.
     assert db_api.host_allocation_get_all_by_values(compute_host_id=a) == []

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, world
 from tests.functional.db.outage import book_on, hosts_of
-from warre_blazar.db import reservations, session, tables
+from warre_blazar.db import changes, reservations, session, tables
+from warre_blazar.domain.changes import ChangeKind
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
@@ -112,6 +113,9 @@ def test_show_writes_nothing_and_says_what_move_does(database: sa.Engine, pair, 
     assert hosts_of(moved) == {a: 1}
     assert sorted(close(hours(2, 4)), key=str) == expected
     assert (hosts_of(moved), hosts_of(begun)) == ({b: 1}, {a: 1})
+    with session.reader() as db:
+        (change,) = changes.of_reservation(db, moved.reservation_id)
+    assert (change.user_id, change.after) == ("op", {"reason": "maintenance"})
 
 
 def test_without_other_hosts_a_reservation_gets_the_next_time_its_owner_allows(
@@ -147,6 +151,9 @@ def test_without_other_hosts_a_reservation_gets_the_next_time_its_owner_allows(
             ).all()
         )
     assert ("rescheduled", "op") in [tuple(row) for row in told]
+    with session.reader() as db:
+        log = changes.of_reservation(db, movable.reservation_id)
+    assert [c.after["reason"] for c in log if c.kind is ChangeKind.RESCHEDULED] == ["maintenance"]
     assert (events["start_lease"], events["end_lease"]) == (hours(4, 5).start, hours(4, 5).end)
 
 

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, races, world
-from warre_blazar.db import hosts, movables, session, tables
-from warre_blazar.domain.changes import ChangeKind
+from warre_blazar.db import changes, hosts, movables, session, tables
+from warre_blazar.domain.changes import ChangeKind, MoveReason
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing
 from warre_blazar.services.running import healing
@@ -158,13 +158,21 @@ def test_healing_and_draining_make_room(database: sa.Engine, cloud: Cloud, drain
         if not drained:
             failing = tables.compute_hosts.c.id == ids["a"]
             db.execute(tables.compute_hosts.update().where(failing).values(reservable=False))
-    leaving = [ids["a"]] if drained else []
+    by = MoveReason.DRAIN if drained else MoveReason.HOST_FAILED
+    leaving = healing.Leaving(by, [ids["a"]] if drained else ())
     healed = healing.relocate(lost.reservation_id, MOVING, world.NOW, leaving)
     assert healed.outcome is healing.HealingResult.MOVED
     places = [held(lease) for lease in scattered]
     assert places[0] == places[1] != held(lost)
     assert ids["a"] not in held(lost)
     assert oversold.find(database) == []
+    with session.reader() as db:
+        reasons = [
+            [c.after for c in changes.of_reservation(db, each.reservation_id)]
+            for each in (lost, *scattered)
+        ]
+    assert reasons[0] == [{"reason": by.value}]
+    assert sorted(reasons[1:], key=len) == [[], [{"reason": "made_room"}]]
 
 
 @pytest.mark.parametrize("seed", range(3))

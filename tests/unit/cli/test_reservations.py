@@ -1358,6 +1358,30 @@ def test_show_without_nova_shows_no_servers(api: Api, run_json: Callable[..., An
     assert "servers" not in run_json(reservations.ShowReservation, RESERVATION.id)
 
 
+@pytest.mark.parametrize(
+    ("user", "reason", "line"),
+    [
+        (None, "host_failed", "healing  moved, because a host had failed"),
+        (None, "drain", "operator  moved, because a host is drained"),
+        ("op-1", "maintenance", "op-1  moved, because a maintenance window closes"),
+        (None, "made_room", "placing again  moved, because another reservation needed the place"),
+        (None, None, "-  moved"),
+    ],
+)
+def test_move_says_who_moved_and_why(
+    api: Api, run: Run, user: str | None, reason: str | None, line: str
+) -> None:
+    moved = {
+        "at": "2026-11-01T00:00:00+00:00",
+        "user_id": user,
+        "change": "moved",
+        "before": None,
+        "after": reason and {"reason": reason},
+    }
+    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation(log=[moved]))
+    assert line in run(reservations.ShowReservation, RESERVATION.id, "--changes", "--fit-width")
+
+
 def test_show_with_the_changes(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
     changes = [
         ("created", "u", None, None),

@@ -14,7 +14,7 @@ from warre_blazar.db import changes, clock, flavors, hosts, instance_reservation
 from warre_blazar.db.movables import Unbegun
 from warre_blazar.domain import placing_again, timeline
 from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.changes import Change, ChangeKind
+from warre_blazar.domain.changes import MoveReason, moved
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.placing import Wanted
@@ -173,6 +173,6 @@ def write(db: Session, placed_again: Sequence[PlacedAgain], claimed: str) -> Non
         movables.claim(db, unbegun)
         hosts.reallocate(db, unbegun.reservation_id, each.chosen)
         instance_reservations.set_amounts(db, unbegun.reservation_id, unbegun.shape, each.chosen)
-        changes.add(db, unbegun.reservation_id, Change(timeutils.utcnow(), ChangeKind.MOVED))
+        changes.add(db, unbegun.reservation_id, moved(timeutils.utcnow(), MoveReason.MADE_ROOM))
     if placed_again:
         LOG.info("%s reservations were placed again to make room for another", len(placed_again))

@@ -30,7 +30,7 @@ from warre_blazar.db import (
 )
 from warre_blazar.domain import execution, lease_states, reservation_states
 from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.changes import Change, ChangeKind
+from warre_blazar.domain.changes import REASON, Change, ChangeKind, MoveReason
 from warre_blazar.domain.free_time import Own, Question
 from warre_blazar.domain.lease import Lease
 from warre_blazar.domain.maintenance_window import Window
@@ -182,7 +182,8 @@ def _has_left(item: Reservation, window: Window, over: Over) -> bool:
     closed = {host_id for host_id, _ in window.hosts}
     if not closed or any(flavor_id == item.flavor_id for flavor_id, _ in window.flavors):
         return False
-    healed = healing.relocate(item.reservation_id, over.conditions, over.now, closed)
+    leaving = healing.Leaving(MoveReason.MAINTENANCE, closed, over.user_id)
+    healed = healing.relocate(item.reservation_id, over.conditions, over.now, leaving)
     return healed.outcome in (healing.HealingResult.MOVED, healing.HealingResult.WELL)
 
 
@@ -309,7 +310,8 @@ def _reschedule(
     lease_writes.reschedule(db, lease, span)
     before, after = changes.span(reservation.span), changes.span(span)
     now, reservation_id = timeutils.utcnow(), reservation.reservation_id
-    written = Change(now, ChangeKind.RESCHEDULED, over.user_id, before, after)
+    noted = {**after, REASON: MoveReason.MAINTENANCE.value}
+    written = Change(now, ChangeKind.RESCHEDULED, over.user_id, before, noted)
     changes.note(db, reservation_id, written)
     told = News(Kind.MAINTENANCE, now, over.user_id, before, after)
     outbox.add(db, outbox.of_reservations([reservation_id]), told)

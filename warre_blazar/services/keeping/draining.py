@@ -9,11 +9,12 @@ import datetime
 
 from warre_blazar.db import host_marks, hosts, session
 from warre_blazar.domain.booking_conditions import BookingConditions
+from warre_blazar.domain.changes import MoveReason
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.host_marks import Drain, OnHost
 from warre_blazar.errors import exceptions
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.running.healing import Healed, HealingResult, relocate
+from warre_blazar.services.running.healing import Healed, HealingResult, Leaving, relocate
 
 #: Blazar's status of a reservation that hasn't begun.
 _PENDING = "pending"
@@ -97,8 +98,9 @@ def _drained(
 def _relocated(
     each: OnHost, conditions: BookingConditions, now: datetime.datetime, host_id: str
 ) -> Healed:
+    leaving = Leaving(MoveReason.DRAIN, {host_id})
     try:
-        return relocate(each.reservation_id, conditions, now, drained={host_id})
+        return relocate(each.reservation_id, conditions, now, leaving)
     except exceptions.TryAgain:
         return Healed(HealingResult.BUSY)
 

@@ -32,7 +32,13 @@ from warre_blazar.db import (
 )
 from warre_blazar.domain import lease_states, notices, placing, timeline
 from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.changes import MISSING_INSTANCES, Change, ChangeKind
+from warre_blazar.domain.changes import (
+    MISSING_INSTANCES,
+    Change,
+    ChangeKind,
+    MoveReason,
+    moved,
+)
 from warre_blazar.domain.execution import claim_state
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.lease import Lease
@@ -165,12 +171,23 @@ def take_back_hosts() -> None:
             LOG.warning("Host %s works again, but can't be booked yet: %s", host.name, error)
 
 
+@dataclasses.dataclass(frozen=True)
+class Leaving:
+    """Which hosts a reservation has to leave, and why. By default, those that have failed."""
+
+    reason: MoveReason = MoveReason.HOST_FAILED
+    #: The ids of the hosts. Empty: those that have failed.
+    host_ids: Collection[str] = ()
+    #: The user who wants this, if known.
+    user_id: str | None = None
+
+
 @session.retried
 def relocate(
     reservation_id: str,
     conditions: BookingConditions,
     now: datetime.datetime,
-    drained: Collection[str] = (),
+    leaving: Leaving = Leaving(),
 ) -> Healed:
     """Move a reservation's instances off failed or drained hosts, and correct its flags.
 
@@ -178,11 +195,11 @@ def relocate(
     for all instances, as many as possible are moved. If the reservation's affinity is true, its
     instances are moved together or not at all.
 
-    :param drained: the ids of the hosts to leave. By default, these are the hosts that have failed.
+    :param leaving: the hosts to leave, and why.
     :raises TryAgain: nothing changed.
     """
     with session.claiming() as db:
-        case = _read(db, reservation_id, drained)
+        case = _read(db, reservation_id, leaving)
         if case is None:
             return Healed(HealingResult.WELL)
         if case.is_busy:
@@ -207,6 +224,8 @@ class _Case:
     held: Mapping[str, int]
     #: The instances that are to get other hosts, by the id of their present host.
     to_leave: Mapping[str, int]
+    #: Why they are to get other hosts.
+    leaving: Leaving
 
     @property
     def is_busy(self) -> bool:
@@ -221,7 +240,7 @@ class _Case:
         return any(r.id == mine and r.status == "active" for r in self.lease.reservations)
 
 
-def _read(db: Session, reservation_id: str, drained: Collection[str]) -> _Case | None:
+def _read(db: Session, reservation_id: str, leaving: Leaving) -> _Case | None:
     """Read a reservation; None if it is gone."""
     reservation = reservations.find(db, reservation_id)
     found = leases.read(db, [reservation.lease_id]) if reservation else []
@@ -229,8 +248,8 @@ def _read(db: Session, reservation_id: str, drained: Collection[str]) -> _Case |
         return None
     failed = healing.failed_hosts(db)
     held = hosts.allocated(db, reservation_id)
-    to_leave = {i: n for i, n in held.items() if i in (drained or failed)}
-    return _Case(reservation, found[0], failed, held, to_leave)
+    to_leave = {i: n for i, n in held.items() if i in (leaving.host_ids or failed)}
+    return _Case(reservation, found[0], failed, held, to_leave, leaving)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -378,7 +397,8 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     hosts.reallocate(db, reservation_id, chosen)
     instance_reservations.set_amounts(db, reservation_id, case.reservation.shape, chosen)
     backings.half_close(db, reservation_id)
-    changes.add(db, reservation_id, Change(timeutils.utcnow(), ChangeKind.MOVED))
+    leaving = case.leaving
+    changes.add(db, reservation_id, moved(timeutils.utcnow(), leaving.reason, leaving.user_id))
     if not case.is_running:
         return
     # On these hosts, the reservation has fewer instances now, but all its servers may still be
