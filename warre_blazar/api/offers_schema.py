@@ -34,7 +34,8 @@ OFFERS: Schema = answer(
             reason={
                 "enum": [reason.value for reason in NoOffer],
                 "description": "`slots`: the flavor has too few free slots. `count_over_slots`: it "
-                "has fewer slots than `count`. `hosts`: its hosts have too little room. "
+                "has fewer slots than `count`. `count_over_terms`: its terms let a project hold "
+                "fewer instances than `count` at a time. `hosts`: its hosts have too little room. "
                 "`count_over_hosts`: they have too little room even when nothing is on them. "
                 "`no_host_matches`: no host that can be booked has its properties, zone and "
                 "traits. `closed`: maintenance windows close it. `too_long`: it can't be booked "

@@ -119,6 +119,7 @@ _REASON_CODES = (
     "too_long",
     "no_host_matches",
     "count_over_slots",
+    "count_over_terms",
     "count_over_hosts",
     "maintenance",
     "not_that_long",

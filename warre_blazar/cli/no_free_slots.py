@@ -20,6 +20,8 @@ _EXPLANATIONS = {
     "flavor ({flavor-list}), or ask the operator",
     "count_over_slots": "{flavor} has {slots} slots, and {asked} were asked for. Give --count "
     "{slots} or less",
+    "count_over_terms": "A project can hold at most {max_instances_per_project} of {flavor} at a "
+    "time, and {asked} were asked for. Give --count {max_instances_per_project} or less",
     "count_over_hosts": "{asked} instances were asked for, but the hosts of {flavor} have room for "
     "only {room}, even when nothing else is on them. Give --count {room} or less{or_affinity}",
     "maintenance": "{flavor} is closed for maintenance then: {windows}",
@@ -31,7 +33,10 @@ _EXPLANATIONS = {
 }
 #: Codes of reasons that hold at all times. A search at another time finds nothing either.
 LASTING = frozenset(
-    {"flavor_inactive", "too_long", "no_host_matches", "count_over_slots", "count_over_hosts"}
+    {
+        *("flavor_inactive", "too_long", "no_host_matches"),
+        *("count_over_slots", "count_over_terms", "count_over_hosts"),
+    }
 )
 #: Codes of reasons that have the next free time in their detail.
 _PASSING = frozenset({"maintenance", "not_that_long", "project_terms", "all_booked"})

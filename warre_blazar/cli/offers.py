@@ -18,6 +18,7 @@ from warre_blazar.client.types import FlavorSize
 _REASONS = {
     "slots": "its slots are taken",
     "count_over_slots": "it has {slots}",
+    "count_over_terms": "its terms let a project hold fewer at a time",
     "hosts": "its hosts are full",
     "count_over_hosts": "its hosts can't hold so many, even when nothing else is on them",
     "no_host_matches": "no host that can be booked matches it; ask the operator",

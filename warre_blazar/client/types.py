@@ -281,8 +281,9 @@ class Missing:
     """A flavor that can't be booked as asked, and what could be booked with less."""
 
     flavor: FlavorSize
-    #: ``slots``, ``count_over_slots``, ``hosts``, ``count_over_hosts``, ``no_host_matches``,
-    #: ``closed``, ``too_long``, ``quota``, ``project_terms`` or ``not_bookable_then``.
+    #: ``slots``, ``count_over_slots``, ``count_over_terms``, ``hosts``, ``count_over_hosts``,
+    #: ``no_host_matches``, ``closed``, ``too_long``, ``quota``, ``project_terms`` or
+    #: ``not_bookable_then``.
     reason: str
     fewer_instances: Offer | None
     fewer_hours: Offer | None

@@ -121,6 +121,18 @@ class Flavor:
         """Whether other reservations of a project decide whether it may book the flavor."""
         return self.max_instances_per_project is not None or self.gap_hours is not None
 
+    @property
+    def is_limited_by_terms(self) -> bool:
+        """Whether a project may hold fewer instances at a time than the flavor has slots."""
+        most = self.max_instances_per_project
+        return most is not None and most < self.slots
+
+    @property
+    def most_instances(self) -> int:
+        """The most instances that one project can ever hold at a time, by slots and terms."""
+        most = self.max_instances_per_project
+        return self.slots if most is None else min(self.slots, most)
+
     def latest_end(self, now: datetime.datetime) -> datetime.datetime | None:
         """Until when reservations can last. None: there is no limit."""
         ends = [] if self.end is None else [self.end]

@@ -37,6 +37,8 @@ class NoOffer(enum.StrEnum):
     SLOTS = "slots"
     #: It doesn't have so many slots at all.
     COUNT_OVER_SLOTS = "count_over_slots"
+    #: Its terms don't let a project hold so many at a time.
+    COUNT_OVER_TERMS = "count_over_terms"
     #: Its hosts have too little room.
     HOSTS = "hosts"
     #: Its hosts don't have so much room even when nothing is on them.
@@ -152,8 +154,9 @@ class OfferSearch:
         """Why so many instances can't be booked at any time, or None."""
         if not self._free.has_hosts:
             return NoOffer.NO_HOST_MATCHES
-        if self._question.count > self._flavor.slots:
-            return NoOffer.COUNT_OVER_SLOTS
+        if self._question.count > self._flavor.most_instances:
+            of_terms = self._flavor.is_limited_by_terms
+            return NoOffer.COUNT_OVER_TERMS if of_terms else NoOffer.COUNT_OVER_SLOTS
         return None if self._free.fits_empty_hosts() else NoOffer.COUNT_OVER_HOSTS
 
     def _fewer(self) -> Offer | None:

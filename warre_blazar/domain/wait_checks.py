@@ -38,10 +38,10 @@ def check_flavors(wait: Wait, offered: Sequence[Flavor], *, any_length: bool = F
     offered = [flavor for flavor in offered if flavor.active]
     if not offered:
         raise exceptions.InvalidField("flavor_id", "expected a flavor that is active")
-    most = max(map(_most_instances, offered))
+    most = max(flavor.most_instances for flavor in offered)
     if wait.instance_count > most:
         raise exceptions.InvalidField("instance_count", f"expected at most {most}")
-    offered = [flavor for flavor in offered if wait.instance_count <= _most_instances(flavor)]
+    offered = [flavor for flavor in offered if wait.instance_count <= flavor.most_instances]
     longest = max(_longest(flavor, any_length) for flavor in offered)
     if wait.length > longest:
         raise exceptions.InvalidField("hours", f"expected at most {longest // _HOUR}")
@@ -50,13 +50,6 @@ def check_flavors(wait: Wait, offered: Sequence[Flavor], *, any_length: bool = F
     if all(refused):
         assert refused[0] is not None
         raise refused[0]
-
-
-def _most_instances(flavor: Flavor) -> int:
-    """The most instances of a flavor that one project can ever have at a time."""
-    if flavor.max_instances_per_project is None:
-        return flavor.slots
-    return min(flavor.slots, flavor.max_instances_per_project)
 
 
 def _longest(flavor: Flavor, any_length: bool) -> datetime.timedelta:

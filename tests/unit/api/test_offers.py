@@ -45,6 +45,14 @@ def test_missing_flavor_has_a_reason_and_what_could_be_booked(admin: Person, alp
     assert too_long["fewer_hours"]["longest_hours"] == flavor["max_length_hours"]
 
 
+def test_more_than_a_project_may_hold_is_a_reason_of_its_own(admin: Person, alpha: Person):
+    flavor = things.add_flavor(admin, slots=3, max_instances_per_project=2)
+    answer = ask(alpha, **{"from": things.at(2)}, count=4).json
+    (missing,) = [m for m in answer["missing"] if m["flavor"]["id"] == flavor["id"]]
+    assert missing["reason"] == "count_over_terms"
+    assert missing["fewer_instances"]["instance_count"] == 2
+
+
 def test_flavor_without_a_host_has_neither_taken_slots_nor_full_hosts(admin: Person, alpha: Person):
     flavor = things.add_flavor(admin, properties='["==", "$gpu_model", "none"]')
     for count in (1, flavor["slots"] + 1):

@@ -38,6 +38,12 @@ REASONS = {
     "no zone": ({"availability_zone": "nowhere"}, PERIOD, "no_host_matches", {"matching": 0}),
     "too large": ({"vcpu": 17}, PERIOD + "&count=9", "no_host_matches", {"matching": 1}),
     "slots": ({}, PERIOD + "&count=3", "count_over_slots", {"asked": 3, "slots": 2}),
+    "terms": (
+        {"max_instances_per_project": 1},
+        PERIOD + "&count=3",
+        "count_over_terms",
+        {"asked": 3, "max_instances_per_project": 1},
+    ),
     "hosts": ({"slots": 99}, PERIOD + "&count=9", "count_over_hosts", {"asked": 9, "room": 8}),
     "apart": (
         {},

@@ -45,6 +45,11 @@ TOLD: dict[str, tuple[dict[str, Any], str]] = {
         {"asked": 9, "slots": 2},
         "f has 2 slots, and 9 were asked for. Give --count 2 or less.",
     ),
+    "count_over_terms": (
+        {"asked": 9, "max_instances_per_project": 2},
+        "A project can hold at most 2 of f at a time, and 9 were asked for. Give --count 2 or "
+        "less.",
+    ),
     "count_over_hosts": (
         {"asked": 9, "room": 8},
         "9 instances were asked for, but the hosts of f have room for only 8, even when nothing "

@@ -105,6 +105,14 @@ def _by_amount(db: Session, flavor: Flavor, question: Question) -> Reason | None
             "No host matches this flavor; book another flavor, or ask the operator",
             {"matching": len(matching)},
         )
+    most = flavor.max_instances_per_project
+    if most is not None and flavor.is_limited_by_terms and count > most:
+        return Reason(
+            "count_over_terms",
+            f"{count} instances were asked for, and a project can hold at most {most} instances of "
+            "the flavor at a time; ask for fewer instances",
+            {"asked": count, "max_instances_per_project": most},
+        )
     if count > flavor.slots:
         return Reason(
             "count_over_slots",

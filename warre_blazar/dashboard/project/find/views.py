@@ -147,6 +147,7 @@ def offer_address(offer: Offer, wanted: dict[str, Any], now: datetime.datetime) 
 _REASONS = {
     "slots": _("too few instances are free"),
     "count_over_slots": _("more instances than the flavor has"),
+    "count_over_terms": _("more instances than a project may hold"),
     "hosts": _("the hosts have too little room"),
     "count_over_hosts": _("more instances than its hosts can hold"),
     "no_host_matches": _("no host that can be booked matches it"),
