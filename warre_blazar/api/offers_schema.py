@@ -55,6 +55,12 @@ OFFERS: Schema = answer(
         ),
         "description": "The flavors of which there are no offers, and why.",
     },
+    longest={
+        "type": "array",
+        "items": reference("Offer"),
+        "description": "For each flavor with offers the offer with the most hours, wherever in the "
+        "time that was searched, even beyond `limit`. If there are several, the first of them.",
+    },
 )
 
 EXTENSION: Schema = answer(

@@ -245,6 +245,7 @@ def offers(item: Found) -> dict[str, Any]:
             }
             for each in item.missing
         ],
+        "longest": [offer(each) for each in item.longest],
     }
 
 

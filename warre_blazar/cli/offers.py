@@ -65,8 +65,9 @@ def is_large_enough(flavor: FlavorSize, parsed_args: argparse.Namespace) -> bool
 class ListOffers(base.ListCommand):
     """List when flavors can be booked, and for how long, the earliest start first.
 
-    For each flavor that can't be booked as asked, the command says why, and what could be booked
-    with fewer instances or hours.
+    For each flavor, the command says how long it can be had at most, and from when. For each flavor
+    that can't be booked as asked, it says why, and what could be booked with fewer instances or
+    hours.
     """
 
     noun = "offer"
@@ -111,6 +112,9 @@ class ListOffers(base.ListCommand):
         for missing in found.missing:
             if is_large_enough(missing.flavor, parsed_args):
                 self.tell(why(missing, self))
+        for offer in found.longest:
+            if is_large_enough(offer.flavor, parsed_args):
+                self.tell(_longest(offer, self))
         names = ("flavor", "start", "latest_end", "longest_hours")
         rows = [
             {
@@ -187,6 +191,13 @@ def why(missing: Missing, command: base.Command) -> str:
     reason = reason.format_map(command_names.Fields(command.app, **named))
     text = f"No {missing.flavor.name}: {reason}"
     return f"{text}. Possible: {'; '.join(ways)}" if ways else text
+
+
+def _longest(offer: Offer, command: base.Command) -> str:
+    """Return a line with the longest booking of a flavor in the time that was searched."""
+    start = time_display.brief(offer.start, command.where)
+    much = f"{wording.slots(offer.instance_count)} for up to {_hours(offer):g} h"
+    return f"Longest of {offer.flavor.name}: {much} from {start}"
 
 
 def _way(offer: Offer | None, command: base.Command, count: Any = None) -> str:

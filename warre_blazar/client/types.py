@@ -304,6 +304,8 @@ class Offers:
     #: How many offers there are, with those beyond the limit.
     total: int
     missing: tuple[Missing, ...]
+    #: For each flavor with offers, the offer with the most hours.
+    longest: tuple[Offer, ...] = ()
 
     @classmethod
     def of(cls, document: Document) -> Self:
@@ -312,6 +314,7 @@ class Offers:
             tuple(Offer.of(each) for each in document["results"]),
             document["total"],
             tuple(Missing.of(each) for each in document["missing"]),
+            tuple(Offer.of(each) for each in document.get("longest", ())),
         )
 
 

@@ -45,6 +45,16 @@ def test_missing_flavor_has_a_reason_and_what_could_be_booked(admin: Person, alp
     assert too_long["fewer_hours"]["longest_hours"] == flavor["max_length_hours"]
 
 
+def test_longest_offer_is_told_even_beyond_the_limit(admin: Person, alpha: Person, beta: Person):
+    flavor = things.add_flavor(admin, slots=1)
+    things.book(beta, flavor, start=things.at(2, 12), end=things.at(2, 14))
+    answer = ask(alpha, **{"from": things.at(2, 9)}, flavor=flavor["id"], limit=1).json
+    (first,) = answer["results"]
+    assert (first["start"], first["longest_hours"]) == (things.at(2, 9), 3)
+    (longest,) = answer["longest"]
+    assert (longest["start"], longest["longest_hours"]) == (things.at(2, 14), 48)
+
+
 def test_more_than_a_project_may_hold_is_a_reason_of_its_own(admin: Person, alpha: Person):
     flavor = things.add_flavor(admin, slots=3, max_instances_per_project=2)
     answer = ask(alpha, **{"from": things.at(2)}, count=4).json

@@ -29,7 +29,8 @@ def offer(day: int, flavor: Any = FLAVOR) -> Offer:
 
 
 def found(*listed: Offer, missing: tuple[Missing, ...] = ()) -> Answer:
-    return Answer(200, views.offers(Found(listed, len(listed), missing)))
+    longest = list({each.flavor.id: each for each in listed}.values())
+    return Answer(200, views.offers(Found(listed, len(listed), missing, longest)))
 
 
 def test_offers_are_listed_and_what_is_missing_is_explained(
@@ -51,6 +52,18 @@ def test_offers_are_listed_and_what_is_missing_is_explained(
     assert "up to 24 h from" in told
     query = api.seen[0].query
     assert (query["hours"], query["count"], query["category"]) == ("24.000000", "2", "gpu")
+
+
+def test_longest_booking_of_each_flavor_is_told(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers["GET /v2/offers"] = found(offer(1, SMALL), offer(2))
+    run(offers.ListOffers, "--limit", "1")
+    told = capsys.readouterr().err
+    assert "Longest of small: 2 slots for up to 24 h from 2099-12-01 09:00 UTC" in told
+    assert "Longest of gpu.large: 2 slots for up to 24 h from 2099-12-02 09:00 UTC" in told
+    run(offers.ListOffers, "--vcpu", "2")
+    assert "Longest of small" not in capsys.readouterr().err
 
 
 def test_hours_are_rounded_as_in_free_slots(api: Api, run_json: Callable[..., Any]) -> None:

@@ -44,6 +44,9 @@ class Found:
     total: int
     #: Sorted by the name of the flavor.
     missing: Sequence[Missing]
+    #: The longest offer of each flavor with offers, and of several such the first. Sorted by the
+    #: name of the flavor.
+    longest: Sequence[Offer] = ()
 
 
 @garbage_collection.uncollected()
@@ -66,16 +69,18 @@ def find(question: Question, choice: FlavorChoice, rule: Rule, limit: int | None
         listed = chosen(db, question, choice)
         read = supply.of_flavors(db, listed, question, question.future)
     found: list[Offer] = []
-    missing = []
+    missing, longest = [], []
     for flavor in listed:
         search = offers.OfferSearch(flavor, question, read, left)
         with search_limits.logged(f"offers of {question.count} of flavor {flavor.name}"):
             of_flavor = search.offers()
             found += of_flavor
-            if not of_flavor:
+            if of_flavor:
+                longest.append(max(of_flavor, key=lambda offer: offer.longest))
+            else:
                 missing.append(search.missing())
     found.sort(key=lambda offer: (offer.span.start, offer.flavor.name, offer.flavor.id))
-    return Found(found[:limit], len(found), missing)
+    return Found(found[:limit], len(found), missing, longest)
 
 
 def chosen(db: Session, question: Question, choice: FlavorChoice) -> list[Flavor]:
