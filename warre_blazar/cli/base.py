@@ -48,6 +48,8 @@ class Command(BlazarCommand):
     #: What to do if a request wasn't answered.
     _after_lost_answer = "The service may be away for a moment; try again"
     where: datetime.tzinfo = datetime.UTC
+    #: Whether the output is in a format that programs read, such as -f json.
+    is_for_programs = False
 
     @functools.cached_property
     def v2(self) -> Client:
@@ -145,6 +147,7 @@ class Command(BlazarCommand):
         # The blazar CLI passes on arguments that it doesn't know, and doesn't refuse them.
         if self.values_specs:
             raise Failure(cliff_parsers.unrecognized(self.get_parser(""), self.values_specs))
+        self.is_for_programs = getattr(parsed_args, "formatter", "table") != "table"
         if self.zoned:
             utc = "UTC" if parsed_args.utc else None
             self.where = time_zones.chosen(utc or parsed_args.timezone)
@@ -229,9 +232,21 @@ class ChangeCommand(Command):
             parser.add_argument("--yes", action="store_true", help="don't ask for confirmation")
         return parser
 
-    def report_dry_run(self, action: str) -> tuple[Any, Any]:
-        """Print what the command would do. Return empty data, so that cliff prints nothing more."""
-        print(f"Dry run: would {action}", file=self.app.stdout)
+    def report_dry_run(
+        self, action: str, document: Document | None = None, *more: str
+    ) -> tuple[Any, Any]:
+        """Print what the command would do.
+
+        For programs, nothing is printed here: cliff prints the returned fields. For people, the
+        returned data is empty, so that cliff prints nothing more.
+
+        :param document: what the API foresees, in the fields that programs read.
+        :param more: further lines for people.
+        """
+        if self.is_for_programs:
+            fields = {"would": action, **(document or {})}
+            return tuple(fields), tuple(self.column(name, fields[name]) for name in fields)
+        print("\n".join([f"Dry run: would {action}", *more]), file=self.app.stdout)
         return (), ()
 
     def asks_on_terminal(self, parsed_args: argparse.Namespace) -> bool:

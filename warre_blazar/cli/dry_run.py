@@ -6,6 +6,7 @@ import datetime
 from warre_blazar.cli import alternatives, error_advice
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Client, DryRun, Reason, Reservation, errors
+from warre_blazar.client.types import Document
 
 
 def booking(
@@ -71,6 +72,12 @@ def change(
     foreseen = client.reservations.try_update(before.id, start=start, end=end, count=count, **texts)
     _check(foreseen, app, where)
     return foreseen
+
+
+def flat(foreseen: DryRun) -> Document:
+    """Return the fields of a dry run, with the flavor's name and id in place of the flavor."""
+    flavor = foreseen.document["flavor"]
+    return {**foreseen.document, "flavor": flavor["name"], "flavor_id": flavor["id"]}
 
 
 def _check(foreseen: DryRun, app: object, where: datetime.tzinfo) -> None:

@@ -81,7 +81,8 @@ class GrantAccess(_OneAccess, base.ShowCommand):
             if self.v2.access.list(flavor_id=flavor.id, project_id=project):
                 raise Failure(f"Project {parsed_args.project} already has access to {flavor.name}")
             return self.report_dry_run(
-                f"allow project {parsed_args.project} ({project}) to book {flavor.name}"
+                f"allow project {parsed_args.project} ({project}) to book {flavor.name}",
+                {"flavor": flavor.name, "flavor_id": flavor.id, "project_id": project},
             )
         made = self.v2.access.grant(flavor.id, project)
         row = _row(made, {flavor.id: flavor.name}, project_names.names(self, [project]))

@@ -192,9 +192,10 @@ class CreateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
                 "both"
             )
         foreseen = self.v2.flavors.create(dry_run=True, **values)
-        self.report_dry_run(f"create the flavor {flavor_fields.phrase(values, self.where)}")
+        plan = f"create the flavor {flavor_fields.phrase(values, self.where)}"
+        reported = self.report_dry_run(plan, _shown(foreseen.document))
         self.warn(foreseen)
-        return (), ()
+        return reported
 
 
 class UpdateFlavor(_Flavors, base.ChangeCommand):

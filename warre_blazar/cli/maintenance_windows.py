@@ -115,10 +115,12 @@ class CreateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
             dry_run=parsed_args.dry_run,
         )
         if parsed_args.dry_run or parsed_args.bookings == "show":
-            self.print_met(made)
-            return self.report_dry_run(f"make a window: {plan}")
-        names, values = self.details(_flat(made))
-        if parsed_args.bookings is None:
+            if not self.is_for_programs:
+                self.print_met(made)
+            names, values = self.report_dry_run(f"make a window: {plan}", _flat(made))
+        else:
+            names, values = self.details(_flat(made))
+        if parsed_args.bookings is None or not names:
             return names, values
         return (*names, "reservations"), (*values, window_conflicts.met(self, made))
 

@@ -41,5 +41,6 @@ class SetMessages(base.ChangeCommand, base.ShowCommand):
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         if parsed_args.dry_run:
-            return self.report_dry_run(f"turn messages {'on' if parsed_args.enabled else 'off'}")
+            state = "on" if parsed_args.enabled else "off"
+            return self.report_dry_run(f"turn messages {state}", {"enabled": parsed_args.enabled})
         return self.details(self.v2.messages.update(enabled=parsed_args.enabled).document)

@@ -87,7 +87,7 @@ class SetQuota(_Quotas, base.ChangeCommand, base.ListCommand):
             rows.append((name, limits.LimitColumn(before), limits.LimitColumn(after)))
             if not parsed_args.dry_run:
                 keystone.set(project, limit, wanted)
-        if parsed_args.dry_run:
+        if parsed_args.dry_run and not self.is_for_programs:
             changes = (f"{n} from {b.human_readable()} to {a.human_readable()}" for n, b, a in rows)
             self.report_dry_run(f"set the limits of project {project}: {', '.join(changes)}")
             return (), ()

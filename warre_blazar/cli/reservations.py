@@ -218,7 +218,8 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         if parsed_args.dry_run:
             foreseen = dry_run.booking(self.v2, wanted, self.app, **_texts(parsed_args))
             saving = deletion_confirmation.saving(foreseen.before_end)
-            return self.report_dry_run(f"book {plan}" + (f".{saving}" if saving else ""))
+            plan = f"book {plan}" + (f".{saving}" if saving else "")
+            return self.report_dry_run(plan, dry_run.flat(foreseen))
         try:
             made = self._book(parsed_args, wanted)
         except errors.ApiError as error:
@@ -263,7 +264,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             )
             plan = f"{wording.slots(wanted.count)} of {offer.flavor.name}, {wanted.period}"
             if parsed_args.dry_run:
-                return self.report_dry_run(f"book {plan}")
+                return self.report_dry_run(f"book {plan}", _booked(wanted, offer.flavor.name))
             if refused:
                 self.tell(f"Somebody else was faster. {alternatives.why(refused)}. Next:")
             self.confirm_times(plan, (), parsed_args, otherwise="Nothing booked", derived=True)
@@ -421,7 +422,9 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         foreseen = dry_run.change(self.v2, changed, self.app, self.where, **texts)
         saving = deletion_confirmation.saving(foreseen.before_end) if foreseen else ""
         told = f". {loss}" if loss else ""
-        return self.report_dry_run(f"change {plan}{told}" + (f".{saving}" if saving else ""))
+        plan = f"change {plan}{told}" + (f".{saving}" if saving else "")
+        document = {"id": changed.before.id, **(dry_run.flat(foreseen) if foreseen else {})}
+        return self.report_dry_run(plan, document)
 
     def _longest(self, parsed_args: argparse.Namespace) -> datetime.datetime:
         """Return the latest end that the reservation can get.
@@ -555,6 +558,21 @@ def _plan(changed: dry_run.Changed, zone: datetime.tzinfo) -> str:
         return f"{phrase(before)}, {period}"
     slots = f"{wording.slots(count)} (now {before.instance_count})"
     return f"reservation {before.id}, {slots} of {before.flavor.name}, {period}"
+
+
+def _booked(wanted: alternatives.WantedBooking, flavor: str) -> Document:
+    """Return the fields of a booking that would be made.
+
+    :param flavor: the name of the flavor.
+    """
+    return {
+        "flavor": flavor,
+        "flavor_id": wanted.flavor,
+        "start": wanted.start.isoformat(),
+        "end": wanted.end.isoformat(),
+        "instance_count": wanted.count,
+        "affinity": wanted.affinity,
+    }
 
 
 def _next_minute(now: datetime.datetime) -> datetime.datetime:

@@ -75,7 +75,15 @@ class _AllSeries(base.Command):
         ]
         more = len(booked) - len(shown)
         rest = [f"  and {more} more"] if more else []
-        return self.report_dry_run("\n".join([f"{action}, {len(booked)} times:", *shown, *rest]))
+        document = {
+            "occurrences": [
+                {"start": span.start.isoformat(), "end": span.end.isoformat()} for span in booked
+            ],
+            "refused": list(foreseen.refused),
+        }
+        times = "" if self.is_for_programs else ":"
+        plan = f"{action}, {len(booked)} times{times}"
+        return self.report_dry_run(plan, document, *shown, *rest)
 
     def made(self, series: Series) -> tuple[Any, Any]:
         """Print what was refused, and return the fields of the series."""

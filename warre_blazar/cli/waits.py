@@ -134,7 +134,9 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
         )
         if parsed_args.dry_run:
             foreseen = create(dry_run=True)
-            return self.report_dry_run(f"{plan}, number {foreseen.position} in line")
+            document, _ = self.shown(foreseen)
+            del document["id"]  # It isn't kept.
+            return self.report_dry_run(f"{plan}, number {foreseen.position} in line", document)
         if self.asks_on_terminal(parsed_args):
             create(dry_run=True)  # Nobody is asked about a wait that would be refused.
         plan = f"{plan[0].upper()}{plan[1:]}"

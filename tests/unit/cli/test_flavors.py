@@ -11,8 +11,8 @@ from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing
 from warre_blazar.cli import flavors
 
-_NEEDED = ["--vcpu", "4", "--memory-mb", "8192", "--disk-gb", "30", "--slots", "2"]
-_NEEDED += ["--max-length-hours", "24"]
+NEEDED = ["--vcpu", "4", "--memory-mb", "8192", "--disk-gb", "30", "--slots", "2"]
+NEEDED += ["--max-length-hours", "24"]
 _NEEDED_BODY = {
     "name": "f",
     "vcpu": 4,
@@ -108,19 +108,19 @@ def test_create(
     api: Api, run_json: Callable[..., Any], arguments: list[str], body: dict[str, Any]
 ) -> None:
     api.answers["POST /v2/flavors"] = Answer(202, flavor())
-    assert run_json(flavors.CreateFlavor, "f", *_NEEDED, *arguments) == flavor()
+    assert run_json(flavors.CreateFlavor, "f", *NEEDED, *arguments) == flavor()
     assert [(r.line, r.body) for r in api.seen] == [("POST /v2/flavors", {**_NEEDED_BODY, **body})]
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["f", *_NEEDED[2:]], "--vcpu"),
-        (["f", *_NEEDED[:-2]], "--max-length-hours"),
-        (_NEEDED, "NAME"),
-        (["f", *_NEEDED, "--slots", "0"], "'0' isn't a whole number of at least 1"),
-        (["f", *_NEEDED, "--extra-spec", "a"], "key=value"),
-        (["f", *_NEEDED, "--public", "--private"], "not allowed with"),
+        (["f", *NEEDED[2:]], "--vcpu"),
+        (["f", *NEEDED[:-2]], "--max-length-hours"),
+        (NEEDED, "NAME"),
+        (["f", *NEEDED, "--slots", "0"], "'0' isn't a whole number of at least 1"),
+        (["f", *NEEDED, "--extra-spec", "a"], "key=value"),
+        (["f", *NEEDED, "--public", "--private"], "not allowed with"),
     ],
 )
 def test_create_refuses(
@@ -173,7 +173,7 @@ def test_create_with_invalid_time_is_refused(api: Api, run: Run) -> None:
     with pytest.raises(
         BlazarClientException, match=r"^Time 'soon' refused: it has none of the forms"
     ):
-        run(flavors.CreateFlavor, "f", *_NEEDED, "--start", "soon")
+        run(flavors.CreateFlavor, "f", *NEEDED, "--start", "soon")
     assert not api.seen
 
 
@@ -350,7 +350,7 @@ def test_shown_hours_are_accepted_by_the_hours_option(
 )
 def test_sizes_with_units(api: Api, run: Run, given: list[str], memory: int, disk: int) -> None:
     api.answers["POST /v2/flavors"] = Answer(202, flavor())
-    run(flavors.CreateFlavor, "f", *_NEEDED[:2], *_NEEDED[6:], *given)
+    run(flavors.CreateFlavor, "f", *NEEDED[:2], *NEEDED[6:], *given)
     assert (api.seen[0].body["memory_mb"], api.seen[0].body["disk_gb"]) == (memory, disk)
 
 
@@ -368,7 +368,7 @@ def test_invalid_size_is_refused(
     api: Api, run: Run, capsys: pytest.CaptureFixture, given: list[str], complaint: str
 ) -> None:
     with pytest.raises(SystemExit):
-        run(flavors.CreateFlavor, "f", *_NEEDED[:2], *_NEEDED[6:], *given)
+        run(flavors.CreateFlavor, "f", *NEEDED[:2], *NEEDED[6:], *given)
     assert complaint in capsys.readouterr().err
     assert not api.seen
 
@@ -379,11 +379,11 @@ def test_dry_run_changes_no_flavor(api: Api, run: Run, capsys: pytest.CaptureFix
     few = {"code": "slots_below_booked", "message": "3 are booked"}
     api.answers["POST /v2/flavors"] = Answer(200, flavor(name="f", bookable=False, warnings=[]))
     api.answers[f"PATCH /v2/flavors/{FLAVOR.id}"] = Answer(200, flavor(warnings=[few]))
-    said = run(flavors.CreateFlavor, "f", *_NEEDED, "--end", "2026-12-01", "--dry-run")
+    said = run(flavors.CreateFlavor, "f", *NEEDED, "--end", "2026-12-01", "--dry-run")
     assert said.startswith("Dry run: would create the flavor name=f, vcpu=4, memory_mb=8192,")
     assert "end=2026-12-01 00:00 UTC" in said
     assert "Warning: no host could hold an instance of f" in capsys.readouterr().err
-    said = run(flavors.CreateFlavor, "gpu.large", *_NEEDED, "--dry-run")
+    said = run(flavors.CreateFlavor, "gpu.large", *NEEDED, "--dry-run")
     assert said.startswith("Dry run: would create the flavor name=gpu.large")
     assert "Another flavor has the name 'gpu.large'" in capsys.readouterr().err
     said = run(flavors.UpdateFlavor, "gpu.large", "--slots", "3", "--no-end", "--dry-run")
@@ -440,7 +440,7 @@ def test_create_and_set_warn_of_a_flavor_that_no_host_could_hold(
     api.answers["POST /v2/flavors"] = Answer(202, answer)
     api.answers["PATCH /v2/flavors/f"] = Answer(200, answer)
     for command, arguments in (
-        (flavors.CreateFlavor, ["f", *_NEEDED]),
+        (flavors.CreateFlavor, ["f", *NEEDED]),
         (flavors.UpdateFlavor, ["f", "--slots", "3"]),
     ):
         run(command, *arguments)
@@ -455,7 +455,7 @@ def test_without_any_host_only_that_is_said(
     warning = {"code": "no_hosts", "message": "Blazar has no host yet"}
     answer = flavor(name="f", bookable=False, bookable_hosts=0, warnings=[warning])
     api.answers["POST /v2/flavors"] = Answer(202, answer)
-    run(flavors.CreateFlavor, "f", *_NEEDED)
+    run(flavors.CreateFlavor, "f", *NEEDED)
     assert capsys.readouterr().err == "Warning: Blazar has no host yet.\n"
 
 
@@ -469,7 +469,7 @@ def test_create_and_set_print_the_warnings_of_the_api(
     api.answers["POST /v2/flavors"] = Answer(202, answer)
     api.answers["PATCH /v2/flavors/f"] = Answer(200, answer)
     for command, arguments in (
-        (flavors.CreateFlavor, ["f", *_NEEDED]),
+        (flavors.CreateFlavor, ["f", *NEEDED]),
         (flavors.UpdateFlavor, ["f", "--slots", "3"]),
     ):
         run(command, *arguments)
@@ -479,10 +479,10 @@ def test_create_and_set_print_the_warnings_of_the_api(
 
 def test_create_shows_warnings_if_there_are_any(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["POST /v2/flavors"] = Answer(202, flavor(warnings=_WARNINGS))
-    shown = run_json(flavors.CreateFlavor, "f", *_NEEDED)
+    shown = run_json(flavors.CreateFlavor, "f", *NEEDED)
     assert shown["warnings"] == ["Placement finds no host now"]
     api.answers["POST /v2/flavors"] = Answer(202, flavor(warnings=[]))
-    assert run_json(flavors.CreateFlavor, "f", *_NEEDED) == flavor()
+    assert run_json(flavors.CreateFlavor, "f", *NEEDED) == flavor()
 
 
 def _limit(kind: str, name: str, *providers: str, **amounts: int) -> dict[str, Any]:

@@ -108,6 +108,15 @@ def test_dry_run_sets_no_limit(api: Api, run: Run) -> None:
     assert _changes(api) == []
 
 
+def test_dry_run_for_programs_has_the_rows_of_the_real_one(
+    api: Api, run_json: Callable[..., Any]
+) -> None:
+    asked = (_PROJECT, "--reservations", "3", "--dry-run")
+    (row,) = run_json(quotas.SetQuota, *asked)
+    assert row == {"resource": "reservations", "before": 10, "limit": 3}
+    assert _changes(api) == []
+
+
 @pytest.mark.parametrize("number", ["-2", "1.5", "many", ""])
 def test_bad_limit_is_refused(run: Run, number: str, capsys: pytest.CaptureFixture) -> None:
     with pytest.raises((SystemExit, BlazarClientException)):

@@ -1,0 +1,93 @@
+"""Dry runs in the formats that programs read: the whole output can be parsed."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.fakes.service import Answer
+from tests.unit.cli import test_flavors, test_offers, test_operators, test_series, test_waits
+from tests.unit.cli.conftest import Run
+from tests.unit.cli.fake_api import RESERVATION, Api, flavor, foreseen, listing, reservation
+from warre_blazar.cli import (
+    base,
+    flavor_access,
+    flavors,
+    maintenance_windows,
+    messages,
+    reservations,
+    series,
+    waits,
+)
+
+_PATH = f"/v2/reservations/{RESERVATION.id}"
+_EXACT = ("--start", "2026-12-01T09:00Z", "--hours", "2")
+_SPAN = {"start": "2026-12-14T08:00:00+00:00", "end": "2026-12-14T10:00:00+00:00"}
+_MET = {
+    **{name: reservation()[name] for name in ("id", "flavor", "instance_count", "project_id")},
+    **_SPAN,
+    **{"outcome": "moved", "reason": None, "new_start": None, "new_end": None},
+}
+
+#: The command with its arguments, and a field and its value that the output has.
+CASES: dict[str, tuple[type[base.Command], tuple[str, ...], str, Any]] = {
+    "booking": (reservations.CreateReservation, ("f", *_EXACT), "instance_count", 1),
+    "earliest": (
+        reservations.CreateReservation,
+        ("gpu.large", "--earliest", "--hours", "3"),
+        "flavor",
+        "gpu.large",
+    ),
+    "change": (reservations.UpdateReservation, (RESERVATION.id, "--count", "1"), "bookable", True),
+    "window": (
+        maintenance_windows.CreateWindow,
+        ("gpu.large", "--bookings", "move", *_EXACT),
+        "reservations",
+        [_MET],
+    ),
+    "wait": (waits.CreateWait, ("gpu.large", "--hours", "24"), "position", 3),
+    "series": (series.CreateSeries, tuple(test_series.WORDS), "occurrences", [_SPAN]),
+    "flavor": (flavors.CreateFlavor, ("f", *test_flavors.NEEDED), "name", "f"),
+    "access": (flavor_access.GrantAccess, ("gpu.large", "5" * 32), "project_id", "5" * 32),
+    "messages": (messages.SetMessages, ("--off",), "enabled", False),
+}
+
+
+@pytest.fixture(autouse=True)
+def answered(api: Api) -> None:
+    """An API that foresees all that the cases ask."""
+    nothing_refused = {"bookable": True, "occurrences": [_SPAN], "refused": []}
+    window = {**test_operators.WINDOW, "reservations": [_MET]}
+    api.answers |= {
+        "POST /v2/reservations": foreseen(),
+        "GET /v2/offers": test_offers.found(test_offers.offer(1)),
+        f"GET {_PATH}": Answer(200, reservation()),
+        f"PATCH {_PATH}": foreseen(),
+        "POST /v2/maintenancewindows": Answer(200, window),
+        "POST /v2/waits": Answer(200, test_waits.WAIT),
+        "POST /v2/series": Answer(200, nothing_refused),
+        "POST /v2/flavors": Answer(200, flavor(name="f", bookable=False, warnings=[])),
+        "GET /v2/flavors": listing(flavor()),
+        "GET /v2/flavors/gpu.large": Answer(200, flavor()),
+        "GET /v2/flavorprojects": listing(),
+    }
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+@pytest.mark.parametrize("case", CASES)
+def test_output_is_a_document(run: Run, case: str, form: str) -> None:
+    command, words, name, value = CASES[case]
+    parse: Callable[[str], Any] = {"json": json.loads, "yaml": yaml.safe_load}[form]
+    document = parse(run(command, *words, "--dry-run", "-f", form))
+    assert document[name] == value
+    assert document["would"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_single_values_can_be_printed(run: Run, case: str) -> None:
+    command, words, name, _ = CASES[case]
+    lines = run(command, *words, "--dry-run", "-f", "value", "-c", name).splitlines()
+    assert len(lines) == 1
+    assert not lines[0].startswith("Dry run")
