@@ -6,7 +6,7 @@ from typing import Any
 from warre_blazar.client import lookup
 from warre_blazar.client.collection import DRY_RUN, Collection, query_of
 from warre_blazar.client.transport import path
-from warre_blazar.client.types import Series, SeriesForeseen
+from warre_blazar.client.types import Page, Series, SeriesForeseen
 
 #: The optional fields of a new series.
 _OPTIONAL = ("name", "note", "contact", "before_end", "affinity", "project_id")
@@ -29,6 +29,23 @@ class AllSeries(Collection):
         """
         query = query_of(all_projects=all_projects or None, project_id=project_id)
         return [Series.of(d) for d in self._transport.list(self.noun, query)]
+
+    def page(
+        self,
+        number: int = 1,
+        size: int = 50,
+        *,
+        all_projects: bool = False,
+        project_id: str | None = None,
+    ) -> Page[Series]:
+        """Return one page of what ``list`` returns for the same other arguments.
+
+        :param number: the number of the page. The first one is 1.
+        :param size: the number of series on each page.
+        """
+        query = query_of(all_projects=all_projects or None, project_id=project_id)
+        documents, total = self._transport.page(self.noun, query, size, number)
+        return Page(tuple(Series.of(d) for d in documents), number, size, total)
 
     def get(self, ref: str) -> Series:
         """Return one series, with its reservations."""

@@ -6,7 +6,7 @@ from typing import Any
 from warre_blazar.client import lookup
 from warre_blazar.client.collection import DRY_RUN, Collection, Time, known, query_of, values_of
 from warre_blazar.client.transport import path
-from warre_blazar.client.types import Wait
+from warre_blazar.client.types import Page, Wait
 
 _HOUR = datetime.timedelta(hours=1)
 
@@ -35,12 +35,26 @@ class Waits(Collection):
         :param limit: the largest number of waits to return.
         :param filters: filters by ``project_id`` or ``user_id``.
         """
-        query = query_of(
-            all_projects=all_projects or None,
-            status=status,
-            **known(filters, "project_id", "user_id"),
-        )
+        query = _listing(all_projects, status, filters)
         return [Wait.of(d) for d in self._transport.list(self.noun, query, limit)]
+
+    def page(
+        self,
+        number: int = 1,
+        size: int = 50,
+        *,
+        all_projects: bool = False,
+        status: str | None = None,
+        **filters: str | None,
+    ) -> Page[Wait]:
+        """Return one page of what ``list`` returns for the same other arguments.
+
+        :param number: the number of the page. The first one is 1.
+        :param size: the number of waits on each page.
+        """
+        query = _listing(all_projects, status, filters)
+        documents, total = self._transport.page(self.noun, query, size, number)
+        return Page(tuple(Wait.of(d) for d in documents), number, size, total)
 
     def get(self, ref: str) -> Wait:
         """Return one wait, with its position in line."""
@@ -90,3 +104,14 @@ class Waits(Collection):
 
     def _path(self, ref: str) -> str:
         return path(self.noun, lookup.wait(self, ref))
+
+
+def _listing(
+    all_projects: bool, status: str | None, filters: dict[str, str | None]
+) -> dict[str, str]:
+    """The query of a listing."""
+    return query_of(
+        all_projects=all_projects or None,
+        status=status,
+        **known(filters, "project_id", "user_id"),
+    )

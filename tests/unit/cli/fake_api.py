@@ -59,6 +59,7 @@ _BODIES = {
     "POST /v2/reservations": schemas.RESERVATION_CREATE,
     "POST /v2/series": schemas.SERIES_CREATE,
     "PATCH /v2/series": schemas.SERIES_UPDATE,
+    "POST /v2/waits": schemas.WAIT_CREATE,
     "PATCH /v2/flavors": schemas.FLAVOR_UPDATE,
     "PATCH /v2/reservations": schemas.RESERVATION_UPDATE,
     "POST /v2/flavorprojects": schemas.ACCESS_CREATE,

@@ -51,6 +51,17 @@ def test_free_slots_are_returned_as_spans(api: Api, client: Client) -> None:
     assert api.seen[0].query == {"start": "2026-12-01T09:00:00+00:00", "count": "2"}
 
 
+@pytest.mark.parametrize("noun", ["series", "waits"])
+def test_page_has_some_of_the_items_and_the_number_of_all(
+    noun: str, api: Api, client: Client
+) -> None:
+    documents = [{"id": str(number), "name": "course"} for number in range(2)]
+    api.answers[f"GET /v2/{noun}"] = listing(*documents, total=5)
+    found = getattr(client, noun).page(3, 2, project_id="p")
+    assert api.seen[0].query == {"limit": "2", "page": "3", "project_id": "p"}
+    assert ([each.name for each in found.items], found.count) == (["course"] * 2, 3)
+
+
 def test_access_is_listed_granted_and_revoked(api: Api, client: Client) -> None:
     document = {"id": "a", "flavor": FLAVOR.id, "project_id": "p"}
     api.answers |= {
