@@ -1,6 +1,7 @@
 """The base class of all forms, and fields that several forms have."""
 
 import datetime
+import zoneinfo
 from typing import Any
 
 from django import forms
@@ -19,7 +20,7 @@ class BaseForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, field in self.fields.items():
-            if not isinstance(field.widget, forms.CheckboxInput):
+            if not isinstance(field.widget, forms.CheckboxInput | forms.CheckboxSelectMultiple):
                 field.widget.attrs.setdefault("class", "form-control")
             if field.help_text:
                 field.widget.attrs["aria-describedby"] = f"help_{name}"
@@ -31,6 +32,15 @@ class MomentField(forms.DateTimeField):
     def __init__(self, **kwargs: Any) -> None:
         widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format=_LOCAL)
         super().__init__(input_formats=_MOMENTS, widget=widget, **kwargs)
+
+
+class LocalMomentField(MomentField):
+    """A moment in a zone that another field of the form names. Its values have no zone."""
+
+    def to_python(self, value: Any) -> datetime.datetime | None:
+        # Without Django's conversion from the user's zone.
+        read = forms.fields.BaseTemporalField.to_python
+        return None if value in self.empty_values else read(self, value)
 
 
 class DayField(forms.DateField):
@@ -46,6 +56,58 @@ class ProseField(forms.CharField):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(widget=forms.Textarea(attrs={"rows": 2}), **kwargs)
+
+
+def zone(**kwargs: Any) -> forms.ChoiceField:
+    """A field for a time zone."""
+    names = sorted(name for name in zoneinfo.available_timezones() if "/" in name or name == "UTC")
+    return forms.ChoiceField(choices=[(name, name) for name in names], **kwargs)
+
+
+#: The values of ``affinity`` in the client of the API, by the values of the field.
+_PLACES = {"": None, "same": True, "different": False}
+
+
+class BookingForm(BaseForm):
+    """The fields that a booking, a wait for one and a series have alike."""
+
+    affinity = forms.ChoiceField(
+        label=_("Hosts"),
+        required=False,
+        choices=[
+            ("", _("any hosts")),
+            ("same", _("all instances on one host")),
+            ("different", _("each instance on another host")),
+        ],
+    )
+    name = forms.CharField(
+        label=_("Name"),
+        required=False,
+        max_length=255,
+        help_text=_("By the name you will recognize the reservation."),
+    )
+    note = ProseField(label=_("Note"), required=False, max_length=4096)
+    contact = forms.CharField(
+        label=_("Email address for messages"),
+        required=False,
+        help_text=_("If you leave it empty, messages go to your own address."),
+    )
+    before_end = forms.ChoiceField(
+        label=_("Before the end"),
+        required=False,
+        choices=[
+            ("", _("what the flavor says")),
+            ("nothing", _("do nothing")),
+            ("snapshot", _("make an image of each server")),
+        ],
+        help_text=_("At the end, all servers of the reservation are deleted."),
+    )
+
+    def labels(self) -> dict[str, Any]:
+        """The values of these fields, for the client of the API. An empty field is None."""
+        given = self.cleaned_data
+        texts = {n: given.get(n) or None for n in ("name", "note", "contact", "before_end")}
+        return {"affinity": _PLACES[given["affinity"]], **texts}
 
 
 def count(**kwargs: Any) -> forms.IntegerField:

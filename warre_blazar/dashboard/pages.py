@@ -30,6 +30,11 @@ class PageView(generic.TemplateView):
         """The client of the API."""
         return connection.client(self.request)
 
+    @property
+    def zone(self) -> str:
+        """The name of the time zone that the user has chosen in Horizon."""
+        return str(horizon_functions.get_timezone(self.request))
+
     def may(self, rule: str) -> bool:
         """Whether the policies allow the user something. The API checks it again."""
         target = {"project_id": self.request.user.project_id}
@@ -56,8 +61,7 @@ class PageView(generic.TemplateView):
         )
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        zone = horizon_functions.get_timezone(self.request)
-        return super().get_context_data(page_title=self.title, zone=zone, **kwargs)
+        return super().get_context_data(page_title=self.title, zone=self.zone, **kwargs)
 
     def done(self, text: str, where: str, *args: Any) -> http.HttpResponse:
         """Say what was done, on another page."""
@@ -137,12 +141,15 @@ class CheckedFormView(FormView):
     It is also checked while one types, if JavaScript runs.
     """
 
+    #: Shows what the API would answer.
+    verdict_template = "flavor_reservations/_verdict.html"
+
     def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         if horizon_http.is_ajax(request):
             form = self.form_class(request.POST, **self.form_arguments())
             verdict = self.verdict(form) if form.is_valid() else {"invalid": form.errors}
             context = {"verdict": verdict, "form": form}
-            return shortcuts.render(request, "flavor_reservations/_verdict.html", context)
+            return shortcuts.render(request, self.verdict_template, context)
         return super().post(request, *args, **kwargs)
 
     def submit(self, form: Any) -> Any:

@@ -11,6 +11,15 @@ from warre_blazar.client import DryRun
 from warre_blazar.dashboard import moments
 from warre_blazar.dashboard.templatetags.flavor_reservations import hours
 
+#: The codes of refusals that pass when somebody else gives something back or time goes by.
+_PASSING = frozenset({"slots_exhausted", "hosts_exhausted", "maintenance", "quota_exceeded"})
+
+
+def may_pass(foreseen: DryRun) -> bool:
+    """Whether a booking is refused only for reasons that can pass."""
+    codes = {reason.code for reason in foreseen.refusals}
+    return bool(codes) and codes <= _PASSING
+
 
 def of(foreseen: DryRun) -> dict[str, Any]:
     """Return the values of the template ``_verdict.html``."""

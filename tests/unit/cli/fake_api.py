@@ -11,11 +11,16 @@ from tests.fakes.service import Answer, Fault, Request, Service
 from warre_blazar.api import schemas, views
 from warre_blazar.db import models
 from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.domain.labels import NO_LABELS
 from warre_blazar.domain.quota import Amount
+from warre_blazar.domain.recurrence import Recurrence
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus
 from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.waits import Wait
 from warre_blazar.errors.exceptions import FlavorNotBookable
 from warre_blazar.services.booking.dry_run import Foreseen
+from warre_blazar.services.waits.posting import WaitStatus
 
 FLAVOR = Flavor(
     id="11111111-1111-4111-8111-111111111111",
@@ -124,6 +129,55 @@ def flavor(**values: Any) -> dict[str, Any]:
 def reservation(**values: Any) -> dict[str, Any]:
     """Return a reservation's document."""
     return {**views.reservation(RESERVATION, FLAVOR), **values}
+
+
+WAIT = Wait(
+    id="55555555-5555-4555-8555-555555555555",
+    project_id="project-1",
+    user_id="user-1",
+    flavor_id=FLAVOR.id,
+    category=None,
+    instance_count=2,
+    length=datetime.timedelta(hours=24),
+    window=Span(datetime.datetime(2099, 12, 1, 9), datetime.datetime(2099, 12, 31, 9)),
+    created_at=datetime.datetime(2026, 11, 1),
+    expires_at=datetime.datetime(2099, 12, 30, 9),
+)
+
+
+def wait(**values: Any) -> dict[str, Any]:
+    """Return the document of a wait that is third in line."""
+    return {**views.wait(WaitStatus(WAIT, FLAVOR, None, 3)), **values}
+
+
+def series(**values: Any) -> dict[str, Any]:
+    """Return the document of a series with two reservations."""
+    item = BookedSeries(
+        id="44444444-4444-4444-8444-444444444444",
+        project_id="project-1",
+        user_id="user-1",
+        lesson=Lesson(FLAVOR.id, 1, None, NO_LABELS, None),
+        recurrence=Recurrence(
+            datetime.datetime(2026, 12, 1, 10),
+            "Europe/Berlin",
+            "FREQ=WEEKLY;COUNT=3",
+            datetime.timedelta(hours=2),
+        ),
+        all_or_none=False,
+        planned=3,
+        tried=3,
+        status=SeriesStatus.BOOKED,
+        work_id="work",
+        ends_running=False,
+        created_at=datetime.datetime(2026, 11, 1),
+    )
+    week = datetime.timedelta(days=7)
+    second = dataclasses.replace(
+        RESERVATION,
+        id="66666666-6666-4666-8666-666666666666",
+        span=Span(*(moment + week for moment in (RESERVATION.span.start, RESERVATION.span.end))),
+    )
+    return {**views.series(item, FLAVOR, [RESERVATION, second]), **values}
 
 
 def foreseen(*refusals: tuple[str, str, dict[str, Any]], **values: Any) -> Answer:

@@ -4,22 +4,21 @@ import datetime
 import functools
 from typing import Any
 
-from django import forms
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import DryRun, errors
+from warre_blazar.dashboard import addresses, moments, pages, verdicts
 from warre_blazar.dashboard import forms as fields
-from warre_blazar.dashboard import moments, pages, verdicts
 from warre_blazar.dashboard.project.find import views
+from warre_blazar.dashboard.project.waits import waiting
 
 _MINUTE = datetime.timedelta(minutes=1)
 _OTHERS_SHOWN = 5
-_PLACES = {"": None, "same": True, "different": False}
 
 
-class BookForm(fields.BaseForm):
+class BookForm(fields.BookingForm):
     """What is booked of a flavor."""
 
     start = fields.MomentField(
@@ -29,37 +28,7 @@ class BookForm(fields.BaseForm):
     )
     hours = fields.hours(initial=24)
     count = fields.count(initial=1)
-    affinity = forms.ChoiceField(
-        label=gettext_lazy("Hosts"),
-        required=False,
-        choices=[
-            ("", gettext_lazy("any hosts")),
-            ("same", gettext_lazy("all instances on one host")),
-            ("different", gettext_lazy("each instance on another host")),
-        ],
-    )
-    name = forms.CharField(
-        label=gettext_lazy("Name"),
-        required=False,
-        max_length=255,
-        help_text=gettext_lazy("By the name you will recognize the reservation."),
-    )
-    note = fields.ProseField(label=gettext_lazy("Note"), required=False, max_length=4096)
-    contact = forms.CharField(
-        label=gettext_lazy("Email address for messages"),
-        required=False,
-        help_text=gettext_lazy("If you leave it empty, messages go to your own address."),
-    )
-    before_end = forms.ChoiceField(
-        label=gettext_lazy("Before the end"),
-        required=False,
-        choices=[
-            ("", gettext_lazy("what the flavor says")),
-            ("nothing", gettext_lazy("do nothing")),
-            ("snapshot", gettext_lazy("make an image of each server")),
-        ],
-        help_text=gettext_lazy("At the end, all servers of the reservation are deleted."),
-    )
+    field_order = ("start", "hours", "count")
 
     def __init__(self, *args: Any, flavor: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -73,16 +42,12 @@ class BookForm(fields.BaseForm):
         """
         given = self.cleaned_data
         start = fields.at(given["start"]) or pages.now() + _MINUTE
-        texts = {
-            name: given.get(name) or None for name in ("name", "note", "contact", "before_end")
-        }
         return {
             "start": start,
             "end": start + fields.length(given["hours"]),
             "count": given["count"],
-            "affinity": _PLACES[given["affinity"]],
             "timezone": zone,
-            **texts,
+            **self.labels(),
         }
 
 
@@ -104,9 +69,16 @@ class BookPage(pages.CheckedFormView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context = super().get_context_data(**{**kwargs, "flavor": self.flavor})
+        if self.may("warre:series:create"):
+            context["regularly"] = self._regularly(context["form"])
         if self.request.method == "GET":
             context |= self._checked(context["form"])
         return context
+
+    def _regularly(self, form: BookForm) -> str:
+        """The address of the form that books the same as a series."""
+        values = {name: form[name].value() for name in ("start", "hours", "count")}
+        return addresses.of("project:reservation_series:create", flavor=self.flavor.id, **values)
 
     def _checked(self, form: BookForm) -> dict[str, Any]:
         """What the API says about the form's first values."""
@@ -115,8 +87,7 @@ class BookPage(pages.CheckedFormView):
         return {"verdict": self.verdict(shown)} if shown.is_valid() else {}
 
     def carry_out(self, form: BookForm) -> Any:
-        zone = super().get_context_data()["zone"]
-        made = self.api.reservations.create(self.flavor.id, **form.booking(zone))
+        made = self.api.reservations.create(self.flavor.id, **form.booking(self.zone))
         text = _("%(flavor)s is booked from %(start)s to %(end)s.") % {
             "flavor": self.flavor.name,
             "start": moments.when(made.start),
@@ -131,8 +102,7 @@ class BookPage(pages.CheckedFormView):
         return self.shown(form, verdict=verdict, others=self._others(form))
 
     def verdict(self, form: BookForm) -> dict[str, Any]:
-        zone = super().get_context_data()["zone"]
-        wanted = form.booking(zone)
+        wanted = form.booking(self.zone)
         try:
             foreseen = self.api.reservations.try_create(self.flavor.id, **wanted)
         except errors.ApiError as error:
@@ -146,7 +116,16 @@ class BookPage(pages.CheckedFormView):
         for text, change in verdicts.instead(foreseen, wanted["start"], form.cleaned_data):
             values = {name: value for name, value in {**given, **change}.items() if value}
             found.append((text, f"?{urlencode(values)}"))
+        if verdicts.may_pass(foreseen) and self.may("warre:wait:create"):
+            found.append((_("Wait until there is room"), self._wait(form)))
         return found
+
+    def _wait(self, form: BookForm) -> str:
+        """The address of the form that waits for what was refused."""
+        given = form.cleaned_data
+        names = ("hours", "count", *fields.BookingForm.base_fields)
+        same = {name: given[name] for name in names if name in given}
+        return waiting.address(self.flavor.id, earliest=given["start"], **same)
 
     def _others(self, form: BookForm) -> list[Any]:
         """The next offers of flavors of the same kind."""

@@ -3,14 +3,15 @@
 import datetime
 from typing import Any
 
-from django import forms, urls
+from django import forms
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
 from warre_blazar.client import FlavorName, Missing, Offer, Span
+from warre_blazar.dashboard import addresses, moments, pages
 from warre_blazar.dashboard import forms as fields
-from warre_blazar.dashboard import moments, pages
 from warre_blazar.dashboard.project.find import calendar
+from warre_blazar.dashboard.project.waits import waiting
 
 _DAY = datetime.timedelta(days=1)
 _OFFERS_SHOWN = 12
@@ -79,7 +80,9 @@ class FindPage(pages.PageView):
             "calendar": calendar.of(found, wanted["count"], by, address),
             "offers": [(each, offer_address(each, wanted, now)) for each in offers.offers],
             "more": offers.total - len(offers.offers),
-            "missing": [_less(each, wanted, now) for each in offers.missing],
+            "missing": [_less(each, wanted, start, now) for each in offers.missing],
+            "wait": waiting.address(**_wish(wanted, start), category=wanted["category"]),
+            "may_wait": self.may("warre:wait:create"),
         }
 
 
@@ -100,21 +103,22 @@ def _since(day: datetime.date, now: datetime.datetime, by: str) -> datetime.date
     return start
 
 
-def _query(wanted: dict[str, Any], **more: Any) -> str:
-    values = {name: value for name, value in {**wanted, **more}.items() if value not in (None, "")}
-    return urlencode(values)
+def _wish(wanted: dict[str, Any], start: datetime.datetime) -> dict[str, Any]:
+    """The fields of the form that waits for what the user looks for."""
+    earliest = start if start > pages.now() else None
+    return {"hours": wanted["hours"], "count": wanted["count"], "earliest": earliest}
 
 
 def _hours(wanted: dict[str, Any]) -> calendar.Address:
     """Addresses of the hours of a day."""
-    base, queries = urls.reverse("horizon:project:find_reservations:index"), {}
+    made = {}
 
     def address(_flavor: FlavorName, span: Span) -> str:
-        if span not in queries:
+        if span not in made:
             middle = span.start + (span.end - span.start) / 2
             day = moments.query(middle)[:10]
-            queries[span] = f"{base}?{_query(wanted, day=day)}"
-        return queries[span]
+            made[span] = addresses.of("project:find_reservations:index", **wanted, day=day)
+        return made[span]
 
     return address
 
@@ -131,9 +135,8 @@ def _booking(wanted: dict[str, Any], now: datetime.datetime) -> calendar.Address
 
 def book(flavor: str, start: datetime.datetime | None, hours: float, count: int) -> str:
     """Return the address of the form that books a flavor, with these values in it."""
-    where = urls.reverse("horizon:project:find_reservations:book", args=(flavor,))
-    begin = {} if start is None else {"start": moments.query(start)}
-    return f"{where}?{urlencode({**begin, 'hours': f'{hours:g}', 'count': count})}"
+    where = "project:find_reservations:book"
+    return addresses.of(where, flavor, start=start, hours=float(hours), count=count)
 
 
 def offer_address(offer: Offer, wanted: dict[str, Any], now: datetime.datetime) -> str:
@@ -157,13 +160,20 @@ _REASONS = {
     "project_terms": _("its terms allow your project no more then"),
     "not_bookable_then": _("can't be booked at that time"),
 }
+#: The reasons that pass when somebody else gives something back or time goes by.
+_PASSING = frozenset({"slots", "hosts", "closed", "quota", "project_terms"})
 
 
-def _less(missing: Missing, wanted: dict[str, Any], now: datetime.datetime) -> dict[str, Any]:
-    """A flavor without an offer: why, and what could be booked with less."""
+def _less(
+    missing: Missing, wanted: dict[str, Any], start: datetime.datetime, now: datetime.datetime
+) -> dict[str, Any]:
+    """A flavor without an offer: why, and what could be booked with less, or waited for."""
     less = [offer for offer in (missing.fewer_instances, missing.fewer_hours) if offer]
     return {
         "flavor": missing.flavor,
         "reason": _REASONS.get(missing.reason, missing.reason),
         "less": [(offer, offer_address(offer, wanted, now)) for offer in less],
+        "wait": waiting.address(missing.flavor.id, **_wish(wanted, start))
+        if missing.reason in _PASSING
+        else None,
     }

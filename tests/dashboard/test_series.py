@@ -1,0 +1,192 @@
+"""The pages about series of reservations."""
+
+from typing import Any
+
+import pytest
+
+from tests.dashboard.conftest import Visitor
+from tests.fakes.service import Answer
+from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation, series
+
+SERIES = "/project/reservation_series/"
+ONE = f"{SERIES}{series()['id']}/"
+LINE = f"/v2/series/{series()['id']}"
+FIRST, SECOND = (each["id"] for each in series()["reservations"])
+HOSTILE = "<script>alert(1)</script>"
+AJAX = {"HTTP_X_REQUESTED_WITH": "XMLHttpRequest"}
+REFUSED = {
+    "start": "2026-12-08T09:00:00+00:00",
+    "end": "2026-12-08T11:00:00+00:00",
+    "code": "slots_exhausted",
+    "message": f"No capacity {HOSTILE}",
+    "detail": {},
+    "next_start": "2026-12-09T12:00:00+00:00",
+}
+TIMES = [
+    {"start": "2026-12-01T09:00:00+00:00", "end": "2026-12-01T11:00:00+00:00"},
+    {"start": REFUSED["start"], "end": REFUSED["end"]},
+]
+
+
+@pytest.fixture(autouse=True)
+def answers(api: Api) -> None:
+    api.answers["GET /v2/series"] = listing(series())
+    api.answers[f"GET {LINE}"] = Answer(200, series())
+    foreseen = {"bookable": True, "occurrences": TIMES, "refused": [REFUSED]}
+    api.answers["POST /v2/series"] = Answer(200, foreseen)
+    api.answers[f"GET /v2/reservations/{FIRST}"] = Answer(200, reservation())
+    api.answers[f"DELETE /v2/reservations/{FIRST}"] = Answer(204)
+    api.answers[f"DELETE {LINE}"] = Answer(204)
+
+
+def values(**more: Any) -> dict[str, Any]:
+    given = {"flavor": FLAVOR.id, "count": "1", "start": "2026-12-01T10:00", "hours": "2"}
+    return {**given, "timezone": "Europe/Berlin", "repeat": "weekly", "times": "3", **more}
+
+
+def sent(api: Api) -> list[Any]:
+    return [request for request in api.seen if request.method != "GET"]
+
+
+def test_thousand_series_are_paged(member: Visitor, api: Api) -> None:
+    api.answers["GET /v2/series"] = listing(series(), total=1000)
+    assert "Page 2 of 50, 1000 in all" in member.sees(f"{SERIES}?page=2")
+    assert [request.line for request in api.seen] == ["GET /v2/series"]
+
+
+def test_series_shows_its_reservations_and_how_many_are_missing(member: Visitor) -> None:
+    page = member.sees(ONE)
+    assert "2026-12-01 10:00 Europe/Berlin" in page and "FREQ=WEEKLY;COUNT=3" in page
+    assert f"{ONE}drop/{FIRST}/" in page and f"{ONE}drop/{SECOND}/" in page
+    assert "1 more was planned" in page
+
+
+def test_reservation_that_runs_can_not_be_dropped(member: Visitor, api: Api) -> None:
+    running = [{**each, "status": "ACTIVE"} for each in series()["reservations"]]
+    api.answers[f"GET {LINE}"] = Answer(200, series(reservations=running))
+    assert f"{ONE}drop/" not in member.sees(ONE)
+
+
+def test_check_shows_each_reservation_and_why_not(member: Visitor, api: Api) -> None:
+    text = member.sends(f"{SERIES}create/?check=1", values(), 200).content.decode()
+    assert "This can be done, but for 1 reservation." in text
+    assert "Tue 2026-12-01 09:00" in text and "Possible from Wed 2026-12-09 12:00." in text
+    assert "No capacity &lt;script&gt;" in text and HOSTILE not in text
+    (asked,) = sent(api)
+    assert asked.query == {"dry_run": "true"}
+
+
+def test_typing_gets_the_answer_alone(member: Visitor) -> None:
+    text = member.sends(f"{SERIES}create/", values(), 200, **AJAX).content.decode()
+    assert "This can be done" in text and "<html" not in text
+
+
+def test_series_is_booked_at_local_times(member: Visitor, api: Api) -> None:
+    # The user's own zone doesn't matter.
+    member.browser.cookies["django_timezone"] = "Asia/Tokyo"
+    api.answers["POST /v2/series"] = Answer(200, series(refused=[REFUSED]))
+    given = values(days=["TU", "TH"], all_or_none="on", name="course", affinity="different")
+    answer = member.sends(f"{SERIES}create/", given)
+    assert answer["Location"].endswith(ONE)
+    (asked,) = sent(api)
+    assert asked.query == {}
+    assert asked.body == {
+        "flavor_id": FLAVOR.id,
+        "start": "2026-12-01T10:00",
+        "timezone": "Europe/Berlin",
+        "hours": 2.0,
+        "rrule": "FREQ=WEEKLY;BYDAY=TU,TH;COUNT=3",
+        "instance_count": 1,
+        "all_or_none": True,
+        "name": "course",
+        "affinity": False,
+    }
+    assert "1 reservation couldn&#x27;t be booked: Tue 2026-12-08 18:00." in member.sees(ONE)
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        ({"repeat": "daily", "days": ["MO"]}, "FREQ=DAILY;COUNT=3"),
+        ({"repeat": "fortnightly"}, "FREQ=WEEKLY;INTERVAL=2;COUNT=3"),
+        ({"repeat": "monthly", "times": "", "until": "2027-06-30"}, "FREQ=MONTHLY;UNTIL=20270630"),
+        ({"repeat": "own", "rule": "FREQ=YEARLY"}, "FREQ=YEARLY"),
+    ],
+)
+def test_rule_is_made_of_the_choices(
+    given: dict[str, Any], rule: str, member: Visitor, api: Api
+) -> None:
+    member.sends(f"{SERIES}create/?check=1", values(**given), 200)
+    assert sent(api)[0].body["rrule"] == rule
+
+
+def test_own_rule_has_to_be_written(member: Visitor, api: Api) -> None:
+    text = member.sends(f"{SERIES}create/", values(repeat="own"), 200).content.decode()
+    assert "Write the rule" in text and sent(api) == []
+
+
+def test_refused_series_says_which_reservations(member: Visitor, api: Api) -> None:
+    api.answers["POST /v2/series"] = error(
+        409, "nothing was booked", "series_refused", refused=[REFUSED], asked=2
+    )
+    text = member.sends(f"{SERIES}create/", values(), 200).content.decode()
+    assert "nothing was booked" in text and "Possible from Wed 2026-12-09 12:00." in text
+
+
+def test_series_is_extended(member: Visitor, api: Api) -> None:
+    api.answers[f"PATCH {LINE}"] = Answer(200, series(refused=[]))
+    assert "FREQ=WEEKLY;COUNT=3" in member.sees(f"{ONE}extend/")
+    member.sends(f"{ONE}extend/", {"more": "4"})
+    assert [request.body for request in sent(api)] == [{"more": 4}]
+
+
+@pytest.mark.parametrize(("form", "query"), [({}, {}), ({"running": "on"}, {"running": "true"})])
+def test_rest_is_ended(
+    form: dict[str, str], query: dict[str, str], member: Visitor, api: Api
+) -> None:
+    assert "haven&#x27;t begun are deleted" in member.sees(f"{ONE}end/")
+    member.sends(f"{ONE}end/", form)
+    assert [(request.line, request.query) for request in sent(api)] == [(f"DELETE {LINE}", query)]
+
+
+def test_one_reservation_is_dropped_after_a_question(member: Visitor, api: Api) -> None:
+    question = member.sees(f"{ONE}drop/{FIRST}/")
+    assert "from Tue 2026-12-01 09:00 to Tue 2026-12-01 11:00" in question
+    answer = member.sends(f"{ONE}drop/{FIRST}/", {})
+    assert answer["Location"].endswith(ONE)
+    assert [request.line for request in sent(api)] == [f"DELETE /v2/reservations/{FIRST}"]
+
+
+def test_names_are_escaped(member: Visitor, api: Api) -> None:
+    named = {"id": FLAVOR.id, "name": HOSTILE}
+    hostile = series(name=HOSTILE, note=HOSTILE, rrule=HOSTILE, flavor=named)
+    api.answers["GET /v2/series"] = listing(hostile)
+    api.answers[f"GET {LINE}"] = Answer(200, hostile)
+    api.answers["GET /v2/flavors"] = listing(flavor(name=HOSTILE))
+    for path in (SERIES, ONE, f"{ONE}end/", f"{ONE}extend/", f"{SERIES}create/"):
+        page = member.sees(path)
+        assert HOSTILE not in page, path
+        assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page, path
+
+
+def test_reader_sees_no_button_that_changes(reader: Visitor) -> None:
+    assert f"{SERIES}create/" not in reader.sees(SERIES)
+    page = reader.sees(ONE)
+    assert not [name for name in ("drop", "end", "extend") if f"{ONE}{name}/" in page]
+    for path in (f"{ONE}drop/{FIRST}/", f"{ONE}end/", f"{ONE}extend/", f"{SERIES}create/"):
+        reader.sends(path, {}, 403)
+
+
+def test_reservation_leads_to_its_series(member: Visitor, api: Api) -> None:
+    found = reservation(series_id=series()["id"], log=[])
+    api.answers[f"GET /v2/reservations/{FIRST}"] = Answer(200, found)
+    assert f'href="{ONE}"' in member.sees(f"/project/flavor_reservations/{FIRST}/")
+
+
+def test_form_for_booking_leads_to_the_form_for_a_series(member: Visitor, api: Api) -> None:
+    api.answers[f"GET /v2/flavors/{FLAVOR.id}"] = Answer(200, flavor())
+    page = member.sees(
+        f"/project/find_reservations/book/{FLAVOR.id}/?hours=3&start=2099-12-01T09:00"
+    )
+    address = f"{SERIES}create/?flavor={FLAVOR.id}&amp;start=2099-12-01T09%3A00&amp;hours=3"
+    assert address in page

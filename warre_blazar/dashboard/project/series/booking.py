@@ -1,0 +1,177 @@
+"""The pages that book a series, and further reservations of a series."""
+
+import functools
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from warre_blazar.client import Flavor, Series, errors
+from warre_blazar.dashboard import addresses, moments, pages
+from warre_blazar.dashboard import forms as fields
+from warre_blazar.dashboard.project.series import rules, verdicts, views
+
+#: At most so many reservations that couldn't be booked are named in the message.
+_NAMED = 5
+
+
+class SeriesForm(fields.BookingForm):
+    """What is booked, and when."""
+
+    flavor = forms.ChoiceField(label=gettext_lazy("Flavor"))
+    count = fields.count(initial=1)
+    start = fields.LocalMomentField(label=gettext_lazy("First start"))
+    timezone = fields.zone(
+        label=gettext_lazy("Time zone of the start"),
+        help_text=gettext_lazy(
+            "All start at the same time of day in this zone, also when the clocks change."
+        ),
+    )
+    hours = fields.hours(initial=2)
+    repeat = forms.ChoiceField(label=gettext_lazy("Repeat"), choices=rules.CHOICES)
+    days = forms.MultipleChoiceField(
+        label=gettext_lazy("On"),
+        choices=rules.DAYS,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=gettext_lazy(
+            "For every week or every two weeks. The day of the first start must be one of them. If "
+            "you choose none, it is the only one."
+        ),
+    )
+    times = forms.IntegerField(
+        label=gettext_lazy("How many times"), min_value=1, max_value=100_000, required=False
+    )
+    until = fields.DayField(label=gettext_lazy("Or until"), required=False)
+    rule = forms.CharField(
+        label=gettext_lazy("My own rule"),
+        required=False,
+        max_length=255,
+        help_text=gettext_lazy(
+            "Only if it repeats by your own rule. Write a rule as in RFC 5545, such as "
+            "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=24."
+        ),
+    )
+    all_or_none = forms.BooleanField(
+        label=gettext_lazy("Book all of them or none"),
+        required=False,
+        help_text=gettext_lazy("Otherwise, those that can be booked are booked."),
+    )
+    field_order = (
+        *("flavor", "count", "start", "timezone", "hours", "repeat", "days", "times", "until"),
+        *("rule", "all_or_none"),
+    )
+
+    def __init__(self, *args: Any, flavors: list[Flavor], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["flavor"].choices = [(each.id, each.name) for each in flavors]
+
+    def clean(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        if given.get("repeat") == "own" and not given.get("rule"):
+            self.add_error("rule", _("Write the rule, or choose how it repeats."))
+        return given
+
+    def values(self) -> dict[str, Any]:
+        """The arguments of the client of the API, but the flavor."""
+        given = self.cleaned_data
+        pattern = (given[name] for name in ("repeat", "days", "times", "until"))
+        return {
+            "start": given["start"],
+            "timezone": given["timezone"],
+            "length": fields.length(given["hours"]),
+            "rrule": given["rule"] if given["repeat"] == "own" else rules.rule(*pattern),
+            "count": given["count"],
+            "all_or_none": given["all_or_none"],
+            **self.labels(),
+        }
+
+
+class _BookingPage(pages.CheckedFormView):
+    """Books reservations of a series. What the API would answer is shown before."""
+
+    template_name = "flavor_reservations/series_form.html"
+    verdict_template = "flavor_reservations/_series_verdict.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(verdict_template=self.verdict_template, **kwargs)
+
+    def booked(self, series: Series) -> Any:
+        """Say what couldn't be booked, on the page of the series."""
+        if left := series.refused:
+            starts = [moments.when(span.start) for span in map(verdicts.span, left[:_NAMED])]
+            text = ngettext(
+                "%(count)d reservation couldn't be booked: %(starts)s.",
+                "%(count)d reservations couldn't be booked, the first of them: %(starts)s.",
+                len(left),
+            )
+            values = {"count": len(left), "starts": ", ".join(starts)}
+            messages.warning(self.request, text % values)
+        return self.done(
+            _("The series is booked."), "horizon:project:reservation_series:detail", series.id
+        )
+
+    def refused(self, form: Any, error: errors.ApiError) -> Any:
+        form.add_error(None, str(error))
+        left = error.detail.get("refused")
+        return self.shown(form, verdict=verdicts.of_refused(left) if left else None)
+
+
+class CreateSeriesPage(_BookingPage):
+    """Books a series."""
+
+    rule = "warre:series:create"
+    title = gettext_lazy("Book a Series")
+    form_class = SeriesForm
+
+    def form_arguments(self) -> dict[str, Any]:
+        return {"flavors": self.api.flavors.list()}
+
+    def initial(self) -> dict[str, Any]:
+        return {"timezone": self.zone}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        back = addresses.of("project:reservation_series:index")
+        return super().get_context_data(**kwargs, submit=_("Book the series"), back=back)
+
+    def carry_out(self, form: SeriesForm) -> Any:
+        return self.booked(self.api.series.create(form.cleaned_data["flavor"], **form.values()))
+
+    def verdict(self, form: SeriesForm) -> dict[str, Any]:
+        flavor = form.cleaned_data["flavor"]
+        return verdicts.asked(lambda: self.api.series.try_create(flavor, **form.values()))
+
+
+class ExtensionForm(fields.BaseForm):
+    """How many further reservations are booked."""
+
+    more = forms.IntegerField(
+        label=gettext_lazy("Further reservations"), min_value=1, max_value=100_000, initial=1
+    )
+
+
+class ExtendSeriesPage(_BookingPage):
+    """Books further reservations of a series, by the same rule."""
+
+    rule = "warre:series:update"
+    title = gettext_lazy("Extend the Series")
+    form_class = ExtensionForm
+
+    @functools.cached_property
+    def series(self) -> Series:
+        """The series, as the API shows it."""
+        return self.api.series.get(self.kwargs["ref"])
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        back = views.detail(self.series.id)
+        return super().get_context_data(**kwargs, it=self.series, submit=_("Extend"), back=back)
+
+    def carry_out(self, form: ExtensionForm) -> Any:
+        more = form.cleaned_data["more"]
+        return self.booked(self.api.series.extend(self.series.id, more=more))
+
+    def verdict(self, form: ExtensionForm) -> dict[str, Any]:
+        more = form.cleaned_data["more"]
+        return verdicts.asked(lambda: self.api.series.try_extend(self.series.id, more=more))

@@ -1,0 +1,105 @@
+"""The pages that show series of reservations."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from warre_blazar.client import Series, Span
+from warre_blazar.dashboard import addresses, pages
+from warre_blazar.dashboard.tables import Link, Table
+from warre_blazar.dashboard.templatetags.flavor_reservations import hours
+
+#: What people read in place of the API's names of states.
+_STATES = {
+    "booking": gettext_lazy("being booked"),
+    "undoing": gettext_lazy("being deleted"),
+    "ending": gettext_lazy("being ended"),
+    "booked": gettext_lazy("booked"),
+    "ended": gettext_lazy("ended"),
+}
+#: The states of reservations that haven't begun.
+_COMING = ("PENDING_CREATE", "ALLOCATED")
+
+
+class AllSeriesPage(pages.PageView):
+    """The project's series, the latest first."""
+
+    template_name = "flavor_reservations/project_list.html"
+    rule = "warre:series:list"
+    title = gettext_lazy("Series")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        listed = self.api.series.page(self.number(), self.size())
+        create = addresses.of("project:reservation_series:create")
+        return super().get_context_data(
+            intro=_(
+                "A series is a number of reservations that take place regularly, such as the "
+                "lessons of a course."
+            ),
+            create=Link(_("Book a series"), create) if self.may("warre:series:create") else None,
+            table=_table(listed.items),
+            pager=self.pager(listed),
+            **kwargs,
+        )
+
+
+def _table(listed: tuple[Series, ...]) -> Table:
+    headers = (
+        *(_("Series"), _("Flavor"), _("Instances"), _("First start"), _("Hours each")),
+        *(_("Rule"), _("State")),
+    )
+    rows = [
+        [
+            Link(each.name or each.id, detail(each.id)),
+            each.flavor["name"],
+            each.instance_count,
+            first_start(each),
+            hours(each.hours),
+            each.rrule,
+            _STATES.get(each.status, each.status),
+        ]
+        for each in listed
+    ]
+    return Table(_("Series of your project"), headers, rows, _("Your project has no series."))
+
+
+def detail(ref: str) -> str:
+    """Return the address of the page of a series."""
+    return addresses.of("project:reservation_series:detail", ref)
+
+
+def first_start(series: Series) -> str:
+    """Return the local start of the first reservation, with its zone."""
+    return f"{series.start:%Y-%m-%d %H:%M} {series.timezone}"
+
+
+class SeriesPage(pages.PageView):
+    """One series, with its reservations."""
+
+    template_name = "flavor_reservations/series.html"
+    rule = "warre:series:get"
+    title = gettext_lazy("Series")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        found = self.api.series.get(kwargs["ref"])
+        may_drop = self.may("warre:reservation:delete")
+        booked = [
+            {
+                "id": each["id"],
+                "status": each["status"],
+                "span": Span.of(each),
+                "drop": may_drop and each["status"] in _COMING,
+            }
+            for each in found.reservations
+        ]
+        return super().get_context_data(
+            it=found,
+            first=first_start(found),
+            state=_STATES.get(found.status, found.status),
+            booked=booked,
+            missing=found.planned - len(booked),
+            may_extend=found.status == "booked" and self.may("warre:series:update"),
+            may_end=found.status == "booked" and self.may("warre:series:delete"),
+            **kwargs,
+        )
