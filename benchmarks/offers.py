@@ -26,7 +26,7 @@ from warre_blazar.domain import free_time
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.quota import Rule
 from warre_blazar.domain.timeline import Span
-from warre_blazar.services.booking import offers
+from warre_blazar.services.booking import availability, offers
 from warre_blazar.services.offering import free_slots
 
 KINDS = (10, 1)
@@ -85,6 +85,10 @@ def ours(count: int, hours: int) -> Any:
     return offers.find(question("", count, hours), offers.FlavorChoice(), rule, 100)
 
 
+def by_day(count: int) -> Any:
+    return availability.find(question("", count, 0), offers.FlavorChoice(), 24 * _HOUR)
+
+
 def one_by_one(count: int, hours: int, flavors: int) -> None:
     for number in range(flavors):
         free_slots.find(question(f"flavor-{number}", count, hours))
@@ -113,7 +117,7 @@ def main() -> None:
     asked = parser.parse_args()
     cfg.CONF([], project="blazar", default_config_files=[])
     table = [("Kinds of hosts", "Instances", "Hours", "Offers", "Flavors without", "One request")]
-    table[0] += ("Of this on the CPU", "Flavor by flavor", "Ratio")
+    table[0] += ("Of this on the CPU", "Flavor by flavor", "Ratio", "Availability by day")
     print(*table[0], sep="  ")
     for kinds in asked.kinds:
         with database() as engine:
@@ -126,11 +130,13 @@ def main() -> None:
                     pstats.Stats(profile).sort_stats("tottime").print_stats(18)
                 took, own = measured(ours, asked.runs, count, hours)
                 slow, _ = measured(one_by_one, 1, count, hours, asked.flavors)
+                counted, _ = measured(by_day, asked.runs, count)
                 row = (
                     *(str(kinds), str(count), str(hours), str(found.total)),
                     *(str(len(found.missing)), figures.milliseconds(took)),
                     figures.milliseconds(own),
                     *(figures.milliseconds(slow), f"{slow / took:.0f}"),
+                    figures.milliseconds(counted),
                 )
                 print(*row, sep="  ", flush=True)
                 table.append(row)

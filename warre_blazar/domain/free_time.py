@@ -4,13 +4,14 @@ import dataclasses
 import datetime
 import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from warre_blazar.domain import booking_rules, capacity, placing, timeline
 from warre_blazar.domain.devices import NO_DEVICES, Rules
-from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.shared_room import HostGroup
 from warre_blazar.domain.timeline import Claim, Span
 
 
@@ -81,6 +82,27 @@ class Supply:
     #: What the project has booked of flavors with terms that depend on it: by the flavor's id, and
     #: by the reservation's id.
     booked: Mapping[str, Mapping[str, Sequence[Claim]]] = dataclasses.field(default_factory=dict)
+
+    def matching(self, shape: Shape) -> HostGroup:
+        """The hosts that match a shape. Shapes that the same hosts match share one group."""
+        request = None if shape.request.is_plain else shape.request
+        conditions = (shape.availability_zone, tuple(shape.comparisons), request)
+        group = self._matching.get(conditions)
+        if group is None:
+            hosts = tuple(host for host in self.hosts if host.matches(shape))
+            group = self._groups.setdefault(tuple(host.id for host in hosts), HostGroup(hosts))
+            self._matching[conditions] = group
+        return group
+
+    @functools.cached_property
+    def _matching(self) -> dict[Hashable, HostGroup]:
+        """The groups that were asked for, by all in a shape on which ``Host.matches`` depends."""
+        return {}
+
+    @functools.cached_property
+    def _groups(self) -> dict[tuple[str, ...], HostGroup]:
+        """The same groups, by the ids of their hosts."""
+        return {}
 
 
 NOTHING = Supply((), {}, {})
@@ -200,7 +222,7 @@ class FreeTime:
         if own and own.staying is not None:
             by_host = {host.id: host.when_empty(request) for host in self._hosts}
             return all(by_host.get(i, 0) >= count for i, count in own.staying.items())
-        rooms = [host.when_empty(request) for host in self._hosts]
+        rooms = self._group.when_empty(request)
         return capacity.most_instances(rooms, self._question.affinity) >= self._question.count
 
     def of_hosts(
@@ -218,15 +240,19 @@ class FreeTime:
             return self._cleaned(_staying_room(self._hosts, own.reservation, own.staying, window))
         return self._cleaned(self._room.of(count or question.count, least + question.cleaning))
 
-    @functools.cached_property
-    def _hosts(self) -> list[Host]:
+    @property
+    def _hosts(self) -> Sequence[Host]:
         """The hosts on which the instances may be."""
+        return self._group.hosts
+
+    @functools.cached_property
+    def _group(self) -> HostGroup:
         own, shape = self._own, self._shape
         if own is None:
-            return [host for host in self._supply.hosts if host.matches(shape)]
+            return self._supply.matching(shape)
         staying = own.staying or ()
         hosts = [h for h in self._supply.hosts if h.id in staying or h.matches(shape)]
-        return [host.without(own.reservation.reservation_id) for host in hosts]
+        return HostGroup(host.without(own.reservation.reservation_id) for host in hosts)
 
     @functools.cached_property
     def _room(self) -> placing.FreeSpans:
@@ -234,7 +260,7 @@ class FreeTime:
         shape = self._shape
         question, window = self._question, self._padded(self.bookable)
         return placing.FreeSpans(
-            self._hosts, shape.request, question.count, window, question.affinity
+            self._group, shape.request, question.count, window, question.affinity
         )
 
     @functools.cached_property
@@ -250,6 +276,8 @@ class FreeTime:
     def _cleaned(self, spans: Sequence[Span]) -> list[Span]:
         """The spans without the cleaning time at their ends."""
         cleaning = self._question.cleaning
+        if not cleaning:
+            return list(spans)
         return [
             Span(span.start, span.end - cleaning)
             for span in spans

@@ -117,7 +117,7 @@ class Occupancy:
         self._positions.append(len(events))
         self.length = last - first
         #: The moments and the end of the span.
-        self.edges = [*self.moments, last]
+        self._edges = [*self.moments, last]
         self._columns: dict[tuple[int, ...], HeldColumn] = {}
         self._of_classes: dict[str, HeldColumn] = {}
 
@@ -140,6 +140,27 @@ class Occupancy:
     def wholes(self) -> HeldColumn:
         """How many holdings take the whole host."""
         return self._column(tuple(int(request is None) for request in self.requests))
+
+    def runs(self, bits: int) -> Iterator[Run]:
+        """The parts of the span that consist of some moments, each as long as possible.
+
+        :param bits: the moments, as in ``HeldColumn.at_most``.
+        """
+        moments, passed = self._edges, 0
+        while bits:
+            skipped = (bits & -bits).bit_length() - 1
+            bits >>= skipped
+            length = (~bits & (bits + 1)).bit_length() - 1
+            bits >>= length
+            start = passed + skipped
+            passed = start + length
+            yield moments[start], moments[passed]
+
+    def moments_of(self, part: timeline.Span) -> int:
+        """The moments from which on something is held in a part of the span, as a set of bits."""
+        first = bisect.bisect_right(self.moments, part.start) - 1
+        last = bisect.bisect_left(self.moments, part.end)
+        return (1 << last) - (1 << first)
 
     def _column(self, amounts: tuple[int, ...]) -> HeldColumn:
         column = self._columns.get(amounts)
@@ -167,7 +188,6 @@ class Swept:
         self._asked, self._held = asked, held
         self.plan = asked.plan
         self.moments = held.moments
-        self._edges = held.edges
 
     @functools.cached_property
     def _columns(self) -> list[HeldColumn]:
@@ -198,7 +218,7 @@ class Swept:
                 bits = self._when(count)
             if not bits:
                 return
-            yield list(self._runs(bits))
+            yield list(self._held.runs(bits))
 
     def _when(self, count: int) -> int:
         """The moments at which more instances fit, as in ``HeldColumn.at_most``."""
@@ -213,17 +233,6 @@ class Swept:
             amount = further.taken.get(asked.request, 0)
             bits &= next(columns).at_most(further.capacity - count * amount)
         return bits
-
-    def _runs(self, bits: int) -> Iterator[Run]:
-        moments, passed = self._edges, 0
-        while bits:
-            skipped = (bits & -bits).bit_length() - 1
-            bits >>= skipped
-            length = (~bits & (bits + 1)).bit_length() - 1
-            bits >>= length
-            start = passed + skipped
-            passed = start + length
-            yield moments[start], moments[passed]
 
     def room(self, window: timeline.Span | None = None) -> int:
         """How many more instances fit throughout a part of the span, by default all of it.

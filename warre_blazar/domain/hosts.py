@@ -81,7 +81,7 @@ class Host:
 
     def when_empty(self, request: PlacementRequest) -> int:
         """How many instances of a request fit on the host when it is empty."""
-        return self._asked(request, ()).alone()
+        return self.asked(request).alone()
 
     def room(self, request: PlacementRequest, window: timeline.Span) -> int:
         """How many more instances of a request fit throughout ``window``."""
@@ -152,20 +152,28 @@ class Host:
         Computing this is expensive. So callers keep the result if they need several answers from
         it.
         """
+        held = self.held(window)
+        return Swept(self.asked(request, [r for r in held.requests if r is not None]), held)
+
+    def held(self, window: timeline.Span) -> Occupancy:
+        """What is held during ``window``. It is kept for later questions."""
         held = self._held.get(window)
         if held is None:
             held = self._held[window] = Occupancy([*self.holdings, *self.closed], window)
-        return Swept(self._asked(request, [r for r in held.requests if r is not None]), held)
+        return held
 
     @functools.cached_property
     def _held(self) -> dict[timeline.Span, Occupancy]:
         """What is held during the spans that somebody has asked about."""
         return {}
 
-    def _asked(self, request: PlacementRequest, held: Iterable[PlacementRequest]) -> RoomQuestion:
+    def asked(
+        self, request: PlacementRequest, held: Iterable[PlacementRequest] = ()
+    ) -> RoomQuestion:
         """How the room for a request is counted on this host.
 
-        :param held: the requests whose instances are held on the host.
+        :param held: the requests whose instances are held on the host. They matter if the request
+            is contested.
         """
         # The usual case comes first, for speed: the request is plain, and the root is the only
         # provider in use. So all instances on the host take all of their amounts from the root.

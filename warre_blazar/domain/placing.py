@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
 from warre_blazar.domain import provider_search, timeline
-from warre_blazar.domain.holdings import Run
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.request_groups import PlacementRequest
+from warre_blazar.domain.shared_room import HostGroup
 
 
 @dataclasses.dataclass(frozen=True)
@@ -266,24 +266,25 @@ def free_spans(
     :param request: what one instance asks for.
     :param affinity: as in ``Packing``.
     """
-    return FreeSpans(hosts, request, count, window, affinity).of(count)
+    return FreeSpans(HostGroup(hosts), request, count, window, affinity).of(count)
 
 
 class FreeSpans:
-    """When instances fit on hosts, for any number of instances up to a largest one.
+    """When instances fit on a group of hosts, for any number of instances up to a largest one.
 
-    The parameters are those of ``free_spans``.
+    The other parameters are those of ``free_spans``.
     """
 
     def __init__(
         self,
-        hosts: Sequence[Host],
+        group: HostGroup,
         request: PlacementRequest,
         most: int,
         window: timeline.Span,
         affinity: bool | None = None,
     ) -> None:
-        self._hosts, self._request, self._window = hosts, request, window
+        self._hosts, self._group = group.hosts, group
+        self._request, self._window = request, window
         self._most, self._affinity = 1 if affinity is False else most, affinity
 
     def of(
@@ -297,28 +298,32 @@ class FreeSpans:
             if self._has_places:
                 request, window = self._request, self._window
                 return _spans_of_levels(self._hosts, request, count, window, self._affinity)
-            if self._affinity:
-                levels, needed = self._times[count - 1 : count], 1
-            else:
-                levels, needed = self._times[:count], count
-            long = [run for level in levels for run in level if run[1] - run[0] >= least]
-            return timeline.shared(long, needed)
+            # Instances stay on their hosts. So each instance of a booking needs a time that
+            # contains the booking, and at which its host has room for it beside those of the
+            # booking's instances that are on the host too.
+            first, last = (count if self._affinity else 1), min(count, self._most)
+            needed = 1 if self._affinity else count
+            numbers = range(first, last + 1)
+            return self._group.during(self._window).spans(self._request, numbers, needed, least)
 
     def most(self, span: timeline.Span, limit: int) -> int:
         """The largest number of instances that fit throughout a part of the window.
 
         :param limit: larger numbers don't matter.
         """
+        request, affinity = self._request, self._affinity
+        if not self._group.is_contested(request):
+            return self._group.during(self._window).most(request, span, limit, affinity)
         total, largest = 0, 0
         with provider_search.bounded():
             for host in self._hosts:
                 room = min(self._levels[host.id].lowest(span), limit)
                 if room and self._has_places:
-                    room = host.lasting_room(self._request, [span], room)
-                if self._affinity is False:
+                    room = host.lasting_room(request, [span], room)
+                if affinity is False:
                     room = min(room, 1)
                 total, largest = total + room, max(largest, room)
-        return min(largest if self._affinity else total, limit)
+        return min(largest if affinity else total, limit)
 
     @functools.cached_property
     def _levels(self) -> dict[str, timeline.Levels]:
@@ -328,24 +333,7 @@ class FreeSpans:
 
     @functools.cached_property
     def _has_places(self) -> bool:
-        return any(host.has_places(self._request) for host in self._hosts)
-
-    @functools.cached_property
-    def _times(self) -> list[list[Run]]:
-        """The times at which hosts have room for an instance, beside 0, 1, 2 and so on others.
-
-        Instances stay on their hosts. So each instance of a booking needs such a time, which
-        contains the booking. Its host has room for it beside those of the booking's instances that
-        are on the host too.
-        """
-        times: list[list[Run]] = []
-        for host in self._hosts:
-            runs = host.swept(self._request, self._window).runs(self._most)
-            for number, of_host in enumerate(runs):
-                if number == len(times):
-                    times.append([])
-                times[number] += of_host
-        return times
+        return self._group.has_places(self._request)
 
 
 def _spans_of_levels(

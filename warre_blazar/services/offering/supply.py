@@ -76,7 +76,10 @@ def _completed(
 
     :param requests: the requests of the instances that are to be booked.
     """
-    contested = [(h, r) for h in found for r in requests if h.is_contested(r)]
+    # Hosts that are alike share a tree. Whether a request is contested depends on the tree only.
+    kinds = {host.tree: host for host in found}
+    by_kind = {tree: [*filter(host.is_contested, requests)] for tree, host in kinds.items()}
+    contested = [(host, request) for host in found for request in by_kind[host.tree]]
     if not contested:
         return list(found)
     offered = [other.shape.request for other in flavors.every(db)]
