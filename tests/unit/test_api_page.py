@@ -22,7 +22,7 @@ _COMMON_PARAMETERS = {"limit", "page", "next", "Idempotency-Key"}
 #: services, a resource class, a role, options and parts of
 #: recurrence rules.
 _OTHER_WORDS = {
-    *("action", "exceeded", "expected", "field", "flavorproject", "held", "key", "lease"),
+    *("action", "closed", "exceeded", "expected", "field", "flavorproject", "held", "key", "lease"),
     *("lease_name", "longest", "matching", "next_free", "option", "reservation", "resource"),
     *("room", "service", "start_from", "types", "wait", "windows"),
     *("Accept", "Forwarded", "GET", "POST", "VCPU", "admin", "blazar-api", "blazar-manager"),
@@ -76,6 +76,19 @@ def fields(schema: Any) -> Iterator[str]:
         yield from schema.get("properties", {})
         for key, value in schema.items():
             yield from fields(list(value.values()) if key == "properties" else value)
+
+
+def values(schema: Any) -> Iterator[str]:
+    """The texts to which fields in a schema are limited, on every level."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from values(each)
+    elif isinstance(schema, dict):
+        name = schema.get("$ref", "").rpartition("/")[2]
+        if name and name != "Flavor":
+            yield from values(component(name))
+        yield from (value for value in schema.get("enum", ()) if isinstance(value, str))
+        yield from values(list(schema.values()))
 
 
 def described(operation: Operation) -> dict[str, Any]:
@@ -146,6 +159,14 @@ def test_fields_of_the_answer_are_named(operation: Operation):
     kind, _ = SECTIONS[title(operation)]
     answered = set(fields(list(operation.answers.values())))
     assert answered - literals(KINDS[kind] + KINDS["Conventions"]) == set()
+
+
+@by_title()
+def test_values_of_fields_are_named(operation: Operation):
+    kind, _ = SECTIONS[title(operation)]
+    schemas = [*operation.answers.values(), component(operation.body) if operation.body else {}]
+    words = set(re.findall(r"\w+", KINDS[kind]))
+    assert set(values(schemas)) - words == set()
 
 
 @by_title()
