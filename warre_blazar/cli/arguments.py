@@ -7,14 +7,31 @@ import re
 from warre_blazar.cli import time_display
 from warre_blazar.cli.failure import Failure
 
-TIME_HELP = (
-    "such as 'mon 9am', 'tomorrow 14:00', 'in 2 hours', 2026-12-01T09:00 or "
-    "'2026-12-01 09:00 Europe/Berlin'; in your own time zone unless the time or --timezone names "
-    "another"
-)
 _AFFINITIES = {"true": True, "false": False, "none": None}
 _MOST_HOURS = 100 * 366 * 24
 _NO_TIME = datetime.timedelta()
+
+
+def today() -> datetime.date:
+    """Return the present date. Tests replace this function."""
+    return datetime.date.today()
+
+
+def time_help(*, looking_back: bool = False) -> str:
+    """Return the part of a help text that says how to write a time. No example has passed.
+
+    :param looking_back: whether the time may have passed, as in a list.
+    """
+    day = today() + datetime.timedelta(days=7)
+    past = (
+        "; a time that has passed is written with its date, and without a year the nearest date "
+        "is meant"
+    )
+    return (
+        f"such as 'mon 9am', 'tomorrow 14:00', 'in 2 hours', {day}T09:00 or "
+        f"'{day} 09:00 Europe/Berlin'{past if looking_back else ''}; in your own time zone unless "
+        "the time or --timezone names another"
+    )
 
 
 def add_timezone(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +62,7 @@ def add_start(
         metavar="TIME",
         required=required,
         default=absent,
-        help=f"{text}, {TIME_HELP}",
+        help=f"{text}, {time_help()}",
     )
     _accept(parser, "--from", option)
 
@@ -78,7 +95,8 @@ def add_from_to(parser: argparse._ActionsContainer, since: str, until: str) -> N
         ("--from", ("--start", "--start-date"), "since", since),
         ("--to", ("--end", "--end-date"), "until", until),
     ):
-        option = parser.add_argument(flag, metavar="TIME", dest=name, help=f"{text}, {TIME_HELP}")
+        help_text = f"{text}, {time_help(looking_back=True)}"
+        option = parser.add_argument(flag, metavar="TIME", dest=name, help=help_text)
         for other in others:
             _accept(parser, other, option)
 

@@ -77,7 +77,7 @@ class ListOffers(base.ListCommand):
         parser = super().get_parser(prog_name)
         arguments.add_start(parser, "the earliest start (default: now)")
         arguments.add_end(
-            parser, f"the latest end (default: 90 days after the start): {arguments.TIME_HELP}"
+            parser, f"the latest end (default: 90 days after the start): {arguments.time_help()}"
         )
         arguments.add_length(parser, "length of the booking (default: 1 hour)")
         arguments.add_count(parser, "number of instances")
@@ -138,7 +138,7 @@ class ListAvailability(base.ListCommand):
         parser = super().get_parser(prog_name)
         arguments.add_start(parser, "the start of the first day or hour (default: now)")
         arguments.add_end(
-            parser, f"the end (default: 14 days after the start): {arguments.TIME_HELP}"
+            parser, f"the end (default: 14 days after the start): {arguments.time_help()}"
         )
         parser.add_argument(
             "--by",

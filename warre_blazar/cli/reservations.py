@@ -344,7 +344,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         )
         arguments.add_until(
             parser,
-            f"new end: {arguments.TIME_HELP}",
+            f"new end: {arguments.time_help()}",
             "new length (instead of --end)",
             required=False,
         )

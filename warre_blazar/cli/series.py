@@ -232,7 +232,7 @@ class ExtendSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             "--until",
             dest="end",
             metavar="TIME",
-            help=f"the latest start of a further reservation: {arguments.TIME_HELP}",
+            help=f"the latest start of a further reservation: {arguments.time_help()}",
         )
         return parser
 

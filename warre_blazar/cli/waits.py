@@ -73,7 +73,7 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
         arguments.add_end(
             parser,
             "the latest end of the reservation (default: 90 days after the earliest start): "
-            f"{arguments.TIME_HELP}",
+            f"{arguments.time_help()}",
         )
         arguments.add_count(parser, "number of instances")
         arguments.add_affinity(parser)
@@ -86,7 +86,7 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
             "--expires",
             metavar="TIME",
             help="wait until then at most (default: as long as the reservation can still begin): "
-            f"{arguments.TIME_HELP}",
+            f"{arguments.time_help()}",
         )
         parser.add_argument("--name", metavar="NAME", help="name of the reservation")
         parser.add_argument("--note", metavar="TEXT", help="note on the reservation")

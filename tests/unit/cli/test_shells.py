@@ -2,10 +2,12 @@
 
 import argparse
 import configparser
+import datetime
 import io
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -22,7 +24,14 @@ from tests.fakes import keystone as fakes
 from tests.fakes.service import Answer, Request
 from tests.unit.cli.conftest import connect
 from tests.unit.cli.fake_api import Api, error, flavor, listing, reservation
-from warre_blazar.cli import command_names, error_advice, flavors
+from warre_blazar.cli import (
+    arguments,
+    command_names,
+    error_advice,
+    flavors,
+    reservation_list,
+    usage,
+)
 from warre_blazar.cli.base import Command
 from warre_blazar.client.errors import ApiError
 
@@ -54,6 +63,21 @@ def test_both_clis_have_the_same_commands() -> None:
     for group, _, command in _commands():
         found.setdefault(group, []).append(command)
     assert found["blazar.cli"] == found["openstack.reservation.v1"]
+
+
+def test_no_example_in_a_help_text_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    today = datetime.date(2100, 1, 1)
+    monkeypatch.setattr(arguments, "today", lambda: today)
+    for _, name, command in _commands():
+        text = command(SimpleNamespace(client_manager=None), None).get_parser("it").format_help()
+        for date in re.findall(r"\b\d{4}-\d\d-\d\d", text):
+            assert datetime.date.fromisoformat(date) >= today, name
+
+
+def test_lists_say_how_past_times_are_written() -> None:
+    for command in (reservation_list.ListReservations, usage.ShowUsage):
+        text = command(SimpleNamespace(client_manager=None), None).get_parser("it").format_help()
+        assert "a time that has passed is written with its date" in " ".join(text.split())
 
 
 def test_hints_name_commands_as_the_running_cli_does() -> None:
