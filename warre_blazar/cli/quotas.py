@@ -2,11 +2,15 @@
 
 import argparse
 import re
+from collections.abc import Mapping
 from typing import Any
+
+from keystoneauth1 import exceptions as ksa
 
 from warre_blazar.cli import base, limits, project_names
 from warre_blazar.cli.failure import Failure
 from warre_blazar.cli.keystone_limits import KeystoneLimits
+from warre_blazar.client import errors
 
 #: The option for each limit, and the name of the limit in Keystone.
 _RESOURCES = {"reservations": "reservation", "hours": "hours"}
@@ -87,11 +91,29 @@ class SetQuota(_Quotas, base.ChangeCommand, base.ListCommand):
             rows.append((name, limits.LimitColumn(before), limits.LimitColumn(after)))
             if not parsed_args.dry_run:
                 keystone.set(project, limit, wanted)
+        self._warn(project, {name: int(after.machine_readable()) for name, _, after in rows})
         if parsed_args.dry_run and not self.is_for_programs:
             changes = (f"{n} from {b.human_readable()} to {a.human_readable()}" for n, b, a in rows)
             self.report_dry_run(f"set the limits of project {project}: {', '.join(changes)}")
             return (), ()
         return ("resource", "before", "limit"), rows
+
+    def _warn(self, project: str, new_limits: Mapping[str, int]) -> None:
+        """Warn of limits that are below what the project uses already, if the API says its usage.
+
+        :param new_limits: the limits by the names of the options.
+        """
+        try:
+            usage = self.v2.limits.get(project)
+        except (errors.ClientError, ksa.ClientException):
+            return  # The limits are set nevertheless.
+        used = {"reservations": usage.total_reservations_used, "hours": usage.total_hours_used}
+        for name, most in new_limits.items():
+            if 0 <= most < used[name]:
+                self.tell(
+                    f"Warning: the project uses {used[name]} {name} already, more than {most}. Its "
+                    "reservations stay, but it can book nothing more until it uses less."
+                )
 
     def produce_output(self, parsed_args: argparse.Namespace, names: Any, data: Any) -> int:
         # After a dry run there is nothing to print.

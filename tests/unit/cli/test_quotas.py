@@ -108,6 +108,27 @@ def test_dry_run_sets_no_limit(api: Api, run: Run) -> None:
     assert _changes(api) == []
 
 
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_limit_below_what_is_used_is_warned_of(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
+    api.answers["GET /v2/limits"] = Answer(200, {"absolute": _USED})
+    run(quotas.SetQuota, _PROJECT, "--reservations", "3", "--hours", "300", *more)
+    assert capsys.readouterr().err == (
+        "Warning: the project uses 336 hours already, more than 300. Its reservations stay, but it "
+        "can book nothing more until it uses less.\n"
+    )
+    assert [r.query for r in api.seen if r.line == "GET /v2/limits"] == [{"project_id": _PROJECT}]
+
+
+def test_limits_that_are_no_lower_are_not_warned_of(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers["GET /v2/limits"] = Answer(200, {"absolute": _USED})
+    run(quotas.SetQuota, _PROJECT, "--reservations", "3", "--hours", "unlimited")
+    assert capsys.readouterr().err == ""
+
+
 def test_dry_run_for_programs_has_the_rows_of_the_real_one(
     api: Api, run_json: Callable[..., Any]
 ) -> None:
@@ -180,7 +201,8 @@ def test_system_token_reads_the_limits_of_projects(api: Api, run: Run) -> None:
     api.answers["GET /v1/v3/limits"] = _limits(_own("reservation", 7))
     said = run(quotas.SetQuota, _PROJECT, "--reservations", "3", "--dry-run")
     assert "reservations from 7 to 3" in said
-    assert api.seen[-1].headers["x-auth-token"] == "of-the-system"
+    (asked,) = [r for r in api.seen if r.line == "GET /v1/v3/limits"]
+    assert asked.headers["x-auth-token"] == "of-the-system"
     (login,) = [r for r in api.seen if r.line.endswith("/auth/tokens")]
     assert login.body["auth"]["scope"] == {"system": {"all": True}}
     assert login.body["auth"]["identity"]["token"]["id"] == "a-token"
