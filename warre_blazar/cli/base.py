@@ -26,7 +26,7 @@ from warre_blazar.cli import (
     time_zones,
     wording,
 )
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.failure import Failure, WrongOptions
 from warre_blazar.client import Client, Reservation, Window, errors
 from warre_blazar.client.types import Document
 
@@ -50,6 +50,8 @@ class Command(BlazarCommand):
     where: datetime.tzinfo = datetime.UTC
     #: Whether the output is in a format that programs read, such as -f json.
     is_for_programs = False
+    #: The names of the CLI and of the command, as they are typed.
+    _program = ""
 
     @functools.cached_property
     def v2(self) -> Client:
@@ -136,6 +138,7 @@ class Command(BlazarCommand):
             self.tell(f"{word}: {time_display.plain(moment, moment.tzinfo or self.where)}")
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        self._program = prog_name
         parser = cliff_parsers.adapt(
             super().get_parser(prog_name), cliff_parsers.kept_end(self.app_args)
         )
@@ -146,7 +149,8 @@ class Command(BlazarCommand):
     def run(self, parsed_args: argparse.Namespace) -> Any:
         # The blazar CLI passes on arguments that it doesn't know, and doesn't refuse them.
         if self.values_specs:
-            raise Failure(cliff_parsers.unrecognized(self.get_parser(""), self.values_specs))
+            unknown = cliff_parsers.unrecognized(self.get_parser(self._program), self.values_specs)
+            raise self._with_help(unknown)
         self.is_for_programs = getattr(parsed_args, "formatter", "table") != "table"
         if self.zoned:
             utc = "UTC" if parsed_args.utc else None
@@ -159,6 +163,8 @@ class Command(BlazarCommand):
             # Python would try to write it at exit, and print an error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(_PIPE_CLOSED) from None
+        except WrongOptions as error:
+            raise self._with_help(str(error)) from error
         except errors.ClientError as error:
             raise Failure(self.advice(error, parsed_args)) from error
         except (ksa.MissingAuthPlugin, ksa.MissingRequiredOptions) as error:
@@ -166,6 +172,10 @@ class Command(BlazarCommand):
         except ksa.ConnectionError as error:
             raise Failure(f"{errors.brief(error)}. {self._after_lost_answer}") from error
         return result
+
+    def _with_help(self, problem: str) -> Failure:
+        """Return the error for wrong arguments: the problem, and the command that prints help."""
+        return Failure(f"{problem}\nSee {cliff_parsers.help_command(self._program)}")
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         """Return the text that is shown for an error: what is wrong, and what to do."""

@@ -16,7 +16,7 @@ from warre_blazar.cli import (
     project_names,
     time_display,
 )
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.failure import Failure, WrongOptions
 from warre_blazar.cli.free_by_day import Row
 from warre_blazar.client import Flavor, Reservation, Window, errors
 
@@ -183,7 +183,7 @@ class ShowCalendar(base.ListCommand):
         if not parsed_args.flavors:
             return flavors.choose(self, parsed_args.category, everything=everything)
         if parsed_args.category:
-            raise Failure("Name flavors or a --category, not both")
+            raise WrongOptions("Name flavors or a --category, not both")
         return [self._flavor(ref) for ref in parsed_args.flavors]
 
     def _flavor(self, ref: str) -> Flavor:

@@ -23,7 +23,7 @@ class _AdaptedParser(argparse.ArgumentParser):
     elsewhere: Mapping[str, str] = {}
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\nSee {_help(self.prog)}\n")
+        self.exit(2, f"{self.prog}: {message}\nSee {help_command(self.prog)}\n")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         parsed, unknown = self.parse_known_args(args, namespace)
@@ -108,7 +108,7 @@ def unrecognized(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
     return f"{message}; is {meant} meant?" if meant else message
 
 
-def _help(program: str) -> str:
+def help_command(program: str) -> str:
     """Return the command that prints a command's help."""
     cli, _, command = program.partition(" ")
     # The blazar CLI prints its own help if it finds --help among the arguments.

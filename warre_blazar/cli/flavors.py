@@ -16,7 +16,7 @@ from warre_blazar.cli import (
     no_free_slots,
     time_display,
 )
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.failure import Failure, WrongOptions
 from warre_blazar.client import errors, lookup
 from warre_blazar.client.types import Document, Flavor, Span
 from warre_blazar.fields import flavors as fields
@@ -218,7 +218,7 @@ class UpdateFlavor(_Flavors, base.ChangeCommand):
             present = self.v2.flavors.get(parsed_args.flavor).extra_specs
             values["extra_specs"] = {**present, **values["extra_specs"]}
         if not values:
-            raise Failure("Nothing to change: give at least one option")
+            raise WrongOptions("Nothing to change: give at least one option")
         if parsed_args.dry_run:
             flavor = self.v2.flavors.get(parsed_args.flavor)
             foreseen = self.v2.flavors.update(flavor.id, dry_run=True, **values)
@@ -308,7 +308,7 @@ class ListFreeSlots(_Flavors, base.ListCommand):
             named = titles(listed)
             return {named[f.id]: f.name if named[f.id] == f.name else f.id for f in listed}
         if parsed_args.category:
-            raise Failure("Name flavors or a --category, not both")
+            raise WrongOptions("Name flavors or a --category, not both")
         return {ref: ref for ref in parsed_args.flavors}
 
     def _free(self, flavor: str, search: dict[str, Any]) -> list[Span]:

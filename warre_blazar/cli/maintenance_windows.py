@@ -5,7 +5,7 @@ import datetime
 from typing import Any
 
 from warre_blazar.cli import arguments, base, flavors, time_display, window_conflicts
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.failure import WrongOptions
 from warre_blazar.client import Window, errors
 from warre_blazar.client.types import Document
 from warre_blazar.fields.declaration import Use, answered
@@ -170,7 +170,7 @@ class UpdateWindow(_Windows, base.ChangeCommand):
         values = {name: value for name, value in values.items() if value is not None}
         moved = any(value is not None for value in (start, end, hours))
         if not values and not moved:
-            raise Failure("Nothing to change: give at least one option")
+            raise WrongOptions("Nothing to change: give at least one option")
         ref = parsed_args.window
         if moved or parsed_args.dry_run:
             window = self.v2.windows.get(ref)

@@ -8,7 +8,7 @@ from typing import Any
 from keystoneauth1 import exceptions as ksa
 
 from warre_blazar.cli import base, limits, project_names
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.failure import WrongOptions
 from warre_blazar.cli.keystone_limits import KeystoneLimits
 from warre_blazar.client import errors
 
@@ -76,7 +76,7 @@ class SetQuota(_Quotas, base.ChangeCommand, base.ListCommand):
         options = {name: getattr(parsed_args, name) for name in _RESOURCES}
         new_values = {name: value for name, value in options.items() if value is not None}
         if not new_values:
-            raise Failure("Nothing to set: give --reservations or --hours")
+            raise WrongOptions("Nothing to set: give --reservations or --hours")
         project = project_names.identity(self, parsed_args.project)
         keystone = KeystoneLimits(self.v2.transport.session, "reservation")
         # Read both limits before any limit is changed. If one of them can't be read, none is

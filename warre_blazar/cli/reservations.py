@@ -24,7 +24,7 @@ from warre_blazar.cli import (
     wait_progress,
     wording,
 )
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.failure import Failure, WrongOptions
 from warre_blazar.cli.reservation_fields import Names, flat, phrase
 from warre_blazar.cli.snapshot_column import SnapshotColumn
 from warre_blazar.client import Reservation, errors
@@ -242,9 +242,11 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         """
         named = parsed_args.flavor is not None
         if parsed_args.earliest and parsed_args.hours is None:
-            raise Failure("--earliest needs the length of the reservation: give --hours or --days")
+            raise WrongOptions(
+                "--earliest needs the length of the reservation: give --hours or --days"
+            )
         if not parsed_args.earliest and (not named or offers.is_chosen(parsed_args)):
-            raise Failure("Name the FLAVOR to book, or let --earliest choose one")
+            raise WrongOptions("Name the FLAVOR to book, or let --earliest choose one")
 
     def _earliest(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         """Book the first offer that nobody else books before. Each one is shown and confirmed."""
@@ -377,7 +379,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         hours, count = parsed_args.hours, parsed_args.count
         texts = _texts(parsed_args)
         if all(value is None for value in (start, end, hours, count, *texts.values())):
-            raise Failure("Nothing to change: give at least one option")
+            raise WrongOptions("Nothing to change: give at least one option")
         ref = parsed_args.reservation
         typed = {parsed_args.start: start, parsed_args.end: end}
         zones = _inexact_zones(typed, self.where)
@@ -432,7 +434,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         :raises Failure: the reservation can't be extended now.
         """
         if parsed_args.start or parsed_args.end or parsed_args.hours or parsed_args.count:
-            raise Failure("--longest says the new end; leave out other times and --count")
+            raise WrongOptions("--longest says the new end; leave out other times and --count")
         before = self.v2.reservations.get(parsed_args.reservation)
         found = self.v2.reservations.extension(before.id)
         stop = _STOPS.get(found.stopped_by or "", found.stopped_by)

@@ -15,7 +15,7 @@ from warre_blazar.cli import (
     time_zones,
     wording,
 )
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.failure import Failure, WrongOptions
 from warre_blazar.client import Series, SeriesForeseen, errors
 from warre_blazar.client.types import Document
 from warre_blazar.fields import declaration
@@ -187,7 +187,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
         start, _ = self.times(parsed_args)
         assert start is not None
         if parsed_args.hours is None:
-            raise Failure("Give the length of each reservation: --hours or --length")
+            raise WrongOptions("Give the length of each reservation: --hours or --length")
         self.tell_time("First", parsed_args.start, start)
         project = parsed_args.project
         values = {

@@ -14,7 +14,7 @@ from warre_blazar.cli import (
     user_names,
     wording,
 )
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.failure import WrongOptions
 from warre_blazar.client import Wait, errors
 from warre_blazar.client.types import Document
 from warre_blazar.fields import waits as fields
@@ -106,9 +106,9 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         if (parsed_args.flavor is None) == (parsed_args.category is None):
-            raise Failure("Name either the FLAVOR to wait for, or its --category")
+            raise WrongOptions("Name either the FLAVOR to wait for, or its --category")
         if parsed_args.hours is None:
-            raise Failure("Say for how long you need it: give --hours or --length")
+            raise WrongOptions("Say for how long you need it: give --hours or --length")
         earliest, latest = self.times(parsed_args, self.now())
         expires = parsed_args.expires and time_input.parse(
             parsed_args.expires, self.where, self.now()

@@ -4,16 +4,21 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.unit.cli.conftest import Run
 from warre_blazar.cli import (
     base,
     calendar,
     cliff_parsers,
     flavors,
+    maintenance_windows,
     offers,
+    quotas,
     reservation_list,
     reservations,
     usage,
+    waits,
 )
+from warre_blazar.cli.failure import Failure
 
 
 @pytest.mark.parametrize(
@@ -45,6 +50,29 @@ def test_refusal_names_the_help_that_helps(capsys: pytest.CaptureFixture[str]) -
         with pytest.raises(SystemExit):
             parser.get_parser(program).parse_args(["f", "--vcpu", "4"])
         assert capsys.readouterr().err.endswith(helps)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (reservations.CreateReservation, ["--hours", "3"]),
+        (reservations.CreateReservation, ["--earliest", "--end", "2099-12-01T09:00Z"]),
+        (reservations.UpdateReservation, ["r"]),
+        (reservations.UpdateReservation, ["r", "--longest", "--count", "2"]),
+        (waits.CreateWait, ["--hours", "3"]),
+        (waits.CreateWait, ["f"]),
+        (flavors.UpdateFlavor, ["f"]),
+        (flavors.ListFreeSlots, ["f", "--category", "gpu"]),
+        (maintenance_windows.UpdateWindow, ["w"]),
+        (quotas.SetQuota, ["p"]),
+    ],
+)
+def test_options_that_do_not_fit_together_end_with_the_help(
+    run: Run, command: type[base.Command], words: list[str]
+) -> None:
+    with pytest.raises(Failure) as refused:
+        run(command, *words)
+    assert str(refused.value).splitlines()[1:] == ["See it --help"]
 
 
 @pytest.mark.parametrize(
