@@ -5,7 +5,7 @@ import datetime
 import functools
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from blazarclient import base as blazar
@@ -264,17 +264,25 @@ class ChangeCommand(Command):
         return not parsed_args.dry_run and not parsed_args.yes and confirmation.on_terminal()
 
     def confirm_on_terminal(
-        self, plan: str, parsed_args: argparse.Namespace, *, otherwise: str
+        self,
+        plan: str,
+        parsed_args: argparse.Namespace,
+        *,
+        otherwise: str,
+        check: Callable[[], object] = lambda: None,
     ) -> None:
         """On a terminal, print what the command is about to do, and ask whether this is right.
 
         Nobody is asked in a dry run, or with --yes.
 
         :param otherwise: the text of the error if the answer isn't yes.
+        :param check: is called before the user is asked. It raises the error with which the API
+            would refuse what the user is asked about.
         :raises Failure: the answer isn't yes.
         """
         if not self.asks_on_terminal(parsed_args):
             return
+        check()
         self.tell(plan)
         confirmation.ask("Is that right?", otherwise)
 
@@ -308,6 +316,7 @@ class ChangeCommand(Command):
         otherwise: str = "Nothing changed",
         loss: str = "",
         derived: bool = False,
+        check: Callable[[], object] = lambda: None,
     ) -> None:
         """Print what the command is about to do, and on a terminal ask the user to confirm it.
 
@@ -323,12 +332,15 @@ class ChangeCommand(Command):
             destroys nothing.
         :param derived: whether the command has worked out a part of the plan itself, such as a
             start that the user hasn't typed, or an end from a length.
+        :param check: the same as for ``confirm_on_terminal``.
         :raises Failure: the user doesn't confirm, or something would be lost and nobody can be
             asked.
         """
         exact = all(text is None or time_input.is_exact(text) for text in typed)
         if parsed_args.dry_run or (exact and not loss and not derived):
             return
+        if self.asks_on_terminal(parsed_args):
+            check()
         self.tell(plan)
         if parsed_args.yes:
             return

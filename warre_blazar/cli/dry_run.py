@@ -74,6 +74,28 @@ def change(
     return foreseen
 
 
+#: The codes of refusals because of the flavor alone: no other booking of it would be accepted.
+_OF_FLAVOR = frozenset({"flavor_inactive", "flavor_not_accessible"})
+
+
+def check_flavor(client: Client, wanted: alternatives.WantedBooking, app: object) -> None:
+    """Refuse a booking whose flavor the project can't book at all.
+
+    :raises Failure: the flavor is inactive, or it is private and the project has no access.
+    :raises errors.ApiError: there is no such flavor.
+    """
+    foreseen = client.reservations.try_create(
+        wanted.flavor,
+        start=wanted.start,
+        end=wanted.end,
+        count=wanted.count,
+        affinity=wanted.affinity,
+    )
+    for refusal in foreseen.refusals:
+        if refusal.code in _OF_FLAVOR:
+            raise Failure(_text(refusal, app))
+
+
 def flat(foreseen: DryRun) -> Document:
     """Return the fields of a dry run, with the flavor's name and id in place of the flavor."""
     flavor = foreseen.document["flavor"]

@@ -103,12 +103,13 @@ class CreateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
         period = time_display.period(start, end, start.tzinfo or self.where)
         names = [*parsed_args.flavors, *(f"host {host}" for host in parsed_args.hosts or ())]
         plan = f"{', '.join(names) or 'nothing'} closed, {period}"
+        flavor_ids = self.flavor_ids(parsed_args.flavors)
         typed = (parsed_args.start, parsed_args.end)
         self.confirm_times(plan, typed, parsed_args, otherwise="No window made")
         made = self.v2.windows.create(
             start=start,
             end=end,
-            flavor_ids=self.flavor_ids(parsed_args.flavors),
+            flavor_ids=flavor_ids,
             host_ids=parsed_args.hosts or (),
             note=parsed_args.note,
             bookings=parsed_args.bookings,

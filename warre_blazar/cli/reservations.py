@@ -213,7 +213,12 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         plan = f"{wording.slots(wanted.count)} of {wanted.flavor}, {wanted.period}"
         typed = (parsed_args.start, parsed_args.end)
         self.confirm_times(
-            plan, typed, parsed_args, otherwise="Nothing booked", derived=parsed_args.start is None
+            plan,
+            typed,
+            parsed_args,
+            otherwise="Nothing booked",
+            derived=parsed_args.start is None,
+            check=functools.partial(dry_run.check_flavor, self.v2, wanted, self.app),
         )
         if parsed_args.dry_run:
             foreseen = dry_run.booking(self.v2, wanted, self.app, **_texts(parsed_args))

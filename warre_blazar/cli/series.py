@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -61,11 +62,16 @@ class _AllSeries(base.Command):
         more = len(lines) - _MOST_TOLD
         return [*lines[:_MOST_TOLD], f"  and {more} more"] if more > 0 else lines
 
+    def check(self, action: str, foreseen: SeriesForeseen) -> None:
+        """
+        :raises Failure: nothing could be booked.
+        """
+        if not foreseen.bookable:
+            raise Failure("\n".join([f"Can't {action}:", *self._lines(foreseen.refused)]))
+
     def report_foreseen(self, action: str, foreseen: SeriesForeseen) -> tuple[Any, Any]:
         """Print what would be booked."""
-        if not foreseen.bookable:
-            lines = self._lines(foreseen.refused)
-            raise Failure("\n".join([f"Dry run: can't {action}:", *lines]))
+        self.check(action, foreseen)
         self.tell_refused(foreseen.refused)
         refused = {_moment(each["start"]) for each in foreseen.refused}
         booked = [span for span in foreseen.occurrences if span.start not in refused]
@@ -202,14 +208,18 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             **{n: getattr(parsed_args, n) for n in ("name", "note", "contact", "before_end")},
         }
         slots = f"{wording.slots(parsed_args.count)} of {parsed_args.flavor}"
+        foresee = functools.partial(self.v2.series.try_create, parsed_args.flavor, **values)
         if parsed_args.dry_run:
-            return self.report_foreseen(
-                f"book {slots}", self.v2.series.try_create(parsed_args.flavor, **values)
-            )
+            return self.report_foreseen(f"book {slots}", foresee())
         first = time_display.brief(start, self.where)
         length = time_display.length(parsed_args.hours)
         plan = f"A series of {slots}, {length} each, from {first} on: {parsed_args.rrule}"
-        self.confirm_on_terminal(plan, parsed_args, otherwise="Nothing booked")
+        self.confirm_on_terminal(
+            plan,
+            parsed_args,
+            otherwise="Nothing booked",
+            check=lambda: self.check(f"book {slots}", foresee()),
+        )
         return self.made(self.v2.series.create(parsed_args.flavor, **values))
 
 

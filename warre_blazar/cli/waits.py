@@ -137,10 +137,9 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
             document, _ = self.shown(foreseen)
             del document["id"]  # It isn't kept.
             return self.report_dry_run(f"{plan}, number {foreseen.position} in line", document)
-        if self.asks_on_terminal(parsed_args):
-            create(dry_run=True)  # Nobody is asked about a wait that would be refused.
         plan = f"{plan[0].upper()}{plan[1:]}"
-        self.confirm_on_terminal(plan, parsed_args, otherwise="You don't wait for it")
+        check = functools.partial(create, dry_run=True)
+        self.confirm_on_terminal(plan, parsed_args, otherwise="You don't wait for it", check=check)
         document, what_next = self.shown(create())
         self.tell(what_next)
         return self.details(document)

@@ -488,7 +488,7 @@ def test_inexact_time_is_confirmed_on_a_terminal(
     answer: str,
 ) -> None:
     answers(answer)
-    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    api.answers["POST /v2/reservations"] = [foreseen(), Answer(200, reservation())]
     given = ("--start", "tomorrow 9:00", "--hours", "2")
     if answer == "y":
         run(reservations.CreateReservation, "f", *given)
@@ -498,7 +498,27 @@ def test_inexact_time_is_confirmed_on_a_terminal(
     assert "09:00 UTC, 2 hours" not in (told := capsys.readouterr().err)
     assert "1 slot of f, " in told
     assert "11:00 UTC, 2 hours\nIs that right? [y/N] " in told
-    assert len(api.seen) == (answer == "y")
+    assert [r.query for r in api.seen] == [{"dry_run": "true"}, *([{}] if answer == "y" else [])]
+
+
+@pytest.mark.parametrize("code", ["flavor_inactive", "flavor_not_accessible", "flavor_not_found"])
+def test_flavor_that_can_not_be_booked_is_refused_before_the_question(
+    api: Api,
+    run: Run,
+    answers: Callable[[str], None],
+    capsys: pytest.CaptureFixture,
+    code: str,
+) -> None:
+    answers("y")
+    api.answers["GET /v2/flavors"] = listing()
+    missing = error(404, "There is no flavor", code)
+    refused = foreseen((code, "Flavor is not for you", {}), ("too_long", "It is too long", {}))
+    api.answers["POST /v2/reservations"] = missing if code == "flavor_not_found" else refused
+    text = "no flavor 'f'" if code == "flavor_not_found" else "Flavor is not for you"
+    with pytest.raises(BlazarClientException, match=text):
+        run(reservations.CreateReservation, "f", "--hours", "2")
+    assert "Is that right?" not in capsys.readouterr().err
+    assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}]
 
 
 @pytest.mark.parametrize(
@@ -528,11 +548,12 @@ def test_start_that_was_not_typed_is_confirmed_on_a_terminal(
     more: list[str],
 ) -> None:
     answers("n")
+    api.answers["POST /v2/reservations"] = foreseen()
     with pytest.raises(BlazarClientException, match=r"^Nothing booked\. "):
         run(reservations.CreateReservation, "f", "--hours", "3", *more)
     assert "of f, " in (told := capsys.readouterr().err)
     assert "UTC, 3 hours\nIs that right? [y/N] " in told
-    assert not [request for request in api.seen if request.body]
+    assert [r.query for r in api.seen] == [{"dry_run": "true"}]
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_dry_run_lists_what_would_be_booked(api: Api, run: Run) -> None:
     assert "Mon 2026-12-14 09:00" in out
     assert "2026-12-07" not in out
     foreseen["bookable"] = False
-    with pytest.raises(Failure, match="can't book"):
+    with pytest.raises(Failure, match="Can't book"):
         run(series.CreateSeries, *WORDS, "--dry-run")
 
 
@@ -133,7 +133,8 @@ def test_extend_and_delete(api: Api, run: Run) -> None:
 def test_nothing_is_booked_if_a_user_at_a_terminal_declines(
     api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    api.answers["POST /v2/series"] = Answer(200, document())
+    foreseen = {"bookable": True, "occurrences": [], "refused": []}
+    api.answers["POST /v2/series"] = [Answer(200, foreseen), Answer(200, document())]
     api.answers[f"GET /v2/series/{ID}"] = Answer(200, document())
     api.answers[f"PATCH /v2/series/{ID}"] = Answer(200, document())
     answers("n")
@@ -143,14 +144,26 @@ def test_nothing_is_booked_if_a_user_at_a_terminal_declines(
     ):
         with pytest.raises(Failure, match="Nothing booked"):
             run(command, *words)
-    assert not [request for request in api.seen if request.body]
+    assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}]
     told = capsys.readouterr().err
     assert "A series of 1 slot of gpu.large, 2 hours each, from" in told
     assert "Further reservations of the series course: 3" in told
     run(series.CreateSeries, *WORDS, "--yes")
     answers("y")
     run(series.ExtendSeries, ID, "--more", "3")
-    assert len([request for request in api.seen if request.body]) == 2
+    assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}, {}, {}]
+
+
+def test_series_that_would_be_refused_is_refused_before_the_question(
+    api: Api, run: Run, answers: Callable[[str], None]
+) -> None:
+    span = {name: REFUSED[name] for name in ("start", "end")}
+    foreseen = {"bookable": False, "occurrences": [span], "refused": [REFUSED]}
+    api.answers["POST /v2/series"] = Answer(200, foreseen)
+    answers("y")
+    with pytest.raises(Failure, match=r"(?s)^Can't book 1 slot of gpu.large:.*No capacity"):
+        run(series.CreateSeries, *WORDS)
+    assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}]
 
 
 def test_unknown_series_is_named(api: Api, run: Run) -> None:
