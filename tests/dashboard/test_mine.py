@@ -2,12 +2,15 @@
 
 import datetime
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.dashboard.conftest import Visitor
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import Api, error, foreseen, listing, reservation
+from warre_blazar.client import Reservation
+from warre_blazar.dashboard.servers import of as servers_of
 
 MINE = "/project/flavor_reservations/"
 ID = reservation()["id"]
@@ -68,6 +71,24 @@ def test_names_are_escaped_everywhere(
         page = member.sees(path)
         assert HOSTILE not in page, path
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page, path
+
+
+@pytest.mark.parametrize(("status", "number"), [("ACTIVE", 2), ("ERROR", 2), ("ALLOCATED", 0)])
+def test_servers_in_error_count_as_servers_of_a_reservation(
+    monkeypatch: pytest.MonkeyPatch, status: str, number: int
+) -> None:
+    there = [SimpleNamespace(name="a", status="ACTIVE"), SimpleNamespace(name="b", status="ERROR")]
+    asked = []
+
+    def listed(_request: Any, search_opts: dict[str, Any]) -> tuple[list[Any], bool]:
+        asked.append(search_opts)
+        return there, False
+
+    monkeypatch.setattr("openstack_dashboard.api.nova.server_list", listed)
+    found = Reservation.of(reservation(status=status))
+    request = SimpleNamespace(user=SimpleNamespace(project_id=found.project_id))
+    assert len(servers_of(request, found)) == number
+    assert all(options == {"flavor": found.compute_flavor} for options in asked)
 
 
 def test_error_of_the_api_is_escaped(member: Visitor, api: Api) -> None:

@@ -13,7 +13,7 @@ _RUNNING = Reservation.of(reservation(status="ACTIVE"))
 
 
 class _Session:
-    """A session of a project, with a Nova that has one server."""
+    """A session of a project, with a Nova that has one server, which is in ERROR."""
 
     def __init__(self, project_id: str | None) -> None:
         self._project_id = project_id
@@ -24,7 +24,10 @@ class _Session:
 
     def get(self, _: str, *, params: dict[str, str], **__: Any) -> SimpleNamespace:
         self.query = params
-        return SimpleNamespace(json=lambda: {"servers": [{"name": "b"}]})
+        there = [{"name": "b", "status": "ERROR"}]
+        wanted = params.get("status")
+        found = [each for each in there if wanted in (None, each["status"])]
+        return SimpleNamespace(json=lambda: {"servers": found})
 
 
 @pytest.mark.parametrize(
@@ -39,3 +42,10 @@ def test_servers_of_other_projects_are_found(project_id: str | None, more: dict[
     session = _Session(project_id)
     assert deletion_confirmation.servers(session, _RUNNING) == ["b"]
     assert session.query == {"flavor": _RUNNING.compute_flavor, **more}
+
+
+@pytest.mark.parametrize("status", ["ACTIVE", "ERROR"])
+def test_server_in_error_is_named_before_it_is_deleted(status: str) -> None:
+    running = Reservation.of(reservation(status=status))
+    lost = deletion_confirmation.loss(_Session(running.project_id), running)
+    assert lost == "Its 1 server (b) will be deleted for good"
