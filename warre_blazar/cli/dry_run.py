@@ -3,8 +3,9 @@
 import dataclasses
 import datetime
 
-from warre_blazar.cli import alternatives, error_advice
+from warre_blazar.cli import alternatives, error_advice, time_display, wording
 from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.reservation_fields import phrase
 from warre_blazar.client import Client, DryRun, Reason, Reservation, errors
 from warre_blazar.client.types import Document
 
@@ -45,6 +46,16 @@ class Changed:
     def instance_count(self) -> int:
         """The number of instances after the change."""
         return self.count or self.before.instance_count
+
+
+def plan(changed: Changed, zone: datetime.tzinfo) -> str:
+    """Return a description of a reservation after a change."""
+    before, count = changed.before, changed.instance_count
+    period = time_display.period(changed.start, changed.end, zone)
+    if count == before.instance_count:
+        return f"{phrase(before)}, {period}"
+    slots = f"{wording.slots(count)} (now {before.instance_count})"
+    return f"reservation {before.id}, {slots} of {before.flavor.name}, {period}"
 
 
 def change(

@@ -13,10 +13,13 @@ from warre_blazar.cli import (
     change_log,
     deletion_confirmation,
     dry_run,
+    earliest_booking,
     flavors,
     hosts,
+    longest_extension,
     offers,
     project_names,
+    reservation_options,
     time_display,
     time_input,
     time_zones,
@@ -26,36 +29,16 @@ from warre_blazar.cli import (
 )
 from warre_blazar.cli.failure import Failure, WrongOptions
 from warre_blazar.cli.reservation_fields import Names, flat, phrase
+from warre_blazar.cli.reservation_options import texts
 from warre_blazar.cli.snapshot_column import SnapshotColumn
 from warre_blazar.client import Reservation, errors
 from warre_blazar.client.types import Document
-from warre_blazar.fields.flavors import BEFORE_END
 from warre_blazar.fields.reservations import DELETED
 
-_REF = (
-    "ID of the reservation, the start of the ID, its name, or its flavor's name; a name must "
-    "belong to only one reservation of your project that isn't COMPLETE"
-)
-#: The word with which a user leaves to the flavor what is done before the end.
-_FLAVORS = "flavor"
 #: The exit status of a program that was interrupted, as shells define it.
 _INTERRUPTED = 130
 #: A new end of a running reservation is confirmed if less than this is left until then.
 _SOON = datetime.timedelta(minutes=15)
-
-#: The codes of errors after which the next offer is tried.
-_TAKEN = alternatives.CODES | {"invalid_period", "too_long"}
-#: What stops an extension.
-_STOPS = {
-    "terms": "the flavor's terms allow no more",
-    "window": "the flavor is closed for maintenance then",
-    "slots": "all slots are booked from then on",
-    "next_reservation": "another reservation has the hosts from then on",
-    "hosts": "the hosts can't be booked any more",
-    "quota": "your project's quota allows no more",
-}
-#: How many offers are tried.
-_MOST_TRIES = 10
 
 
 class _Reservations(base.Command):
@@ -93,7 +76,7 @@ class ShowReservation(_Reservations, base.ShowCommand):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("reservation", metavar="RESERVATION", help=_REF)
+        parser.add_argument("reservation", metavar="RESERVATION", help=reservation_options.REF)
         parser.add_argument(
             "--changes",
             action="store_true",
@@ -190,14 +173,14 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         )
         arguments.add_count(parser, "number of instances")
         arguments.add_affinity(parser)
-        _add_labels(
+        reservation_options.add_labels(
             parser,
             name="name of the reservation, which needn't be unique",
             note="note on the reservation",
             contact="email address that messages about the reservation go to (default: your own)",
         )
-        _add_before_end(parser)
-        _add_movable(parser)
+        reservation_options.add_before_end(parser)
+        reservation_options.add_movable(parser)
         parser.add_argument(
             "--wait",
             action="store_true",
@@ -221,7 +204,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             check=functools.partial(dry_run.check_flavor, self.v2, wanted, self.app),
         )
         if parsed_args.dry_run:
-            foreseen = dry_run.booking(self.v2, wanted, self.app, **_texts(parsed_args))
+            foreseen = dry_run.booking(self.v2, wanted, self.app, **texts(parsed_args))
             saving = deletion_confirmation.saving(foreseen.before_end)
             plan = f"book {plan}" + (f".{saving}" if saving else "")
             return self.report_dry_run(plan, dry_run.flat(foreseen))
@@ -254,39 +237,16 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             raise WrongOptions("Name the FLAVOR to book, or let --earliest choose one")
 
     def _earliest(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        """Book the first offer that nobody else books before. Each one is shown and confirmed."""
-        start, _ = self.times(parsed_args)
-        self.tell_time("From", parsed_args.start, start)
-        found, missing = offers.earliest(self.v2, parsed_args, start)
-        refused: errors.ApiError | None = None
-        for offer in found[:_MOST_TRIES]:
-            begin = offers.next_start(offer, self.now())
-            wanted = alternatives.WantedBooking(
-                offer.flavor.id,
-                begin,
-                begin + parsed_args.hours,
-                parsed_args.count,
-                parsed_args.affinity,
-                self.where,
-            )
-            plan = f"{wording.slots(wanted.count)} of {offer.flavor.name}, {wanted.period}"
-            if parsed_args.dry_run:
-                return self.report_dry_run(f"book {plan}", _booked(wanted, offer.flavor.name))
-            if refused:
-                self.tell(f"Somebody else was faster. {alternatives.why(refused)}. Next:")
-            self.confirm_times(plan, (), parsed_args, otherwise="Nothing booked", derived=True)
-            try:
-                made = self._create(wanted, parsed_args)
-            except errors.ApiError as error:
-                if error.code not in _TAKEN:
-                    raise
-                refused = error
-                continue
-            return self.details(flat(self.wait(made) if parsed_args.wait else made))
-        if refused:
-            raise Failure(f"Others were faster each time. {alternatives.why(refused)}; try again")
-        reasons = [offers.why(each, self) for each in missing]
-        raise Failure("\n".join(["Nothing can be booked like that", *reasons]))
+        """Book the first offer that nobody else books before."""
+        found = earliest_booking.search(self, parsed_args)
+        if parsed_args.dry_run:
+            wanted, plan = earliest_booking.planned(self, parsed_args, found[0])
+            document = earliest_booking.fields(wanted, found[0].flavor.name)
+            return self.report_dry_run(f"book {plan}", document)
+        made = earliest_booking.book(
+            self, parsed_args, found, lambda wanted: self._create(wanted, parsed_args)
+        )
+        return self.details(flat(self.wait(made) if parsed_args.wait else made))
 
     def _book(
         self, parsed_args: argparse.Namespace, wanted: alternatives.WantedBooking
@@ -309,7 +269,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             end=wanted.end,
             count=wanted.count,
             affinity=wanted.affinity,
-            **_texts(parsed_args),
+            **texts(parsed_args),
         )
         try:
             return create(timezone=time_zones.iana_name(self.where))
@@ -345,7 +305,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("reservation", metavar="RESERVATION", help=_REF)
+        parser.add_argument("reservation", metavar="RESERVATION", help=reservation_options.REF)
         arguments.add_start(
             parser, "new start (without an end or a length, the length doesn't change)"
         )
@@ -366,28 +326,28 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             action="store_true",
             help="extend the reservation as far as possible, and say what stops it",
         )
-        _add_labels(
+        reservation_options.add_labels(
             parser,
             name="new name; an empty text removes the name",
             note="new note; an empty text removes the note",
             contact="new email address that messages about the reservation go to; an empty text "
             "removes the address, so that messages go to the user who has booked",
         )
-        _add_before_end(parser, _FLAVORS)
-        _add_movable(parser)
+        reservation_options.add_before_end(parser, reservation_options.FLAVORS)
+        reservation_options.add_movable(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self.times(parsed_args)
         if parsed_args.longest:
-            end = self._longest(parsed_args)
+            end = longest_extension.find(self, parsed_args)
         hours, count = parsed_args.hours, parsed_args.count
-        texts = _texts(parsed_args)
-        if all(value is None for value in (start, end, hours, count, *texts.values())):
+        others = texts(parsed_args)
+        if all(value is None for value in (start, end, hours, count, *others.values())):
             raise WrongOptions("Nothing to change: give at least one option")
         ref = parsed_args.reservation
         typed = {parsed_args.start: start, parsed_args.end: end}
-        zones = _inexact_zones(typed, self.where)
+        zones = time_input.inexact_zones(typed, self.where)
         derived = bool(hours or count or parsed_args.longest)
         if parsed_args.dry_run or zones or start or derived or self._is_soon(end):
             before = self.v2.reservations.get(ref)
@@ -395,7 +355,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             if start or hours:
                 end = period[1]
             changed = dry_run.Changed(before, *period, count)
-            plan = _plan(changed, *zones[:1] or (self.where,))
+            plan = dry_run.plan(changed, *zones[:1] or (self.where,))
             loss = self._loss(before) if self._is_soon(end) else ""
             self.confirm_times(
                 plan,
@@ -406,11 +366,11 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
                 derived=derived,
             )
             if parsed_args.dry_run:
-                return self._report(changed, plan, loss, texts)
+                return self._report(changed, plan, loss, others)
             ref = before.id
         try:
             changed_to = self.v2.reservations.update(
-                ref, start=start, end=end, count=count, **texts
+                ref, start=start, end=end, count=count, **others
             )
         except errors.ApiError as error:
             if error.code in alternatives.CODES | {"too_long", "quota_exceeded"}:
@@ -419,37 +379,19 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         return self.details(flat(changed_to))
 
     def _report(
-        self, changed: dry_run.Changed, plan: str, loss: str, texts: Mapping[str, Any]
+        self, changed: dry_run.Changed, plan: str, loss: str, others: Mapping[str, Any]
     ) -> tuple[Any, Any]:
         """Print what a change would do, as the API foresees it.
 
         :param loss: what would be lost, or an empty text.
-        :param texts: what else would be changed.
+        :param others: what else would be changed.
         """
-        foreseen = dry_run.change(self.v2, changed, self.app, self.where, **texts)
+        foreseen = dry_run.change(self.v2, changed, self.app, self.where, **others)
         saving = deletion_confirmation.saving(foreseen.before_end) if foreseen else ""
         told = f". {loss}" if loss else ""
         plan = f"change {plan}{told}" + (f".{saving}" if saving else "")
         document = {"id": changed.before.id, **(dry_run.flat(foreseen) if foreseen else {})}
         return self.report_dry_run(plan, document)
-
-    def _longest(self, parsed_args: argparse.Namespace) -> datetime.datetime:
-        """Return the latest end that the reservation can get.
-
-        :raises Failure: the reservation can't be extended now.
-        """
-        if parsed_args.start or parsed_args.end or parsed_args.hours or parsed_args.count:
-            raise WrongOptions("--longest says the new end; leave out other times and --count")
-        before = self.v2.reservations.get(parsed_args.reservation)
-        found = self.v2.reservations.extension(before.id)
-        stop = _STOPS.get(found.stopped_by or "", found.stopped_by)
-        if found.latest_end <= before.end:
-            wait = found.extend_from
-            later = f"; try again from {time_display.brief(wait, self.where)} on" if wait else ""
-            raise Failure(f"The reservation can't be extended: {stop}{later}")
-        until = time_display.brief(found.latest_end, self.where)
-        self.tell(f"Longest: until {until}" + (f", because {stop}" if stop else ""))
-        return found.latest_end
 
     def _offer_ways(
         self,
@@ -468,20 +410,6 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
     def _is_soon(self, end: datetime.datetime | None) -> bool:
         """Whether a new end is so near, or so long ago, that servers would go at once."""
         return end is not None and end < self.now() + _SOON
-
-
-def _inexact_zones(
-    typed: Mapping[str | None, datetime.datetime | None], where: datetime.tzinfo
-) -> list[datetime.tzinfo]:
-    """Return the time zones of those typed times that aren't in ISO 8601 with an offset.
-
-    :param typed: the times. The key of each time is the text that the user has typed for it.
-    """
-    return [
-        moment.tzinfo or where
-        for text, moment in typed.items()
-        if text and moment and not time_input.is_exact(text)
-    ]
 
 
 class DeleteReservation(_Reservations, base.DeleteCommand):
@@ -514,72 +442,6 @@ class DeleteReservation(_Reservations, base.DeleteCommand):
         if own is None or project_id in (None, own):
             return ""
         return f", of project {project_names.names(self, [project_id]).get(project_id, project_id)}"
-
-
-def _add_labels(parser: argparse.ArgumentParser, *, name: str, note: str, contact: str) -> None:
-    """Add the options ``--name``, ``--note`` and ``--contact`` with these help texts."""
-    parser.add_argument("--name", metavar="NAME", help=name)
-    parser.add_argument("--note", metavar="TEXT", help=note)
-    parser.add_argument("--contact", metavar="ADDRESS", help=contact)
-
-
-def _add_before_end(parser: argparse.ArgumentParser, *more: str) -> None:
-    """Add the option ``--before-end``.
-
-    :param more: further words than those of the API.
-    """
-    parser.add_argument(
-        "--before-end",
-        choices=[*BEFORE_END.words, *more],
-        help="what is done with the servers before they are deleted at the end, if the flavor lets "
-        "you choose; snapshot makes an image of each"
-        + (f"; {_FLAVORS} leaves it to the flavor" if more else ""),
-    )
-
-
-def _add_movable(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--movable-hours",
-        metavar="HOURS",
-        type=int,
-        help="by how many hours maintenance may move the start to a later time, before it has "
-        "begun; 0 (as at first): not at all",
-    )
-
-
-def _texts(parsed_args: argparse.Namespace) -> dict[str, Any]:
-    """Return the texts of a booking or a change, for the client. An empty one is removed."""
-    chosen = parsed_args.before_end
-    return {
-        **{name: getattr(parsed_args, name) for name in ("name", "note", "contact")},
-        "before_end": "" if chosen == _FLAVORS else chosen,
-        "movable_hours": parsed_args.movable_hours,
-    }
-
-
-def _plan(changed: dry_run.Changed, zone: datetime.tzinfo) -> str:
-    """Return a description of a reservation after a change."""
-    before, count = changed.before, changed.instance_count
-    period = time_display.period(changed.start, changed.end, zone)
-    if count == before.instance_count:
-        return f"{phrase(before)}, {period}"
-    slots = f"{wording.slots(count)} (now {before.instance_count})"
-    return f"reservation {before.id}, {slots} of {before.flavor.name}, {period}"
-
-
-def _booked(wanted: alternatives.WantedBooking, flavor: str) -> Document:
-    """Return the fields of a booking that would be made.
-
-    :param flavor: the name of the flavor.
-    """
-    return {
-        "flavor": flavor,
-        "flavor_id": wanted.flavor,
-        "start": wanted.start.isoformat(),
-        "end": wanted.end.isoformat(),
-        "instance_count": wanted.count,
-        "affinity": wanted.affinity,
-    }
 
 
 def _next_minute(now: datetime.datetime) -> datetime.datetime:

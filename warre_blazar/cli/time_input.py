@@ -9,6 +9,7 @@ different times, or if clocks skip the time. A refusal suggests texts that are u
 import datetime
 import re
 import zoneinfo
+from collections.abc import Mapping
 
 from warre_blazar.cli import time_suggestions, time_zones
 from warre_blazar.cli.failure import Failure
@@ -83,6 +84,20 @@ def is_exact(text: str) -> bool:
     """Whether a time is ISO 8601 with an offset from UTC, so that it can't be misunderstood."""
     match = _TIME.fullmatch(f" {text.strip()}")
     return bool(match and match["iso"] and match["offset"] and not match["half"])
+
+
+def inexact_zones(
+    typed: Mapping[str | None, datetime.datetime | None], where: datetime.tzinfo
+) -> list[datetime.tzinfo]:
+    """Return the time zones of those typed times that aren't in ISO 8601 with an offset.
+
+    :param typed: the times. The key of each time is the text that the user has typed for it.
+    """
+    return [
+        moment.tzinfo or where
+        for text, moment in typed.items()
+        if text and moment and not is_exact(text)
+    ]
 
 
 def parse(
