@@ -144,31 +144,6 @@ def test_reasons_name_the_terms(cloud: Cloud, kind):
     assert [each.reason.value for each in missing] == ["project_terms"]
 
 
-def test_each_of_many_offers_is_booked_or_lost_to_another(kind, cloud: Cloud, monkeypatch):
-    """All offers are taken at once: what isn't booked was lost to another one of them."""
-    world.add_host(cloud, "small", vcpus=8, memory_mb=10**6, disk_gb=10**5)
-    world.add_host(cloud, "other", vcpus=4, memory_mb=10**6, disk_gb=10**5)
-    listed = [world.add_flavor(slots=3, vcpu=2), world.add_flavor(slots=2, vcpu=4)]
-    for flavor, start in itertools.product(listed, (3, 9, 20)):
-        world.plan(world.request(flavor, world.hours(start, start + 5)))
-    hour = datetime.timedelta(hours=1)
-    asked = question(listed[0], count=2, least=3 * hour)
-    found = offers.find(asked, offers.FlavorChoice(), world.NO_QUOTA).offers
-    assert len(found) >= 4
-    requests = [
-        world.request(o.flavor, Span(o.span.start, o.span.start + 3 * hour), 2)
-        for o in found
-        for _ in range(8)
-    ]
-    result = race(kind, requests, monkeypatch)
-    lost = result.outcomes.keys() - {"held"}
-    assert lost <= {"slots_exhausted", "hosts_exhausted"}
-    assert result.outcomes["held"] >= 1
-    for request in requests:
-        # Nothing that was offered is still free, so nothing was refused without a winner.
-        assert codes(request) != []
-
-
 def test_offers_respect_the_quota(cloud: Cloud, kind):
     flavor = offer(cloud)
     cloud.keystone.limits |= {(world.PROJECT, "reservation"): 2, (world.PROJECT, "hours"): 10}
