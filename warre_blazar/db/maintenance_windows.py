@@ -90,6 +90,15 @@ def find(
     return windows[0] if windows else None
 
 
+def not_over(db: Session, now: datetime.datetime) -> list[tuple[Window, datetime.datetime]]:
+    """The windows that haven't ended, each with the time at which it was made."""
+    query = sa.select(maintenance_windows).where(maintenance_windows.c.end_date > now)
+    made = {row.id: row.created_at for row in db.execute(query)}
+    if not made:
+        return []
+    return [(window, made[window.id]) for window in _read(db, query, ALL_FLAVORS)]
+
+
 def listing(
     db: Session,
     limit: int | None,

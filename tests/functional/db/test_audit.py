@@ -17,6 +17,7 @@ from tests.functional.db.test_statements import counted
 from warre_blazar.db import backings, hosts, outbox, session, tables
 from warre_blazar.domain.audit.differences import DifferenceKind, Needs
 from warre_blazar.services.keeping.audit import PAUSE, Audit, Result, looking
+from warre_blazar.services.offering import maintenance_windows
 from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -344,6 +345,13 @@ def given_up_notice(scene: Scene) -> None:
     session.change(outbox.give_up_old, world.NOW, world.NOW)
 
 
+def interrupted_window(scene: Scene) -> None:
+    """A window as it is if the manager that makes it is killed before it moves any reservation."""
+    maintenance_windows.create(
+        world.hours(3.5, 5), None, [scene.flavor.id], world.NOW, over_bookings=True
+    )
+
+
 def fewer_slots(scene: Scene) -> None:
     with session.writer() as db:
         flavors = tables.flavors
@@ -382,6 +390,7 @@ PERSONAL = {
     overdue: {DifferenceKind.LEASE_OVERDUE},
     missing_booking: {DifferenceKind.BOOKING_MISSING},
     other_allocations: {DifferenceKind.ALLOCATIONS_DIFFER},
+    interrupted_window: {DifferenceKind.BOOKED_IN_WINDOW},
     fewer_slots: {DifferenceKind.FLAVOR_OVERSOLD},
     given_up_notice: {DifferenceKind.NOTICES_LOST},
     host_shrank: {DifferenceKind.HOST_SHRANK},
@@ -456,6 +465,13 @@ def test_difference_that_needs_a_person_is_left_alone(
     result = scene.mend(YES)
     assert {difference.kind for difference in result.left} == expected
     assert scene.found() == expected
+
+
+def test_reservation_that_is_younger_than_a_window_is_no_difference(scene: Scene):
+    """Given users who may book inside windows, what they book there isn't reported."""
+    interrupted_window(scene)
+    at(scene.waiting, tables.bookings, created_at=world.hours(0.1, 1).start)
+    assert scene.found() == set()
 
 
 def test_server_of_running_reservation_is_no_difference(scene: Scene):

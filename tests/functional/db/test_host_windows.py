@@ -17,11 +17,13 @@ from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
 from warre_blazar.services.keeping import clearing
+from warre_blazar.services.keeping.audit import looking
 from warre_blazar.services.offering import capacity, maintenance_windows
 
 pytestmark = pytest.mark.usefixtures("database")
 
 hours = world.hours
+MINUTE = datetime.timedelta(minutes=1)
 
 
 @pytest.fixture
@@ -208,6 +210,12 @@ def test_end_lets_end_what_began_and_leaves_what_begins_inside(pair, flavor):
     ]
 
 
+def seen_in_windows() -> list[tuple[str, str]]:
+    """The reservations that an audit, a little later, finds in windows, with the windows."""
+    seen = looking.look(world.NOW + 5 * MINUTE, lambda count: 600.0)
+    return [(each.reservation_id, each.window_id) for each in seen.tables.in_windows]
+
+
 def test_interrupted_window_goes_on_where_it_stopped(pair, flavor, monkeypatch):
     a, b = pair
     first, second = (book_on(a, flavor, hours(2, 3)) for _ in range(2))
@@ -227,8 +235,12 @@ def test_interrupted_window_goes_on_where_it_stopped(pair, flavor, monkeypatch):
     (window,), _ = maintenance_windows.listing(None, 0, project_id=None, everything=True)
     with pytest.raises(exceptions.HostsExhausted):
         admission.check(world.request(flavor, hours(2, 3), 2))
+    # The audit names the reservation that wasn't moved, until somebody goes on.
+    left = first if hosts_of(first) == {a: 1} else second
+    assert seen_in_windows() == [(left.reservation_id, window.id)]
     clearing.update(window.id, {}, over())
     assert (hosts_of(first), hosts_of(second)) == ({b: 1}, {b: 1})
+    assert seen_in_windows() == []
 
 
 def test_lease_that_is_being_changed_is_left_and_can_be_cleared_later(pair, flavor):

@@ -36,6 +36,7 @@ class DifferenceKind(enum.Enum):
     STALE_PROMISE = "stale-promise"
     BOOKING_MISSING = "booking-missing"
     ALLOCATIONS_DIFFER = "allocations-differ"
+    BOOKED_IN_WINDOW = "booked-in-window"
     INSTANCE_ROW = "instance-row"
     NOTE_WRONG = "note-wrong"
     FLAVOR_OVERSOLD = "flavor-oversold"
@@ -110,6 +111,13 @@ RULES = {
     DifferenceKind.ALLOCATIONS_DIFFER: DifferenceRule(
         "The number of a reservation's instances on hosts isn't the number that was booked.",
         "Move the reservation, or delete it and book again.",
+        Needs.PERSON,
+    ),
+    DifferenceKind.BOOKED_IN_WINDOW: DifferenceRule(
+        "A reservation that is older than a maintenance window overlaps it. It was left there, or "
+        "the moving and ending of reservations was interrupted.",
+        "Run 'openstack reservation maintenance window set WINDOW --bookings move' (or 'end'), or "
+        "ask the reservation's project to change it.",
         Needs.PERSON,
     ),
     DifferenceKind.INSTANCE_ROW: DifferenceRule(

@@ -204,6 +204,17 @@ class Taking:
 
 
 @dataclasses.dataclass(frozen=True)
+class InWindow:
+    """A reservation that is older than a maintenance window and overlaps it."""
+
+    reservation_id: str
+    lease_id: str
+    span: Span
+    window_id: str
+    window: Span
+
+
+@dataclasses.dataclass(frozen=True)
 class KnownHost:
     """A host as it is in this package's tables, or in Blazar's."""
 

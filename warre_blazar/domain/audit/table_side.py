@@ -5,7 +5,13 @@ from collections.abc import Iterable, Iterator
 
 from warre_blazar.domain import backing_names, lease_states
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
-from warre_blazar.domain.audit.facts import Booking, InstanceReservation, Promised, SeenLease
+from warre_blazar.domain.audit.facts import (
+    Booking,
+    InstanceReservation,
+    InWindow,
+    Promised,
+    SeenLease,
+)
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.lease_states import Action
 
@@ -99,6 +105,18 @@ def compare_promises(promises: Iterable[Promised]) -> Iterator[Difference]:
             "time that was promised to an update which has ended"
         )
         yield Difference(DifferenceKind.STALE_PROMISE, promise.reservation_id, text, promise.read)
+
+
+def booked_in_windows(found: Iterable[InWindow]) -> Iterator[Difference]:
+    """Report each reservation that a maintenance window has met and that is still there."""
+    for each in found:
+        text = (
+            f"Reservation {each.reservation_id} of lease {each.lease_id} ({each.span.start} to "
+            f"{each.span.end}) overlaps maintenance window {each.window_id} ({each.window.start} "
+            f"to {each.window.end})"
+        )
+        subject = f"{each.reservation_id} {each.window_id}"
+        yield Difference(DifferenceKind.BOOKED_IN_WINDOW, subject, text)
 
 
 def lost_notices(given_up: Iterable[tuple[str, int, str]]) -> Iterator[Difference]:

@@ -12,6 +12,7 @@ from warre_blazar import warre_import
 from warre_blazar.db import (
     audit_reads,
     lease_queries,
+    maintenance_windows,
     outbox,
     promises,
     reservable_hosts,
@@ -23,6 +24,7 @@ from warre_blazar.domain.audit import cloud_side, overselling, table_side, trust
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import (
     Booking,
+    InWindow,
     KnownHost,
     NovaFacts,
     Offered,
@@ -43,6 +45,8 @@ _Patience = Callable[[int], float]
 #: After the end of a reservation, a manager may take this long to remove the backing. If a part of
 #: the backing remains after this time, the audit reports the part as left over.
 _TIDYING = datetime.timedelta(minutes=1)
+#: After a maintenance window was made, it may take this long to move and end reservations.
+_CLEARING = datetime.timedelta(minutes=1)
 #: Managers may take this many seconds to drop a promise after it has become stale.
 _SLACK = 60
 
@@ -60,6 +64,7 @@ class Tables:
     of_flavors: Sequence[Taking]
     flavors: Sequence[Offered]
     promises: Sequence[Promised]
+    in_windows: Sequence[InWindow]
     orphan_events: int
     #: For each channel: how many notices it has given up, and why one of them.
     lost_notices: Sequence[tuple[str, int, str]]
@@ -168,11 +173,30 @@ def _tables(
         of_flavors=of_flavors,
         flavors=audit_reads.offered(db),
         promises=_stale_promises(db),
+        in_windows=_in_windows(db, now, busy),
         orphan_events=audit_reads.orphan_event_count(db),
         lost_notices=outbox.given_up(db),
         trusts_in_use=trusts_in_use(db),
         trusted_leases=audit_reads.trusted_leases(db),
     )
+
+
+def _in_windows(db: Session, now: datetime.datetime, busy: Collection[str]) -> list[InWindow]:
+    """The reservations that maintenance windows have met, and that overlap them still.
+
+    Reservations that are younger than the window were booked by users who may book inside windows.
+
+    :param busy: the ids of reservations that are left out, because a manager is working on them.
+    """
+    return [
+        InWindow(item.reservation_id, item.lease_id, item.span, window.id, window.span)
+        for window, made_at in maintenance_windows.not_over(db, now)
+        if made_at + _CLEARING <= now
+        for item in maintenance_windows.met(
+            db, [i for i, _ in window.flavors], [i for i, _ in window.hosts], window.span
+        )
+        if item.created_at <= made_at and item.reservation_id not in busy
+    ]
 
 
 def trusts_in_use(db: Session) -> set[str]:
@@ -255,6 +279,7 @@ def differences(seen: Look) -> list[Difference]:
         *table_side.compare_leases(tables.leases, seen.now),
         *table_side.compare_bookings(tables.bookings),
         *table_side.compare_promises(tables.promises),
+        *table_side.booked_in_windows(tables.in_windows),
         *table_side.orphan_events(tables.orphan_events),
         *table_side.lost_notices(tables.lost_notices),
         *overselling.oversold_flavors(tables.flavors, tables.of_flavors, seen.now),
