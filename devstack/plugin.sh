@@ -20,7 +20,7 @@ WARRE_BLAZAR_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck disable=SC2034
 BLAZAR_UWSGI=warre_blazar.wsgi.api:application
 WARRE_BLAZAR_PLUGINS=(flavor.slot.plugin)
-WARRE_BLAZAR_CONTROLLERS=(flavors flavorprojects reservations maintenancewindows limits hosts usage refusals messages offers availability series waits warre)
+WARRE_BLAZAR_CONTROLLERS=(flavors flavorprojects reservations maintenancewindows limits hosts usage refusals messages offers availability series waits audit warre)
 WARRE_BLAZAR_FILTERS=(StrictLeaseFilter FlavorMaxLengthFilter ProjectQuotaFilter)
 # The service types of Blazar's API, to which limits belong, and of what Warre's clients look for.
 _WARRE_BLAZAR_LIMITED=reservation

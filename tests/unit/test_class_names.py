@@ -11,8 +11,9 @@ CLIENTS = {"client", "cli"}
 #: What both the server and its clients have a class of. The fields of some of them are declared in
 #: ``fields``, under the same name.
 SHARED = {
-    *("Access", "Extension", "Flavor", "FreeParts", "Host", "Limits", "Messages", "Missing"),
-    *("Offer", "Reason", "Refusal", "Reservation", "Series", "Span", "Usage", "Wait", "Window"),
+    *("Access", "AuditFinding", "AuditReport", "Extension", "Flavor", "FreeParts", "Host"),
+    *("Limits", "Messages", "Missing", "Offer", "Reason", "Refusal", "Reservation", "Series"),
+    *("Span", "Usage", "Wait", "Window"),
 }
 
 

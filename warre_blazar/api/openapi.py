@@ -20,7 +20,7 @@ from warre_blazar.api import (
 )
 from warre_blazar.api.controllers import base
 from warre_blazar.api.operations import OPERATIONS, Operation, ref
-from warre_blazar.fields import flavors, others, reservations, series, usage, waits
+from warre_blazar.fields import audit, flavors, others, reservations, series, usage, waits
 from warre_blazar.fields.kinds import Schema
 
 #: The URLs under which all paths exist, with descriptions.
@@ -46,7 +46,7 @@ didn't exist."""
 _RESOURCES = (
     *(flavors.Flavor, flavors.FlavorOffered, flavors.FlavorShown),
     *(reservations.Reservation, others.Access, others.Window, others.Messages),
-    *(usage.Usage, usage.Refusal, series.Series, waits.Wait),
+    *(usage.Usage, usage.Refusal, series.Series, waits.Wait, audit.AuditFinding),
 )
 
 #: The document's named schemas.
@@ -70,6 +70,7 @@ _COMPONENTS: dict[str, Schema] = {
     "ProjectLimits": schemas.PROJECT_LIMITS,
     "Host": host_schema.HOST,
     "UsageReport": schemas.USAGE_REPORT,
+    "AuditReport": schemas.AUDIT_REPORT,
     "Offer": offers_schema.OFFER,
     "Offers": offers_schema.OFFERS,
     "Availability": offers_schema.AVAILABILITY,

@@ -384,6 +384,15 @@ OPERATIONS = (
     ),
     Operation(
         "GET",
+        "/audit",
+        "Show what the last audit has found: differences between the tables, Nova, Placement and "
+        "Keystone. `warre-blazar-manage audit` makes audits.",
+        {200: ref("AuditReport")},
+        ("forbidden",),
+        query=base.PAGING,
+    ),
+    Operation(
+        "GET",
         "/waits",
         "List the waits of the project, the oldest first.",
         {200: schemas.page(ref("Wait"))},

@@ -212,6 +212,33 @@ USAGE_REPORT: Schema = answer(
 )
 
 
+AUDIT_REPORT: Schema = answer(
+    finished_at={
+        "type": ["string", "null"],
+        "format": "date-time",
+        "description": "When the last audit has finished. Null: there was none yet.",
+    },
+    found={
+        "type": "integer",
+        "minimum": 0,
+        "description": "How many differences the audit has found. Of very many, only the first are "
+        "kept and listed.",
+    },
+    away={
+        "type": "array",
+        "items": answer(service={"type": "string"}, reason={"type": "string"}),
+        "description": "The services that couldn't be compared, and why.",
+    },
+    results={
+        "type": "array",
+        "items": reference("AuditFinding"),
+        "description": "What the audit has found. The differences that remain come first.",
+    },
+    total={"type": "integer", "minimum": 0, "description": "How many are kept, on all pages."},
+)
+AUDIT_REPORT["properties"]["next"] = {"type": "string", "description": "The next page's URL."}
+
+
 def page(items: Schema) -> Schema:
     """The schema of a page of a listing. The last page has no ``next``."""
     document = answer(

@@ -7,6 +7,7 @@ from typing import Any
 
 from warre_blazar.db.usage import UsageFilter
 from warre_blazar.domain import backing_names, reservation_states
+from warre_blazar.domain.audit.reports import AuditReport, KeptDifference
 from warre_blazar.domain.before_end import NOTHING, effective
 from warre_blazar.domain.capacity import HostLimit
 from warre_blazar.domain.changes import Change
@@ -22,6 +23,7 @@ from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.usage import Amounts, Sum
 from warre_blazar.domain.waits import WaitState
 from warre_blazar.domain.window_meetings import Meeting
+from warre_blazar.fields import audit as fields_of_audit
 from warre_blazar.fields import flavors, others, reservations, waits
 from warre_blazar.fields import series as fields_of_series
 from warre_blazar.fields import usage as fields_of_usage
@@ -473,6 +475,21 @@ def wait(item: WaitStatus) -> dict[str, Any]:
         "found_end": it.found.end if it.found else None,
     }
     return _document(waits.Wait, values, everything)
+
+
+def audit(report: AuditReport | None) -> dict[str, Any]:
+    """When the last audit has finished, and what it couldn't compare."""
+    away = report.away if report else {}
+    return {
+        "finished_at": _time(report.finished_at) if report else None,
+        "away": [{"service": name, "reason": reason} for name, reason in sorted(away.items())],
+        "found": report.total if report else 0,
+    }
+
+
+def audit_finding(item: KeptDifference) -> dict[str, Any]:
+    """A difference that an audit has found."""
+    return _document(fields_of_audit.AuditFinding, vars(item), everything)
 
 
 def messages(enabled: bool, *, sends: bool, address: Mapping[str, str | None]) -> dict[str, Any]:

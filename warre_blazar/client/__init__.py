@@ -16,6 +16,8 @@ from warre_blazar.client import errors, reservations, resources, series, transpo
 from warre_blazar.client.types import (
     Access,
     Alternatives,
+    AuditFinding,
+    AuditReport,
     DryRun,
     Extension,
     Flavor,
@@ -43,6 +45,8 @@ from warre_blazar.client.types import (
 __all__ = [
     "Access",
     "Alternatives",
+    "AuditFinding",
+    "AuditReport",
     "Client",
     "DryRun",
     "Extension",
@@ -114,3 +118,4 @@ class Client:
         self.messages = resources.MessageSettings(self.transport)
         self.offers = resources.Offerings(self.transport)
         self.waits = waits.Waits(self.transport)
+        self.audit = resources.Audits(self.transport)

@@ -20,6 +20,8 @@ from warre_blazar.client.collection import (
 from warre_blazar.client.transport import path
 from warre_blazar.client.types import (
     Access,
+    AuditFinding,
+    AuditReport,
     Flavor,
     FreeParts,
     Host,
@@ -430,6 +432,29 @@ class Refusals(Collection):
         query = _refused(since, until, all_projects, filters)
         documents, total = self._transport.page(self.noun, query, size, number)
         return Page(tuple(Refusal.of(d) for d in documents), number, size, total)
+
+
+class Audits(Collection):
+    """What ``warre-blazar-manage audit`` has found. Only operators may see it."""
+
+    noun = "audit"
+
+    def get(self, number: int = 1, size: int = 50) -> AuditReport:
+        """Return a page of the report of the last audit.
+
+        :param number: the number of the page. The first one is 1.
+        :param size: the number of findings on each page.
+        """
+        query = {"limit": str(size), "page": str(number)}
+        document = self._transport.request_document("GET", f"/{self.noun}", query=query)
+        found = tuple(AuditFinding.of(each) for each in document["results"])
+        finished = document["finished_at"]
+        return AuditReport(
+            datetime.datetime.fromisoformat(finished) if finished else None,
+            document["found"],
+            {each["service"]: each["reason"] for each in document["away"]},
+            Page(found, number, size, document["total"]),
+        )
 
 
 def _refused(

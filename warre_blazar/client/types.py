@@ -8,7 +8,7 @@ import dataclasses
 import datetime
 from typing import Any, Generic, Self, TypeVar
 
-from warre_blazar.fields import flavors, others, reservations, series, usage, waits
+from warre_blazar.fields import audit, flavors, others, reservations, series, usage, waits
 from warre_blazar.fields.declaration import Field, Resource, answered
 from warre_blazar.fields.kinds import Text, Time
 
@@ -430,6 +430,24 @@ class Limits(Value, others.Limits):
         """Make limits from the API's document, which has the form of the limits in Nova's API."""
         values = {**document, **document.get("absolute", {})}
         return super().of(values)
+
+
+class AuditFinding(Value, audit.AuditFinding):
+    """A difference that an audit has found."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AuditReport:
+    """A page of what the last audit has found."""
+
+    #: When it has finished. None: there was no audit yet.
+    finished_at: datetime.datetime | None
+    #: How many differences it has found. Of very many, only the first are kept.
+    found: int
+    #: Why a service couldn't be compared, by the service's name.
+    away: dict[str, str]
+    #: The differences that remain come first.
+    findings: Page[AuditFinding]
 
 
 class Wait(Value, waits.Wait):

@@ -15,9 +15,11 @@ from oslo_utils import timeutils
 
 from warre_blazar import conf
 from warre_blazar.cmd import setup_errors
+from warre_blazar.db import session as db_session
 from warre_blazar.domain.audit.differences import Difference, Needs
+from warre_blazar.errors.exceptions import TryAgain
 from warre_blazar.plugins import monitor
-from warre_blazar.services.keeping.audit import Audit, Result
+from warre_blazar.services.keeping.audit import Audit, Result, reporting
 
 #: The exit statuses. 0: there are no differences. 1: there are some differences. 2: a service or
 #: the database couldn't be read.
@@ -29,8 +31,8 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "audit",
         help="Compare the tables of Blazar and of this package with Nova, Placement and Keystone, "
-        "and print every difference. Exit status 0: there are no differences; 1: there are some; "
-        "2: a service or the database couldn't be read.",
+        "and print every difference. The API shows operators the last report. Exit status 0: there "
+        "are no differences; 1: there are some; 2: a service or the database couldn't be read.",
     )
     parser.add_argument(
         "--fix",
@@ -64,9 +66,19 @@ def run(arguments: Any) -> int:
     except setup_errors.DATABASE as error:
         return _fail(setup_errors.database(error))
     (_print_json if arguments.json else _print)(result)
+    _keep(result)
     if result.away:
         return BLIND
     return DIFFERENT if result.left else CLEAN
+
+
+def _keep(result: Result) -> None:
+    """Keep the result for the API. What was found is worth more than that it is kept."""
+    try:
+        reporting.keep(result, timeutils.utcnow())
+    except (*setup_errors.DATABASE, TryAgain) as error:
+        reason = db_session.reason(error)
+        print(f"warre-blazar-manage: the report isn't kept: {reason}", file=sys.stderr)
 
 
 def audit() -> Audit:

@@ -28,8 +28,9 @@ cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="
 
 _PLUGIN = "flavor.slot.plugin"
 _CONTROLLERS = {
-    *("availability", "flavors", "flavorprojects", "hosts", "limits", "maintenancewindows"),
-    *("messages", "offers", "refusals", "reservations", "series", "usage", "waits"),
+    *("audit", "availability", "flavors", "flavorprojects", "hosts", "limits"),
+    *("maintenancewindows", "messages", "offers", "refusals", "reservations", "series", "usage"),
+    "waits",
 }
 #: The largest number of names in one message.
 _MOST_NAMES = 5

@@ -699,3 +699,12 @@ window_hosts = sa.Table(
         primary_key=True,
     ),
 )
+
+# The report of the last audit, as JSON. It has one row.
+audits = sa.Table(
+    "warre_audits",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("finished_at", sa.DateTime, nullable=False),
+    sa.Column("report", _long_text(), nullable=False),
+)

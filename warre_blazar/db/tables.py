@@ -43,6 +43,7 @@ refusals = models.refusals
 series = models.series
 turns = models.turns
 usage = models.usage
+audits = models.audits
 waits = models.waits
 window_flavors = models.window_flavors
 window_hosts = models.window_hosts

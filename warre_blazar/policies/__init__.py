@@ -8,6 +8,7 @@ import itertools
 from oslo_policy import policy
 
 from warre_blazar.policies import (
+    audit,
     flavor_access,
     flavors,
     hosts,
@@ -24,7 +25,7 @@ from warre_blazar.policies import (
 
 _MODULES = (
     *(flavors, flavor_access, reservations, maintenance_windows, limits, hosts, usage),
-    *(refusals, messages, offers, series, waits),
+    *(refusals, messages, offers, series, waits, audit),
 )
 
 

@@ -24,6 +24,7 @@ _COUNTERS = (
     *("warre_outbox", "warre_usage", "warre_tallies", "warre_refusals", "warre_refusal_counts"),
     "warre_series",
     "warre_waits",
+    "warre_audits",
 )
 #: Columns that change in the background, in all tables.
 _BACKGROUND = ("generation", "claim_start", "claim_end", "promised_at", "idle_from")

@@ -184,7 +184,7 @@ class Site:
                 "api": {
                     "api_v2_controllers": "flavors,flavorprojects,reservations,"
                     "maintenancewindows,limits,hosts,usage,refusals,messages,offers,availability,"
-                    "series,waits,warre,leases,oshosts"
+                    "series,waits,audit,warre,leases,oshosts"
                 },
                 "oslo_policy": {"policy_file": str(self.policy_file)},
                 **self.cloud.keystone.options(),

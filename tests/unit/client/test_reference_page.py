@@ -25,6 +25,7 @@ CLASSES = {
     "messages": resources.MessageSettings,
     "offers": resources.Offerings,
     "waits": waits.Waits,
+    "audit": resources.Audits,
 }
 METHODS = sorted(
     (attribute, name)

@@ -62,6 +62,22 @@ def test_page_has_some_of_the_items_and_the_number_of_all(
     assert ([each.name for each in found.items], found.count) == (["course"] * 2, 3)
 
 
+def test_audit_report_has_a_page_of_findings(api: Api, client: Client) -> None:
+    finding = {"kind": "host-gone", "text": "no cmp1", "failure": None, "mended": False}
+    api.answers["GET /v2/audit"] = listing(
+        finding,
+        total=7,
+        found=9,
+        finished_at="2026-11-25T12:30:15+00:00",
+        away=[{"service": "nova", "reason": "no answer"}],
+    )
+    report = client.audit.get(2, 5)
+    assert api.seen[0].query == {"limit": "5", "page": "2"}
+    assert report.finished_at == datetime.datetime(2026, 11, 25, 12, 30, 15, tzinfo=UTC)
+    assert (report.found, report.away) == (9, {"nova": "no answer"})
+    assert (report.findings.items[0].kind, report.findings.count) == ("host-gone", 2)
+
+
 def test_access_is_listed_granted_and_revoked(api: Api, client: Client) -> None:
     document = {"id": "a", "flavor": FLAVOR.id, "project_id": "p"}
     api.answers |= {

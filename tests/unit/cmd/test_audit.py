@@ -15,6 +15,7 @@ from tests.functional.db import world
 from warre_blazar.cmd import audit_command, manage
 from warre_blazar.db import models
 from warre_blazar.services.keeping import audit
+from warre_blazar.services.keeping.audit import reporting
 from warre_blazar.services.running import backing
 
 ORPHAN = "0c0ffee0-0000-4000-8000-000000000001"
@@ -53,6 +54,29 @@ def run(
 def test_cloud_without_differences_is_clean(run: Run, capsys: pytest.CaptureFixture[str]):
     assert run() == audit_command.CLEAN
     assert capsys.readouterr().out == "0 differences\n"
+
+
+def test_report_is_kept(run: Run, cloud: Cloud):
+    cloud.placement.classes.add(backing.resource_class(ORPHAN))
+    run()
+    kept = reporting.last()
+    assert kept is not None and [each.kind for each in kept.findings] == ["leftover"]
+    cloud.placement.classes.clear()
+    run("--json")
+    kept = reporting.last()
+    assert kept is not None and kept.findings == []
+
+
+def test_report_that_can_not_be_kept_is_still_printed(
+    run: Run, database: str, cloud: Cloud, capsys: pytest.CaptureFixture[str]
+):
+    engine = sa.create_engine(database)
+    models.audits.drop(engine)
+    engine.dispose()
+    assert run() == audit_command.CLEAN
+    printed = capsys.readouterr()
+    assert printed.out == "0 differences\n"
+    assert "the report isn't kept: no such table: warre_audits" in printed.err
 
 
 def test_difference_is_printed_with_its_remedy(run: Run, cloud: Cloud, capsys):

@@ -70,6 +70,7 @@ def healthy(
     names = [
         *("flavors", "flavorprojects", "reservations", "maintenancewindows", "limits"),
         *("hosts", "usage", "refusals", "messages", "offers", "availability", "series", "waits"),
+        "audit",
     ]
     conf.config(api_v2_controllers=["leases", *names], group="api")
     monkeypatch.setattr(limits, "of_project", lambda _: {"reservation": 1, "hours": 1})
@@ -153,8 +154,8 @@ def test_disabled_filter_is_reported(healthy, left_out, code):
 def test_disabled_controllers_are_a_failure(healthy):
     healthy.config(api_v2_controllers=["flavors", "reservations", "limits"], group="api")
     lacks = (
-        "availability, flavorprojects, hosts, maintenancewindows, messages, offers, refusals, "
-        "series, usage, waits"
+        "audit, availability, flavorprojects, hosts, maintenancewindows, messages, offers, "
+        "refusals, series, usage, waits"
     )
     expected = f"[api] api_v2_controllers lacks {lacks}."
     assert outcome("Controllers") == (FAILURE, expected)

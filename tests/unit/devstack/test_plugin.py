@@ -85,7 +85,7 @@ def test_stacking_twice_changes_nothing_the_second_time(stack: Devstack, keyston
     assert found["manager"]["plugins"] == f"{PLUGINS},flavor.slot.plugin"
     assert found["api"]["api_v2_controllers"] == (
         "oshosts,leases,flavors,flavorprojects,reservations,maintenancewindows,limits,hosts,"
-        "usage,refusals,messages,offers,availability,series,waits,warre"
+        "usage,refusals,messages,offers,availability,series,waits,audit,warre"
     )
     assert found["enforcement"]["enabled_filters"] == (
         "MaxLeaseDurationFilter,StrictLeaseFilter,FlavorMaxLengthFilter,ProjectQuotaFilter"

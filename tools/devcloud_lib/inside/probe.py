@@ -19,6 +19,7 @@ CONTROLLERS = (
     "availability",
     "series",
     "waits",
+    "audit",
     "warre",
 )
 FILTERS = ("StrictLeaseFilter", "FlavorMaxLengthFilter", "ProjectQuotaFilter")

@@ -10,6 +10,7 @@ import pecan
 
 from warre_blazar.api import error_hook
 from warre_blazar.api.controllers import base
+from warre_blazar.api.controllers.audit import AuditController
 from warre_blazar.api.controllers.flavor_access import FlavorProjectsController
 from warre_blazar.api.controllers.flavors import FlavorsController
 from warre_blazar.api.controllers.hosts import HostsController
@@ -38,6 +39,7 @@ class _V1(base.Controller):
     availability = AvailabilityController()
     series = SeriesController()
     waits = WaitsController()
+    audit = AuditController()
 
 
 class WarreController(base.Controller):
