@@ -47,6 +47,25 @@ def host(**values: Any) -> dict[str, Any]:
     }
 
 
+def audit(**values: Any) -> Answer:
+    finding = {
+        "kind": "host-gone",
+        "subject": "h-1",
+        "text": f"Placement has no {HOSTILE}",
+        "meaning": "A host is gone.",
+        "remedy": "Delete the host.",
+        "needs": "a person",
+        "failure": HOSTILE,
+        "mended": False,
+    }
+    report = {
+        "finished_at": "2026-11-25T12:30:15+00:00",
+        "found": 45,
+        "away": [{"service": "nova", "reason": HOSTILE}],
+    }
+    return listing(finding, total=45, **{**report, **values})
+
+
 @pytest.fixture(autouse=True)
 def answers(api: Api) -> None:
     api.answers[f"GET {LINE}"] = Answer(200, flavor(name=HOSTILE, is_public=False))
@@ -56,6 +75,7 @@ def answers(api: Api) -> None:
     api.answers["GET /v2/maintenancewindows"] = listing(WINDOW)
     api.answers["GET /v2/hosts"] = listing(host())
     api.answers["GET /v2/refusals"] = listing()
+    api.answers["GET /v2/audit"] = audit()
 
 
 PAGES = [
@@ -71,6 +91,7 @@ PAGES = [
     "/admin/reservation_plan/?by=flavor",
     "/admin/all_reservation_usage/",
     "/admin/refused_requests/",
+    "/admin/reservation_audit/",
 ]
 
 
@@ -123,20 +144,68 @@ def test_access_is_granted_and_revoked(operator: Visitor, api: Api) -> None:
 
 
 def test_refused_window_names_the_reservations(operator: Visitor, api: Api) -> None:
-    met = {
-        "id": reservation()["id"],
-        "project_id": PROJECT,
-        "flavor": {"id": FLAVOR.id, "name": "gpu.large"},
-        "instance_count": 2,
-        "start": "2099-12-01T00:00:00+00:00",
-        "end": "2099-12-01T03:00:00+00:00",
-    }
     api.answers["POST /v2/maintenancewindows"] = error(
-        409, "reservations are in the way", "window_in_use", reservations=[met]
+        409, "reservations are in the way", "window_conflict", reservations=[MET]
     )
-    values = {"start": "2099-12-01T00:00", "end": "2099-12-02T00:00", "flavor_ids": FLAVOR.id}
-    text = operator.sends(f"{WINDOWS}create/", values, 200).content.decode()
-    assert "reservations are in the way" in text and met["id"] in text
+    text = operator.sends(f"{WINDOWS}create/", {**FORM, "bookings": "refuse"}, 200).content.decode()
+    assert "reservations are in the way" in text and MET["id"] in text
+
+
+MET = {
+    "id": reservation()["id"],
+    "project_id": PROJECT,
+    "flavor": {"id": FLAVOR.id, "name": "gpu.large"},
+    "instance_count": 2,
+    "start": "2099-12-01T00:00:00+00:00",
+    "end": "2099-12-01T03:00:00+00:00",
+    "new_start": "2099-12-02T00:00:00+00:00",
+    "new_end": "2099-12-02T03:00:00+00:00",
+    "reason": None,
+}
+FORM = {"start": "2099-12-01T00:00", "end": "2099-12-02T00:00", "host_ids": "1"}
+
+
+@pytest.mark.parametrize("path", [f"{WINDOWS}create/", f"{WINDOWS}{WINDOW['id']}/edit/"])
+def test_form_shows_whom_the_window_meets_and_writes_nothing(
+    path: str, operator: Visitor, api: Api
+) -> None:
+    left = {**MET, "outcome": "left", "reason": f"it runs {HOSTILE}"}
+    answer = Answer(200, {**WINDOW, "reservations": [{**MET, "outcome": "postponed"}, left]})
+    api.answers |= {
+        "POST /v2/maintenancewindows": answer,
+        f"PATCH /v2/maintenancewindows/{WINDOW['id']}": answer,
+        f"GET /v2/maintenancewindows/{WINDOW['id']}": Answer(200, WINDOW),
+    }
+    given = {**FORM, "bookings": "end"}
+    text = operator.sends(f"{path}?check=1", given, 200).content.decode()
+    assert "moves to Wed 2099-12-02 00:00" in text
+    assert "stays: it runs &lt;script&gt;" in text and HOSTILE not in text
+    (asked,) = [request for request in api.seen if request.method != "GET"]
+    assert (asked.body["bookings"], asked.body["host_ids"]) == ("show", ["1"])
+
+
+def test_window_that_is_changed_can_be_deleted(operator: Visitor, api: Api) -> None:
+    api.answers[f"GET /v2/maintenancewindows/{WINDOW['id']}"] = Answer(200, WINDOW)
+    where = f"{WINDOWS}{WINDOW['id']}/"
+    assert f'action="{where}delete/"' in operator.sees(f"{where}edit/")
+    assert "delete/" not in operator.sees(f"{WINDOWS}create/").split('class="flavor-res')[1]
+
+
+def test_window_over_hosts_is_made(operator: Visitor, api: Api) -> None:
+    left = {**MET, "outcome": "left", "reason": "it runs"}
+    api.answers["POST /v2/maintenancewindows"] = Answer(201, {**WINDOW, "reservations": [left]})
+    operator.sends(f"{WINDOWS}create/", {**FORM, "bookings": "move"})
+    (asked,) = [request for request in api.seen if request.method != "GET"]
+    assert (asked.body["bookings"], asked.query) == ("move", {})
+    assert "1 reservation is in the window still." in operator.sees(WINDOWS)
+
+
+def test_plan_draws_a_window_over_a_host(operator: Visitor, api: Api) -> None:
+    now = datetime.datetime.now(datetime.UTC)
+    times = {"start": now.isoformat(), "end": (now + datetime.timedelta(hours=9)).isoformat()}
+    closed = {**WINDOW, **times, "flavors": [], "hosts": [{"id": "1", "name": HOSTILE}]}
+    api.answers["GET /v2/maintenancewindows"] = listing(closed)
+    assert '<rect class="window"' in operator.sees("/admin/reservation_plan/")
 
 
 def test_filters_are_sent(operator: Visitor, api: Api) -> None:
@@ -150,3 +219,17 @@ def test_plan_draws_a_reservation_and_says_why_a_host_drains(operator: Visitor) 
     page = operator.sees("/admin/reservation_plan/")
     assert '<rect class="booked"' in page
     assert "drains, nothing new is placed on it" in page
+
+
+def test_audit_says_when_it_was_made_and_what_it_found(operator: Visitor) -> None:
+    page = operator.sees("/admin/reservation_audit/?page=2")
+    assert "The last audit was finished on Wed 2026-11-25 12:30" in page
+    assert "It has found 45 differences." in page and "Page 2 of 3, 45 in all" in page
+    assert "nova could not be compared" in page
+    assert "Placement has no &lt;script&gt;" in page and "an operator who does it" in page
+
+
+def test_page_says_that_no_audit_was_made(operator: Visitor, api: Api) -> None:
+    report = {"finished_at": None, "found": 0, "away": [], "results": [], "total": 0}
+    api.answers["GET /v2/audit"] = Answer(200, report)
+    assert "No audit has been made yet." in operator.sees("/admin/reservation_audit/")

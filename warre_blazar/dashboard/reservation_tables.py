@@ -8,6 +8,7 @@ from django import urls
 from django.utils.translation import gettext as _
 
 from warre_blazar.client import Reservation
+from warre_blazar.dashboard import moments
 from warre_blazar.dashboard.tables import Link, Table
 from warre_blazar.dashboard.templatetags.flavor_reservations import state
 
@@ -51,25 +52,42 @@ def _row(
     ]
 
 
-def of_documents(
-    documents: Iterable[tuple[str, Mapping[str, Any]]], projects: Mapping[str, str]
-) -> Table:
-    """Return a table of the reservations in an error of the API.
+def met(documents: Iterable[Mapping[str, Any]], projects: Mapping[str, str]) -> Table:
+    """Return a table of the reservations that a maintenance window meets.
 
-    :param documents: each reservation with the name of its flavor.
+    :param documents: the reservations in the API's answer, or in an error of the API.
     """
-    headers = (_("Reservation"), _("Project"), _("Flavor"), _("Instances"), _("Start"), _("End"))
+    headers = (
+        *(_("Reservation"), _("Project"), _("Flavor"), _("Instances"), _("Start"), _("End")),
+        _("What becomes of it"),
+    )
     rows = [
         [
             Link(each["id"], detail(each["id"])),
             projects.get(each["project_id"], each["project_id"]),
-            flavor,
+            each["flavor"]["name"],
             each["instance_count"],
             *(datetime.datetime.fromisoformat(each[name]) for name in ("start", "end")),
+            _outcome(each),
         ]
-        for flavor, each in documents
+        for each in documents
     ]
-    return Table(_("Reservations in the window"), headers, rows, "")
+    return Table(_("Reservations in the window"), headers, rows, _("The window meets none."))
+
+
+def _outcome(met: Mapping[str, Any]) -> str:
+    """What becomes of a reservation that a window meets. The API's errors don't say it."""
+    start, end = (
+        moments.when(datetime.datetime.fromisoformat(met[name])) if name in met else ""
+        for name in ("new_start", "new_end")
+    )
+    texts = {
+        "moved": _("gets other hosts"),
+        "postponed": _("moves to %(start)s") % {"start": start},
+        "ended": _("ends at %(end)s") % {"end": end},
+        "left": _("stays: %(why)s") % {"why": met.get("reason")},
+    }
+    return texts.get(met.get("outcome", ""), "")
 
 
 def detail(ref: str) -> str:

@@ -1,14 +1,14 @@
 """The page with the plan of all hosts or flavors, and with the state of the hosts."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from warre_blazar.client import Host, Reservation, Span
+from warre_blazar.client import Host, Reservation, Span, Window
 from warre_blazar.dashboard import charts, moments, names, pages, reservation_tables
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard.tables import Table
@@ -54,23 +54,29 @@ class PlanPage(pages.PageView):
         window = Span(start, start + wanted["days"] * _DAY)
         hosts = self.api.hosts.list(start=window.start, end=window.end)
         projects = names.projects(self.request)
+        closed = [
+            each
+            for each in self.api.windows.list()
+            if each.start < window.end and each.end > window.start
+        ]
         lanes = (
-            _by_host(hosts, projects)
+            _by_host(hosts, closed, projects)
             if wanted["by"] == "host"
-            else self._by_flavor(window, projects)
+            else self._by_flavor(window, closed, projects)
         )
         return {**context, "plan": charts.plan(lanes, window), "table": _hosts(hosts)}
 
-    def _by_flavor(self, window: Span, projects: Mapping[str, str]) -> list[Any]:
+    def _by_flavor(
+        self, window: Span, windows: Sequence[Window], projects: Mapping[str, str]
+    ) -> list[Any]:
         """A line for each flavor, with its reservations and its maintenance windows."""
         lanes: dict[str, list[charts.PlannedSpan]] = {}
         listed = self.api.reservations.list(all_projects=True, since=window.start, until=window.end)
         for each in listed:
             lanes.setdefault(each.flavor.name, []).append(_of_flavor(each, projects))
-        for closed in self.api.windows.list():
-            if closed.start < window.end and closed.end > window.start:
-                for flavor in closed.flavors:
-                    lanes.setdefault(flavor.name, []).append(_closed(closed))
+        for closed in windows:
+            for flavor in closed.flavors:
+                lanes.setdefault(flavor.name, []).append(_closed(closed))
         return sorted(lanes.items())
 
 
@@ -94,17 +100,22 @@ def _of_flavor(each: Reservation, projects: Mapping[str, str]) -> charts.Planned
     return charts.PlannedSpan(span, title, _kind(each.status), text, where)
 
 
-def _closed(window: Any) -> charts.PlannedSpan:
+def _closed(window: Window) -> charts.PlannedSpan:
     text = _("closed")
     title = f"{text}: {window.note}" if window.note else text
     return charts.PlannedSpan(Span(window.start, window.end), title, "window", text)
 
 
-def _by_host(hosts: list[Host], projects: Mapping[str, str]) -> list[Any]:
-    """A line for each host, with the reservations on it. Other plugins' reservations are gray."""
+def _by_host(
+    hosts: list[Host], windows: Sequence[Window], projects: Mapping[str, str]
+) -> list[Any]:
+    """A line for each host, with its reservations and its maintenance windows.
+
+    Other plugins' reservations are gray.
+    """
     lanes = []
     for host in hosts:
-        bookings = []
+        bookings = [_closed(each) for each in windows if (host.id, host.name) in each.hosts]
         for each in host.document["reservations"]:
             ours, span = each["resource_type"] == "flavor:slot", Span.of(each)
             project = projects.get(each["project_id"], each["project_id"])

@@ -1,12 +1,14 @@
 """The pages about maintenance windows."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms, urls
+from django.contrib import messages
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
-from warre_blazar.client import Window, errors
+from warre_blazar.client import Flavor, Host, Window, errors
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard import names, pages, reservation_tables
 from warre_blazar.dashboard.tables import Link, Table
@@ -19,22 +21,44 @@ class WindowForm(fields.BaseForm):
     end = fields.MomentField(label=gettext_lazy("End"))
     flavor_ids = forms.MultipleChoiceField(
         label=gettext_lazy("Flavors"),
+        required=False,
         help_text=gettext_lazy("From the start to the end of the window, they can't be booked."),
     )
+    host_ids = forms.MultipleChoiceField(
+        label=gettext_lazy("Hosts"),
+        required=False,
+        help_text=gettext_lazy("No flavor can be booked on them from the start to the end."),
+    )
     note = fields.ProseField(label=gettext_lazy("Reason, for people"), required=False)
+    bookings = forms.ChoiceField(
+        label=gettext_lazy("Reservations in the window"),
+        choices=[
+            ("refuse", gettext_lazy("if there are any, don't make the window")),
+            ("move", gettext_lazy("move those that can be moved, leave the others")),
+            ("end", gettext_lazy("move those that can be moved, end the others")),
+        ],
+        help_text=gettext_lazy(
+            "Moved are those that haven't begun: to other hosts, or to a later time if their users "
+            "allow it."
+        ),
+    )
 
-    def __init__(self, *args: Any, flavors: list[Any], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, flavors: list[Flavor], hosts: list[Host], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["flavor_ids"].choices = [(each.id, each.name) for each in flavors]
+        self.fields["host_ids"].choices = [(each.id, each.name) for each in hosts]
+        if not hosts:
+            del self.fields["host_ids"]
 
     def values(self) -> dict[str, Any]:
-        """The window's fields, for the client of the API."""
+        """The window's fields, for the client of the API, but what is done with bookings."""
         given = self.cleaned_data
+        closed = {name: given[name] for name in ("flavor_ids", "host_ids") if name in given}
         return {
             "start": fields.at(given["start"]),
             "end": fields.at(given["end"]),
             "note": given["note"] or None,
-            "flavor_ids": given["flavor_ids"],
+            **closed,
         }
 
 
@@ -47,8 +71,8 @@ class WindowsPage(pages.PageView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         table = Table(
-            _("Times in which flavors can't be booked"),
-            (_("Start"), _("End"), _("Flavors"), _("Reason"), _("Actions")),
+            _("Times in which flavors or hosts can't be booked"),
+            (_("Start"), _("End"), _("Flavors"), _("Hosts"), _("Reason"), _("Actions")),
             [_row(window) for window in self.api.windows.list()],
             _("There is no window."),
         )
@@ -58,11 +82,12 @@ class WindowsPage(pages.PageView):
 def _row(window: Window) -> list[Any]:
     where = urls.reverse("horizon:admin:maintenance_windows:edit", args=(window.id,))
     flavors = ", ".join(flavor.name for flavor in window.flavors)
-    return [window.start, window.end, flavors, window.note, Link(_("Change"), where)]
+    hosts = ", ".join(name for _id, name in window.hosts)
+    return [window.start, window.end, flavors, hosts, window.note, Link(_("Change"), where)]
 
 
 class CreateWindowPage(pages.FormView):
-    """Makes a window. It first says which reservations are in the window."""
+    """Makes a window. It first says whom the window meets, and what becomes of them."""
 
     template_name = "flavor_reservations/admin_window.html"
     rule = "warre:maintenancewindow:create"
@@ -70,41 +95,42 @@ class CreateWindowPage(pages.FormView):
     form_class = WindowForm
 
     def form_arguments(self) -> dict[str, Any]:
-        return {"flavors": self.api.flavors.list(all_projects=True)}
+        hosts = self.api.hosts.list() if self.may("warre:host:list") else []
+        return {"flavors": self.api.flavors.list(all_projects=True), "hosts": hosts}
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         back = urls.reverse("horizon:admin:maintenance_windows:index")
-        return super().get_context_data(
-            **kwargs, back=back, submit=_("Save"), ref=kwargs.get("ref")
-        )
+        return super().get_context_data(**kwargs, back=back, submit=_("Save"))
 
     def submit(self, form: WindowForm) -> Any:
-        window = self.save(form, dry_run=True)
         if "check" in self.request.GET:
-            return self.shown(form, checked=True, met=self._met(window))
-        self.save(form, dry_run=False)
+            window = self.save(form, "show")
+            return self.shown(form, met=self._met(window.reservations))
+        window = self.save(form, form.cleaned_data["bookings"])
+        left = sum(each["outcome"] == "left" for each in window.reservations)
+        if left:
+            text = ngettext(
+                "%(count)d reservation is in the window still.",
+                "%(count)d reservations are in the window still.",
+                left,
+            )
+            messages.warning(self.request, text % {"count": left})
         return self.done(_("The window is saved."), "horizon:admin:maintenance_windows:index")
 
-    def save(self, form: WindowForm, dry_run: bool) -> Window:
-        """Make the window, or only say what it would be."""
-        return self.api.windows.create(**form.values(), dry_run=dry_run)
+    def save(self, form: WindowForm, bookings: str) -> Window:
+        """Make the window.
+
+        :param bookings: what is done with the reservations that it meets. ``show`` makes nothing.
+        """
+        return self.api.windows.create(**form.values(), bookings=bookings)
 
     def refused(self, form: WindowForm, error: errors.ApiError) -> Any:
         form.add_error(None, str(error))
-        closed = [(r["flavor"]["name"], r) for r in error.detail.get("reservations", ())]
-        projects = names.projects(self.request) if closed else {}
-        return self.shown(
-            form, met=reservation_tables.of_documents(closed, projects) if closed else None
-        )
+        met = error.detail.get("reservations")
+        return self.shown(form, met=self._met(met) if met else None)
 
-    def _met(self, window: Window) -> Table:
-        """The reservations that are in the window."""
-        listed = self.api.reservations.list(all_projects=True, since=window.start, until=window.end)
-        closed = {flavor.id for flavor in window.flavors}
-        found = [each for each in listed if each.flavor.id in closed]
-        return reservation_tables.of(
-            found, names.projects(self.request), {}, _("Reservations in the window")
-        )
+    def _met(self, met: Sequence[dict[str, Any]]) -> Table:
+        return reservation_tables.met(met, names.projects(self.request))
 
 
 class EditWindowPage(CreateWindowPage):
@@ -121,10 +147,11 @@ class EditWindowPage(CreateWindowPage):
             "end": window.end,
             "note": window.note or "",
             "flavor_ids": flavors,
+            "host_ids": [host_id for host_id, _name in window.hosts],
         }
 
-    def save(self, form: WindowForm, dry_run: bool) -> Window:
-        return self.api.windows.update(self.kwargs["ref"], **form.values(), dry_run=dry_run)
+    def save(self, form: WindowForm, bookings: str) -> Window:
+        return self.api.windows.update(self.kwargs["ref"], **form.values(), bookings=bookings)
 
 
 class DeleteWindowPage(pages.PageView):

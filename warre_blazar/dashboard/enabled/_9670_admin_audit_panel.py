@@ -1,0 +1,6 @@
+"""Adds the page "Audit" to the dashboard "admin"."""
+
+PANEL = "reservation_audit"
+PANEL_GROUP = "flavor_reservations"
+PANEL_DASHBOARD = "admin"
+ADD_PANEL = "warre_blazar.dashboard.admin.audit.panel.AuditPanel"
