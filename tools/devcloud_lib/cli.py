@@ -60,6 +60,12 @@ def _add_cloud_commands(
         action=argparse.BooleanOptionalAction,
         help="run Horizon with the pages of this package (not unless asked)",
     )
+    up.add_argument(
+        "--host-plugins",
+        choices=settings.HOST_PLUGINS,
+        help="plugins for Blazar's own resource types for compute hosts: Blazar's plugins, or the "
+        "exact ones of this package (stock)",
+    )
     up.set_defaults(run=commands.up)
     down = subparsers.add_parser("down", parents=[common], help="stop the cloud and keep its data")
     down.add_argument(

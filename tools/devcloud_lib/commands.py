@@ -27,6 +27,7 @@ def up(home: Path, options: argparse.Namespace) -> int:
             gpus=options.gpus,
             password_rounds=options.password_rounds,
             dashboard=options.dashboard,
+            host_plugins=options.host_plugins,
         )
         layout = Layout(home, chosen)
         say(f"cloud in {home}: {chosen.computes} computes, {chosen.managers} managers")

@@ -9,6 +9,8 @@ from devcloud_lib.console import Failure
 
 # Each GPU of a compute has a PCI bus of its own.
 _MOST_GPUS = 64
+#: The plugins for Blazar's own resource types for compute hosts: Blazar's, and this package's.
+HOST_PLUGINS = ("stock", "exact")
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -33,6 +35,8 @@ class Settings:
     password_rounds: int = 12
     #: Whether Horizon runs beside the other services.
     dashboard: bool = False
+    #: One of HOST_PLUGINS.
+    host_plugins: str = HOST_PLUGINS[0]
 
     def __post_init__(self) -> None:
         for name in ("computes", "api_workers", "managers"):
@@ -42,6 +46,8 @@ class Settings:
             raise Failure(f"gpus must be a number from 0 to {_MOST_GPUS}")
         if not 4 <= self.password_rounds <= 31:
             raise Failure("password_rounds must be a number from 4 to 31")
+        if self.host_plugins not in HOST_PLUGINS:
+            raise Failure(f"host_plugins must be one of {', '.join(HOST_PLUGINS)}")
 
 
 def load(home: Path) -> Settings | None:
@@ -60,7 +66,7 @@ def save(home: Path, settings: Settings) -> None:
     (home / "settings.json").write_text(json.dumps(dataclasses.asdict(settings), indent=1) + "\n")
 
 
-def choose(home: Path, **given: int | None) -> Settings:
+def choose(home: Path, **given: int | str | None) -> Settings:
     """Return the settings of the last `up`, with the values that are given now."""
     last = load(home)
     chosen = dataclasses.replace(

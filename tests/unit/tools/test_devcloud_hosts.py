@@ -22,6 +22,7 @@ _OPTIONS = argparse.Namespace(
     gpus=None,
     password_rounds=None,
     dashboard=None,
+    host_plugins=None,
 )
 
 

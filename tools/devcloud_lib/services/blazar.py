@@ -11,6 +11,10 @@ from devcloud_lib.service import Service
 from devcloud_lib.services import nova
 
 _STOCK_PLUGINS = ("physical.host.plugin", "virtual.instance.plugin", "flavor.instance.plugin")
+_HOST_PLUGINS = {
+    "stock": _STOCK_PLUGINS,
+    "exact": tuple(f"exact.{name}" for name in _STOCK_PLUGINS),
+}
 # blazar-api's own defaults, which are used if the repository has no controller.
 _STOCK_CONTROLLERS = ("oshosts", "leases")
 _PROBE = Path(__file__).resolve().parents[1] / "inside" / "probe.py"
@@ -32,6 +36,7 @@ def configure(layout: Layout, endpoint_id: str) -> None:
     :param endpoint_id: Blazar's public endpoint, by which oslo.limit finds the limits.
     """
     offered = probe(layout)
+    host_plugins = _HOST_PLUGINS[layout.settings.host_plugins]
     for problem in offered["broken"]:
         say(f"blazar: left out, because it cannot be imported: {problem}")
     ini.write(
@@ -39,7 +44,7 @@ def configure(layout: Layout, endpoint_id: str) -> None:
         {
             **_peer_options(layout),
             "manager": {
-                "plugins": ",".join([*_STOCK_PLUGINS, *offered["plugins"]]),
+                "plugins": ",".join([*host_plugins, *offered["plugins"]]),
                 "minutes_before_end_lease": 0,
             },
             "api": {"api_v2_controllers": ",".join(offered["controllers"] or _STOCK_CONTROLLERS)},
