@@ -9,15 +9,13 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from devcloud_lib import settings, stamps, venv
-from devcloud_lib.console import Failure
+from devcloud_lib import side_cloud, stamps, venv
 from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
 _PACKAGES = ("axe-playwright-python", "babel", "playwright")
 _TESTS, _BROWSER_TESTS = "tests/dashboard", "tests/functional/dashboard"
 _OFFSET = 2000
-_TOOL = str(REPOSITORY / "tools" / "devcloud")
 
 
 def without_browser(home: Path, command: Callable[..., list[str]]) -> bool:
@@ -53,24 +51,13 @@ def in_browser(
     :param command: returns the command line of pytest with some words.
     """
     program, cloud = _environment(home), home / "cloud"
-    cloud.mkdir(parents=True, exist_ok=True)
-    programs = cloud / "venv"
-    programs.unlink(missing_ok=True)
-    # The clouds run the same programs.
-    (settings.default_home() / "venv").mkdir(parents=True, exist_ok=True)
-    programs.symlink_to(settings.default_home() / "venv")
-    where = ["--home", str(cloud)]
-    offset = f"--port-offset={_OFFSET}"
-    options = ["--dashboard", offset, "--managers=1", "--password-rounds=4"]
-    try:
-        for words in (["up", *where, *options], ["hosts", *where]):
-            if subprocess.run([_TOOL, *words], check=False).returncode != 0:
-                raise Failure(f"devcloud {words[0]} has failed")
-        env = {**exported(_TOOL, "env", *where), "PATH": os.environ["PATH"]}
+    options = ["--dashboard", "--managers=1", "--password-rounds=4"]
+    with side_cloud.running(cloud, f"--port-offset={_OFFSET}", *options):
+        side_cloud.register_hosts(cloud)
+        variables = exported(str(side_cloud.TOOL), "env", "--home", str(cloud))
+        env = {**variables, "PATH": os.environ["PATH"]}
         env["WARRE_DASHBOARD_URL"] = f"http://127.0.0.1:{28080 + _OFFSET}"
         return _pytest(program, command(_BROWSER_TESTS), env)
-    finally:
-        subprocess.run([_TOOL, "down", *where], check=False)
 
 
 def _pytest(program: Path, words: Sequence[str], env: dict[str, str]) -> bool:

@@ -5,6 +5,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 _SLOWEST = 10
+#: The outcome of each test, by its name: "passed", "failure", "error" or "skipped".
+Outcomes = dict[str, str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,10 +34,28 @@ def table(parts: list[Part]) -> str:
     return "\n".join(rows)
 
 
+def outcomes(report: Path) -> Outcomes:
+    """Return the outcome of each test in a report, none if pytest was stopped."""
+    return {
+        f"{case.get('classname')}.{case.get('name')}": _outcome(case) for case in _cases(report)
+    }
+
+
+def _outcome(case: ElementTree.Element) -> str:
+    kinds = {child.tag for child in case} & {"failure", "error", "skipped"}
+    return kinds.pop() if kinds else "passed"
+
+
 def _times(report: Path) -> list[tuple[float, str]]:
-    """Return the seconds and the name of each test in a report, none if pytest was stopped."""
+    """Return the seconds and the name of each test in a report."""
+    return [
+        (float(case.get("time", 0)), f"{case.get('classname')}::{case.get('name')}")
+        for case in _cases(report)
+    ]
+
+
+def _cases(report: Path) -> list[ElementTree.Element]:
     try:
-        cases = ElementTree.parse(report).iter("testcase")
+        return list(ElementTree.parse(report).iter("testcase"))
     except (FileNotFoundError, ElementTree.ParseError):
         return []
-    return [(float(c.get("time", 0)), f"{c.get('classname')}::{c.get('name')}") for c in cases]

@@ -7,9 +7,8 @@ filters, controllers, routes of v2) must not change the outcome of any of them.
 import os
 import subprocess
 from pathlib import Path
-from xml.etree import ElementTree
 
-from devcloud_lib import venv
+from devcloud_lib import results, venv
 from devcloud_lib.console import say
 from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
@@ -26,8 +25,6 @@ _PACKAGES = (
 )
 #: Tests of Blazar's style checks, which need its style checker.
 _LEFT_OUT = "*local_hacking*"
-
-Outcomes = dict[str, str]
 
 
 def run(home: Path) -> bool:
@@ -47,7 +44,7 @@ def run(home: Path) -> bool:
     return bool(without) and without == enabled
 
 
-def _outcomes(environment: Path, name: str, words: list[str]) -> Outcomes:
+def _outcomes(environment: Path, name: str, words: list[str]) -> results.Outcomes:
     report = environment / f"{name}.xml"
     report.unlink(missing_ok=True)
     command = [
@@ -65,17 +62,9 @@ def _outcomes(environment: Path, name: str, words: list[str]) -> Outcomes:
             stderr=log,
             check=False,
         )
-    if not report.exists():
-        return {}
-    cases = ElementTree.parse(report).iter("testcase")
-    return {f"{case.get('classname')}.{case.get('name')}": _outcome(case) for case in cases}
+    return results.outcomes(report)
 
 
-def _outcome(case: ElementTree.Element) -> str:
-    kinds = {child.tag for child in case} & {"failure", "error", "skipped"}
-    return kinds.pop() if kinds else "passed"
-
-
-def _summary(outcomes: Outcomes) -> str:
+def _summary(outcomes: results.Outcomes) -> str:
     kinds = sorted(set(outcomes.values()))
     return ", ".join(f"{list(outcomes.values()).count(kind)} {kind}" for kind in kinds) or "none"

@@ -41,6 +41,19 @@ def test_run_without_a_report_has_no_tests(tmp_path: pathlib.Path):
     assert results.table([part]).splitlines()[1:] == ["unit            -      0.4  FAILED"]
 
 
+def test_outcomes_are_by_class_and_name(tmp_path: pathlib.Path):
+    report = tmp_path / "unit-0.xml"
+    report.write_text(REPORT)
+    assert results.outcomes(report) == {
+        "tests.unit.test_a.test_quick": "passed",
+        "tests.unit.test_a.test_long[x]": "failure",
+    }
+
+
+def test_missing_report_has_no_outcomes(tmp_path: pathlib.Path):
+    assert results.outcomes(tmp_path / "missing.xml") == {}
+
+
 def test_report_that_was_cut_off_has_no_tests(tmp_path: pathlib.Path):
     report = tmp_path / "unit-0.xml"
     report.write_text(REPORT[:150])
