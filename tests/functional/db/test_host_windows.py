@@ -219,7 +219,7 @@ def seen_in_windows() -> list[tuple[str, str]]:
 def test_interrupted_window_goes_on_where_it_stopped(pair, flavor, monkeypatch):
     a, b = pair
     first, second = (book_on(a, flavor, hours(2, 3)) for _ in range(2))
-    relocate, calls = clearing.healing.relocate, []
+    relocate, calls = clearing.moving.relocate, []
 
     def killed(*args):
         calls.append(args)
@@ -227,7 +227,7 @@ def test_interrupted_window_goes_on_where_it_stopped(pair, flavor, monkeypatch):
             raise KeyboardInterrupt
         return relocate(*args)
 
-    monkeypatch.setattr(clearing.healing, "relocate", killed)
+    monkeypatch.setattr(clearing.moving, "relocate", killed)
     with pytest.raises(KeyboardInterrupt):
         close(hours(1, 4))
     monkeypatch.undo()

@@ -12,7 +12,7 @@ from warre_blazar.db import changes, hosts, movables, session, tables
 from warre_blazar.domain.changes import ChangeKind, MoveReason
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing
-from warre_blazar.services.running import healing
+from warre_blazar.services.hosts import moving
 
 pytestmark = pytest.mark.usefixtures("database")
 
@@ -159,9 +159,9 @@ def test_healing_and_draining_make_room(database: sa.Engine, cloud: Cloud, drain
             failing = tables.compute_hosts.c.id == ids["a"]
             db.execute(tables.compute_hosts.update().where(failing).values(reservable=False))
     by = MoveReason.DRAIN if drained else MoveReason.HOST_FAILED
-    leaving = healing.Leaving(by, [ids["a"]] if drained else ())
-    healed = healing.relocate(lost.reservation_id, MOVING, world.NOW, leaving)
-    assert healed.outcome is healing.HealingResult.MOVED
+    leaving = moving.Leaving(by, [ids["a"]] if drained else ())
+    healed = moving.relocate(lost.reservation_id, MOVING, world.NOW, leaving)
+    assert healed.outcome is moving.MoveResult.MOVED
     places = [held(lease) for lease in scattered]
     assert places[0] == places[1] != held(lost)
     assert ids["a"] not in held(lost)

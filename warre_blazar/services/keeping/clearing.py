@@ -42,10 +42,9 @@ from warre_blazar.domain.window_meetings import Meeting, Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import change_decision
 from warre_blazar.services.booking.change_decision import ProposedChange
-from warre_blazar.services.hosts import new_hosts
+from warre_blazar.services.hosts import moving, new_hosts
 from warre_blazar.services.offering import free_slots
 from warre_blazar.services.offering import maintenance_windows as windows
-from warre_blazar.services.running import healing
 from warre_blazar.services.telling import lease_notices
 
 LOG = logging.getLogger(__name__)
@@ -182,9 +181,9 @@ def _has_left(item: Reservation, window: Window, over: Over) -> bool:
     closed = {host_id for host_id, _ in window.hosts}
     if not closed or any(flavor_id == item.flavor_id for flavor_id, _ in window.flavors):
         return False
-    leaving = healing.Leaving(MoveReason.MAINTENANCE, closed, over.user_id)
-    healed = healing.relocate(item.reservation_id, over.conditions, over.now, leaving)
-    return healed.outcome in (healing.HealingResult.MOVED, healing.HealingResult.WELL)
+    leaving = moving.Leaving(MoveReason.MAINTENANCE, closed, over.user_id)
+    healed = moving.relocate(item.reservation_id, over.conditions, over.now, leaving)
+    return healed.outcome in (moving.MoveResult.MOVED, moving.MoveResult.WELL)
 
 
 @session.retried

@@ -14,7 +14,7 @@ from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.host_marks import Drain, OnHost
 from warre_blazar.errors import exceptions
 from warre_blazar.services.hosts import new_hosts
-from warre_blazar.services.running.healing import Healed, HealingResult, Leaving, relocate
+from warre_blazar.services.hosts.moving import Leaving, MoveResult, Relocated, relocate
 
 #: Blazar's status of a reservation that hasn't begun.
 _PENDING = "pending"
@@ -97,12 +97,12 @@ def _drained(
 
 def _relocated(
     each: OnHost, conditions: BookingConditions, now: datetime.datetime, host_id: str
-) -> Healed:
+) -> Relocated:
     leaving = Leaving(MoveReason.DRAIN, {host_id})
     try:
         return relocate(each.reservation_id, conditions, now, leaving)
     except exceptions.TryAgain:
-        return Healed(HealingResult.BUSY)
+        return Relocated(MoveResult.BUSY)
 
 
 def drain_of(host: str) -> tuple[str, Drain | None]:
@@ -147,7 +147,7 @@ def _on_host(host_id: str) -> list[OnHost]:
         return host_marks.on_host(db, host_id)
 
 
-def _why(each: OnHost, healed: Healed | None) -> str:
+def _why(each: OnHost, healed: Relocated | None) -> str:
     """Why a reservation is still on the host, and what an operator can do about it."""
     if each.resource_type != RESOURCE_TYPE:
         return f"it is a {each.resource_type} reservation, which this command doesn't move"
@@ -155,7 +155,7 @@ def _why(each: OnHost, healed: Healed | None) -> str:
         return "it has begun; wait for its end, or delete it"
     if each.status != _PENDING:
         return f"its status is {each.status}; run 'warre-blazar-manage audit'"
-    if healed is None or healed.outcome is not HealingResult.SHORT:
+    if healed is None or healed.outcome is not MoveResult.SHORT:
         return "it is being started or changed; run this command again"
     if not healed.matching:
         return "no other host matches; add a host, or ask its project to delete it"
