@@ -7,6 +7,9 @@ of the year for each host, the flavor and each project, which says how much is h
 request fits or doesn't; the rules have to say the same every time, and no byte may exceed what
 there is. The same requests, except extensions, also go to the code of Blazar's own
 virtual:instance plugin, over the same kind of rows in memory.
+
+After that, people share a small cluster for half a year, without and with waits, idle ends and
+series (``people.py``). ``--picture`` draws what came of it.
 """
 
 import argparse
@@ -17,6 +20,7 @@ import random
 from typing import Any
 
 import figures
+import people
 from blazar.plugins.instances import instance_plugin
 from blazar.plugins.oshosts import host_plugin as _host_plugin  # noqa: F401 - it is expected there
 from oslo_config import cfg
@@ -260,10 +264,30 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=180)
     parser.add_argument("--hours", type=int, default=300_000, help="each project's quota")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--weeks", type=int, default=26, help="of the people's simulation")
+    parser.add_argument("--shared", type=int, default=10, help="hosts that the people share")
+    parser.add_argument("--picture", help="the SVG file that shows what came of the people")
     asked = parser.parse_args()
     if asked.slots > 240:
         parser.error("a byte holds no more than 255: at most 240 slots")
     cfg.CONF([], project="blazar", default_config_files=[])
+    simulate_bookings(asked)
+    simulate_people(asked)
+
+
+def simulate_people(asked: argparse.Namespace) -> None:
+    found = []
+    print(*people.HEADER, sep="  ")
+    for outcome in people.outcomes(asked.weeks, asked.shared, asked.seed):
+        print(*outcome.row, sep="  ", flush=True)
+        found.append(outcome)
+    if asked.picture:
+        people.draw(found, asked.picture)
+    named = {"weeks": str(asked.weeks), "hosts": str(asked.shared)}
+    figures.record("people", named, [people.HEADER, *(each.row for each in found)])
+
+
+def simulate_bookings(asked: argparse.Namespace) -> None:
     dice = random.Random(asked.seed)
     rules = Rules(asked.hosts, asked.slots, asked.hours)
     judge = Judge(asked.hosts, asked.slots, asked.hours)
