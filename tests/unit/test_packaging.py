@@ -52,6 +52,15 @@ def test_every_hook_is_used(group):
     assert any(entry_point.group == group for entry_point in ENTRY_POINTS)
 
 
+def test_horizon_comes_only_with_the_extra_for_the_pages():
+    required = SETUP.with_name("requirements.txt").read_text().lower()
+    assert not re.search(r"^(django|horizon)\b", required, re.MULTILINE)
+    setup = configparser.ConfigParser(interpolation=None)
+    setup.read(SETUP)
+    with_horizon = [extra for extra, text in setup["extras"].items() if "horizon" in text]
+    assert with_horizon == ["dashboard"]
+
+
 def test_both_clients_have_the_same_commands():
     commands = {
         group: sorted(e.value for e in ENTRY_POINTS if e.group == group)

@@ -13,7 +13,8 @@ from devcloud_lib import side_cloud, stamps, venv
 from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
-_PACKAGES = ("axe-playwright-python", "babel", "playwright")
+#: The pages must work beside those of blazar-dashboard.
+_PACKAGES = ("axe-playwright-python", "babel", "blazar-dashboard", "playwright")
 _TESTS, _BROWSER_TESTS = "tests/dashboard", "tests/functional/dashboard"
 _OFFSET = 2000
 

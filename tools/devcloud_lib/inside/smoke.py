@@ -1,6 +1,7 @@
 """Checks that an installed warre-blazar is complete: metadata, hooks, programs, data files."""
 
 import importlib.metadata
+import importlib.util
 import pathlib
 import subprocess
 import sys
@@ -31,6 +32,8 @@ def main() -> None:
     distribution = importlib.metadata.distribution("warre-blazar")
     assert distribution.metadata["License-Expression"] == "Apache-2.0"
     assert distribution.metadata["Requires-Python"] == ">=3.11"
+    # Horizon comes only with the extra "dashboard".
+    assert not [name for name in ("django", "horizon") if importlib.util.find_spec(name)]
     hooks = distribution.entry_points
     assert {e.group for e in hooks} == _HOOKS
     for entry_point in hooks:
