@@ -63,6 +63,14 @@ def resources(layout: Layout) -> str:
     return "aggregates freepool and az1, network shared and image tiny made" if made else ""
 
 
+def tempest_content(layout: Layout) -> dict[str, str]:
+    """Make a flavor for Tempest. Return the ids of flavor and image by option."""
+    wanted = {**_login(layout), "image": "tiny"}
+    output = layout.state("tempest.json")
+    _run_inside(layout, "tempest_content", wanted, output)
+    return dict(json.loads(output.read_text()))
+
+
 def computes(layout: Layout) -> list[str]:
     """Return the names of the compute hosts."""
     return [f"cmp{number}" for number in range(1, layout.settings.computes + 1)]

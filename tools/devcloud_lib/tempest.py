@@ -1,0 +1,143 @@
+"""Runs Blazar's own Tempest tests on a dev cloud that has this package enabled.
+
+The tests are those of blazar-tempest-plugin. They run once with Blazar's plugins for hosts, servers
+and flavors beside the plugin of this package, and once with the exact plugins of this package, each
+time on a cloud without data of an earlier run.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from devcloud_lib import content, ini, results, settings, side_cloud, stamps
+from devcloud_lib.console import say
+from devcloud_lib.installer import Installer
+from devcloud_lib.layout import PASSWORD, REGION, Layout
+
+_PACKAGES = ("blazar-tempest-plugin", "tempest", "pytest")
+_OFFSET = 3000
+_SCENARIOS = "blazar_tempest_plugin.tests.scenario"
+
+
+def run(home: Path) -> bool:
+    """Run the tests with both kinds of plugins. Return whether all tests passed with both.
+
+    :param home: the directory of the environment, the cloud and the logs.
+    """
+    programs = _environment(home)
+    found = {kind: _outcomes(home, programs, kind) for kind in settings.HOST_PLUGINS}
+    for line in table(found):
+        say(line)
+    return passed(found)
+
+
+def table(found: dict[str, results.Outcomes]) -> list[str]:
+    """Return a line for each test, with its outcome for each kind of plugins.
+
+    :param found: the outcomes by kind of plugins.
+    """
+    names = sorted({name for outcomes in found.values() for name in outcomes})
+    width = max(map(len, names), default=0)
+    heading = " ".join([f"{'test':{width}}", *(f"{kind:8}" for kind in found)])
+    rows = [
+        " ".join([f"{name:{width}}", *(f"{o.get(name, 'missing'):8}" for o in found.values())])
+        for name in names
+    ]
+    return [line.rstrip() for line in (heading, *rows)]
+
+
+def passed(found: dict[str, results.Outcomes]) -> bool:
+    """Return whether the same tests ran with each kind of plugins, and all of them passed."""
+    first, *others = found.values()
+    return set(first.values()) == {"passed"} and all(outcomes == first for outcomes in others)
+
+
+def configuration(layout: Layout, made: dict[str, str]) -> ini.Sections:
+    """Return Tempest's configuration for a cloud.
+
+    :param made: the ids of the image and of the flavor for servers, by Tempest's option.
+    """
+    state = layout.state("tempest")
+    return {
+        "DEFAULT": {"log_file": layout.log("tempest"), "use_stderr": False},
+        "oslo_concurrency": {"lock_path": state / "locks"},
+        "auth": {
+            # Tempest makes a project and users for each class of tests, but no networks.
+            "use_dynamic_credentials": True,
+            "create_isolated_networks": False,
+            "admin_username": "admin",
+            "admin_password": PASSWORD,
+            "admin_project_name": "admin",
+            "admin_domain_name": "Default",
+            "tempest_roles": "member",
+        },
+        "identity": {"auth_version": "v3", "uri_v3": layout.auth_url, "region": REGION},
+        "compute": {**made, "fixed_network_name": "shared"},
+        # The servers of Nova's fake driver can't be reached.
+        "validation": {"run_validation": False},
+        "service_available": {"cinder": False, "swift": False, "horizon": False},
+    }
+
+
+def _environment(home: Path) -> Path:
+    """Make the environment. Return the directory of its programs."""
+    directory = home / "venv"
+    version = stamps.digest(*_PACKAGES)
+    done = stamps.Stamps(directory / "stamps")
+    if not done.current("packages", version):
+        installer = Installer(home / "uv", home / "pip.log")
+        installer.make(directory)
+        installer.install(directory, *_PACKAGES)
+        done.set("packages", version)
+    return directory / "bin"
+
+
+def _outcomes(home: Path, programs: Path, kind: str) -> results.Outcomes:
+    """Run the tests on a new cloud. Return their outcomes.
+
+    :param kind: the plugins for Blazar's own resource types.
+    """
+    cloud = home / "cloud"
+    # A test that fails leaves a lease behind, which takes a host from the other tests.
+    side_cloud.wipe(cloud)
+    options = [f"--port-offset={_OFFSET}", "--managers=1", "--password-rounds=4"]
+    with side_cloud.running(cloud, *options, f"--host-plugins={kind}"):
+        layout = _layout(cloud)
+        config = layout.etc("tempest", "tempest.conf")
+        ini.write(config, configuration(layout, content.tempest_content(layout)))
+        side_cloud.register_hosts(cloud)
+        return _tested(home / f"{kind}.log", programs, config)
+
+
+def _layout(cloud: Path) -> Layout:
+    chosen = settings.load(cloud)
+    assert chosen is not None
+    return Layout(cloud, chosen)
+
+
+def _tested(log: Path, programs: Path, config: Path) -> results.Outcomes:
+    say(f"Tempest runs, see {log}")
+    report = log.with_suffix(".xml")
+    report.unlink(missing_ok=True)
+    command: list[Any] = [
+        *(programs / "python", "-m", "pytest", "-v", "-p", "no:cacheprovider", "-W", "ignore"),
+        # The scenarios use this module without importing it.
+        *("-p", "tempest.scenario.manager"),
+        *("--tb=short", f"--junitxml={report}", "--pyargs", _SCENARIOS),
+    ]
+    variables = {"TEMPEST_CONFIG_DIR": str(config.parent), "TEMPEST_CONFIG": config.name}
+    with log.open("w") as output:
+        subprocess.run(
+            command,
+            # Outside the repository, whose configuration of pytest isn't for these tests.
+            cwd=log.parent,
+            env={**os.environ, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            check=False,
+        )
+    prefix = f"{_SCENARIOS}.test_"
+    names = results.outcomes(report)
+    return {name.rpartition(prefix)[2]: outcome for name, outcome in names.items()}
