@@ -61,6 +61,16 @@ def test_horizon_comes_only_with_the_extra_for_the_pages():
     assert with_horizon == ["dashboard"]
 
 
+def test_exact_plugins_have_the_api_of_blazars_plugins():
+    """Blazar serves the paths of an API extension only if a plugin has the extension's name."""
+    group = "blazar.api.v1.extensions"
+    stock = importlib.metadata.distribution("blazar").entry_points.select(group=group)
+    plugins = {e.name for e in ENTRY_POINTS if e.group == "blazar.resource.plugins"}
+    expected = {f"exact.{e.name}": e.value for e in stock if f"exact.{e.name}" in plugins}
+    assert expected
+    assert {e.name: e.value for e in ENTRY_POINTS if e.group == group} == expected
+
+
 def test_both_clients_have_the_same_commands():
     commands = {
         group: sorted(e.value for e in ENTRY_POINTS if e.group == group)
