@@ -120,6 +120,16 @@ def test_typing_gets_the_answer_alone(member: Visitor) -> None:
     assert "This can be done." in text and "<html" not in text
 
 
+def test_checked_form_can_be_booked_without_javascript(member: Visitor, api: Api) -> None:
+    page = member.sends(BOOK, values(check="1"), 200).content.decode()
+    assert "This can be done." in page
+    # The button that books sends the form to the address that the button Check has led to.
+    assert "formaction" not in page
+    assert [request.query for request in api.seen if request.method == "POST"] == [
+        {"dry_run": "true"}
+    ]
+
+
 def test_booking_goes_to_the_reservation(member: Visitor, api: Api) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     answer = member.sends(BOOK, values(name="mine", book="1", affinity="different"))

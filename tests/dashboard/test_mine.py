@@ -113,8 +113,8 @@ def test_only_what_differs_is_changed(member: Visitor, api: Api) -> None:
 
 
 def test_change_without_javascript_is_checked_by_a_button(member: Visitor, api: Api) -> None:
-    values = {"start": "2026-12-01T09:00", "end": "2026-12-01T13:00", "count": "1"}
-    text = member.sends(f"{ONE}change/?check=1", values, 200).content.decode()
+    values = {"start": "2026-12-01T09:00", "end": "2026-12-01T13:00", "count": "1", "check": "1"}
+    text = member.sends(f"{ONE}change/", values, 200).content.decode()
     assert "This can be done." in text
     assert [r.query for r in api.seen if r.method == "PATCH"] == [{"dry_run": "true"}]
 

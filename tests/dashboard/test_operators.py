@@ -176,8 +176,8 @@ def test_form_shows_whom_the_window_meets_and_writes_nothing(
         f"PATCH /v2/maintenancewindows/{WINDOW['id']}": answer,
         f"GET /v2/maintenancewindows/{WINDOW['id']}": Answer(200, WINDOW),
     }
-    given = {**FORM, "bookings": "end"}
-    text = operator.sends(f"{path}?check=1", given, 200).content.decode()
+    given = {**FORM, "bookings": "end", "check": "1"}
+    text = operator.sends(path, given, 200).content.decode()
     assert "moves to Wed 2099-12-02 00:00" in text
     assert "stays: it runs &lt;script&gt;" in text and HOSTILE not in text
     (asked,) = [request for request in api.seen if request.method != "GET"]

@@ -153,7 +153,7 @@ class CheckedFormView(FormView):
         return super().post(request, *args, **kwargs)
 
     def submit(self, form: Any) -> Any:
-        if "check" in self.request.GET:
+        if "check" in self.request.POST:
             return self.shown(form, verdict=self.verdict(form))
         return self.carry_out(form)
 

@@ -103,7 +103,7 @@ class CreateWindowPage(pages.FormView):
         return super().get_context_data(**kwargs, back=back, submit=_("Save"))
 
     def submit(self, form: WindowForm) -> Any:
-        if "check" in self.request.GET:
+        if "check" in self.request.POST:
             window = self.save(form, "show")
             return self.shown(form, met=self._met(window.reservations))
         window = self.save(form, form.cleaned_data["bookings"])
