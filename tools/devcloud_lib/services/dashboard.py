@@ -21,8 +21,8 @@ SECRET_KEY = "only for a cloud on this machine"
 ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
 WEBROOT = "/"
 STATIC_ROOT = {static!r}
-# Style sheets are made at the first request of a page.
-COMPRESS_OFFLINE = False
+# The style sheets are made when the dashboard is installed. Otherwise each page would make them.
+COMPRESS_OFFLINE = True
 OPENSTACK_KEYSTONE_URL = {auth_url!r}
 OPENSTACK_KEYSTONE_DEFAULT_ROLE = "member"
 AVAILABLE_REGIONS = [({auth_url!r}, {region!r})]
@@ -76,7 +76,7 @@ def services(layout: Layout) -> list[Service]:
 
 
 def install(layout: Layout) -> str:
-    """Install Horizon, configure it, and collect its static files. Return what to print."""
+    """Install Horizon, configure it, and make its static files. Return what to print."""
     home, local = layout.home / "dashboard", layout.home / "dashboard" / "local"
     local.mkdir(parents=True, exist_ok=True)
     settings = _SETTINGS.format(
@@ -92,8 +92,9 @@ def install(layout: Layout) -> str:
     installer.install(venv, *_PACKAGES, "--editable", f"{REPOSITORY}[dashboard]")
     enable(venv)
     shutil.rmtree(home / "static", ignore_errors=True)
-    collect = [venv / "bin" / "python", "-m", "django", "collectstatic", "--noinput", "-v0"]
-    shell.run(collect, log, _environment(layout))
+    django = [venv / "bin" / "python", "-m", "django"]
+    for words in (["collectstatic", "--noinput", "-v0"], ["compress", "--force", "-v0"]):
+        shell.run([*django, *words], log, _environment(layout))
     layout.stamps.set("dashboard", _version())
     return "installed"
 
@@ -125,4 +126,4 @@ def _environment(layout: Layout) -> dict[str, str]:
 def _version() -> str:
     """A hash that changes with what is installed and with the package's pages."""
     pages = sorted(path for path in _PAGES.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    return stamps.digest(*_PACKAGES, REPOSITORY / "setup.cfg", *pages)
+    return stamps.digest(*_PACKAGES, _SETTINGS, REPOSITORY / "setup.cfg", *pages)
