@@ -21,8 +21,14 @@ class _AdaptedParser(argparse.ArgumentParser):
     fixed: tuple[str, ...] = ()
     #: Options that another command has, each with that command and what it does.
     elsewhere: Mapping[str, str] = {}
+    #: The arguments of the command line that is being parsed.
+    _given: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
+        # argparse looks for missing options first, also if one is only spelled in another way.
+        unknown = _unknown_options(self, self._given) if "required" in message else []
+        if unknown:
+            message = unrecognized(self, unknown)
         self.exit(2, f"{self.prog}: {message}\nSee {help_command(self.prog)}\n")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -33,6 +39,7 @@ class _AdaptedParser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         all_args = args if args is None else [*args, *self.kept]
+        self._given = all_args or ()
         return super().parse_known_args(all_args, namespace)
 
 
@@ -86,7 +93,18 @@ _SYNONYMS = {
     "--until": "--end",
     "--to": "--end",
     "--duration": "--hours",
+    "--ram": "--memory",
 }
+
+
+def _unknown_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
+    """The words that look like options and aren't the name, or the start of a name, of any."""
+    names = [word.partition("=")[0] for word in words if word.startswith("--") and word != "--"]
+    return [
+        name
+        for name in names
+        if not any(known.startswith(name) for known in parser._option_string_actions)
+    ]
 
 
 def unrecognized(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:

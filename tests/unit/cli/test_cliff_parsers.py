@@ -41,6 +41,19 @@ def test_unrecognized(command: type[base.Command], words: list[str], said: str) 
     assert said in cliff_parsers.unrecognized(parser, words)
 
 
+def test_other_spelling_of_a_required_option_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = flavors.CreateFlavor(SimpleNamespace(client_manager=None), None).get_parser("it")
+    with pytest.raises(SystemExit):
+        parser.parse_args(["gpu", "--vcpus", "4", "--ram", "2G"])
+    assert "--vcpus --ram; is --vcpu meant?" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        parser.parse_args(["gpu", "--vcpu", "4", "--ram", "2G"])
+    assert "--ram; is --memory meant?" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        parser.parse_args(["gpu", "--vcpu", "4", "--memory", "2G"])
+    assert "are required: --disk" in capsys.readouterr().err
+
+
 def test_refusal_names_the_help_that_helps(capsys: pytest.CaptureFixture[str]) -> None:
     for program, helps in (
         ("blazar flavor-update", "See blazar help flavor-update\n"),
