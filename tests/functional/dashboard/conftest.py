@@ -18,7 +18,8 @@ from tests.functional.cloud.people import Person
 URL = os.environ.get("WARRE_DASHBOARD_URL", "http://127.0.0.1:28080")
 #: Where screenshots go. Without it, none are made.
 PICTURES = os.environ.get("WARRE_DASHBOARD_PICTURES")
-_TIMEOUT = 20_000
+#: Milliseconds. On a busy machine, Horizon takes long for its first pages.
+_TIMEOUT = 60_000
 expect.set_options(timeout=_TIMEOUT)
 
 

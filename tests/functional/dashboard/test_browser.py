@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.functional.cloud import world
 from tests.functional.cloud.people import Person
 from tests.functional.cloud.waiting import until
 from tests.functional.dashboard.conftest import URL, local
+from tests.functional.dashboard.no_faults import no_serious_faults
 
 Login = Callable[..., Page]
 Picture = Callable[[Page, str], None]
@@ -28,17 +28,6 @@ HOSTILE = "<script>document.title='owned'</script>"
 def gpu(offer: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     """A flavor with two slots."""
     return offer("gpu.browser", slots=2, category="browser", max_length_hours=48)
-
-
-def no_serious_faults(page: Page) -> None:
-    """Check the part of the page that is ours with axe."""
-    found = Axe().run(page, context=".flavor-reservations")
-    serious = [
-        (violation["id"], [node["html"][:200] for node in violation["nodes"]])
-        for violation in found.response["violations"]
-        if violation["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
 
 
 def test_find_by_clicks_and_book(login: Login, gpu: dict[str, Any], picture: Picture) -> None:
@@ -196,6 +185,7 @@ def test_operator_sees_whom_a_window_meets(
     page.select_option("[name=flavor_ids]", label=gpu["name"])
     page.get_by_role("button", name="Show whom it meets").click()
     expect(page.get_by_role("link", name=made["id"])).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text=made["id"])).to_contain_text("stays: ")
     picture(page, "admin-window")
     no_serious_faults(page)
 
@@ -211,6 +201,7 @@ def test_operator_sees_whom_a_window_meets(
         ("reservation_plan/?by=flavor&days=14", "admin-plan-flavors"),
         ("all_reservation_usage/", "admin-usage"),
         ("refused_requests/", "admin-refusals"),
+        ("reservation_audit/", "admin-audit"),
     ],
 )
 def test_operators_page_is_shown(
