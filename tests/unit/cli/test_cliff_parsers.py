@@ -51,7 +51,7 @@ def test_other_spelling_of_a_required_option_is_named(capsys: pytest.CaptureFixt
     assert "--ram; is --memory meant?" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         parser.parse_args(["gpu", "--vcpu", "4", "--memory", "2G"])
-    assert "are required: --disk" in capsys.readouterr().err
+    assert "are required: --slots" in capsys.readouterr().err
 
 
 def test_refusal_names_the_help_that_helps(capsys: pytest.CaptureFixture[str]) -> None:
