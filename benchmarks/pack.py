@@ -15,7 +15,6 @@ fits at each hour if bookings could be cut into pieces. Needs no database::
 import argparse
 import dataclasses
 import datetime
-import math
 import random
 import statistics
 import time
@@ -24,13 +23,13 @@ from collections.abc import Callable, Mapping, Sequence
 import figures
 
 from warre_blazar.domain import placing, timeline
-from warre_blazar.domain import placing_again as placing_again_rules
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.placing_again import Limits, Movable
+from warre_blazar.domain.placing_again import BREADTH, Movable
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Claim, Span
+from warre_blazar.domain.vacating import Vacating
 
 START = datetime.datetime(2100, 1, 1)
 HOUR = datetime.timedelta(hours=1)
@@ -203,17 +202,13 @@ def spread(simulation: Simulation, booking: Booking) -> str | None:
     return next(iter(hosts), None)
 
 
-def placing_again(moves: int, milliseconds: float | None) -> Rule:
-    """The product's choice, which places other bookings again if there is no room.
-
-    :param milliseconds: how long the search may take. None: any time.
-    """
+def placing_again(moves: int, breadth: int = BREADTH) -> Rule:
+    """The product's choice, which places other bookings again if there is no room."""
 
     def rule(simulation: Simulation, booking: Booking) -> str | None:
         host_id = chosen(simulation, booking)
         if host_id is not None:
             return host_id
-        end = math.inf if milliseconds is None else time.monotonic() + milliseconds / 1000
         wanted = placing.Wanted(booking.shape.request, 1, booking.span)
         everywhere = [host.id for host in simulation.hosts]
         movables = [
@@ -221,12 +216,8 @@ def placing_again(moves: int, milliseconds: float | None) -> Rule:
             for other, on in simulation.placed.values()
             if other.span.start > booking.arrival
         ]
-        limits = Limits(moves, lambda: time.monotonic() > end)
-        if milliseconds is None:
-            limits = dataclasses.replace(limits, levels=4, breadth=60)
-        found = placing_again_rules.rearranged(
-            simulation.hosts, wanted, everywhere, movables, limits
-        )
+        vacating = Vacating(simulation.hosts, movables, moves, breadth)
+        found = vacating.place(wanted, everywhere)
         if found is None:
             return None
         simulation.moved += len(found.moved)
@@ -241,13 +232,9 @@ RULES: dict[str, Rule] = {
     "spread": spread,
     "fullest at its peak": fullest_at_its_peak,
     "best fit in time": chosen,
-    "placing again": placing_again(20, 250),
-    "without limits": placing_again(10**6, None),
+    "placing again": placing_again(20),
+    "without limits": placing_again(10**6, 10**6),
 }
-
-
-#: Without limits, the search takes minutes for some refusals.
-DEFAULT_RULES = [name for name in RULES if name != "without limits"]
 
 
 def as_one_host(site: Site, arriving: Sequence[Booking]) -> float:
@@ -308,7 +295,7 @@ def main() -> None:
     parser.add_argument("--sites", nargs="+", choices=SITES, default=list(SITES))
     parser.add_argument("--loads", nargs="+", type=float, default=list(LOADS))
     parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--rules", nargs="+", choices=RULES, default=DEFAULT_RULES)
+    parser.add_argument("--rules", nargs="+", choices=RULES, default=list(RULES))
     asked = parser.parse_args()
     rules = {name: RULES[name] for name in asked.rules}
     table = [["Hosts", "Load", *(name.capitalize() for name in (*rules, "one host", "bound"))]]

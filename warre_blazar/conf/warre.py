@@ -180,10 +180,10 @@ OPTS: list[cfg.Opt] = [
         max=1000,
         help="How many reservations that haven't begun may get other hosts to make room for one "
         "booking or change that otherwise finds no room. Users don't notice such a move, and "
-        "nothing is made on a host before a reservation begins. The search for room takes at most "
-        "a quarter of a second, and reads all that is booked. 20 is enough for most sites. With 0 "
-        "no reservation is moved, and more bookings are refused because of small gaps on many "
-        "hosts.",
+        "nothing is made on a host before a reservation begins. Free slots, offers and "
+        "availability then show what can be booked with such moves, and read all that is booked "
+        "for it. 20 is enough for most sites. With 0 no reservation is moved, and more bookings "
+        "are refused because of small gaps on many hosts.",
     ),
     cfg.MultiStrOpt(
         "pci_alias",

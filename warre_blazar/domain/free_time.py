@@ -13,6 +13,7 @@ from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.domain.shared_room import HostGroup
 from warre_blazar.domain.timeline import Claim, Span
+from warre_blazar.domain.vacating import Vacating
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +53,9 @@ class Question:
     device_rules: Rules = NO_DEVICES
     #: None: the question is about a new booking.
     own: Own | None = None
+    #: How many reservations that haven't begun may be placed again for a booking. With 0, only room
+    #: counts that is there without that.
+    moves: int = 0
 
     @property
     def minute(self) -> datetime.datetime:
@@ -82,6 +86,9 @@ class Supply:
     #: What the project has booked of flavors with terms that depend on it: by the flavor's id, and
     #: by the reservation's id.
     booked: Mapping[str, Mapping[str, Sequence[Claim]]] = dataclasses.field(default_factory=dict)
+    #: What hosts have room for if reservations are placed again, without what the question's own
+    #: reservation takes. None: nothing is placed again.
+    vacating: Vacating | None = None
 
     def matching(self, shape: Shape) -> HostGroup:
         """The hosts that match a shape. Shapes that the same hosts match share one group."""
@@ -178,7 +185,13 @@ class FreeTime:
         allowed = booking_rules.project_room(self._flavor, self._booked, span)
         if allowed is not None:
             free = min(free, allowed)
-        return self._room.most(padded, free)
+        most = self._room.most(padded, free)
+        vacating = self._supply.vacating
+        if vacating is None or most >= free:
+            return most
+        request, affinity = self._shape.request, self._question.affinity
+        window = self._padded(self.bookable)
+        return vacating.most(request, self._ids, window, padded, affinity, most, free)
 
     def of_slots(self, count: int | None = None) -> list[Span]:
         """The spans for which the flavor has enough slots, whatever its hosts have."""
@@ -234,11 +247,22 @@ class FreeTime:
         """
         if self.bookable is None:
             return []
-        question, own = self._question, self._own
+        question, own, window = self._question, self._own, self._padded(self.bookable)
+        vacating = self._supply.vacating
         if own and own.staying is not None:
-            window = self._padded(self.bookable)
-            return self._cleaned(_staying_room(self._hosts, own.reservation, own.staying, window))
-        return self._cleaned(self._room.of(count or question.count, least + question.cleaning))
+            found = _staying_room(self._hosts, own.reservation, own.staying, window)
+            if vacating and found != [window]:
+                vacated = vacating.staying(own.staying)
+                more = _staying_room(vacated, own.reservation, own.staying, window)
+                found = timeline.widest([*found, *more])
+            return self._cleaned(found)
+        wanted, least = count or question.count, least + question.cleaning
+        found = self._room.of(wanted, least)
+        if vacating and found != [window]:
+            request, affinity = self._shape.request, question.affinity
+            more = vacating.spans(request, wanted, self._ids, window, affinity, least)
+            found = timeline.widest([*found, *more])
+        return self._cleaned(found)
 
     @property
     def _hosts(self) -> Sequence[Host]:
@@ -253,6 +277,10 @@ class FreeTime:
         staying = own.staying or ()
         hosts = [h for h in self._supply.hosts if h.id in staying or h.matches(shape)]
         return HostGroup(host.without(own.reservation.reservation_id) for host in hosts)
+
+    @functools.cached_property
+    def _ids(self) -> frozenset[str]:
+        return frozenset(host.id for host in self._hosts)
 
     @functools.cached_property
     def _room(self) -> placing.FreeSpans:

@@ -1,21 +1,24 @@
-"""Makes room for a booking by placing again reservations that haven't begun.
+"""Plans where reservations that haven't begun could go if they had to leave their hosts.
 
 Nothing of a reservation is on its hosts before it begins, so it can have other hosts without that
-anybody notices. The search takes one host after the other, and clears it of as little as is needed
-for the booking. What it has taken away is placed on other hosts: where there is room, or, some
-levels deep, by clearing another host in the same way. These are ejection chains (Glover, "Ejection
-chains, reference structures and alternating path methods for traveling salesman problems", 1996).
+anybody notices. What a plan says doesn't depend on who needs the room: all of its moves are
+possible together, and so are any of them.
 """
 
+import bisect
+import collections
 import dataclasses
 import datetime
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from warre_blazar.domain import placing, provider_search, timeline
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.placing import Packing, Wanted
 from warre_blazar.domain.request_groups import PlacementRequest
+from warre_blazar.domain.timeline import Span
+
+#: For how many hosts it is looked at whether others could leave them for a reservation.
+BREADTH = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Movable:
     reservation_id: str
     request: PlacementRequest
     #: Its time, with the cleaning time.
-    span: timeline.Span
+    span: Span
     #: Instances by host id.
     hosts: Mapping[str, int]
     #: The ids of the hosts that match the shape with which it was booked.
@@ -34,237 +37,279 @@ class Movable:
 
 
 @dataclasses.dataclass(frozen=True)
-class Limits:
-    """How long a search may be, and what it may do."""
+class Move:
+    """The instances of a reservation that leave a host, and where they go."""
 
-    #: How many reservations may be placed again for a booking.
-    moves: int
-    #: Whether the time is over.
-    is_over: Callable[[], bool] = lambda: False
-    #: On how many levels hosts are cleared for what was taken away from other hosts.
-    levels: int = 3
-    #: How many hosts are tried on each level.
-    breadth: int = 12
+    movable: Movable
+    #: The id of the host that they leave.
+    source: str
+    #: Instances by host id.
+    chosen: Mapping[str, int]
+    #: What must leave one of these hosts to make room for them.
+    displaced: tuple["Move", ...] = ()
 
-
-@dataclasses.dataclass(frozen=True)
-class Rearrangement:
-    """A placing with room for a booking."""
-
-    #: The instances of the booking by host id.
-    chosen: dict[str, int]
-    #: By reservation id, the instances by host id of each reservation that is placed again.
-    moved: dict[str, dict[str, int]]
+    @property
+    def every(self) -> tuple["Move", ...]:
+        """This move, and those that must be made with it."""
+        return (self, *self.displaced)
 
 
-def rearranged(
-    hosts: Sequence[Host],
-    wanted: Wanted,
-    among: Collection[str],
-    movables: Sequence[Movable],
-    limits: Limits,
-) -> Rearrangement | None:
-    """Find room for all instances of a booking by placing other reservations again.
-
-    :param hosts: all hosts, with everything that is booked on them from now on.
-    :param among: the ids of the hosts that may hold the booking.
-    :returns: None if nothing was found within the limits.
-    """
-    if limits.moves < 1 or not movables:
-        return None
-    asked = _Asked(wanted, among)
-    with provider_search.bounded():
-        found = _Search(movables, limits).place(_State({h.id: h for h in hosts}), asked, 0)
-    return None if found is None else Rearrangement(found[1], found[0].moved)
+def moved(moves: Iterable[Move]) -> dict[str, dict[str, int]]:
+    """Where reservations are after some moves: by reservation id, the instances by host id."""
+    places: dict[str, dict[str, int]] = {}
+    for move in moves:
+        movable = move.movable
+        place = places.setdefault(movable.reservation_id, dict(movable.hosts))
+        del place[move.source]
+        for host_id, count in move.chosen.items():
+            place[host_id] = place.get(host_id, 0) + count
+    return places
 
 
-@dataclasses.dataclass(frozen=True)
-class _Asked:
-    """Instances to place, and the hosts that may hold them."""
+class Site:
+    """All hosts, with everything that is booked on them, and the reservations that can move."""
 
-    wanted: Wanted
-    among: Collection[str]
-    #: The hosts that must not hold them.
-    avoided: frozenset[str] = frozenset()
-
-    def hosts(self, state: "_State") -> list[Host]:
-        return [
-            host
-            for host_id, host in state.hosts.items()
-            if host_id in self.among and host_id not in self.avoided
-        ]
-
-
-@dataclasses.dataclass
-class _State:
-    """The hosts and the reservations that were placed again, at some point of the search."""
-
-    hosts: dict[str, Host]
-    moved: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
-
-    def copy(self) -> "_State":
-        return _State(dict(self.hosts), dict(self.moved))
-
-    def hold(self, host_id: str, reservation_id: str, asked: Wanted, count: int) -> None:
-        """Put instances of a reservation on a host."""
-        host = self.hosts[host_id]
-        new = [Holding(reservation_id, span, asked.request) for span in asked.spans] * count
-        self.hosts[host_id] = host.holding([*host.holdings, *new])
-
-
-@dataclasses.dataclass(frozen=True)
-class _Clearing:
-    """A host, and the reservations that must leave it so that instances fit."""
-
-    host: Host
-    leaving: list[Movable]
-    #: Instance-hours that must find other hosts, by the largest share of a host.
-    cost: float
-
-
-_BOOKING = ""
-
-
-class _Search:
-    def __init__(self, movables: Sequence[Movable], limits: Limits) -> None:
-        self._limits = limits
-        self._on_host: dict[str, list[Movable]] = {}
+    def __init__(
+        self, hosts: Iterable[Host], movables: Iterable[Movable], breadth: int = BREADTH
+    ) -> None:
+        """
+        :param breadth: for how many hosts it is looked at whether others could leave them.
+        """
+        self.breadth = breadth
+        self.hosts = {host.id: host for host in hosts}
+        self._on: dict[str, list[Movable]] = collections.defaultdict(list)
+        spans = []
         for movable in movables:
+            spans.append(movable.span)
             for host_id in movable.hosts:
-                self._on_host.setdefault(host_id, []).append(movable)
+                self._on[host_id].append(movable)
+        for host_id, movables_there in self._on.items():
+            host = self.hosts[host_id]
+            movables_there.sort(key=lambda m: (-work(host, m), m.reservation_id))
+        #: The time of all movable reservations. None if there are none.
+        self.horizon = functools.reduce(Span.hull, spans) if spans else None
+        self._lowest: dict[PlacementRequest, _Lowest] = {}
+        self._orders: dict[PlacementRequest, list[str]] = {}
 
-    def place(
-        self, state: _State, asked: _Asked, level: int, name: str = _BOOKING
-    ) -> tuple[_State, dict[str, int]] | None:
-        """Place instances, and whatever must make room for them.
+    def on(self, host_id: str) -> Sequence[Movable]:
+        """The movable reservations on a host, the largest first."""
+        return self._on.get(host_id, ())
 
-        :param name: the id of the instances' reservation.
-        :returns: the state after it, and the instances by host id.
+    def fullest(self, request: PlacementRequest) -> list[str]:
+        """The ids of all hosts, the fullest first, as far as it matters for a request."""
+        order = self._orders.get(request)
+        if order is None:
+            assert self.horizon is not None
+            full = {h.id: h.swept(request, self.horizon).fullness() for h in self.hosts.values()}
+            hosts = sorted(self.hosts.values(), key=lambda h: (-full[h.id], h.name, h.id))
+            order = self._orders[request] = [host.id for host in hosts]
+        return order
+
+    def lowest(self, request: PlacementRequest) -> "_Lowest":
+        """Tells how many instances of a request fit on each host throughout a time."""
+        lowest = self._lowest.get(request)
+        if lowest is None:
+            assert self.horizon is not None
+            lowest = self._lowest[request] = _Lowest(self.hosts, request, self.horizon)
+        return lowest
+
+    def room(self, host_id: str, wanted: Movable, added: Sequence[Holding], most: int) -> int:
+        """How many instances of a reservation fit on a host throughout its time.
+
+        :param added: what is added to the host's holdings.
+        :param most: how many fit without that. Larger numbers don't matter.
         """
-        wanted = asked.wanted
-        chosen, room = placing.choose(asked.hosts(state), wanted)
-        if wanted.packing.affinity and room < wanted.count:
-            chosen, room = {}, 0
-        state = state.copy()
-        for host_id, count in chosen.items():
-            state.hold(host_id, name, wanted, count)
-        while room < wanted.count:
-            at_once = wanted.count if wanted.packing.affinity else 1
-            avoided = asked.avoided | (
-                chosen.keys() if wanted.packing.affinity is False else frozenset()
-            )
-            found = self._by_clearing(
-                state, dataclasses.replace(asked, avoided=avoided), at_once, level, name
-            )
-            if found is None:
-                return None
-            state, host_id = found
-            chosen[host_id] = chosen.get(host_id, 0) + at_once
-            room += at_once
-        return state, chosen
+        host, request, room = self.hosts[host_id], wanted.request, most
+        is_contested = host.is_contested(request)
+        is_added = any(held.span.overlaps(wanted.span) for held in added)
+        if is_added or (is_contested and added):
+            host = host.holding([*host.holdings, *added])
+        if is_added:
+            room = min(host.room(request, wanted.span), room)
+        return host.lasting_room(request, [wanted.span], room) if room and is_contested else room
 
-    def _by_clearing(
-        self, state: _State, asked: _Asked, count: int, level: int, name: str
-    ) -> tuple[_State, str] | None:
-        """Clear a host for some instances, and put them there."""
-        if level >= self._limits.levels:
-            return None
-        clearings = sorted(self._clearings(state, asked, count), key=lambda c: c.cost)
-        for clearing in clearings[: self._limits.breadth]:
-            if self._limits.is_over():
-                return None
-            after = state.copy()
-            leaving = {movable.reservation_id for movable in clearing.leaving}
-            host = clearing.host
-            after.hosts[host.id] = host.holding(
-                [held for held in host.holdings if held.reservation_id not in leaving]
-            )
-            after.hold(host.id, name, asked.wanted, count)
-            after.moved |= {movable.reservation_id: {} for movable in clearing.leaving}
-            found = self._placed_again(after, clearing, level)
-            if found is not None:
-                return found, host.id
+    def without(self, host_id: str, moves: Iterable[Move]) -> Host:
+        """A host that some reservations leave."""
+        return without(self.hosts[host_id], (move.movable for move in moves))
+
+
+class _Lowest:
+    """How many instances of a request fit on hosts, beside what is booked on them."""
+
+    def __init__(self, hosts: Mapping[str, Host], request: PlacementRequest, horizon: Span) -> None:
+        self._hosts, self._request, self._horizon = hosts, request, horizon
+        #: By host id, moments, and how many instances fit from each of them on.
+        self._of: dict[str, tuple[Sequence[datetime.datetime], Sequence[int]]] = {}
+
+    def on(self, host_id: str, span: Span) -> int:
+        """How many fit at each moment of a span."""
+        of_host = self._of.get(host_id)
+        if of_host is None:
+            swept = self._hosts[host_id].swept(self._request, self._horizon)
+            of_host = self._of[host_id] = (swept.moments, swept.fitting())
+        moments, fitting = of_host
+        first = bisect.bisect_right(moments, span.start) - 1
+        return min(fitting[first : bisect.bisect_left(moments, span.end)])
+
+
+class Plan:
+    """Where the reservations on some hosts could go.
+
+    A host that is vacated gets nothing, and a host that gets something isn't vacated. So each move
+    is possible whether or not the others are made.
+    """
+
+    def __init__(self, site: Site, sources: Iterable[str], closed: Collection[str] = ()) -> None:
+        """
+        :param sources: the ids of the hosts to vacate, in this order.
+        :param closed: the ids of hosts that get nothing.
+        """
+        self._closed = frozenset(closed)
+        self._site = site
+        #: What hosts get.
+        self._added: dict[str, list[Holding]] = collections.defaultdict(list)
+        #: The hosts of which reservations are displaced. They get nothing else.
+        self._settled: set[str] = set()
+        #: By reservation id, the hosts that its instances get.
+        self._taken: dict[str, set[str]] = collections.defaultdict(set)
+        #: The moves, by the id of the host that is vacated.
+        self.moves: dict[str, list[Move]] = {}
+        for source in sources:
+            if source not in self._added and source not in self._settled and site.on(source):
+                moves = self.moves[source] = []
+                for movable in site.on(source):
+                    move = self._direct(movable, source) or self._displacing(movable, source)
+                    if move is not None:
+                        moves.append(move)
+
+    def of(self, host_id: str) -> Sequence[Move]:
+        """The moves from a host; none if the host isn't vacated."""
+        return self.moves.get(host_id, ())
+
+    def fuller(self, host_id: str) -> Host:
+        """A host that isn't vacated, with all that it may get."""
+        host, added = self._site.hosts[host_id], self._added.get(host_id)
+        return host.holding([*host.holdings, *added]) if added else host
+
+    def _targets(self, movable: Movable, source: str) -> Iterable[str]:
+        avoided = self._closed | self.moves.keys() | self._settled | {source}
+        if movable.affinity is False:
+            avoided |= movable.hosts.keys() | self._taken[movable.reservation_id]
+        among = movable.among
+        return (i for i in self._site.fullest(movable.request) if i in among and i not in avoided)
+
+    def _direct(self, movable: Movable, source: str, avoided: Collection[str] = ()) -> Move | None:
+        """Move a reservation off a host to where there is room."""
+        chosen: dict[str, int] = {}
+        left = movable.hosts[source]
+        lowest = self._site.lowest(movable.request)
+        for target in self._targets(movable, source):
+            room = 0 if target in avoided else lowest.on(target, movable.span)
+            if not room:
+                continue
+            most = 1 if movable.affinity is False else min(room, left)
+            room = self._site.room(target, movable, self._added.get(target, ()), most)
+            if room and (room >= left or not movable.affinity):
+                chosen[target] = room
+                left -= room
+                if not left:
+                    return self._made(Move(movable, source, chosen))
         return None
 
-    def _placed_again(self, state: _State, clearing: _Clearing, level: int) -> _State | None:
-        """Place the reservations that have left a host on other hosts."""
-        left = clearing.host.id
-        for movable in clearing.leaving:
-            present = movable.hosts
-            avoided = frozenset(present) if movable.affinity is False else frozenset({left})
-            packing = Packing(affinity=movable.affinity)
-            wanted = Wanted(movable.request, present[left], movable.span, packing=packing)
-            asked = _Asked(wanted, movable.among, avoided)
-            found = self.place(state, asked, level + 1, movable.reservation_id)
-            if found is None:
+    def _displacing(self, movable: Movable, source: str) -> Move | None:
+        """Move a reservation off a host to another one that others leave for it."""
+        if movable.hosts[source] > 1 and not movable.affinity:
+            return None
+        looked_at = 0
+        for target in self._targets(movable, source):
+            if self._added.get(target):
+                continue
+            displaced = self._displaced(movable, source, target)
+            if displaced:
+                self._settled.add(target)
+                chosen = {target: movable.hosts[source]}
+                return self._made(Move(movable, source, chosen, tuple(displaced)))
+            looked_at += displaced is not None
+            if looked_at >= self._site.breadth:
                 return None
-            state, chosen = found
-            merged = {host_id: n for host_id, n in present.items() if host_id != left}
-            for host_id, count in chosen.items():
-                merged[host_id] = merged.get(host_id, 0) + count
-            state.moved[movable.reservation_id] = merged
-        return state
+        return None
 
-    def _clearings(self, state: _State, asked: _Asked, count: int) -> Iterator[_Clearing]:
-        """Yield the ways to clear hosts.
+    def _displaced(self, movable: Movable, source: str, target: str) -> list[Move] | None:
+        """The moves that make room for a reservation on a host.
 
-        The emptiest hosts come first, and only so many hosts are looked at. To find the ways for
-        hundreds of hosts would take all the time.
+        :returns: an empty list if what would have to leave has no other place. None: there is no
+            room whatever leaves.
         """
-        budget = self._limits.moves - len(state.moved)
-        wanted, looked_at = asked.wanted, 0
+        host, count = self._site.hosts[target], movable.hosts[source]
+        near = [m for m in self._site.on(target) if m.span.overlaps(movable.span)]
+        near = [m for m in near if m.reservation_id != movable.reservation_id]
+        if not near or not fits(without(host, near), movable.request, [movable.span], count):
+            return None
+        # The largest stay if they can, so that what must leave is small.
+        needed = in_the_way(host, near, movable.request, [movable.span], count)
+        moves: list[Move] = []
+        for other in needed:
+            move = self._direct(other, target, {source})
+            if move is None:
+                for made in moves:
+                    self._undo(made)
+                return []
+            moves.append(move)
+        return moves
 
-        def fullness(host: Host) -> float:
-            return host.swept(wanted.request, wanted.window).fullness()
+    def _made(self, move: Move) -> Move:
+        movable = move.movable
+        for target, count in move.chosen.items():
+            self._added[target] += [_holding(movable)] * count
+            self._taken[movable.reservation_id].add(target)
+        return move
 
-        for host in sorted(asked.hosts(state), key=fullness):
-            known: set[frozenset[str]] = set()
-            for leaving in self._leaving(state, host, asked.wanted, count):
-                ids = frozenset(movable.reservation_id for movable in leaving)
-                if 0 < len(leaving) <= budget and ids not in known:
-                    known.add(ids)
-                    yield _Clearing(host, leaving, sum(_work(host, m) for m in leaving))
-            looked_at += bool(known)
-            if looked_at >= 3 * self._limits.breadth or self._limits.is_over():
-                return
-
-    def _leaving(
-        self, state: _State, host: Host, wanted: Wanted, count: int
-    ) -> Iterator[list[Movable]]:
-        """Yield sets of reservations, each as small as possible, without which instances fit."""
-        near = [
-            movable
-            for movable in self._on_host.get(host.id, ())
-            if movable.reservation_id not in state.moved
-            and any(movable.span.overlaps(span) for span in wanted.spans)
-        ]
-        if not near or not _fits(host, near, wanted, count):
-            return
-        by_work = sorted(near, key=lambda m: _work(host, m))
-        # What stays is found first: the largest, so that little must move, or the smallest, so that
-        # few must move.
-        for order in (by_work[::-1], by_work):
-            leaving = list(order)
-            for movable in order:
-                rest = [other for other in leaving if other is not movable]
-                if _fits(host, rest, wanted, count):
-                    leaving = rest
-            yield sorted(leaving, key=lambda m: -_work(host, m))
+    def _undo(self, move: Move) -> None:
+        for target, count in move.chosen.items():
+            del self._added[target][-count:]
+            self._taken[move.movable.reservation_id].discard(target)
 
 
-def _fits(host: Host, leaving: Collection[Movable], wanted: Wanted, count: int) -> bool:
-    """Whether instances fit on a host once some reservations have left it."""
-    ids = {movable.reservation_id for movable in leaving}
-    rest = host.holding([held for held in host.holdings if held.reservation_id not in ids])
-    if any(rest.room(wanted.request, span) < count for span in wanted.spans):
+def _holding(movable: Movable) -> Holding:
+    return Holding(movable.reservation_id, movable.span, movable.request)
+
+
+def without(host: Host, movables: Iterable[Movable]) -> Host:
+    """A host without some reservations."""
+    ids = {movable.reservation_id for movable in movables}
+    return host.holding([held for held in host.holdings if held.reservation_id not in ids])
+
+
+def fits(host: Host, request: PlacementRequest, spans: Sequence[Span], count: int) -> bool:
+    """Whether instances fit on a host, with everything booked on it, throughout some spans."""
+    if any(host.room(request, span) < count for span in spans):
         return False
-    return rest.lasting_room(wanted.request, wanted.spans, count) >= count
+    return host.lasting_room(request, spans, count) >= count
+
+
+def in_the_way(
+    host: Host,
+    near: Sequence[Movable],
+    request: PlacementRequest,
+    spans: Sequence[Span],
+    count: int,
+) -> list[Movable]:
+    """Which of some reservations must leave a host so that instances fit.
+
+    :param near: reservations without which the instances fit. The first ones stay if they can.
+    """
+    needed = list(near)
+    for movable in near:
+        rest = [other for other in needed if other is not movable]
+        if fits(without(host, rest), request, spans, count):
+            needed = rest
+    return needed
 
 
 _HOUR = datetime.timedelta(hours=1)
 
 
-def _work(host: Host, movable: Movable) -> float:
+def work(host: Host, movable: Movable) -> float:
     """What a reservation takes of a host, as a share of the host, times its hours."""
     tree = host.tree
     share = max(

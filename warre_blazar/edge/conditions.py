@@ -108,7 +108,7 @@ def of(caller: Any) -> BookingConditions:
         any_length=projects_of_any_length(),
         in_windows=policy.allows(caller, policies.IN_WINDOW),
         spread=_spreads(),
-        moves=cfg.CONF.warre.moves_per_booking,
+        moves=moves(),
         device_rules=device_rules.of_stock(),
         before_end=before_end().default,
         user_id=caller.user_id,
@@ -126,7 +126,7 @@ def of_users() -> BookingConditions:
         quotas=slot_rule(),
         any_length=projects_of_any_length(),
         spread=_spreads(),
-        moves=cfg.CONF.warre.moves_per_booking,
+        moves=moves(),
         device_rules=device_rules.of_stock(),
     )
 
@@ -141,9 +141,14 @@ def of_service() -> BookingConditions:
         quotas=slot_rule(),
         in_windows=True,
         spread=_spreads(),
-        moves=cfg.CONF.warre.moves_per_booking,
+        moves=moves(),
         device_rules=device_rules.of_stock(),
     )
+
+
+def moves() -> int:
+    """How many reservations may be placed again to make room for a booking."""
+    return int(cfg.CONF.warre.moves_per_booking)
 
 
 def _spreads() -> bool:

@@ -1,6 +1,7 @@
 """Bookings and changes that place other reservations again to get room."""
 
 import dataclasses
+import datetime
 import random
 
 import pytest
@@ -8,14 +9,27 @@ import sqlalchemy as sa
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import oversold, races, world
-from warre_blazar.db import changes, hosts, movables, session, tables
+from warre_blazar.db import changes, hosts, movables, reservations, session, tables
 from warre_blazar.domain.changes import ChangeKind, MoveReason
+from warre_blazar.domain.free_time import Question
+from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
-from warre_blazar.services.booking import admission, changing
+from warre_blazar.services.booking import (
+    admission,
+    availability,
+    changing,
+    dry_run,
+    extension,
+    lookup,
+    offers,
+)
 from warre_blazar.services.hosts import moving
+from warre_blazar.services.keeping import clearing
+from warre_blazar.services.offering import free_slots
 
 pytestmark = pytest.mark.usefixtures("database")
 
+HOUR = datetime.timedelta(hours=1)
 SPAN = world.hours(1, 3)
 MOVING = dataclasses.replace(world.conditions(), moves=10)
 
@@ -72,6 +86,33 @@ def test_check_says_what_a_booking_would_do(flavors, scattered):
     assert [held(each) for each in scattered] == before
 
 
+def question(flavor, moves: int) -> Question:
+    return Question(
+        flavor.id, world.PROJECT, False, 1, SPAN, world.NOW, world.NO_CLEANING, moves=moves
+    )
+
+
+@pytest.mark.parametrize(("moves", "found"), [(0, 0), (10, 1)])
+def test_free_slots_offers_and_availability_tell_what_can_be_booked(
+    flavors, scattered, moves, found
+):
+    large = flavors[1]
+    asked = question(large, moves)
+    choice = offers.FlavorChoice(large.id)
+    offered = offers.find(dataclasses.replace(asked, least=HOUR), choice, world.NO_QUOTA)
+    counted = availability.find(asked, choice, HOUR)
+    assert free_slots.find(asked) == [SPAN] * found
+    assert [offer.span for offer in offered.offers] == [SPAN] * found
+    assert [number for parts in counted for _, number in parts.parts] == [1, 1] * found
+
+
+@pytest.mark.parametrize(("conditions", "most"), [(world.conditions(), 0), (MOVING, 1)])
+def test_dry_run_tells_what_can_be_booked(flavors, scattered, conditions, most):
+    foreseen = dry_run.booking(request(flavors[1], conditions=conditions))
+    assert (foreseen.most, len(foreseen.hosts)) == (most, most)
+    assert foreseen.next_start == (SPAN.start if most else SPAN.end)
+
+
 def test_nothing_moves_if_the_option_is_zero(flavors, scattered):
     with pytest.raises(exceptions.HostsExhausted):
         world.book(request(flavors[1], conditions=world.conditions()))
@@ -112,6 +153,15 @@ def test_extension_moves_what_is_in_its_way(database: sa.Engine, cloud: Cloud):
     with session.writer() as db:
         hosts.reallocate(db, other.reservation_id, {host_id: 1})
     world.begin(running)
+    reservation = lookup.get(running.reservation_id, None)[0]
+    reaches = {
+        moves: extension.find(
+            reservation, large, dataclasses.replace(MOVING, moves=moves), world.NOW
+        ).end
+        for moves in (0, 10)
+    }
+    assert reaches[0] == later.start
+    assert reaches[10] >= later.end
     world.set_status(running, "UPDATING")
     changing.move(running.reservation_id, world.hours(1, 5), MOVING, world.NOW)
     assert held(running) == {host_id: 1}
@@ -180,16 +230,16 @@ def test_random_requests_lose_nothing_and_leave_what_has_begun(
     database: sa.Engine, cloud: Cloud, seed
 ):
     dice = random.Random(seed)
-    for name in "abc":
+    for name in "abcde":
         world.add_host(cloud, name, vcpus=4)
     kinds = [add_flavor(f"of-{vcpus}", vcpus) for vcpus in (1, 2, 4)]
     counts: dict[world.Lease, int] = {}
     begun: dict[world.Lease, dict[str, int]] = {}
     moves = 0
-    for _ in range(80):
-        start = dice.randrange(1, 8)
-        span = world.hours(start, start + dice.randrange(1, 4))
-        wanted = request(dice.choice(kinds), span, dice.randrange(1, 3))
+    for _ in range(60):
+        start = dice.randrange(1, 24)
+        span = world.hours(start, start + dice.randrange(1, 9))
+        wanted = request(dice.choice(kinds), span, dice.choice([1, 1, 2]))
         before = {lease: held(lease) for lease in counts}
         try:
             lease = world.plan(wanted)
@@ -204,3 +254,23 @@ def test_random_requests_lose_nothing_and_leave_what_has_begun(
         assert {one: sum(held(one).values()) for one in counts} == counts
         assert {one: held(one) for one in begun} == begun
     assert moves
+
+
+def test_reservation_that_a_window_postpones_moves_what_is_in_its_way(
+    database: sa.Engine, cloud: Cloud
+):
+    ids = {name: world.add_host(cloud, name, vcpus=4) for name in "ab"}
+    small, large = add_flavor("small", 2), add_flavor("large", 4)
+    postponed = world.book(request(large))
+    later = [world.book(request(small, world.hours(3, 5))) for _ in range(2)]
+    fixed = world.book(request(large))
+    with session.writer() as db:
+        for lease, name in zip((postponed, fixed, *later), "abab", strict=True):
+            hosts.reallocate(db, lease.reservation_id, {ids[name]: 1})
+        reservations.set_values(db, postponed.reservation_id, {"movable_hours": 2})
+    over = clearing.Over(OverBookings.MOVE, MOVING, world.NOW)
+    _, met = clearing.create(SPAN, None, [], ["a"], over)
+    assert [each.outcome for each in met] == [Outcome.POSTPONED]
+    assert met[0].span == world.hours(3, 5)
+    assert held(later[0]) == held(later[1]) != held(postponed)
+    assert oversold.find(database) == []

@@ -9,9 +9,10 @@ from tests.unit.domain.clock import minutes, span, spans
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.placing import Packing, Wanted, choose
-from warre_blazar.domain.placing_again import Limits, Movable, rearranged
+from warre_blazar.domain.placing_again import Movable
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.request_groups import PlacementRequest
+from warre_blazar.domain.vacating import Vacating
 
 LAST = 12
 CPUS = 8
@@ -43,7 +44,7 @@ def world(count, reservations, fixed=()):
 
 def search(hosts, wanted, reservations, moves=10):
     everywhere = [host.id for host in hosts]
-    return rearranged(hosts, wanted, everywhere, reservations, Limits(moves))
+    return Vacating(hosts, reservations, moves).place(wanted, everywhere)
 
 
 DAY = span(0, LAST)
@@ -76,7 +77,7 @@ def test_chain_clears_a_host_for_what_was_cleared_away():
     small = movable("small", 4, DAY, {"host1": 1}, among=("host1", "host2"))
     hosts = world(3, [large, small], [(2, 2, DAY)])
     wanted = Wanted(request(8), 1, DAY)
-    found = rearranged(hosts, wanted, ["host0"], [large, small], Limits(10))
+    found = Vacating(hosts, [large, small], 10).place(wanted, ["host0"])
     assert found.chosen == {"host0": 1}
     assert found.moved == {"large": {"host1": 1}, "small": {"host2": 1}}
 

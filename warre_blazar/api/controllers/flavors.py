@@ -36,6 +36,7 @@ FREE_QUERY = {
     "affinity": parsing.boolean,
     "hours": parsing.hours,
     "reason": parsing.boolean,
+    "placing_again": parsing.boolean,
 }
 #: The length of the time in which free slots are searched if the query has no end.
 _FREE_LENGTH = datetime.timedelta(days=365)
@@ -103,6 +104,7 @@ class FlavorsController(base.Controller):
             least=query.get("hours", datetime.timedelta(0)),
             any_length=context.project_id in conditions.projects_of_any_length(),
             device_rules=device_rules.of_stock(),
+            moves=conditions.moves() if query.get("placing_again", True) else 0,
         )
         spans = free_slots.find(question)
         if not query.get("reason"):

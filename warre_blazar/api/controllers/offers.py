@@ -36,10 +36,17 @@ OFFERS_QUERY = {
     "count": parsing.positive,
     "affinity": parsing.boolean,
     "limit": parsing.positive,
+    "placing_again": parsing.boolean,
     **_TIME,
     **_CHOICE,
 }
-AVAILABILITY_QUERY = {"count": parsing.positive, "by": parsing.part_of_time, **_TIME, **_CHOICE}
+AVAILABILITY_QUERY = {
+    "count": parsing.positive,
+    "by": parsing.part_of_time,
+    "placing_again": parsing.boolean,
+    **_TIME,
+    **_CHOICE,
+}
 
 
 class OffersController(base.Controller):
@@ -101,6 +108,7 @@ def _question(query: dict[str, Any], length: datetime.timedelta) -> free_time.Qu
         least=query.get("hours", _HOUR),
         any_length=context.project_id in conditions.projects_of_any_length(),
         device_rules=device_rules.of_stock(),
+        moves=conditions.moves() if query.get("placing_again", True) else 0,
     )
 
 

@@ -177,7 +177,8 @@ def _foreseen(case: _Decided, conditions: BookingConditions, now: datetime.datet
 def _hosts(case: _Decided) -> dict[str, int]:
     if case.place is None or case.refusals:
         return {}
-    return {host.name: case.place.chosen[host.id] for host in case.place.hosts}
+    chosen = case.place.chosen
+    return {host.name: chosen[host.id] for host in case.place.hosts if host.id in chosen}
 
 
 def _free(case: _Decided, conditions: BookingConditions, now: datetime.datetime) -> FreeTime:
@@ -194,6 +195,7 @@ def _free(case: _Decided, conditions: BookingConditions, now: datetime.datetime)
         affinity=case.affinity,
         device_rules=conditions.device_rules,
         own=case.own,
+        moves=conditions.moves,
     )
     with session.reader() as db:
         return free_slots.read(db, case.flavor, question)

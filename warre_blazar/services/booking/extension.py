@@ -70,6 +70,7 @@ def find(
             affinity=reservation.affinity,
             device_rules=conditions.device_rules,
             own=Own(reservation, held if has_begun else None),
+            moves=conditions.moves,
         )
         free = free_slots.read(db, flavor, question)
         quota = None

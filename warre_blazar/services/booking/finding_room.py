@@ -175,15 +175,18 @@ class Room:
 
     def _after_placing_again(self) -> Place | None:
         """Find hosts for the booking by placing other reservations again."""
-        present = self._present
-        made = making_room.search(
-            self._db,
-            self._wanted(self._need.count),
-            self._need.shape,
-            self._conditions,
-            own=self._own.reservation_id if self._own else None,
-            only=present.hosts if present and present.stays else None,
-        )
+        present, wanted = self._present, self._wanted(self._need.count)
+        if present and present.stays:
+            own = present.reservation.reservation_id
+            made = making_room.keep(self._db, wanted, self._conditions, own=own)
+        else:
+            made = making_room.search(
+                self._db,
+                wanted,
+                self._need.shape,
+                self._conditions,
+                own=self._own.reservation_id if self._own else None,
+            )
         if made is None:
             return None
         elsewhere = made.chosen != (present.hosts if present else {})
@@ -209,7 +212,12 @@ class Room:
         if free <= 0:
             return 0
         if self._present is None or not self._present.stays:
-            return self._choose(free)[1]
+            most = self._choose(free)[1]
+            if most >= free or not self._conditions.moves:
+                return most
+            own = self._own.reservation_id if self._own else None
+            wanted, shape = self._wanted(free), self._need.shape
+            return making_room.most(self._db, wanted, shape, self._conditions, own=own, most=most)
         held = self._present.hosts
         chosen, _ = self._choose(min(free, sum(held.values())))
         return sum(min(chosen.get(host_id, 0), n) for host_id, n in held.items())

@@ -3,7 +3,6 @@
 import collections
 import dataclasses
 import datetime
-import time
 from collections.abc import Collection, Mapping, Sequence
 
 from oslo_log import log as logging
@@ -12,18 +11,18 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import changes, clock, flavors, hosts, instance_reservations, movables
 from warre_blazar.db.movables import Unbegun
-from warre_blazar.domain import placing_again, timeline
+from warre_blazar.domain import timeline
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.changes import MoveReason, moved
+from warre_blazar.domain.devices import Rules
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.placing import Wanted
-from warre_blazar.domain.placing_again import Limits, Movable
+from warre_blazar.domain.placing_again import Movable
+from warre_blazar.domain.vacating import Rearrangement, Vacating
 
 LOG = logging.getLogger(__name__)
 
-#: How many seconds a search may take.
-_PATIENCE = 0.25
 _END_OF_TIME = datetime.datetime(9000, 1, 1)
 
 
@@ -69,38 +68,132 @@ def search(
     """
     if conditions.moves < 1:
         return None
-    until = time.monotonic() + _PATIENCE
-    now = clock.utcnow()
-    reservable, _ = hosts.everything_reservable(
-        db, timeline.Span(now, _END_OF_TIME), conditions.cleaning, conditions.device_rules
-    )
+    site = _read(db, conditions.moves, conditions.cleaning, conditions.device_rules, own, stays)
+    among = site.matching.ids(shape) if only is None else only
+    return _made(db, site, site.vacating.place(wanted, among))
+
+
+def keep(
+    db: Session, wanted: Wanted, conditions: BookingConditions, *, own: str
+) -> MadeRoom | None:
+    """Find out which reservations to place again so that one that has begun fits where it is.
+
+    :param wanted: ``preferred`` says where the reservation is.
+    :param own: the id of the reservation.
+    :returns: None if nothing was found within the limits.
+    """
+    if conditions.moves < 1:
+        return None
+    site = _read(db, conditions.moves, conditions.cleaning, conditions.device_rules, own)
+    return _made(db, site, site.vacating.keep(wanted))
+
+
+def most(
+    db: Session,
+    wanted: Wanted,
+    shape: Shape,
+    conditions: BookingConditions,
+    *,
+    own: str | None,
+    most: int,
+) -> int:
+    """The largest number of instances, at most ``wanted.count``, that fit at a time.
+
+    :param own: as in ``search``.
+    :param most: how many fit without placing others again.
+    """
+    if len(wanted.spans) > 1:
+        return most
+    (span,) = wanted.spans
+    site = _read(db, conditions.moves, conditions.cleaning, conditions.device_rules, own)
+    among, affinity = site.matching.ids(shape), wanted.packing.affinity
+    return site.vacating.most(shape.request, among, span, span, affinity, most, wanted.count)
+
+
+def vacating(
+    db: Session,
+    reservable: Sequence[Host],
+    moves: int,
+    cleaning: datetime.timedelta,
+    own: str | None = None,
+) -> Vacating:
+    """What hosts have room for if reservations are placed again.
+
+    :param reservable: all reservable hosts, with everything that is booked on them from now on.
+    :param moves: how many reservations may be placed again for one booking.
+    :param own: the id of a reservation. What it holds is left out.
+    """
+    return _site(db, reservable, moves, cleaning, own).vacating
+
+
+def everything(
+    db: Session, cleaning: datetime.timedelta, device_rules: Rules
+) -> tuple[list[Host], Mapping[str, Mapping[str, list[timeline.Claim]]]]:
+    """All reservable hosts and the claims on all flavors, from now on, as ``vacating`` needs them.
+
+    The results are those of ``hosts.everything_reservable``.
+    """
+    always = timeline.Span(clock.utcnow(), _END_OF_TIME)
+    return hosts.everything_reservable(db, always, cleaning, device_rules)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Site:
+    """All reservable hosts, and the reservations that can be placed again, as they were read."""
+
+    hosts: Sequence[Host]
+    #: Instances by host id, by reservation id.
+    held: Mapping[str, Mapping[str, int]]
+    unbegun: Mapping[str, Unbegun]
+    matching: "_Matching"
+    vacating: Vacating
+
+
+def _read(
+    db: Session,
+    moves: int,
+    cleaning: datetime.timedelta,
+    device_rules: Rules,
+    own: str | None,
+    stays: str | None = None,
+) -> _Site:
+    reservable, _ = everything(db, cleaning, device_rules)
+    return _site(db, reservable, moves, cleaning, own, stays)
+
+
+def _site(
+    db: Session,
+    reservable: Sequence[Host],
+    moves: int,
+    cleaning: datetime.timedelta,
+    own: str | None,
+    stays: str | None = None,
+) -> _Site:
     held = _instances(reservable)
     if own:
         reservable = [host.without(own) for host in reservable]
     unbegun = {
         each.reservation_id: each
-        for each in movables.read(db, now)
+        for each in movables.read(db, clock.utcnow())
         if each.reservation_id not in (own, stays)
     }
     matching = _Matching(reservable)
-    found = placing_again.rearranged(
-        reservable,
-        wanted,
-        matching.ids(shape) if only is None else only,
-        _movables(unbegun, held, matching, conditions.cleaning),
-        Limits(conditions.moves, lambda: time.monotonic() > until),
-    )
+    found = Vacating(reservable, _movables(unbegun, held, matching, cleaning), moves)
+    return _Site(reservable, held, unbegun, matching, found)
+
+
+def _made(db: Session, site: _Site, found: Rearrangement | None) -> MadeRoom | None:
     if found is None:
         return None
-    flavor_ids = {unbegun[reservation_id].flavor_id for reservation_id in found.moved}
-    known = flavors.get_many(db, flavor_ids)
+    held, unbegun = site.held, site.unbegun
+    known = flavors.get_many(db, {unbegun[i].flavor_id for i in found.moved})
     touched = found.chosen.keys() | {
         host_id
         for reservation_id, chosen in found.moved.items()
         for host_id in held[reservation_id].keys() | chosen.keys()
     }
     return MadeRoom(
-        [host for host in reservable if host.id in touched],
+        [host for host in site.hosts if host.id in touched],
         found.chosen,
         tuple(
             PlacedAgain(unbegun[i], known[unbegun[i].flavor_id], chosen)

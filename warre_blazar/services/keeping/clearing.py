@@ -42,7 +42,7 @@ from warre_blazar.domain.window_meetings import Meeting, Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import change_decision
 from warre_blazar.services.booking.change_decision import ProposedChange
-from warre_blazar.services.hosts import moving, new_hosts
+from warre_blazar.services.hosts import making_room, moving, new_hosts
 from warre_blazar.services.offering import free_slots
 from warre_blazar.services.offering import maintenance_windows as windows
 from warre_blazar.services.telling import lease_notices
@@ -219,6 +219,7 @@ def _postponed(item: Reservation, over: Over) -> tuple[Span | None, str | None]:
             return None, "its new time would need more quota"
         hosts.claim(db, place.hosts)
         flavors.update(db, place.flavor, {})
+        making_room.write(db, place.placed_again, place.flavor.id)
         hosts.reallocate(db, reservation.reservation_id, place.chosen)
         instance_reservations.set_amounts(
             db, reservation.reservation_id, reservation.shape, place.chosen
@@ -272,6 +273,7 @@ def _next_time(db: Session, reservation: Reservation, over: Over) -> Span | None
         least=length,
         device_rules=over.conditions.device_rules,
         own=Own(reservation),
+        moves=over.conditions.moves,
     )
     free = free_slots.spans(db, flavor, question)
     return Span(free[0].start, free[0].start + length) if free else None

@@ -12,6 +12,7 @@ from warre_blazar.domain.free_time import Question, Supply
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Span
+from warre_blazar.services.hosts import making_room
 
 
 def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Supply:
@@ -19,6 +20,8 @@ def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Su
 
     Hosts that don't match the flavor are left out.
     """
+    if question.moves:
+        return of_flavors(db, [flavor], question, span)
     own = question.own
     shape = own.reservation.shape if own else flavor.shape
     snapshot = hosts.snapshot(
@@ -43,6 +46,8 @@ def of_flavors(db: Session, offered: Sequence[Flavor], question: Question, span:
 
     The number of SQL statements is the same for any number of flavors, hosts and reservations.
     """
+    if question.moves:
+        return _with_vacating(db, offered, question, span)
     found, claims = hosts.everything_reservable(
         db, span.padded(question.cleaning), question.cleaning, question.device_rules
     )
@@ -52,6 +57,21 @@ def of_flavors(db: Session, offered: Sequence[Flavor], question: Question, span:
         claims,
         maintenance_windows.closing_each(db, span),
         _booked(db, offered, question, span),
+    )
+
+
+def _with_vacating(
+    db: Session, offered: Sequence[Flavor], question: Question, span: Span
+) -> Supply:
+    """The same as ``of_flavors``, if other reservations may be placed again."""
+    found, claims = making_room.everything(db, question.cleaning, question.device_rules)
+    own = question.own.reservation.reservation_id if question.own else None
+    return Supply(
+        found,
+        claims,
+        maintenance_windows.closing_each(db, span),
+        _booked(db, offered, question, span),
+        making_room.vacating(db, found, question.moves, question.cleaning, own),
     )
 
 

@@ -249,6 +249,7 @@ def _question(
         least=wait.length,
         any_length=wait.project_id in conditions.any_length,
         device_rules=conditions.device_rules,
+        moves=conditions.moves,
     )
 
 

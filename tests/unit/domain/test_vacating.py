@@ -1,0 +1,94 @@
+"""What is shown as free if others are placed again, compared with bookings of every span."""
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.domain import test_placing_again as scene
+from tests.unit.domain.clock import span, spans
+from warre_blazar.domain import placing
+from warre_blazar.domain.placing import Packing, Wanted
+from warre_blazar.domain.placing_again import Movable
+from warre_blazar.domain.vacating import Vacating
+
+WINDOW = span(0, scene.LAST)
+EVERYWHERE = ("host0", "host1", "host2")
+EVERY_SPAN = [span(a, b) for a, b in itertools.combinations(range(scene.LAST + 1), 2)]
+AFFINITIES = st.sampled_from([None, True, False])
+
+
+def site_of(reservations, begun):
+    hosts = scene.world(3, reservations)
+    return hosts, [each for each in reservations if each.reservation_id not in begun]
+
+
+def fits(hosts, vacating: Vacating, wanted: Wanted) -> bool:
+    _, room = placing.choose(hosts, wanted)
+    return room == wanted.count or vacating.place(wanted, EVERYWHERE) is not None
+
+
+BEGUN = st.sets(st.sampled_from([f"r{number}" for number in range(9)]), max_size=4)
+
+
+@settings(deadline=None)
+@given(scene.sites(), BEGUN, st.integers(1, 8), st.integers(1, 3), AFFINITIES, st.integers(0, 4))
+def test_time_can_be_booked_if_and_only_if_it_is_shown(site, begun, vcpus, count, affinity, moves):
+    hosts, movables = site_of(site, begun)
+    vacating, request = Vacating(hosts, movables, moves), scene.request(vcpus)
+    shown = placing.free_spans(hosts, request, count, WINDOW, affinity)
+    shown += vacating.spans(request, count, EVERYWHERE, WINDOW, affinity)
+    for each in EVERY_SPAN:
+        wanted = Wanted(request, count, each, packing=Packing(affinity=affinity))
+        # Each booking is decided with what is read then.
+        afresh = Vacating(hosts, movables, moves)
+        assert fits(hosts, afresh, wanted) == any(free.contains(each) for free in shown)
+
+
+@settings(deadline=None)
+@given(scene.sites(), BEGUN, st.integers(1, 8), AFFINITIES, st.integers(0, 4), spans(scene.LAST))
+def test_most_is_the_largest_number_that_can_be_booked(site, begun, vcpus, affinity, moves, when):
+    hosts, movables = site_of(site, begun)
+    vacating, request = Vacating(hosts, movables, moves), scene.request(vcpus)
+    packing = Packing(affinity=affinity)
+    _, direct = placing.choose(hosts, Wanted(request, 9, when, packing=packing))
+    most = vacating.most(request, EVERYWHERE, WINDOW, when, affinity, direct, 9)
+    fitting = [
+        count
+        for count in range(1, 10)
+        if fits(hosts, vacating, Wanted(request, count, when, packing=packing))
+    ]
+    assert most == max(fitting, default=0)
+
+
+@settings(deadline=None)
+@given(scene.sites(), st.integers(0, 4), spans(scene.LAST))
+def test_reservation_stays_where_it_is_if_and_only_if_that_is_shown(site, moves, when):
+    if not site:
+        return
+    own, *others = site
+    hosts = scene.world(3, others)
+    vacating = Vacating(hosts, others, moves)
+    vacated = vacating.staying(own.hosts)
+    shown = all(host.room(own.request, when) >= own.hosts[host.id] for host in vacated)
+    wanted = Wanted(own.request, sum(own.hosts.values()), when, preferred=own.hosts)
+    found = vacating.keep(wanted)
+    assert (found is not None) == (shown and moves > 0 and bool(others))
+    if found:
+        assert found.chosen == own.hosts
+        assert len(found.moved) <= moves
+
+
+def test_no_more_leave_a_host_than_may_be_moved():
+    """Three reservations follow each other on a host, and two may be moved."""
+    small = [
+        Movable(name, scene.request(8), span(at, at + 4), {"host0": 1}, EVERYWHERE)
+        for name, at in (("a", 0), ("b", 4), ("c", 8))
+    ]
+    hosts = scene.world(2, small, [(1, 1, span(0, 0))])
+    vacating = Vacating(hosts, small, 2)
+    only = ("host0",)
+    found = vacating.spans(scene.request(8), 1, only, WINDOW, None)
+    assert found == [span(0, 8), span(4, 12)]
+    assert len(vacating.place(Wanted(scene.request(8), 1, span(0, 8)), only).moved) == 2
+    assert vacating.place(Wanted(scene.request(8), 1, span(3, 9)), only) is None

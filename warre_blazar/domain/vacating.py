@@ -1,0 +1,300 @@
+"""Says what can be booked if reservations that haven't begun are placed again.
+
+Free slots and bookings both ask here, so what is shown as free is what can be booked: if a span is
+free once the reservations that overlap it have left a host, so is each part of the span.
+"""
+
+import dataclasses
+import datetime
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from warre_blazar.domain import placing, placing_again, provider_search, timeline
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.placing import FreeSpans, Wanted
+from warre_blazar.domain.placing_again import Movable, Move, Plan, Site
+from warre_blazar.domain.request_groups import PlacementRequest
+from warre_blazar.domain.shared_room import HostGroup
+from warre_blazar.domain.timeline import Span
+
+#: How many hosts may be vacated. To make plans for more would take seconds.
+_MOST_HOSTS = 64
+_NO_TIME = datetime.timedelta(0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rearrangement:
+    """A placing with room for a booking."""
+
+    #: The instances of the booking by host id.
+    chosen: dict[str, int]
+    #: By reservation id, the instances by host id of each reservation that is placed again.
+    moved: dict[str, dict[str, int]]
+
+
+class Vacating:
+    """What hosts have room for if some reservations leave them.
+
+    Instances that need a single host get a host that is vacated alone. At most ``moves``
+    reservations that overlap the booking leave it. For several instances, all hosts are vacated
+    together, each of at most its share of the moves, so that all together aren't more.
+    """
+
+    def __init__(
+        self,
+        hosts: Iterable[Host],
+        movables: Iterable[Movable],
+        moves: int,
+        breadth: int = placing_again.BREADTH,
+    ) -> None:
+        """
+        :param hosts: all hosts, with everything that is booked on them from now on.
+        :param movables: the reservations that can be placed again.
+        :param moves: how many reservations may be placed again for one booking.
+        :param breadth: as for ``Site``.
+        """
+        self._site = Site(hosts, movables, breadth)
+        self._moves = moves
+        self._plans: dict[tuple[tuple[str, ...], bool], Plan] = {}
+        self._free: dict[tuple[object, ...], FreeSpans] = {}
+
+    @property
+    def moves_anything(self) -> bool:
+        """Whether any reservation can be placed again."""
+        return self._moves > 0 and self._site.horizon is not None
+
+    def spans(
+        self,
+        request: PlacementRequest,
+        count: int,
+        among: Collection[str],
+        window: Span,
+        affinity: bool | None,
+        least: datetime.timedelta = _NO_TIME,
+    ) -> list[Span]:
+        """The spans throughout which instances can be had by placing others again.
+
+        Spans for which nothing must be placed again may be left out.
+
+        :param among: the ids of the hosts that may hold the instances.
+        :param least: spans that are shorter may be left out.
+        """
+        if not self._moves_anything:
+            return []
+        if count > 1 and not affinity:
+            free = self._on_several(request, count, among, window, affinity)
+            return free.of(count, least) if free else []
+        found: list[Span] = []
+        for host_id in self._sources(request, among):
+            if moves := self._plan(host_id).of(host_id):
+                host = self._site.without(host_id, moves)
+                free_there = placing.free_spans([host], request, count, window)
+                found += timeline.intersect(free_there, _times(moves, self._moves))
+        return timeline.widest(span for span in found if span.end - span.start >= least)
+
+    def most(
+        self,
+        request: PlacementRequest,
+        among: Collection[str],
+        window: Span,
+        span: Span,
+        affinity: bool | None,
+        most: int,
+        limit: int,
+    ) -> int:
+        """The largest number of instances that can be had throughout a span.
+
+        :param window: a span that contains this span and others that are asked about.
+        :param most: how many can be had without placing others again.
+        :param limit: larger numbers don't matter.
+        """
+        while self._moves_anything and most < limit:
+            count = most + 1
+            if count == 1 or affinity:
+                length = span.end - span.start
+                if not self.spans(request, count, among, span, affinity, length):
+                    return most
+                most = count
+                continue
+            free = self._on_several(request, count, among, window, affinity)
+            found = free.most(span, limit) if free else 0
+            if found <= most:
+                return most
+            # Of more instances, each host has a smaller share of the moves.
+            most = min(found, self._moves // self._share(count))
+        return most
+
+    def staying(self, held: Mapping[str, int]) -> list[Host]:
+        """The hosts of a reservation that has begun, once others have left them.
+
+        :param held: the reservation's instances by host id.
+        """
+        plan, share = self._plan(*sorted(held), closed=True), self._share(len(held))
+        return [self._vacated(plan, i, share) for i in held if i in self._site.hosts]
+
+    def place(self, wanted: Wanted, among: Collection[str]) -> Rearrangement | None:
+        """Find room for a booking by placing others again.
+
+        :param among: the ids of the hosts that may hold the booking.
+        :returns: None if there is none.
+        """
+        if not self._moves_anything:
+            return None
+        with provider_search.bounded():
+            if wanted.count > 1 and not wanted.packing.affinity:
+                return self._placed_on_several(wanted, among)
+            return self._placed_on_one(wanted, among)
+
+    def keep(self, wanted: Wanted) -> Rearrangement | None:
+        """Find room for a reservation on the hosts where it is (``wanted.preferred``)."""
+        held = wanted.preferred
+        if not self._moves_anything or not held.keys() <= self._site.hosts.keys():
+            return None
+        plan, share = self._plan(*sorted(held), closed=True), self._share(len(held))
+        with provider_search.bounded():
+            return self._rearranged(wanted, held, {i: _first(plan.of(i), share) for i in held})
+
+    def _placed_on_one(self, wanted: Wanted, among: Collection[str]) -> Rearrangement | None:
+        ways = []
+        for host_id in self._sources(wanted.request, among):
+            host, near = self._site.hosts[host_id], _near(self._site.on(host_id), wanted)
+            if near and _fits(host, near, wanted, wanted.count):
+                ways.append((sum(placing_again.work(host, m) for m in near), host_id))
+        for _, host_id in sorted(ways):
+            moves = self._plan(host_id).of(host_id)
+            if _weight(move for move in moves if _near([move.movable], wanted)) <= self._moves:
+                found = self._rearranged(wanted, {host_id: wanted.count}, {host_id: moves})
+                if found is not None:
+                    return found
+        return None
+
+    def _placed_on_several(self, wanted: Wanted, among: Collection[str]) -> Rearrangement | None:
+        share = self._share(wanted.count)
+        if not share:
+            return None
+        plan = self._plan_of(wanted.request, among)
+        hosts = [self._vacated(plan, i, share) for i in self._site.hosts if i in set(among)]
+        chosen, room = placing.choose(hosts, wanted)
+        if room < wanted.count:
+            return None
+        return self._rearranged(wanted, chosen, {i: _first(plan.of(i), share) for i in chosen})
+
+    def _rearranged(
+        self, wanted: Wanted, chosen: Mapping[str, int], moves: Mapping[str, Sequence[Move]]
+    ) -> Rearrangement | None:
+        """Move what is in the way of instances, and nothing else.
+
+        :param chosen: the instances by host id.
+        :param moves: the possible moves by host id.
+        """
+        made: list[Move] = []
+        for host_id, count in chosen.items():
+            host = self._site.hosts[host_id]
+            by_id = {move.movable.reservation_id: move for move in moves[host_id]}
+            near = _near([move.movable for move in moves[host_id]], wanted)
+            if not _fits(host, near, wanted, count):
+                return None
+            needed = placing_again.in_the_way(host, near, wanted.request, wanted.spans, count)
+            made += [each for m in needed for each in by_id[m.reservation_id].every]
+        return Rearrangement(dict(chosen), placing_again.moved(made))
+
+    def _on_several(
+        self,
+        request: PlacementRequest,
+        count: int,
+        among: Collection[str],
+        window: Span,
+        affinity: bool | None,
+    ) -> FreeSpans | None:
+        """When instances fit on hosts that were vacated together. None: never."""
+        share = self._share(count)
+        if not share:
+            return None
+        key = (request, share, frozenset(among), window, affinity)
+        free = self._free.get(key)
+        if free is None:
+            plan = self._plan_of(request, among)
+            hosts = [self._vacated(plan, i, share) for i in self._site.hosts if i in set(among)]
+            most = self._moves // share
+            free = self._free[key] = FreeSpans(HostGroup(hosts), request, most, window, affinity)
+        return free
+
+    def _vacated(self, plan: Plan, host_id: str, share: int) -> Host:
+        """A host once all hosts of a plan were vacated."""
+        moves = _first(plan.of(host_id), share)
+        return self._site.without(host_id, moves) if moves else plan.fuller(host_id)
+
+    def _plan_of(self, request: PlacementRequest, among: Collection[str]) -> Plan:
+        """The plan that vacates hosts together, the emptiest first."""
+        return self._plan(*self._sources(request, among))
+
+    def _sources(self, request: PlacementRequest, among: Collection[str]) -> list[str]:
+        """The hosts that may be vacated for a request, the emptiest first.
+
+        They don't depend on the time of a booking, so that what is shown can be booked.
+        """
+        wanted = set(among)
+        emptiest = reversed(self._site.fullest(request))
+        return list(itertools.islice((i for i in emptiest if i in wanted), _MOST_HOSTS))
+
+    def _plan(self, *sources: str, closed: bool = False) -> Plan:
+        """
+        :param closed: whether none of the sources may get anything, even if it isn't vacated.
+        """
+        key = (sources, closed)
+        plan = self._plans.get(key)
+        if plan is None:
+            with provider_search.bounded():
+                plan = self._plans[key] = Plan(self._site, sources, sources if closed else ())
+        return plan
+
+    def _share(self, number: int) -> int:
+        """How many reservations may leave each of some hosts."""
+        return self._moves // max(number, 1)
+
+    @property
+    def _moves_anything(self) -> bool:
+        return self._moves > 0 and self._site.horizon is not None
+
+
+def _near(movables: Iterable[Movable], wanted: Wanted) -> list[Movable]:
+    return [m for m in movables if any(m.span.overlaps(span) for span in wanted.spans)]
+
+
+def _fits(host: Host, leaving: Iterable[Movable], wanted: Wanted, count: int) -> bool:
+    rest = placing_again.without(host, leaving)
+    return placing_again.fits(rest, wanted.request, wanted.spans, count)
+
+
+def _weight(moves: Iterable[Move]) -> int:
+    """How many reservations get other hosts by some moves."""
+    return sum(len(move.every) for move in moves)
+
+
+def _first(moves: Sequence[Move], most: int) -> list[Move]:
+    """The moves of the reservations that begin first, as many as may be made."""
+    first: list[Move] = []
+    for move in sorted(moves, key=lambda m: (m.movable.span.start, m.movable.reservation_id)):
+        if _weight(first) + len(move.every) > most:
+            break
+        first.append(move)
+    return first
+
+
+def _times(moves: Sequence[Move], most: int) -> list[Span]:
+    """The spans that no more reservations overlap than may be moved, each as long as possible."""
+    if _weight(moves) <= most:
+        return [Span(datetime.datetime.min, datetime.datetime.max)]
+    by_start = sorted(moves, key=lambda m: m.movable.span.start)
+    spans = []
+    for start in [datetime.datetime.min, *(move.movable.span.end for move in moves)]:
+        end, weight = datetime.datetime.max, 0
+        for move in by_start:
+            if move.movable.span.end > start:
+                weight += len(move.every)
+                if weight > most:
+                    end = max(move.movable.span.start, start)
+                    break
+        if start < end:
+            spans.append(Span(start, end))
+    return timeline.widest(spans)
