@@ -309,16 +309,17 @@ def in_the_way(
 _HOUR = datetime.timedelta(hours=1)
 
 
+def share(host: Host, movable: Movable) -> float:
+    """Which share of a host a reservation takes, of the resource class of which it is largest."""
+    tree = host.tree
+    shares = (
+        amount / capacity
+        for cls, amount in movable.request.amounts.items()
+        if (capacity := tree.capacity(cls))
+    )
+    return max(shares, default=0.0) * movable.hosts[host.id]
+
+
 def work(host: Host, movable: Movable) -> float:
     """What a reservation takes of a host, as a share of the host, times its hours."""
-    tree = host.tree
-    share = max(
-        (
-            amount / capacity
-            for cls, amount in movable.request.amounts.items()
-            if (capacity := tree.capacity(cls))
-        ),
-        default=0.0,
-    )
-    hours = (movable.span.end - movable.span.start) / _HOUR
-    return share * movable.hosts[host.id] * hours
+    return share(host, movable) * ((movable.span.end - movable.span.start) / _HOUR)

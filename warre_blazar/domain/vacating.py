@@ -86,7 +86,7 @@ class Vacating:
             return free.of(count, least) if free else []
         found: list[Span] = []
         for host_id in self._sources(request, among):
-            if moves := self._plan(host_id).of(host_id):
+            for moves in self._ways(host_id):
                 host = self._site.without(host_id, moves)
                 free_there = placing.free_spans([host], request, count, window)
                 found += timeline.intersect(free_there, _times(moves, self._moves))
@@ -161,11 +161,11 @@ class Vacating:
             if near and _fits(host, near, wanted, wanted.count):
                 ways.append((sum(placing_again.work(host, m) for m in near), host_id))
         for _, host_id in sorted(ways):
-            moves = self._plan(host_id).of(host_id)
-            if _weight(move for move in moves if _near([move.movable], wanted)) <= self._moves:
-                found = self._rearranged(wanted, {host_id: wanted.count}, {host_id: moves})
-                if found is not None:
-                    return found
+            for moves in self._ways(host_id):
+                if _weight(move for move in moves if _near([move.movable], wanted)) <= self._moves:
+                    found = self._rearranged(wanted, {host_id: wanted.count}, {host_id: moves})
+                    if found is not None:
+                        return found
         return None
 
     def _placed_on_several(self, wanted: Wanted, among: Collection[str]) -> Rearrangement | None:
@@ -178,6 +178,21 @@ class Vacating:
         if room < wanted.count:
             return None
         return self._rearranged(wanted, chosen, {i: _first(plan.of(i), share) for i in chosen})
+
+    def _ways(self, host_id: str) -> list[list[Move]]:
+        """The moves that vacate a host. If they are too many, also only those of the largest.
+
+        What is too many for one booking may be few enough for a shorter one. So each way counts for
+        the times at which it has few enough moves.
+        """
+        moves, host = list(self._plan(host_id).of(host_id)), self._site.hosts[host_id]
+        if _weight(moves) <= self._moves:
+            return [moves] if moves else []
+        sizes = [placing_again.share(host, move.movable) for move in moves]
+        return [
+            [move for move, size in zip(moves, sizes, strict=True) if size >= least]
+            for least in sorted(set(sizes))
+        ]
 
     def _rearranged(
         self, wanted: Wanted, chosen: Mapping[str, int], moves: Mapping[str, Sequence[Move]]
