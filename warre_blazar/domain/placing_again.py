@@ -159,10 +159,18 @@ class Plan:
     is possible whether or not the others are made.
     """
 
-    def __init__(self, site: Site, sources: Iterable[str], closed: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        site: Site,
+        sources: Iterable[str],
+        closed: Collection[str] = (),
+        *,
+        smallest_first: bool = False,
+    ) -> None:
         """
         :param sources: the ids of the hosts to vacate, in this order.
         :param closed: the ids of hosts that get nothing.
+        :param smallest_first: whether the smallest reservations of a host choose their hosts first.
         """
         self._closed = frozenset(closed)
         self._site = site
@@ -177,7 +185,7 @@ class Plan:
         for source in sources:
             if source not in self._added and source not in self._settled and site.on(source):
                 moves = self.moves[source] = []
-                for movable in site.on(source):
+                for movable in site.on(source)[:: -1 if smallest_first else 1]:
                     move = self._direct(movable, source) or self._displacing(movable, source)
                     if move is not None:
                         moves.append(move)

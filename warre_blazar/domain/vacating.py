@@ -55,7 +55,7 @@ class Vacating:
         """
         self._site = Site(hosts, movables, breadth)
         self._moves = moves
-        self._plans: dict[tuple[tuple[str, ...], bool], Plan] = {}
+        self._plans: dict[tuple[tuple[str, ...], bool, bool], Plan] = {}
         self._free: dict[tuple[object, ...], FreeSpans] = {}
 
     @property
@@ -180,19 +180,20 @@ class Vacating:
         return self._rearranged(wanted, chosen, {i: _first(plan.of(i), share) for i in chosen})
 
     def _ways(self, host_id: str) -> list[list[Move]]:
-        """The moves that vacate a host. If they are too many, also only those of the largest.
+        """The moves that vacate a host, by plans that differ in what they place first.
 
+        If they are too many, there are also ways to vacate it of the largest reservations only.
         What is too many for one booking may be few enough for a shorter one. So each way counts for
         the times at which it has few enough moves.
         """
-        moves, host = list(self._plan(host_id).of(host_id)), self._site.hosts[host_id]
-        if _weight(moves) <= self._moves:
-            return [moves] if moves else []
-        sizes = [placing_again.share(host, move.movable) for move in moves]
-        return [
-            [move for move, size in zip(moves, sizes, strict=True) if size >= least]
-            for least in sorted(set(sizes))
-        ]
+        ways, host = [], self._site.hosts[host_id]
+        for smallest_first in (False, True):
+            moves = self._plan(host_id, smallest_first=smallest_first).of(host_id)
+            sizes = [placing_again.share(host, move.movable) for move in moves]
+            levels = sorted(set(sizes))
+            for least in levels if _weight(moves) > self._moves else levels[:1]:
+                ways.append([m for m, size in zip(moves, sizes, strict=True) if size >= least])
+        return ways
 
     def _rearranged(
         self, wanted: Wanted, chosen: Mapping[str, int], moves: Mapping[str, Sequence[Move]]
@@ -252,15 +253,21 @@ class Vacating:
         emptiest = reversed(self._site.fullest(request))
         return list(itertools.islice((i for i in emptiest if i in wanted), _MOST_HOSTS))
 
-    def _plan(self, *sources: str, closed: bool = False) -> Plan:
+    def _plan(self, *sources: str, closed: bool = False, smallest_first: bool = False) -> Plan:
         """
         :param closed: whether none of the sources may get anything, even if it isn't vacated.
+        :param smallest_first: as for ``Plan``.
         """
-        key = (sources, closed)
+        key = (sources, closed, smallest_first)
         plan = self._plans.get(key)
         if plan is None:
             with provider_search.bounded():
-                plan = self._plans[key] = Plan(self._site, sources, sources if closed else ())
+                plan = self._plans[key] = Plan(
+                    self._site,
+                    sources,
+                    sources if closed else (),
+                    smallest_first=smallest_first,
+                )
         return plan
 
     def _share(self, number: int) -> int:
