@@ -186,6 +186,7 @@ class ExactPhysicalHostPlugin(host_plugin.PhysicalHostPlugin):
 
     def reserve_resource(self, reservation_id: str, values: dict[str, Any]) -> str:
         """Book hosts, and make their aggregate in Nova afterwards."""
+        self._check_params(values)
         new_hosts.read()
         with blazar_errors.translated():
             made = _booked(lambda: self._write(reservation_id, values))
