@@ -133,9 +133,12 @@ def _end(
         print("  Run warre-blazar-manage audit, to know later which differences were there before.")
     if report.with_devices:
         print(
-            "\nAfter the import, and before you switch the clients:\n"
-            "  Run warre-blazar-manage flavor recount. Before that, the devices of these flavors "
-            f"aren't counted: {', '.join(sorted(report.with_devices))}"
+            "\nAfter the import, when you are sure that you won't undo it:\n"
+            "  Run warre-blazar-manage flavor recount, which counts the devices of the flavors "
+            "below, and\n"
+            "  make these flavors active. Until then, nobody can book them. The recount changes "
+            "them, so the\n"
+            f"  import can't be undone afterwards: {', '.join(sorted(report.with_devices))}"
         )
     print(f"\n{ending}.")
 

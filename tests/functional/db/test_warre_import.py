@@ -560,8 +560,9 @@ def test_plan_says_what_to_do_before_and_after_the_import(scene: Scene, run: Cal
     assert "limits for hours in Keystone" in before
     assert "warre-blazar-manage audit" in before
     assert len(before.strip().splitlines()) == 4
-    assert "flavor recount" in planned
-    assert planned.rstrip().splitlines()[-3].endswith("aren't counted: mem.huge")
+    after = planned[planned.index("After the import, when you are sure that you won't undo it:") :]
+    assert "flavor recount" in after
+    assert "import can't be undone afterwards: mem.huge\n" in after
     document = json.loads(run("--connection", scene.warre.url, "--dry-run", "--json").out)
     assert (len(document["before"]), document["recount"]) == (2, ["mem.huge"])
 
