@@ -330,8 +330,9 @@ class ChangeCommand(Command):
         :param otherwise: what is true if the user doesn't confirm.
         :param loss: a sentence about what the command would destroy, without its period. "" if it
             destroys nothing.
-        :param derived: whether the command has worked out a part of the plan itself, such as a
-            start that the user hasn't typed, or an end from a length.
+        :param derived: whether the plan says more than the user has typed: the command has chosen
+            the start, or has worked out the times of a change from the object's present times.
+            An end that follows from an exact start and a length of a new booking isn't more.
         :param check: the same as for ``confirm_on_terminal``.
         :raises Failure: the user doesn't confirm, or something would be lost and nobody can be
             asked.
