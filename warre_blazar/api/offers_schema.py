@@ -40,7 +40,8 @@ OFFERS: Schema = answer(
                 "`no_host_matches`: no host that can be booked has its properties, zone and "
                 "traits. `closed`: maintenance windows close it. `too_long`: it can't be booked "
                 "for so many hours. `quota`: the project's limits don't allow it. "
-                "`project_terms`: the flavor's terms allow the project no more of it then. "
+                "`project_terms`: because of the flavor's terms, the project's other reservations "
+                "leave no room for the booking. "
                 "`not_bookable_then`: its terms allow no booking at that time.",
             },
             fewer_instances={

@@ -25,7 +25,7 @@ _REASONS = {
     "closed": "it is closed for maintenance",
     "too_long": "it can't be booked for so long",
     "quota": "your project's quota doesn't allow it",
-    "project_terms": "its terms allow your project no more of it then",
+    "project_terms": "because of its terms, your project's other reservations leave no room",
     "not_bookable_then": "it can't be booked at that time",
 }
 _SIZES = {

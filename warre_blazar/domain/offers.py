@@ -51,8 +51,7 @@ class NoOffer(enum.StrEnum):
     TOO_LONG = "too_long"
     #: The project's limits don't allow it.
     QUOTA = "quota"
-    #: Its terms allow the project no booking then, because of the number of instances or because of
-    #: what the project has booked.
+    #: Because of its terms, the project's other reservations leave no room.
     PROJECT_TERMS = "project_terms"
     #: Its terms don't allow bookings at that time.
     NOT_BOOKABLE_THEN = "not_bookable_then"

@@ -78,7 +78,10 @@ def test_hours_are_rounded_as_in_free_slots(api: Api, run_json: Callable[..., An
     [
         (NoOffer.COUNT_OVER_SLOTS, "it has 2 slots"),
         (NoOffer.NO_HOST_MATCHES, "no host that can be booked matches it"),
-        (NoOffer.PROJECT_TERMS, "its terms allow your project no more of it then"),
+        (
+            NoOffer.PROJECT_TERMS,
+            "because of its terms, your project's other reservations leave no room",
+        ),
         *((reason, "") for reason in NoOffer),
     ],
 )

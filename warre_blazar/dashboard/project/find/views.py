@@ -157,7 +157,7 @@ _REASONS = {
     "closed": _("closed for maintenance"),
     "too_long": _("longer than the flavor allows"),
     "quota": _("more than your project's quota"),
-    "project_terms": _("its terms allow your project no more then"),
+    "project_terms": _("because of its terms, your project's other reservations leave no room"),
     "not_bookable_then": _("can't be booked at that time"),
 }
 #: The reasons that pass when somebody else gives something back or time goes by.
