@@ -48,7 +48,8 @@ _VARYING = (
     (r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b", "DAY"),
     # The days that a week of the calendar shows depend on today.
     (r"\n(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d\d(?= )", ""),
-    (r"(DAY DATE|booted until DATE) \d\d:\d\d", r"\1 TIME"),
+    (r"(DAY DATE|booted until DATE|an end until DATE) \d\d:\d\d", r"\1 TIME"),
+    (r"(\| tutorial-idle +\| DATE)T\d\d:\d\d:\d\d", r"\1 TIME"),
     # Blazar may be quick, and what a project uses and may use depends on other tests.
     (r"(?m)^(PENDING_CREATE|ALLOCATED): .*\n", ""),
     (r"(?m)^\| (reservations|hours) .*$", r"| \1 NUMBERS"),
