@@ -67,6 +67,14 @@ class _Reservations(base.Command):
         period = time_display.period(reservation.start, reservation.end, self.where)
         return f"{phrase(reservation)}, {period}, {reservation.status}"
 
+    def _whose(self, reservation: Reservation) -> str:
+        """Return a clause that names the project of a reservation of another project, or ""."""
+        project_id = reservation.project_id
+        own = self.v2.transport.session.get_project_id()
+        if own is None or project_id in (None, own):
+            return ""
+        return f", of project {project_names.names(self, [project_id]).get(project_id, project_id)}"
+
 
 class ShowReservation(_Reservations, base.ShowCommand):
     """Show a reservation. Its compute_flavor is the Nova flavor to boot servers with.
@@ -349,21 +357,23 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         typed = {parsed_args.start: start, parsed_args.end: end}
         zones = time_input.inexact_zones(typed, self.where)
         derived = bool(hours or count or parsed_args.longest)
-        if parsed_args.dry_run or zones or start or derived or self._is_soon(end):
+        if parsed_args.dry_run or start or end or derived:
             before = self.v2.reservations.get(ref)
             period = self.new_times(before, start, end, hours)
             if start or hours:
                 end = period[1]
             changed = dry_run.Changed(before, *period, count)
-            plan = dry_run.plan(changed, *zones[:1] or (self.where,))
+            whose = self._whose(before)
+            plan = dry_run.plan(changed, *zones[:1] or (self.where,)) + whose
+            takes_time = period[0] > before.start or period[1] < before.end
             loss = self._loss(before) if self._is_soon(end) else ""
             self.confirm_times(
                 plan,
                 (parsed_args.start, parsed_args.end),
                 parsed_args,
-                otherwise=f"Nothing changed: {self._describe(before)}",
+                otherwise=f"Nothing changed: {self._describe(before)}{whose}",
                 loss=loss,
-                derived=derived,
+                derived=derived or bool(whose and takes_time),
             )
             if parsed_args.dry_run:
                 return self._report(changed, plan, loss, others)
@@ -434,14 +444,6 @@ class DeleteReservation(_Reservations, base.DeleteCommand):
         loss = self._loss(reservation)
         whose = self._whose(reservation)
         return self._describe(reservation) + whose + (f". {loss}" if loss else "")
-
-    def _whose(self, reservation: Reservation) -> str:
-        """Return a clause that names the project of a reservation of another project, or ""."""
-        project_id = reservation.project_id
-        own = self.v2.transport.session.get_project_id()
-        if own is None or project_id in (None, own):
-            return ""
-        return f", of project {project_names.names(self, [project_id]).get(project_id, project_id)}"
 
 
 def _next_minute(now: datetime.datetime) -> datetime.datetime:

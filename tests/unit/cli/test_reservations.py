@@ -1133,6 +1133,63 @@ def test_dry_run_deletes_nothing(api: Api, run: Run) -> None:
     assert said.endswith("ACTIVE. Its 1 server (b) will be deleted for good\n")
 
 
+@pytest.fixture
+def of_another_project(api: Api, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The path of a reservation of the project "us", for an operator of another project."""
+    monkeypatch.setattr(session.Session, "get_project_id", lambda _: "operators")
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        "GET /v1/projects/project-1": Answer(200, {"project": {"id": "project-1", "name": "us"}}),
+        f"GET {path}": Answer(200, reservation()),
+        f"PATCH {path}": Answer(200, reservation()),
+    }
+    return path
+
+
+#: Exact new times that take time from a reservation.
+_LESS_TIME = (
+    ["--end", "2026-12-01T10:30Z"],
+    ["--start", "2026-12-01T09:30Z", "--end", "2026-12-01T11:30Z"],
+)
+
+
+@pytest.mark.parametrize("given", _LESS_TIME, ids=["shorter", "later"])
+@pytest.mark.parametrize("answered", ["y", "n", None], ids=["yes", "no", "no terminal"])
+def test_less_time_for_another_project_is_confirmed_even_if_the_times_are_exact(
+    api: Api,
+    run: Run,
+    answers: Callable[[str], None],
+    capsys: pytest.CaptureFixture,
+    of_another_project: str,
+    given: list[str],
+    answered: str | None,
+) -> None:
+    if answered:
+        answers(answered)
+    if answered == "n":
+        kept = r"^Nothing changed: .*, 2 hours, ALLOCATED, of project us\. Use --yes"
+        with pytest.raises(BlazarClientException, match=kept):
+            run(reservations.UpdateReservation, RESERVATION.id, *given)
+    else:
+        run(reservations.UpdateReservation, RESERVATION.id, *given)
+    told = capsys.readouterr().err
+    assert ", of project us\n" in told
+    assert ("Is that right? [y/N]" in told) == (answered is not None)
+    assert (f"PATCH {of_another_project}" in api.requests) == (answered != "n")
+
+
+@pytest.mark.parametrize(
+    ("own", "end"), [("operators", "11:30"), ("project-1", "10:30")], ids=["longer", "own"]
+)
+@pytest.mark.usefixtures("of_another_project")
+def test_no_question_if_no_time_is_taken_from_another_project(
+    run: Run, answers: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, own: str, end: str
+) -> None:
+    monkeypatch.setattr(session.Session, "get_project_id", lambda _: own)
+    answers("n")
+    run(reservations.UpdateReservation, RESERVATION.id, "--end", f"2026-12-01T{end}Z")
+
+
 def test_dry_run_of_update_shows_the_change(api: Api, run: Run) -> None:
     path = f"/v2/reservations/{RESERVATION.id}"
     api.answers |= {f"GET {path}": Answer(200, reservation()), f"PATCH {path}": foreseen()}
