@@ -57,13 +57,13 @@ class ListReservations(FlavorFilter, base.ListCommand):
         return self.table(columns, (flat(reservation, names) for reservation in reservations))
 
     def _listed(self, parsed_args: argparse.Namespace) -> list[Reservation]:
-        """Return the reservations. Those of another user are searched in all projects, if allowed.
+        """Return the reservations. Some filters search in all projects, if the caller may do so.
 
-        Another user's reservations are seldom in the caller's own project.
+        Another user's reservations are seldom in the caller's own project, and only operators ask
+        what is on a host.
         """
         filters = self._filters(parsed_args)
-        user_id = filters["user_id"]
-        if user_id and not parsed_args.project and not user_names.is_own(self, user_id):
+        if not parsed_args.project and self._is_of_all_projects(filters):
             try:
                 everywhere = self.v2.reservations.list(**{**filters, "all_projects": True})
             except errors.ApiError as error:
@@ -73,6 +73,11 @@ class ListReservations(FlavorFilter, base.ListCommand):
                 parsed_args.all_projects = True
                 return everywhere
         return self.v2.reservations.list(**filters)
+
+    def _is_of_all_projects(self, filters: dict[str, Any]) -> bool:
+        """Whether the filters search for reservations that may be of any project."""
+        user_id = filters["user_id"]
+        return bool(filters["host"] or (user_id and not user_names.is_own(self, user_id)))
 
     def _names(self, columns: Sequence[str], reservations: Sequence[Reservation]) -> Names:
         """Look up the names of projects and users that the columns show."""
@@ -144,7 +149,8 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host",
         metavar="HOST",
-        help="only reservations with instances on this host (ID or name; admin only)",
+        help="only reservations with instances on this host (ID or name; admin only), of all "
+        "projects unless --project is given",
     )
     parser.add_argument(
         "--sort",

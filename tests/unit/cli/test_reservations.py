@@ -77,7 +77,8 @@ def test_list_shows_flags_only_if_a_reservation_has_one(
             ["--from", "2026-12-01", "--to", "2026-12-02 10:00 +01:00"],
             {"from": "2026-12-01T00:00:00+00:00", "to": "2026-12-02T10:00:00+01:00"},
         ),
-        (["--host", "cmp1"], {"host": "cmp1"}),
+        (["--host", "cmp1"], {"host": "cmp1", "all_projects": "true"}),
+        (["--host", "cmp1", "--project", _PROJECT], {"host": "cmp1", "project_id": _PROJECT}),
         (["--sort", "end:desc"], {"sort": "end:desc"}),
         (["--limit", "7"], {"limit": "7"}),
         (["--deleted"], {"deleted": "true"}),
@@ -230,6 +231,15 @@ def test_reservations_of_another_user_are_searched_in_all_projects_if_allowed(
     asked = [r.query for r in api.seen if r.path == "/v2/reservations"]
     own = {"user_id": other}
     assert asked == [{**own, "all_projects": "true"}] * 2 + [own]
+
+
+def test_list_of_a_host_names_the_projects(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers |= {
+        "GET /v2/reservations": listing(reservation()),
+        "GET /v1/projects/project-1": Answer(200, {"project": {"id": "project-1", "name": "us"}}),
+    }
+    (row,) = run_json(reservation_list.ListReservations, "--host", "cmp1")
+    assert row["project"] == "us"
 
 
 def test_columns_of_the_long_list_can_be_chosen(api: Api, run_json: Callable[..., Any]) -> None:
