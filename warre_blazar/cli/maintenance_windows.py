@@ -65,7 +65,7 @@ class ListWindows(_Windows, base.ListCommand):
 
 
 class ShowWindow(_Windows, base.ShowCommand):
-    """Show a maintenance window, and the reservations of its flavors during the window."""
+    """Show a maintenance window, and the reservations of its flavors and hosts in its time."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

@@ -1,7 +1,7 @@
 """Lists the reservations during a maintenance window."""
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cliff import columns
@@ -77,20 +77,30 @@ def _after(item: Document, where: datetime.tzinfo) -> str:
 
 
 def within(command: base.Command, window: Window) -> ReservationsColumn | None:
-    """Return the reservations of a window's flavors during the window.
+    """Return the reservations of a window's flavors, or on its hosts, during the window.
 
     The result is None if the API refuses to list them, as it does for users.
     """
-    flavors = {flavor.id for flavor in window.flavors}
-    only = min(flavors) if len(flavors) == 1 else None
     try:
-        reservations = command.v2.reservations.list(
-            all_projects=True, flavor_id=only, since=window.start, until=window.end
-        )
+        found = {item.id: item for item in _booked(command, window)}
     except errors.ClientError:
         return None
-    documents = [_document(item) for item in reservations if item.flavor.id in flavors]
+    listed = sorted(found.values(), key=lambda item: (item.start, item.id))
+    documents = [_document(item) for item in listed]
     return ReservationsColumn(_with_project_names(command, documents), command.where)
+
+
+def _booked(command: base.Command, window: Window) -> Iterator[Reservation]:
+    """Yield the reservations during a window. One that is on several hosts may come repeatedly."""
+    during: dict[str, Any] = {"since": window.start, "until": window.end, "all_projects": True}
+    flavors = {flavor.id for flavor in window.flavors}
+    if flavors:
+        only = min(flavors) if len(flavors) == 1 else None
+        for item in command.v2.reservations.list(flavor_id=only, **during):
+            if item.flavor.id in flavors:
+                yield item
+    for host_id, _ in window.hosts:
+        yield from command.v2.reservations.list(host=host_id, **during)
 
 
 def _document(item: Reservation) -> Document:

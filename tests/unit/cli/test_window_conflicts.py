@@ -97,6 +97,21 @@ def test_show_leaves_out_reservations_of_other_flavors(api: Api, run: Run) -> No
     assert [booked["id"] for booked in shown["reservations"]] == [RESERVATION.id]
 
 
+def test_show_lists_what_is_booked_on_closed_hosts(api: Api, run: Run) -> None:
+    hosts = [{"id": "3", "name": "cmp1"}, {"id": "4", "name": "cmp2"}]
+    window = {**_WINDOW, "hosts": hosts}
+    api.answers[f"GET /v2/maintenancewindows/{_WINDOW['id']}"] = Answer(200, window)
+    on_both = reservation(flavor=flavor(id="other", name="gpu.small"))
+    first = reservation(id="r1", start="2026-12-01T08:00:00+00:00")
+    api.answers["GET /v2/reservations"] = [listing(), listing(on_both), listing(on_both, first)]
+    shown = json.loads(run(maintenance_windows.ShowWindow, _WINDOW["id"], "-f", "json"))
+    booked = [(item["id"], item["flavor"]) for item in shown["reservations"]]
+    assert booked == [("r1", "gpu.large"), (RESERVATION.id, "gpu.small")]
+    asked = [r.query for r in api.seen if r.path == "/v2/reservations"]
+    assert [query.get("host") for query in asked] == [None, "3", "4"]
+    assert all(query["all_projects"] == "true" for query in asked)
+
+
 def test_user_who_may_not_list_reservations_sees_none(api: Api, run: Run) -> None:
     api.answers[f"GET /v2/maintenancewindows/{_WINDOW['id']}"] = Answer(200, _WINDOW)
     api.answers["GET /v2/reservations"] = error(403, "No", "forbidden")
