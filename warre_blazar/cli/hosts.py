@@ -10,6 +10,7 @@ from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Host
 from warre_blazar.client.types import Document
 
+_WEEK = datetime.timedelta(days=7)
 _COLUMNS = ("host", "state", "full_now", "full_at_most", "reservations")
 _WHY_COLUMNS = ("drained_by", "drained_at", "reason")
 _LONG_COLUMNS = ("id", "availability_zone", "providers_read_at")
@@ -24,7 +25,8 @@ class ListHosts(base.ListCommand):
 
     full_now and full_at_most are the booked part of the resource of which most is booked, at this
     minute and at the fullest moment of the coming week (or of the time that --start and --end
-    give). Servers without a reservation don't count.
+    give). The column reservations counts the reservations of this time. Servers without a
+    reservation don't count.
     """
 
     noun = "host"
@@ -40,15 +42,13 @@ class ListHosts(base.ListCommand):
         parser.add_argument(
             "--reservations",
             action="store_true",
-            help="list the reservations on the hosts, of all projects",
+            help="list the reservations on the hosts in this time, of all projects",
         )
         parser.add_argument("--long", action="store_true", help="show all columns")
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        start, end = self.times(parsed_args, self.now())
-        if end is not None:
-            arguments.span(start or self.now(), end, None, self.where)
+        start, end = self._period(parsed_args)
         hosts = _chosen(self.v2.hosts.list(start=start, end=end), parsed_args.hosts)
         if parsed_args.reservations:
             return self._reservations(hosts)
@@ -58,6 +58,18 @@ class ListHosts(base.ListCommand):
         if parsed_args.long:
             names += _LONG_COLUMNS
         return self.table(names, [self._row(host) for host in hosts])
+
+    def _period(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[datetime.datetime | None, datetime.datetime]:
+        """Return the start and the end of the time to show, and print them. No start: now."""
+        now = self.now().replace(second=0, microsecond=0)
+        start, end = self.times(parsed_args, now)
+        since, until = arguments.span(start or now, end, _WEEK, self.where)
+        zone = (start and start.tzinfo) or self.where
+        shown = " to ".join(time_display.plain(moment, zone) for moment in (since, until))
+        self.tell(f"Only reservations in this time are shown: {shown}")
+        return start, until
 
     def _row(self, host: Host) -> Document:
         document = host.document

@@ -66,13 +66,27 @@ def test_drained_host_shows_who_and_why(api: Api, run_json: Callable[..., Any]) 
     (row,) = run_json(hosts.ListHosts, "b", "--start", "2026-12-01", "--timezone", "Europe/Berlin")
     drain = ("root", "2026-12-01T10:00:00+01:00", "fans")
     assert (row["drained_by"], row["drained_at"], row["reason"]) == drain
-    assert api.seen[0].query == {"start": "2026-12-01T00:00:00+01:00"}
+    week = {"start": "2026-12-01T00:00:00+01:00", "end": "2026-12-08T00:00:00+01:00"}
+    assert api.seen[0].query == week
 
 
 def test_reservations_on_hosts(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/hosts"] = listing(host("a"), _DRAINED)
     (row,) = run_json(hosts.ListHosts, "--reservations")
     assert (row["host"], row["id"], row["instance_count"]) == ("b", RESERVATION.id, 2)
+
+
+@pytest.mark.parametrize("options", [[], ["--reservations"]], ids=["counted", "listed"])
+def test_hosts_are_shown_with_the_time_that_counts(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    api.answers["GET /v2/hosts"] = listing(_DRAINED)
+    run(hosts.ListHosts, "--start", "2026-12-01T00:00Z", *options)
+    assert capsys.readouterr().err == (
+        "Only reservations in this time are shown: "
+        "Tue 2026-12-01 00:00 UTC to Tue 2026-12-08 00:00 UTC\n"
+    )
+    assert api.seen[0].query["end"] == "2026-12-08T00:00:00+00:00"
 
 
 def test_unknown_host_is_refused(api: Api, run: Run) -> None:
