@@ -97,12 +97,14 @@ class CreateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
+        if not (parsed_args.flavors or parsed_args.hosts):
+            raise WrongOptions("The window would close nothing: give a FLAVOR or --host")
         start, end = self.times(parsed_args)
         assert start is not None
         start, end = arguments.span(start, end, parsed_args.hours, self.where)
         period = time_display.period(start, end, start.tzinfo or self.where)
         names = [*parsed_args.flavors, *(f"host {host}" for host in parsed_args.hosts or ())]
-        plan = f"{', '.join(names) or 'nothing'} closed, {period}"
+        plan = f"{', '.join(names)} closed, {period}"
         flavor_ids = self.flavor_ids(parsed_args.flavors)
         typed = (parsed_args.start, parsed_args.end)
         self.confirm_times(plan, typed, parsed_args, otherwise="No window made")

@@ -126,6 +126,13 @@ def test_window_is_created_by_flavor_names_and_hours(
     }
 
 
+def test_window_that_closes_nothing_is_refused(api: Api, run: Run) -> None:
+    given = ("--start", "2026-12-20T00:00Z", "--hours", "5", "--note", "firmware")
+    with pytest.raises(BlazarClientException, match="would close nothing: give a FLAVOR or --host"):
+        run(maintenance_windows.CreateWindow, *given)
+    assert api.seen == []
+
+
 def test_window_of_a_host_lists_what_it_meets(api: Api, run: Run) -> None:
     met = {
         "id": "r1",
