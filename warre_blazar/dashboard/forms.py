@@ -18,7 +18,9 @@ class BaseForm(forms.Form):
     required_css_class = "required"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        # Horizon's scripts take fields by Django's own ids. They make "id_start" and "id_end" date
+        # pickers, which empty the fields that are left.
+        super().__init__(*args, auto_id="field_%s", **kwargs)
         for name, field in self.fields.items():
             if not isinstance(field.widget, forms.CheckboxInput | forms.CheckboxSelectMultiple):
                 field.widget.attrs.setdefault("class", "form-control")

@@ -173,6 +173,17 @@ def test_operator_makes_a_private_flavor_and_grants_it(
     expect(page.get_by_text("The flavor is deleted.")).to_be_visible()
 
 
+def test_field_for_a_time_keeps_what_was_typed(login: Login, gpu: dict[str, Any]) -> None:
+    page = login("alpha")
+    page.goto(f"{FIND}book/{gpu['id']}/?hours=2")
+    wanted = local(world.now() + 30 * HOUR)
+    page.click("[name=start]")
+    page.fill("[name=start]", wanted)
+    page.click("[name=hours]")
+    expect(page.locator("[name=start]")).to_have_value(wanted)
+    expect(page.locator(".datepicker:visible")).to_have_count(0)
+
+
 def test_operator_sees_whom_a_window_meets(
     login: Login, gpu: dict[str, Any], people: dict[str, Person], picture: Picture
 ) -> None:
