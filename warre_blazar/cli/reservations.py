@@ -319,7 +319,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         )
         arguments.add_until(
             parser,
-            f"new end: {arguments.time_help()}",
+            f"new end: {arguments.time_help()}; now means the next full minute",
             "new length (instead of --end)",
             required=False,
         )
@@ -347,6 +347,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self.times(parsed_args)
+        ends_now = (parsed_args.end or "").strip().lower() == "now"
         if parsed_args.longest:
             end = longest_extension.find(self, parsed_args)
         hours, count = parsed_args.hours, parsed_args.count
@@ -359,6 +360,8 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         derived = bool(hours or count or parsed_args.longest)
         if parsed_args.dry_run or start or end or derived:
             before = self.v2.reservations.get(ref)
+            if ends_now:
+                end = self._soonest_end(before)
             period = self.new_times(before, start, end, hours)
             if start or hours:
                 end = period[1]
@@ -377,6 +380,8 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             )
             if parsed_args.dry_run:
                 return self._report(changed, plan, loss, others)
+            if ends_now:  # The user may have thought about the question for minutes.
+                end = self._soonest_end(before)
             ref = before.id
         try:
             changed_to = self.v2.reservations.update(
@@ -417,6 +422,14 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         period = self.new_times(before, *times, None)
         dry_run.change(self.v2, dry_run.Changed(before, *period, count), self.app, self.where)
 
+    def _soonest_end(self, before: Reservation) -> datetime.datetime:
+        """Return the end that is meant by ``--end now``.
+
+        It is the next full minute. The present minute may be over before the manager decides, and
+        the manager refuses ends that have passed. A reservation that ends before isn't extended.
+        """
+        return min(_next_minute(self.now()), before.end)
+
     def _is_soon(self, end: datetime.datetime | None) -> bool:
         """Whether a new end is so near, or so long ago, that servers would go at once."""
         return end is not None and end < self.now() + _SOON
@@ -447,5 +460,5 @@ class DeleteReservation(_Reservations, base.DeleteCommand):
 
 
 def _next_minute(now: datetime.datetime) -> datetime.datetime:
-    """Return the start of the next minute. The API refuses starts that have passed."""
+    """Return the start of the next minute. The API refuses times that have passed."""
     return now.replace(second=0, microsecond=0) + datetime.timedelta(minutes=1)

@@ -21,7 +21,7 @@ from tests.unit.cli.fake_api import (
     listing,
     reservation,
 )
-from warre_blazar.cli import base, reservation_list, reservations, wait_progress
+from warre_blazar.cli import base, confirmation, reservation_list, reservations, wait_progress
 from warre_blazar.client import Reservation
 from warre_blazar.client.reservations import Reservations
 from warre_blazar.domain.timeline import Span
@@ -1141,6 +1141,42 @@ def test_dry_run_deletes_nothing(api: Api, run: Run) -> None:
     said = run(reservations.DeleteReservation, RESERVATION.id, "--dry-run")
     assert said.startswith(f"Dry run: would delete reservation {RESERVATION.id}, 2 slots of gpu")
     assert said.endswith("ACTIVE. Its 1 server (b) will be deleted for good\n")
+
+
+@pytest.mark.parametrize(
+    ("typed_at", "answered_at", "word", "end"),
+    [
+        (58, 58, "now", "10:59"),
+        (0, 0, "Now", "10:01"),
+        (50, 53, "now", "10:54"),
+        (59, 59, "now", "11:00"),
+        (59, 60, "now", "11:00"),
+    ],
+    ids=["next", "first minute", "long question", "last minute", "not later than it ends"],
+)
+def test_end_now_has_not_passed_when_the_manager_decides(
+    api: Api,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    typed_at: int,
+    answered_at: int,
+    word: str,
+    end: str,
+) -> None:
+    begun = datetime.datetime(2026, 12, 1, 10, 0, 55, tzinfo=datetime.UTC)
+
+    def turn(minute: int) -> None:
+        now = begun + datetime.timedelta(minutes=minute)
+        monkeypatch.setattr(base.Command, "now", lambda _: now)
+
+    turn(typed_at)
+    monkeypatch.setattr(confirmation, "on_terminal", lambda: True)
+    monkeypatch.setattr(confirmation, "ask", lambda *_: turn(answered_at))
+    path = f"/v2/reservations/{RESERVATION.id}"
+    document = reservation(status="ACTIVE", start="2026-12-01T10:00:00+00:00")
+    api.answers |= {f"GET {path}": Answer(200, document), f"PATCH {path}": Answer(200, document)}
+    run(reservations.UpdateReservation, RESERVATION.id, "--end", word)
+    assert [r.body for r in api.seen if r.body] == [{"end": f"2026-12-01T{end}:00+00:00"}]
 
 
 @pytest.fixture
