@@ -64,11 +64,10 @@ def change(
     app: object,
     where: datetime.tzinfo,
     **texts: str | None,
-) -> DryRun | None:
-    """Ask the API whether it would accept a change of a reservation.
+) -> DryRun:
+    """Ask the API whether it would accept a change of a reservation, and return what it says.
 
     :param texts: the new labels, and what is done before the end. None: it stays as it is.
-    :returns: what the API says. None: nothing would change.
     :raises Failure: the change would be refused. The text says why, and what would be possible.
     """
     before = changed.before
@@ -79,7 +78,7 @@ def change(
     )
     count = changed.count
     if (start, end, count, *texts.values()) == (None,) * (3 + len(texts)):
-        return None  # The API refuses a change of nothing.
+        end = changed.end  # The API refuses a change without values.
     foreseen = client.reservations.try_update(before.id, start=start, end=end, count=count, **texts)
     _check(foreseen, app, where)
     return foreseen

@@ -402,10 +402,10 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         :param others: what else would be changed.
         """
         foreseen = dry_run.change(self.v2, changed, self.app, self.where, **others)
-        saving = deletion_confirmation.saving(foreseen.before_end) if foreseen else ""
+        saving = deletion_confirmation.saving(foreseen.before_end)
         told = f". {loss}" if loss else ""
         plan = f"change {plan}{told}" + (f".{saving}" if saving else "")
-        document = {"id": changed.before.id, **(dry_run.flat(foreseen) if foreseen else {})}
+        document = {"id": changed.before.id, **dry_run.flat(foreseen)}
         return self.report_dry_run(plan, document)
 
     def _offer_ways(

@@ -1273,13 +1273,19 @@ def test_dry_run_of_set_asks_for_the_change(
     assert api.seen[-1].body == body
 
 
-def test_dry_run_of_a_change_to_what_is_there_asks_nothing(api: Api, run: Run) -> None:
-    api.answers[f"GET /v2/reservations/{RESERVATION.id}"] = Answer(200, reservation())
-    run(
-        reservations.UpdateReservation,
-        *(RESERVATION.id, "--end", "2026-12-01T11:00Z", "--dry-run"),
+def test_dry_run_of_a_change_to_what_is_there_asks_the_api(api: Api, run: Run) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation(status="COMPLETE")),
+        f"PATCH {path}": foreseen(("invalid_state", "Reservation is COMPLETE", {})),
+    }
+    given = (RESERVATION.id, "--end", "2026-12-01T11:00Z", "--dry-run")
+    with pytest.raises(BlazarClientException, match="is COMPLETE"):
+        run(reservations.UpdateReservation, *given)
+    assert (api.seen[-1].query, api.seen[-1].body) == (
+        {"dry_run": "true"},
+        {"end": "2026-12-01T11:00:00+00:00"},
     )
-    assert {request.method for request in api.seen} == {"GET"}
 
 
 def test_refused_dry_run_of_a_change_says_how_far_it_could_go(api: Api, run: Run) -> None:
