@@ -21,6 +21,7 @@ from warre_blazar.client import errors, lookup
 from warre_blazar.client.types import Document, Flavor, Span
 from warre_blazar.fields import flavors as fields
 from warre_blazar.fields.declaration import columns
+from warre_blazar.fields.reservations import STATES
 
 #: The fields that say whether any host could hold an instance, and how many hosts could hold one.
 #: Only operators see the number of hosts.
@@ -35,6 +36,9 @@ _CAPACITY = (
     "utilisation",
     "sharing",
 )
+
+#: The statuses of the reservations with which a flavor can't be deleted.
+_LIVE = [state for state in STATES if state != "COMPLETE"]
 
 
 def _add_capacity(parser: argparse.ArgumentParser) -> None:
@@ -243,9 +247,12 @@ class DeleteFlavor(_Flavors, base.DeleteCommand):
 
     def describe(self, ref: str) -> str:
         flavor = self.v2.flavors.get(ref)
-        return (
-            f"flavor {flavor.name} ({flavor.id}), unless it has reservations that aren't COMPLETE"
-        )
+        live = self.v2.reservations.list(all_projects=True, flavor_id=flavor.id, status=_LIVE)
+        if live:  # The API refuses the deletion with this error.
+            detail = {"flavor": flavor.id, "count": len(live)}
+            text = f"Flavor {flavor.id} is in use"
+            raise errors.ApiError(text, 409, "flavor_in_use", detail)
+        return f"flavor {flavor.name} ({flavor.id})"
 
 
 class ListFreeSlots(_Flavors, base.ListCommand):

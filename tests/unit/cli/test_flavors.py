@@ -8,7 +8,7 @@ from blazarclient.exception import BlazarClientException
 
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing
+from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation
 from warre_blazar.cli import flavors
 
 NEEDED = ["--vcpu", "4", "--memory-mb", "8192", "--disk-gb", "30", "--slots", "2"]
@@ -389,10 +389,28 @@ def test_dry_run_changes_no_flavor(api: Api, run: Run, capsys: pytest.CaptureFix
     said = run(flavors.UpdateFlavor, "gpu.large", "--slots", "3", "--no-end", "--dry-run")
     assert said == "Dry run: would change the flavor gpu.large: slots=3, end=None\n"
     assert capsys.readouterr().err == "Warning: 3 are booked.\n"
-    said = run(flavors.DeleteFlavor, "gpu.large", "--dry-run")
-    assert said.startswith(f"Dry run: would delete flavor gpu.large ({FLAVOR.id})")
     changing = [r for r in api.seen if r.method != "GET"]
     assert [r.query for r in changing] == [{"dry_run": "true"}] * 3
+
+
+@pytest.mark.parametrize("is_used", [True, False], ids=["used", "unused"])
+def test_dry_run_of_delete_looks_for_reservations(api: Api, run: Run, is_used: bool) -> None:
+    api.answers |= {
+        f"GET /v2/flavors/{FLAVOR.id}": Answer(200, flavor()),
+        "GET /v2/reservations": listing(*[reservation()] * is_used),
+    }
+    if is_used:
+        refused = rf"^Flavor {FLAVOR.id} is in use\. See .* --all-projects --flavor {FLAVOR.id}$"
+        with pytest.raises(BlazarClientException, match=refused):
+            run(flavors.DeleteFlavor, FLAVOR.id, "--dry-run")
+    else:
+        said = run(flavors.DeleteFlavor, FLAVOR.id, "--dry-run")
+        assert said == f"Dry run: would delete flavor gpu.large ({FLAVOR.id})\n"
+    assert api.seen[-1].query == {
+        "all_projects": "true",
+        "flavor_id": FLAVOR.id,
+        "status": "PENDING_CREATE,ALLOCATED,ACTIVE,ERROR",
+    }
 
 
 def test_inexact_times_of_a_flavor_are_confirmed(
