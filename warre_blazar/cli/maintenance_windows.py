@@ -258,5 +258,6 @@ def _add_bookings(parser: argparse.ArgumentParser) -> None:
         help="what is done with reservations that the window meets. show: list them, with what "
         "move would do, and change nothing. refuse (the default): refuse the window. move: those "
         "that haven't begun get other hosts, or the next time that their owners allow; the others "
-        "are left and listed. end: the same, and what is left ends at the start of the window",
+        "are left and listed. end: the same, but those of the others that begin before the window "
+        "end at its start; those that begin inside the window are left and listed",
     )

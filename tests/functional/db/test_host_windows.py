@@ -210,6 +210,28 @@ def test_end_lets_end_what_began_and_leaves_what_begins_inside(pair, flavor):
     ]
 
 
+def test_end_says_that_what_begins_inside_the_window_stays(pair, flavor):
+    a, b = pair
+    book_on(b, flavor, hours(0, 9), 2)
+    inside = book_on(a, flavor, hours(3, 5), 2)
+    for choice, said in (
+        (OverBookings.MOVE, "no room on other hosts, and its owner allows no other time"),
+        (
+            OverBookings.END,
+            "no room on other hosts, and its owner allows no other time; it begins inside the "
+            "window, so it isn't ended: ask its project to delete it, or delete it",
+        ),
+    ):
+        _, (met,) = clearing.create(hours(2, 4), None, [], ["a"], over(choice), dry_run=True)
+        assert (met.reservation.reservation_id, met.reason) == (inside.reservation_id, said)
+
+
+def test_flavor_window_gives_the_closed_flavor_as_the_reason(pair, flavor):
+    book_on(pair[0], flavor, hours(2, 3))
+    _, (met,) = clearing.create(hours(1, 4), None, [flavor.id], [], over())
+    assert met.reason == "the window closes its flavor, and its owner allows no other time"
+
+
 def seen_in_windows() -> list[tuple[str, str]]:
     """The reservations that an audit, a little later, finds in windows, with the windows."""
     seen = looking.look(world.NOW + 5 * MINUTE, lambda count: 600.0)

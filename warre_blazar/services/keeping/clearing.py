@@ -50,6 +50,7 @@ from warre_blazar.services.telling import lease_notices
 LOG = logging.getLogger(__name__)
 
 _MINUTE = datetime.timedelta(minutes=1)
+_ASK_OR_DELETE = "ask its project to delete it, or delete it"
 _FAILURES = (exceptions.WarreError, *session.FAILURES)
 
 
@@ -155,11 +156,12 @@ _Result = tuple[Outcome, Span, str | None]
 
 def _cleared(item: Reservation, window: Window, over: Over) -> _Result:
     """Clear a window of one reservation, as far as the operator's choice allows."""
+    is_unbegun = item.state == reservation_states.ALLOCATED
     try:
-        if item.state == reservation_states.ALLOCATED:
+        if is_unbegun:
             if _has_left(item, window, over):
                 return Outcome.MOVED, item.span, None
-            span, reason = _postponed(item, over)
+            span, reason = _postponed(item, window, over)
             if span is not None:
                 return Outcome.POSTPONED, span, None
         else:
@@ -170,6 +172,9 @@ def _cleared(item: Reservation, window: Window, over: Over) -> _Result:
             )
         if over.choice is OverBookings.END and (span := _ended(item, window.span.start, over)):
             return Outcome.ENDED, span, None
+        begins_inside = item.span.start >= window.span.start
+        if over.choice is OverBookings.END and is_unbegun and begins_inside:
+            reason = f"{reason}; it begins inside the window, so it isn't ended: {_ASK_OR_DELETE}"
     except _FAILURES as error:
         LOG.warning("Reservation %s stays in a maintenance window: %s", item.id, error)
         reason = "it is being started or changed; change the window with the same choice again"
@@ -179,15 +184,20 @@ def _cleared(item: Reservation, window: Window, over: Over) -> _Result:
 def _has_left(item: Reservation, window: Window, over: Over) -> bool:
     """Move a reservation to hosts that the window doesn't close. Return whether all of it moved."""
     closed = {host_id for host_id, _ in window.hosts}
-    if not closed or any(flavor_id == item.flavor_id for flavor_id, _ in window.flavors):
+    if not closed or _closes_flavor(window, item):
         return False
     leaving = moving.Leaving(MoveReason.MAINTENANCE, closed, over.user_id)
     healed = moving.relocate(item.reservation_id, over.conditions, over.now, leaving)
     return healed.outcome in (moving.MoveResult.MOVED, moving.MoveResult.WELL)
 
 
+def _closes_flavor(window: Window, item: Reservation) -> bool:
+    """Whether a window closes the reservation's flavor, so that other hosts are of no use."""
+    return any(flavor_id == item.flavor_id for flavor_id, _ in window.flavors)
+
+
 @session.retried
-def _postponed(item: Reservation, over: Over) -> tuple[Span | None, str | None]:
+def _postponed(item: Reservation, window: Window, over: Over) -> tuple[Span | None, str | None]:
     """Move a reservation to the earliest later time that its owner has allowed.
 
     Its length and its number of instances stay, and so does what it takes of its project's quota.
@@ -203,11 +213,7 @@ def _postponed(item: Reservation, over: Over) -> tuple[Span | None, str | None]:
             return None, reason
         span = _next_time(db, reservation, over)
         if span is None:
-            return None, (
-                f"no other time within the {reservation.movable_hours} hours that its owner allows"
-                if reservation.movable_hours
-                else "no room on other hosts, and its owner allows no other time"
-            )
+            return None, _why_no_time(reservation, window)
         change = ProposedChange(
             reservation, span, reservation.instance_count, over.conditions, over.now, at_once=True
         )
@@ -246,6 +252,15 @@ def _why_fixed(
     if reservations.lease_size(db, reservation.lease_id) > 1:
         return "its lease has other reservations; ask its project to move it"
     return None
+
+
+def _why_no_time(reservation: Reservation, window: Window) -> str:
+    """Why a reservation that stays at its hosts gets no later time."""
+    if reservation.movable_hours:
+        return f"no other time within the {reservation.movable_hours} hours that its owner allows"
+    if _closes_flavor(window, reservation):
+        return "the window closes its flavor, and its owner allows no other time"
+    return "no room on other hosts, and its owner allows no other time"
 
 
 def _is_claimed(lease: Lease) -> bool:

@@ -35,7 +35,7 @@ class WindowForm(fields.BaseForm):
         choices=[
             ("refuse", gettext_lazy("if there are any, don't make the window")),
             ("move", gettext_lazy("move those that can be moved, leave the others")),
-            ("end", gettext_lazy("move those that can be moved, end the others")),
+            ("end", gettext_lazy("move those that can be moved, end others that begin before it")),
         ],
         help_text=gettext_lazy(
             "Moved are those that haven't begun: to other hosts, or to a later time if their users "
