@@ -160,7 +160,9 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             required=True,
             help="when the reservations take place, as in RFC 5545: "
             "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=24 is on Mondays and Wednesdays, 24 times in all; "
-            "FREQ=DAILY;UNTIL=20261218 is on each day until then",
+            "FREQ=DAILY;UNTIL=20261218 is on each day until then. Put the rule in quotes, because "
+            "a shell ends the command at a semicolon. A rule with neither COUNT nor UNTIL has as "
+            "many occurrences as the operator allows, and without a terminal needs --yes",
         )
         arguments.add_count(parser, "number of instances")
         arguments.add_affinity(parser)
@@ -210,17 +212,35 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
         slots = f"{wording.slots(parsed_args.count)} of {parsed_args.flavor}"
         foresee = functools.partial(self.v2.series.try_create, parsed_args.flavor, **values)
         if parsed_args.dry_run:
-            return self.report_foreseen(f"book {slots}", foresee())
+            foreseen = foresee()
+            self._tell_if_endless(parsed_args.rrule, foreseen)
+            return self.report_foreseen(f"book {slots}", foreseen)
         first = time_display.brief(start, self.where)
         length = time_display.length(parsed_args.hours)
         plan = f"A series of {slots}, {length} each, from {first} on: {parsed_args.rrule}"
-        self.confirm_on_terminal(
-            plan,
-            parsed_args,
-            otherwise="Nothing booked",
-            check=lambda: self.check(f"book {slots}", foresee()),
-        )
+
+        def check() -> None:
+            foreseen = foresee()
+            self.check(f"book {slots}", foreseen)
+            self._tell_if_endless(parsed_args.rrule, foreseen)
+
+        self.confirm_on_terminal(plan, parsed_args, otherwise="Nothing booked", check=check)
+        needs_yes = _is_endless(parsed_args.rrule) and not confirmation.on_terminal()
+        if needs_yes and not parsed_args.yes:
+            check()
+            confirmation.refuse("Nothing booked")
         return self.made(self.v2.series.create(parsed_args.flavor, **values))
+
+    def _tell_if_endless(self, rule: str, foreseen: SeriesForeseen) -> None:
+        """If a rule has no end, print how long the series gets, and how to set an end."""
+        if not _is_endless(rule):
+            return
+        last = time_display.brief(foreseen.occurrences[-1].start, self.where)
+        self.tell(
+            f"The rule {rule} has neither COUNT nor UNTIL: it has {len(foreseen.occurrences)} "
+            f"occurrences, the last one at {last}. To set an end, add COUNT or UNTIL, with the "
+            f"rule in quotes: --rrule '{rule};COUNT=10'"
+        )
 
 
 class ExtendSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
@@ -293,6 +313,12 @@ class DeleteSeries(_AllSeries, base.DeleteCommand):
         left = sum(each["status"] in states for each in series.document["reservations"])
         noun = "reservation" if left == 1 else "reservations"
         return f"{left} {noun} of series {series.name or series.id}"
+
+
+def _is_endless(rule: str) -> bool:
+    """Whether a rule has no end, for example because a shell has cut it at a semicolon."""
+    names = {part.partition("=")[0].strip().upper() for part in rule.split(";")}
+    return not names & {"COUNT", "UNTIL"}
 
 
 def _local(moment: datetime.datetime, zone: datetime.tzinfo) -> datetime.datetime:

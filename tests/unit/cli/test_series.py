@@ -154,6 +154,44 @@ def test_nothing_is_booked_if_a_user_at_a_terminal_declines(
     assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}, {}, {}]
 
 
+def _endless(api: Api) -> list[str]:
+    """The words that book a series whose rule a shell has cut at a semicolon."""
+    spans = [
+        {"start": f"2026-12-{day}T08:00:00+00:00", "end": f"2026-12-{day}T10:00:00+00:00"}
+        for day in ("07", "14", "21")
+    ]
+    foreseen = {"bookable": True, "occurrences": spans, "refused": []}
+    api.answers["POST /v2/series"] = [Answer(200, foreseen), Answer(200, foreseen)]
+    return ["FREQ=WEEKLY" if word.startswith("FREQ") else word for word in WORDS]
+
+
+def test_endless_series_needs_yes_without_a_terminal(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = _endless(api)
+    with pytest.raises(Failure, match=r"^Nothing booked.*needs --yes"):
+        run(series.CreateSeries, *words)
+    told = capsys.readouterr().err
+    assert "neither COUNT nor UNTIL: it has 3 occurrences, the last one at 2026-12-21 09:00" in told
+    assert "--rrule 'FREQ=WEEKLY;COUNT=10'" in told
+    assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}]
+    api.answers["POST /v2/series"] = Answer(200, document())
+    run(series.CreateSeries, *words, "--yes")
+    assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}, {}]
+
+
+def test_user_is_told_how_long_an_endless_series_gets(
+    api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = _endless(api)
+    run(series.CreateSeries, *words, "--dry-run")
+    assert "it has 3 occurrences" in capsys.readouterr().err
+    answers("n")
+    with pytest.raises(Failure, match="Nothing booked"):
+        run(series.CreateSeries, *_endless(api))
+    assert "it has 3 occurrences" in capsys.readouterr().err
+
+
 def test_series_that_would_be_refused_is_refused_before_the_question(
     api: Api, run: Run, answers: Callable[[str], None]
 ) -> None:
