@@ -26,7 +26,7 @@ from warre_blazar.cli import (
     time_zones,
     wording,
 )
-from warre_blazar.cli.failure import Failure, WrongOptions
+from warre_blazar.cli.failure import Failure, RefusedDryRun, WrongOptions
 from warre_blazar.client import Client, Reservation, Window, errors
 from warre_blazar.client.types import Document
 
@@ -214,6 +214,17 @@ class ListCommand(Command, lister.Lister):
 
 class ShowCommand(Command, show.ShowOne):
     """A command that prints all fields of one object."""
+
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
+        try:
+            return super().take_action(parsed_args)
+        except RefusedDryRun as refused:
+            # A command that changes something may ask for a dry run to explain a refusal.
+            if self.is_for_programs and parsed_args.dry_run:
+                fields = self.details({"would": None, **refused.document})
+                self.produce_output(parsed_args, *fields)
+                self.app.stdout.flush()
+            raise
 
     def details(self, item: Document) -> tuple[Any, Any]:
         """Return the names and the values of a document's fields."""

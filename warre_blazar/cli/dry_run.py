@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 
 from warre_blazar.cli import alternatives, error_advice, time_display, wording
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.failure import Failure, RefusedDryRun
 from warre_blazar.cli.reservation_fields import phrase
 from warre_blazar.client import Client, DryRun, Reason, Reservation, errors
 from warre_blazar.client.types import Document
@@ -16,7 +16,8 @@ def booking(
     """Ask the API whether it would accept a booking, and return what it says.
 
     :param texts: the labels of the reservation, and what is done before its end.
-    :raises Failure: the booking would be refused. The text says why, and what could be booked.
+    :raises RefusedDryRun: the booking would be refused. The text says why, and what could be
+        booked.
     """
     foreseen = client.reservations.try_create(
         wanted.flavor,
@@ -68,7 +69,8 @@ def change(
     """Ask the API whether it would accept a change of a reservation, and return what it says.
 
     :param texts: the new labels, and what is done before the end. None: it stays as it is.
-    :raises Failure: the change would be refused. The text says why, and what would be possible.
+    :raises RefusedDryRun: the change would be refused. The text says why, and what would be
+        possible.
     """
     before = changed.before
     # A reservation that has begun keeps its start, even if the times are given in another zone.
@@ -114,15 +116,15 @@ def flat(foreseen: DryRun) -> Document:
 
 def _check(foreseen: DryRun, app: object, where: datetime.tzinfo) -> None:
     """
-    :raises Failure: a rule refuses the request. The text has every such rule, each in a line, and
-        then the ways that are open.
+    :raises RefusedDryRun: a rule refuses the request. The text has every such rule, each in a
+        line, and then the ways that are open.
     """
     if foreseen.bookable:
         return
     refusals = [_text(refusal, app) for refusal in foreseen.refusals]
     period = (foreseen.start, foreseen.end)
     ways = alternatives.ways(foreseen, period, foreseen.instance_count, where)
-    raise Failure("\n".join([*refusals, *ways]))
+    raise RefusedDryRun("\n".join([*refusals, *ways]), flat(foreseen))
 
 
 def _text(refusal: Reason, app: object) -> str:

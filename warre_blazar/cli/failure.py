@@ -2,6 +2,8 @@
 
 from blazarclient.exception import BlazarClientException
 
+from warre_blazar.client.types import Document
+
 
 class Failure(BlazarClientException):
     """Ends a command. The text tells the user what is wrong and what to do."""
@@ -9,3 +11,14 @@ class Failure(BlazarClientException):
 
 class WrongOptions(Failure):
     """The options or arguments of a command don't fit together, so its help is named too."""
+
+
+class RefusedDryRun(Failure):
+    """A dry run has found that the API would refuse the request.
+
+    :ivar document: what the API foresees, for formats that programs read.
+    """
+
+    def __init__(self, message: str, document: Document) -> None:
+        super().__init__(message)
+        self.document = document

@@ -16,7 +16,7 @@ from warre_blazar.cli import (
     time_zones,
     wording,
 )
-from warre_blazar.cli.failure import Failure, WrongOptions
+from warre_blazar.cli.failure import Failure, RefusedDryRun, WrongOptions
 from warre_blazar.client import Series, SeriesForeseen, errors
 from warre_blazar.client.types import Document
 from warre_blazar.fields import declaration
@@ -64,10 +64,11 @@ class _AllSeries(base.Command):
 
     def check(self, action: str, foreseen: SeriesForeseen) -> None:
         """
-        :raises Failure: nothing could be booked.
+        :raises RefusedDryRun: nothing could be booked.
         """
         if not foreseen.bookable:
-            raise Failure("\n".join([f"Can't {action}:", *self._lines(foreseen.refused)]))
+            text = "\n".join([f"Can't {action}:", *self._lines(foreseen.refused)])
+            raise RefusedDryRun(text, {"occurrences": [], "refused": list(foreseen.refused)})
 
     def report_foreseen(self, action: str, foreseen: SeriesForeseen) -> tuple[Any, Any]:
         """Print what would be booked."""

@@ -55,8 +55,9 @@ def run(api: Api) -> Run:
     """A function that runs a command with arguments, and returns what it has printed."""
     client_manager = SimpleNamespace(reservation=connect(f"{api.url}/v1"))
 
-    def runs(command: type, *arguments: str) -> str:
-        app = SimpleNamespace(stdout=io.StringIO(), client_manager=client_manager)
+    def runs(command: type, *arguments: str, stdout: io.StringIO | None = None) -> str:
+        # A test of a command that fails passes a stdout, and reads it afterwards.
+        app = SimpleNamespace(stdout=stdout or io.StringIO(), client_manager=client_manager)
         instance = command(app, None)
         assert instance.run(instance.get_parser("it").parse_args(arguments)) == 0
         return app.stdout.getvalue()

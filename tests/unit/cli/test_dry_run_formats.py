@@ -1,5 +1,7 @@
 """Dry runs in the formats that programs read: the whole output can be parsed."""
 
+import datetime
+import io
 import json
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +23,7 @@ from warre_blazar.cli import (
     series,
     waits,
 )
+from warre_blazar.cli.failure import Failure
 
 _PATH = f"/v2/reservations/{RESERVATION.id}"
 _EXACT = ("--start", "2026-12-01T09:00Z", "--hours", "2")
@@ -83,6 +86,31 @@ def test_output_is_a_document(run: Run, case: str, form: str) -> None:
     document = parse(run(command, *words, "--dry-run", "-f", form))
     assert document[name] == value
     assert document["would"]
+
+
+@pytest.mark.parametrize("case", ["booking", "change", "series"])
+def test_refused_dry_run_prints_what_the_api_foresees(api: Api, run: Run, case: str) -> None:
+    refused = foreseen(("slots_exhausted", "No", {}), next_start=datetime.datetime(2026, 12, 2, 9))
+    nothing = {"bookable": False, "occurrences": [_SPAN], "refused": [test_series.REFUSED]}
+    api.answers |= {
+        "POST /v2/reservations": refused,
+        f"PATCH {_PATH}": refused,
+        "POST /v2/series": Answer(200, nothing),
+    }
+    command, words, *_ = CASES[case]
+    stdout = io.StringIO()
+    with pytest.raises(Failure):
+        run(command, *words, "--dry-run", "-f", "json", stdout=stdout)
+    document = json.loads(stdout.getvalue())
+    assert document["would"] is None
+    if case == "series":
+        assert document["refused"] == [test_series.REFUSED]
+    else:
+        assert [refusal["code"] for refusal in document["refusals"]] == ["slots_exhausted"]
+        assert (document["bookable"], document["next_start"]) == (
+            False,
+            "2026-12-02T09:00:00+00:00",
+        )
 
 
 @pytest.mark.parametrize("case", CASES)
