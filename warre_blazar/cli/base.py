@@ -217,7 +217,7 @@ class ShowCommand(Command, show.ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         try:
-            return super().take_action(parsed_args)
+            return self.get_data(parsed_args)
         except RefusedDryRun as refused:
             # A command that changes something may ask for a dry run to explain a refusal.
             if self.is_for_programs and parsed_args.dry_run:
