@@ -153,6 +153,8 @@ def _parts(text: str) -> dict[str, str]:
     :raises InvalidField: a part isn't of a rule that this package takes.
     """
     parts: dict[str, str] = {}
+    if "FREQ=" not in text.upper():
+        raise _refused("expected a FREQ, as in FREQ=WEEKLY;COUNT=10")
     for part in text.upper().removeprefix("RRULE:").split(";"):
         name, equals, value = part.partition("=")
         if not equals or not value or name in parts or name not in _PARTS:

@@ -167,3 +167,9 @@ def test_late_years_have_the_same_days(year: int) -> None:
             for y in (year, late)
         ]
         assert days[0] == days[1]
+
+
+@pytest.mark.parametrize("text", ["WEEKLY", "weekly;COUNT=3", "BYDAY=FR"])
+def test_rule_without_freq_is_told_that_it_is_missing(text: str) -> None:
+    with pytest.raises(exceptions.InvalidField, match=r"expected a FREQ, as in FREQ=WEEKLY;COUNT"):
+        rule(text).occurrences(60)
