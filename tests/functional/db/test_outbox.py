@@ -17,8 +17,8 @@ from tests.functional.db.managers import Manager
 from warre_blazar import waiting
 from warre_blazar.db import executions, outbox, session, tables
 from warre_blazar.domain import payloads
+from warre_blazar.domain.changes import ChangeKind
 from warre_blazar.domain.execution_timing import DELETE
-from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.notices import OF_WAITS, Kind, News, Notice
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -310,7 +310,8 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 def test_every_payload_is_as_documented(cloud: Cloud, manager: Manager):
     lease = book(cloud)
     move(lease, world.hours(1, 4))
-    lookup.label(lookup.get(lease.reservation_id, None)[0], Labels("mine", None), "somebody")
+    booked, _ = lookup.get(lease.reservation_id, None)
+    lookup.write(booked, ChangeKind.RENAMED, {"name": "mine"}, "somebody")
     manager.run(SPAN.start)
     after = {Kind.IN_USE: {"in_use": True, "servers": 2}}
     told = [kind for kind in Kind if kind not in (LEASE, *OF_WAITS)]
