@@ -188,8 +188,11 @@ class UpdateWindow(_Windows, base.ChangeCommand):
             ref = window.id
         changed = self.v2.windows.update(ref, **values)
         self.print_met(changed)
-        done = "Not updated" if parsed_args.bookings == "show" else "Updated"
-        print(f"{done} maintenance window: {parsed_args.window}", file=self.app.stdout)
+        if parsed_args.bookings == "show":
+            period = time_display.period(changed.start, changed.end, self.where)
+            self.report_dry_run(f"change {_phrase(changed)}: {period}")
+            return
+        print(f"Updated maintenance window: {parsed_args.window}", file=self.app.stdout)
 
     def _confirm(
         self,
@@ -210,10 +213,14 @@ class UpdateWindow(_Windows, base.ChangeCommand):
         if parsed_args.dry_run:
             changed = self.v2.windows.update(window.id, dry_run=True, **values)
             self.print_met(changed)
-            note = f", noted {values['note']!r}" if "note" in values else ""
-            self.report_dry_run(
-                f"change {_phrase(window)}: {period}, {len(changed.flavors)} flavors{note}"
-            )
+            news = [period]
+            if "flavor_ids" in values:
+                news.append("flavors " + " ".join(flavor.name for flavor in changed.flavors))
+            if "host_ids" in values:
+                news.append("hosts " + " ".join(name for _, name in changed.hosts))
+            if "note" in values:
+                news.append(f"noted {values['note']!r}")
+            self.report_dry_run(f"change {_phrase(window)}: {', '.join(news)}")
 
 
 class DeleteWindow(_Windows, base.DeleteCommand):

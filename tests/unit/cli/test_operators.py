@@ -252,6 +252,28 @@ def test_dry_run_changes_no_window(api: Api, run: Run) -> None:
     assert changes[1].body == {"end": "2026-12-22T00:00:00+00:00"}
 
 
+def test_dry_run_of_a_window_names_only_what_changes(api: Api, run: Run) -> None:
+    path = f"/v2/maintenancewindows/{WINDOW['id']}"
+    hosts = [{"id": "3", "name": "cmp1"}]
+    api.answers |= {
+        "GET /v2/flavors/gpu.large": Answer(200, flavor()),
+        f"GET {path}": Answer(200, WINDOW),
+        f"PATCH {path}": Answer(200, {**WINDOW, "hosts": hosts}),
+    }
+    given = (WINDOW["id"], "--end", "2026-12-22T00:00Z", "--dry-run")
+    said = run(maintenance_windows.UpdateWindow, *given)
+    assert said.endswith("to Tue 2026-12-22 00:00 UTC, 48 hours\n")
+    said = run(maintenance_windows.UpdateWindow, *given, "--flavor", "gpu.large", "--host", "cmp1")
+    assert said.endswith("48 hours, flavors gpu.large, hosts cmp1\n")
+
+
+def test_showing_what_a_changed_window_meets_is_reported_as_a_dry_run(api: Api, run: Run) -> None:
+    path = f"/v2/maintenancewindows/{WINDOW['id']}"
+    api.answers |= {f"GET {path}": Answer(200, WINDOW), f"PATCH {path}": Answer(200, WINDOW)}
+    said = run(maintenance_windows.UpdateWindow, WINDOW["id"], "--bookings", "show")
+    assert said.startswith(f"Dry run: would change window 'firmware' ({WINDOW['id']})")
+
+
 def test_inexact_times_of_a_window_are_confirmed(
     api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture
 ) -> None:
