@@ -1,5 +1,6 @@
 """``warre-blazar-manage host drain``: what moves, what stays and why, and what can't come."""
 
+import dataclasses
 import json
 
 import pytest
@@ -105,6 +106,16 @@ def test_reservation_that_only_the_drained_host_matches_is_left(cloud: Cloud):
     flavor = world.add_flavor(availability_zone="one")
     lease = world.book(world.request(flavor, hours(1, 3)))
     assert whys(drain())[lease.reservation_id].startswith("no other host matches")
+
+
+def test_affinity_is_the_reason_if_each_other_host_has_an_instance(pair, flavor):
+    wish = world.request(flavor, hours(1, 3), 2)
+    lease = world.book(dataclasses.replace(wish, affinity=False))
+    assert hosts_of(lease) == {host_id: 1 for host_id in pair}
+    assert whys(drain())[lease.reservation_id] == (
+        "its affinity is false, and each other host that matches (1) has an instance of it "
+        "already; add a host, or ask its project to delete it"
+    )
 
 
 def test_unknown_and_ambiguous_hosts_are_refused(cloud: Cloud, pair):

@@ -71,8 +71,10 @@ class Relocated:
     moved: int = 0
     #: How many of these instances stay.
     stay: int = 0
-    #: How many other hosts match the reservation.
+    #: How many other hosts match the reservation, without those in ``taken``.
     matching: int = 0
+    #: How many other hosts match, but have an instance of it already, and its affinity is false.
+    taken: int = 0
     #: Whether the reservation is running, and must be opened on its new hosts.
     reopen: bool = False
 
@@ -166,8 +168,10 @@ class _Place:
     hosts: list[Host]
     #: Instances by host id. Empty if there is no room, or no need to move.
     chosen: Mapping[str, int]
-    #: How many other hosts match the reservation's shape.
+    #: How many other hosts match the reservation's shape, without those in ``taken``.
     matching: int = 0
+    #: How many other hosts match, but have an instance of it already, and its affinity is false.
+    taken: int = 0
     #: Other reservations that get other hosts to make room.
     placed_again: tuple[PlacedAgain, ...] = ()
 
@@ -193,6 +197,7 @@ def _elsewhere(
     # avoided.
     avoided = case.held if reservation.affinity is False else case.to_leave
     candidates = [host for host in snapshot.hosts if host.id not in avoided]
+    taken = sum(h.id in avoided and h.id not in case.to_leave for h in snapshot.hosts)
     count = sum(case.to_leave.values())
     wanted = placing.Wanted(
         reservation.shape.request,
@@ -218,10 +223,10 @@ def _elsewhere(
             only=[host.id for host in candidates],
         )
         if made:
-            return _Place(made.hosts, made.chosen, len(candidates), made.placed_again)
+            return _Place(made.hosts, made.chosen, len(candidates), taken, made.placed_again)
     if reservation.affinity and room < count:
         chosen = {}
-    return _Place([h for h in candidates if h.id in chosen], chosen, len(candidates))
+    return _Place([h for h in candidates if h.id in chosen], chosen, len(candidates), taken)
 
 
 def _windows(
@@ -317,4 +322,5 @@ def _result(case: _Case, place: _Place) -> Relocated:
     moved = sum(place.chosen.values())
     stay = sum(case.to_leave.values()) - moved
     outcome = MoveResult.SHORT if stay else MoveResult.MOVED if moved else MoveResult.WELL
-    return Relocated(outcome, moved, stay, place.matching, reopen=case.is_running and moved > 0)
+    reopen = case.is_running and moved > 0
+    return Relocated(outcome, moved, stay, place.matching, place.taken, reopen)

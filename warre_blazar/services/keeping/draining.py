@@ -157,6 +157,11 @@ def _why(each: OnHost, healed: Relocated | None) -> str:
         return f"its status is {each.status}; run 'warre-blazar-manage audit'"
     if healed is None or healed.outcome is not MoveResult.SHORT:
         return "it is being started or changed; run this command again"
+    if not healed.matching and healed.taken:
+        return (
+            f"its affinity is false, and each other host that matches ({healed.taken}) has an "
+            "instance of it already; add a host, or ask its project to delete it"
+        )
     if not healed.matching:
         return "no other host matches; add a host, or ask its project to delete it"
     return (
