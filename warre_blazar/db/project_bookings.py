@@ -56,3 +56,24 @@ def read(db: Session, project_id: str | None, flavor_ids: Collection[str], windo
         if start < end:
             found[flavor_id].setdefault(record_id, [Claim(Span(start, end), count)])
     return found
+
+
+def holding(db: Session, flavor_id: str, window: Span) -> dict[str, list[Claim]]:
+    """What each project holds of a flavor within a span, by project id."""
+    found: dict[str, list[Claim]] = defaultdict(list)
+    read = Claims(window, NO_TIME)
+    query = (
+        sa.select(leases.c.project_id, bookings.c.instance_count, *read.columns)
+        .select_from(
+            leases.join(reservations, reservations.c.lease_id == leases.c.id).join(
+                bookings, bookings.c.reservation_id == reservations.c.id
+            )
+        )
+        .where(
+            bookings.c.flavor_id == flavor_id,
+            sa.exists().where(allocations.c.reservation_id == reservations.c.id),
+        )
+    )
+    for project_id, count, *when in db.execute(claiming(query, window, NO_TIME)):
+        found[project_id] += [Claim(span, count) for span in read.spans(*when)]
+    return found

@@ -31,8 +31,8 @@ BEFORE_END = Word("nothing", "snapshot")
 #: The rule about callers who may see how much room the hosts have.
 _CAPACITY = "warre:flavor:capacity"
 _WARNINGS = [
-    *("devices_shared", "no_candidates", "no_hosts", "not_checked", "slots_exceed_hosts"),
-    "slots_overbooked",
+    *("devices_shared", "no_candidates", "no_hosts", "not_checked", "projects_overbooked"),
+    *("slots_exceed_hosts", "slots_overbooked"),
 ]
 
 
@@ -161,9 +161,10 @@ class FlavorOffered(Flavor):
         "other amounts, so that servers may be placed where too little is left for the next one. "
         "`no_candidates`: Placement finds no host on which a server could boot now. `no_hosts`: "
         "no host has been registered in Blazar yet. `not_checked`: Nova or Placement couldn't be "
-        "asked whether a server could ever boot. `slots_exceed_hosts`: the hosts hold fewer "
-        "instances than the flavor has slots. `slots_overbooked`: more instances are booked than "
-        "the flavor has slots now.",
+        "asked whether a server could ever boot. `projects_overbooked`: projects hold more "
+        "instances than a project may hold at a time now. `slots_exceed_hosts`: the hosts hold "
+        "fewer instances than the flavor has slots. `slots_overbooked`: more instances are booked "
+        "than the flavor has slots now.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
         default=(),
     )

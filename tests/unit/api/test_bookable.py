@@ -167,6 +167,23 @@ def test_fewer_slots_than_are_booked_are_a_warning(admin: Person, alpha: Person)
     assert codes(admin.patch(f"flavors/{made['id']}", {"category": "x"}).json) == []
 
 
+def test_projects_that_hold_more_than_the_new_term_are_a_warning(
+    admin: Person, alpha: Person, beta: Person
+):
+    made = things.add_flavor(admin, slots=4)
+    path = f"flavors/{made['id']}"
+    things.book(alpha, made, instance_count=2)
+    things.book(alpha, made, start=things.at(3), end=things.at(4))
+    assert codes(admin.patch(path, {"max_instances_per_project": 2}).json) == []
+    changed = admin.patch(path, {"max_instances_per_project": 1}).json
+    assert codes(changed) == ["projects_overbooked"]
+    assert changed["warnings"][0]["message"] == (
+        "1 project holds up to 2 instances at a time, and a project may hold at most 1 now; these "
+        "reservations stay, the last of them until 2100-01-03 11:00 UTC"
+    )
+    assert codes(admin.patch(path, {"max_instances_per_project": None}).json) == []
+
+
 def test_more_slots_than_hosts_hold_are_a_warning(admin: Person):
     made = things.add_flavor(admin, slots=9)
     assert codes(made) == ["slots_exceed_hosts"]

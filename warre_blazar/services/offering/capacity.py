@@ -4,7 +4,14 @@ import dataclasses
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
 
-from warre_blazar.db import flavor_usage, flavors, host_marks, reservable_hosts, session
+from warre_blazar.db import (
+    flavor_usage,
+    flavors,
+    host_marks,
+    project_bookings,
+    reservable_hosts,
+    session,
+)
 from warre_blazar.domain import capacity
 from warre_blazar.domain.capacity import HostLimits, HostRoom, Sharing
 from warre_blazar.domain.flavor import Flavor
@@ -136,6 +143,28 @@ def doubts_about_slots(flavor: Flavor, now: datetime.datetime) -> list[Doubt]:
             )
         )
     return doubts
+
+
+def doubts_about_projects(flavor: Flavor, now: datetime.datetime) -> list[Doubt]:
+    """Doubts about a flavor of which projects hold more than one project may hold."""
+    most = flavor.max_instances_per_project
+    if most is None:
+        return []
+    with session.reader() as db:
+        held = project_bookings.holding(db, flavor.id, Span(now, datetime.datetime.max))
+    beyond = [found for own in held.values() if (found := capacity.overbooked(own, most))]
+    if not beyond:
+        return []
+    who = "1 project holds" if len(beyond) == 1 else f"{len(beyond)} projects hold"
+    until = max(each.until for each in beyond)
+    return [
+        Doubt(
+            "projects_overbooked",
+            f"{who} up to {max(each.peak for each in beyond)} instances at a time, and a project "
+            f"may hold at most {most} now; these reservations stay, the last of them until "
+            f"{until:%Y-%m-%d %H:%M} UTC",
+        )
+    ]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -143,6 +143,7 @@ def _written(flavor: Flavor, doubts: tuple[Doubt, ...]) -> Written:
         *bootable.shared_devices(flavor),
         *bootable.no_hosts(),
         *capacity.doubts_about_slots(flavor, timeutils.utcnow()),
+        *capacity.doubts_about_projects(flavor, timeutils.utcnow()),
     )
     for doubt in doubts:
         LOG.warning("Flavor %s (%s): %s", flavor.name, flavor.id, doubt.text)
@@ -210,8 +211,12 @@ def update(
         flavor = _write(ref, values, columns)
         if is_of_boots:
             return _written(flavor, doubts)
-        about_slots = capacity.doubts_about_slots(flavor, timeutils.utcnow())
-        return Written(flavor, (*bootable.no_hosts(), *(about_slots if "slots" in values else ())))
+        now, found = timeutils.utcnow(), bootable.no_hosts()
+        if "slots" in values:
+            found += capacity.doubts_about_slots(flavor, now)
+        if "max_instances_per_project" in values:
+            found += capacity.doubts_about_projects(flavor, now)
+        return Written(flavor, tuple(found))
 
 
 def _check_resolved(shape: Shape) -> None:
