@@ -126,6 +126,8 @@ class ListFlavors(_Flavors, base.ListCommand):
             category=parsed_args.category,
             availability_zone=parsed_args.availability_zone,
         )
+        if parsed_args.category and not flavors:
+            choose(self, parsed_args.category, everything=parsed_args.all)
         names = columns(fields.Flavor, long=parsed_args.long)
         if not parsed_args.long and any(flavor.description for flavor in flavors):
             names.append("description")
@@ -372,9 +374,14 @@ def choose(
         return listed
     if category is None:
         raise Failure("There are no flavors that you may book; ask the operator")
+    raise Failure(unknown_category(command, category))
+
+
+def unknown_category(command: base.Command, category: str) -> str:
+    """Return the text for a category of no flavor, with the categories that flavors have."""
     known = {flavor.category for flavor in command.v2.flavors.list()} - {None}
     names = ", ".join(sorted(str(name) for name in known)) or "no flavor has one"
-    raise Failure(f"No flavor that you may book has the category {category!r}; categories: {names}")
+    return f"No flavor that you may book has the category {category!r}; categories: {names}"
 
 
 def titles(flavors: Sequence[Flavor]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from warre_blazar.cli import (
     base,
     cliff_parsers,
     command_names,
+    flavors,
     time_display,
     wording,
 )
@@ -108,6 +109,8 @@ class ListOffers(base.ListCommand):
             limit=2**31 - 1,
             **chosen(parsed_args),
         )
+        if parsed_args.category and not (found.offers or found.missing):
+            flavors.choose(self, parsed_args.category)
         offers = [o for o in found.offers if is_large_enough(o.flavor, parsed_args)]
         for missing in found.missing:
             if is_large_enough(missing.flavor, parsed_args):
@@ -162,6 +165,8 @@ class ListAvailability(base.ListCommand):
             count=parsed_args.count,
             **chosen(parsed_args),
         )
+        if parsed_args.category and not found:
+            flavors.choose(self, parsed_args.category)
         rows = [
             {
                 "flavor": each.flavor.name,

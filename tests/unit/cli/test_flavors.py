@@ -42,7 +42,7 @@ def test_list_as_a_table(api: Api, run: Run) -> None:
     ],
 )
 def test_list_filters(api: Api, run: Run, arguments: list[str], query: dict[str, str]) -> None:
-    api.answers["GET /v2/flavors"] = listing()
+    api.answers["GET /v2/flavors"] = listing(flavor())
     run(flavors.ListFlavors, *arguments)
     assert api.seen[0].query == query
 
@@ -607,6 +607,17 @@ def test_free_slots_of_several_flavors(api: Api, run_json: Callable[..., Any]) -
         api.answers[f"GET /v2/flavors/{name}/freeslots"] = Answer(200, _SPANS[:1])
     rows = run_json(flavors.ListFreeSlots, "f", "g", "f")
     assert [row["flavor"] for row in rows] == ["f", "g"]
+
+
+def test_list_of_an_unknown_category_names_the_known_ones(api: Api, run: Run) -> None:
+    api.answers["GET /v2/flavors"] = [listing(), listing(), listing(flavor(category="gpu"))]
+    with pytest.raises(BlazarClientException, match=r"category 'GPU'; categories: gpu$"):
+        run(flavors.ListFlavors, "--category", "GPU")
+
+
+def test_list_of_a_known_category_may_be_empty(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers["GET /v2/flavors"] = [listing(), listing(flavor(category="gpu"))]
+    assert run_json(flavors.ListFlavors, "--category", "gpu", "--availability-zone", "z") == []
 
 
 def test_unknown_category_names_the_known_ones(api: Api, run: Run) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_api import FLAVOR, Api, error, reservation
+from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation
 from warre_blazar.api import views
-from warre_blazar.cli import offers, reservations
+from warre_blazar.cli import base, offers, reservations
 from warre_blazar.cli.failure import Failure
 from warre_blazar.domain.offers import Missing, NoOffer, Offer
 from warre_blazar.domain.timeline import Span
@@ -52,6 +52,24 @@ def test_offers_are_listed_and_what_is_missing_is_explained(
     assert "up to 24 h from" in told
     query = api.seen[0].query
     assert (query["hours"], query["count"], query["category"]) == ("24.000000", "2", "gpu")
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (offers.ListOffers, ["--hours", "24"]),
+        (offers.ListAvailability, []),
+        (reservations.CreateReservation, ["--earliest", "--hours", "24"]),
+    ],
+)
+def test_unknown_category_names_the_known_ones(
+    api: Api, run: Run, command: type[base.Command], words: list[str]
+) -> None:
+    api.answers["GET /v2/offers"] = found()
+    api.answers["GET /v2/availability"] = Answer(200, views.availability([]))
+    api.answers["GET /v2/flavors"] = [listing(), listing(flavor(category="gpu"))]
+    with pytest.raises(Failure, match=r"category 'gpus'; categories: gpu$"):
+        run(command, *words, "--category", "gpus")
 
 
 def test_longest_booking_of_each_flavor_is_told(
