@@ -10,6 +10,11 @@ NO_CREDENTIALS = (
     "OS_PROJECT_NAME, OS_USER_DOMAIN_ID and OS_PROJECT_DOMAIN_ID (your cloud's openrc file sets "
     "these), or set OS_CLOUD"
 )
+#: The API's own text names a field of the request.
+_NO_BEFORE_END = (
+    "The flavor doesn't let you choose what is done with the servers before the end. Leave out "
+    "--before-end"
+)
 
 #: The advice for each error code of the API. The fields in braces are data of the error's detail,
 #: or names of commands.
@@ -74,6 +79,8 @@ def text(error: errors.ClientError, app: object) -> str:
         )
         return f"{message}. Operators list the IDs with {listing}"
     code = error.code if isinstance(error, errors.ApiError) else ""
+    if code == "no_before_end_choice":
+        return _NO_BEFORE_END
     if not isinstance(error, errors.ApiError) or code not in _ADVICE:
         return message
     action = error.detail.get("action")

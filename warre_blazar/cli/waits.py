@@ -2,6 +2,7 @@
 
 import argparse
 import functools
+import re
 from typing import Any
 
 from warre_blazar.cli import (
@@ -23,6 +24,16 @@ from warre_blazar.fields.flavors import BEFORE_END
 _REF = "ID of the wait, the start of the ID, or the name that its reservation will have"
 #: The options that are sent as they were typed.
 _TEXTS = ("name", "note", "contact", "before_end", "affinity")
+#: The options for the fields of a wait that the API may refuse.
+_OPTIONS = {
+    "instance_count": "--count",
+    "hours": "--hours",
+    "from": "--start",
+    "to": "--end",
+    "expires_at": "--expires",
+    "category": "--category",
+}
+_AT_MOST = re.compile(r"expected at most (\S+)")
 _COLUMNS = (
     *("id", "flavor", "instance_count", "hours", "from", "to", "mode", "status", "position"),
 )
@@ -145,7 +156,18 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
         return self.details(document)
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        return flavors.advice_on_flavor(self, error, parsed_args.flavor or "")
+        if not isinstance(error, errors.ApiError) or error.code != "invalid_field":
+            return flavors.advice_on_flavor(self, error, parsed_args.flavor or "")
+        field, expected = error.detail.get("field"), error.detail.get("expected")
+        if field not in _OPTIONS or not isinstance(expected, str):
+            return super().advice(error, parsed_args)
+        if field == "category":
+            return flavors.unknown_category(self, parsed_args.category)
+        option = _OPTIONS[field]
+        if most := _AT_MOST.fullmatch(expected):
+            goal = parsed_args.flavor or f"the category {parsed_args.category}"
+            return f"No reservation of {goal} can have that much. Give {option} {most[1]} or less"
+        return f"{option}: {expected.replace('hours after from', 'hours after --start')}"
 
 
 #: The states of waits that aren't over.

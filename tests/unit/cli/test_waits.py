@@ -7,8 +7,8 @@ import pytest
 
 from tests.fakes.service import Answer, Request
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_api import Api, error, listing
-from warre_blazar.cli import waits
+from tests.unit.cli.fake_api import Api, error, flavor, listing
+from warre_blazar.cli import reservations, waits
 from warre_blazar.cli.failure import Failure
 
 WAIT: dict[str, Any] = {
@@ -99,13 +99,57 @@ def test_booked_wait_names_its_reservation(
     assert "r-1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("field", "expected", "said"),
+    [
+        ("instance_count", "expected at most 4", r"^No reservation of big .*Give --count 4 or"),
+        ("hours", "expected at most 96", "Give --hours 96 or less"),
+        (
+            "to",
+            "expected a time at least as many hours after from",
+            "^--end: expected a time at least as many hours after --start$",
+        ),
+        ("expires_at", "expected a time in the future", "^--expires: expected a time in the"),
+    ],
+)
+def test_refusal_of_a_wait_names_the_options(
+    api: Api, run: Run, field: str, expected: str, said: str
+) -> None:
+    text = f"{field}: {expected}"
+    refused = error(400, text, "invalid_field", field=field, expected=expected)
+    api.answers["POST /v2/waits"] = refused
+    with pytest.raises(Failure, match=said):
+        run(waits.CreateWait, "big", "--hours", "8")
+
+
+def test_wait_for_an_unknown_category_names_the_known_ones(api: Api, run: Run) -> None:
+    detail = {"field": "category", "expected": "expected the category of a flavor"}
+    api.answers["POST /v2/waits"] = error(400, "category: no", "invalid_field", **detail)
+    api.answers["GET /v2/flavors"] = listing(flavor(category="gpu"))
+    with pytest.raises(Failure, match=r"category 'gpus'; categories: gpu$"):
+        run(waits.CreateWait, "--category", "gpus", "--hours", "8")
+
+
+def test_refused_choice_before_the_end_names_the_option(api: Api, run: Run) -> None:
+    text = "before_end: Flavor doesn't let users choose; leave the field out"
+    refused = error(400, text, "no_before_end_choice", field="before_end")
+    api.answers |= {"POST /v2/waits": refused, "POST /v2/reservations": refused}
+    words = ("big", "--hours", "8", "--before-end", "snapshot")
+    for command in (waits.CreateWait, reservations.CreateReservation):
+        with pytest.raises(Failure, match=r"^The flavor doesn't.*Leave out --before-end$"):
+            run(command, *words)
+
+
 def test_wait_is_canceled(api: Api, run: Run) -> None:
+    api.answers[f"GET /v2/waits/{WAIT['id']}"] = Answer(200, WAIT)
     api.answers[f"DELETE /v2/waits/{WAIT['id']}"] = Answer(204)
     run(waits.DeleteWait, WAIT["id"])
-    assert api.seen[0].line == f"DELETE /v2/waits/{WAIT['id']}"
+    assert api.seen[-1].line == f"DELETE /v2/waits/{WAIT['id']}"
 
 
 def test_booked_wait_can_not_be_canceled(api: Api, run: Run) -> None:
+    booked = {**WAIT, "status": "BOOKED", "position": None}
+    api.answers[f"GET /v2/waits/{WAIT['id']}"] = Answer(200, booked)
     api.answers[f"DELETE /v2/waits/{WAIT['id']}"] = error(409, "it is BOOKED", "wait_over")
     with pytest.raises(Failure, match=r"wait.list"):
         run(waits.DeleteWait, WAIT["id"])
