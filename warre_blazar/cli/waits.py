@@ -15,7 +15,7 @@ from warre_blazar.cli import (
     user_names,
     wording,
 )
-from warre_blazar.cli.failure import WrongOptions
+from warre_blazar.cli.failure import Failure, WrongOptions
 from warre_blazar.client import Wait, errors
 from warre_blazar.client.types import Document
 from warre_blazar.fields import waits as fields
@@ -232,11 +232,20 @@ class DeleteWait(_Waits, base.DeleteCommand):
     refs = "ID, the start of the ID, or name"
 
     def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
-        self.v2.waits.delete(ref)
+        self.v2.waits.delete(self._live(ref).id)
         return True
 
-    def describe(self, ref: str) -> str:
+    def _live(self, ref: str) -> Wait:
+        """
+        :raises Failure: the wait is canceled already. The API accepts another deletion of it.
+        """
         wait = self.v2.waits.get(ref)
+        if wait.status == "CANCELED":
+            raise Failure(f"Wait {ref} was canceled before")
+        return wait
+
+    def describe(self, ref: str) -> str:
+        wait = self._live(ref)
         return f"wait {wait.id} for {wording.slots(wait.instance_count)} of {_goal(wait)}"
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:

@@ -140,6 +140,14 @@ def test_refused_choice_before_the_end_names_the_option(api: Api, run: Run) -> N
             run(command, *words)
 
 
+@pytest.mark.parametrize("words", [[], ["--dry-run"]])
+def test_canceled_wait_is_not_canceled_again(api: Api, run: Run, words: list[str]) -> None:
+    api.answers[f"GET /v2/waits/{WAIT['id']}"] = Answer(200, {**WAIT, "status": "CANCELED"})
+    with pytest.raises(Failure, match=r"was canceled before$"):
+        run(waits.DeleteWait, WAIT["id"], *words)
+    assert len(api.seen) == 1
+
+
 def test_wait_is_canceled(api: Api, run: Run) -> None:
     api.answers[f"GET /v2/waits/{WAIT['id']}"] = Answer(200, WAIT)
     api.answers[f"DELETE /v2/waits/{WAIT['id']}"] = Answer(204)
