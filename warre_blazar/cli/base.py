@@ -426,6 +426,13 @@ class ListColumn(columns.FormattableColumn):
         return ", ".join(str(value) for value in self._value)
 
 
+class LinesColumn(columns.FormattableColumn):
+    """A column with a list. A table shows each item in a line, and -f json shows an array."""
+
+    def human_readable(self) -> str:
+        return "\n".join(str(value) for value in self._value)
+
+
 def _column(value: Any) -> Any:
     if isinstance(value, dict):
         return DictColumn(value)

@@ -102,11 +102,12 @@ class _AllSeries(base.Command):
         document = {**series.document, "flavor": series.document["flavor"]["name"]}
         document.pop("refused", None)
         if "reservations" in document:
-            document["reservations"] = [
+            lines = [
                 f"{time_display.brief(_moment(each['start']), self.where)} {each['status']} "
                 f"{each['id']}"
                 for each in document["reservations"]
             ]
+            document["reservations"] = base.LinesColumn(lines)
         return document
 
 

@@ -119,6 +119,21 @@ def test_list_and_show(api: Api, run: Run) -> None:
     assert "2026-12-07T09:00" in run(series.ShowSeries, "course", "--utc")
 
 
+def test_table_has_a_line_for_each_reservation(
+    api: Api, run: Run, run_json: Callable[..., Any]
+) -> None:
+    (first,) = document()["reservations"]
+    both = [first, {**first, "id": "r-2", "start": "2026-12-21T08:00:00+00:00"}]
+    api.answers[f"GET /v2/series/{ID}"] = Answer(200, document(reservations=both))
+    lines = ["2026-12-14 08:00 UTC ALLOCATED r-1", "2026-12-21 08:00 UTC ALLOCATED r-2"]
+    shown = run(series.ShowSeries, ID).splitlines()
+    assert [row.strip("| ") for row in shown if "ALLOCATED" in row] == [
+        f"reservations   | {lines[0]}",
+        lines[1],
+    ]
+    assert run_json(series.ShowSeries, ID)["reservations"] == lines
+
+
 def test_extend_and_delete(api: Api, run: Run) -> None:
     api.answers[f"GET /v2/series/{ID}"] = Answer(200, document())
     api.answers[f"PATCH /v2/series/{ID}"] = Answer(200, document(refused=[]))
