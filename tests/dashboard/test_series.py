@@ -69,7 +69,7 @@ def test_reservation_that_runs_can_not_be_dropped(member: Visitor, api: Api) -> 
 
 def test_check_shows_each_reservation_and_why_not(member: Visitor, api: Api) -> None:
     text = member.sends(f"{SERIES}create/", values(check="1"), 200).content.decode()
-    assert "This can be done, but for 1 reservation." in text
+    assert "This can be done, except for 1 reservation." in text
     assert "Tue 2026-12-01 09:00" in text and "Possible from Wed 2026-12-09 12:00." in text
     assert "No capacity &lt;script&gt;" in text and HOSTILE not in text
     (asked,) = sent(api)

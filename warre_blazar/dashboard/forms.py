@@ -86,7 +86,7 @@ class BookingForm(BaseForm):
         label=_("Name"),
         required=False,
         max_length=255,
-        help_text=_("By the name you will recognize the reservation."),
+        help_text=_("Lists show the reservation by this name."),
     )
     note = ProseField(label=_("Note"), required=False, max_length=4096)
     contact = forms.CharField(

@@ -42,7 +42,7 @@ def table(
     ]
     headers = [
         {"flavor": _("Flavor"), "user": _("User"), "project": _("Project")}[report.by or "flavor"],
-        *(_("Reservations"), _("Booked"), _("Held"), _("Used"), _("Given back"), _("Cancelled")),
+        *(_("Reservations"), _("Booked"), _("Held"), _("Used"), _("Given back"), _("Canceled")),
         *(_("Lost"), _("Refused requests")),
     ]
     return tables.Table(caption, headers, rows, _("Nothing was booked in this time."))

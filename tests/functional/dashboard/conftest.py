@@ -98,7 +98,7 @@ def picture() -> Callable[[Page, str], None]:
         for width, scheme in ((400, "dark"), (400, "light"), (1280, "dark"), (1280, "light")):
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            page.screenshot(path=f"{PICTURES}/{name}-{width}-{scheme}.png")
+            page.screenshot(path=f"{PICTURES}/{name}-{width}-{scheme}.png", full_page=True)
 
     return take
 

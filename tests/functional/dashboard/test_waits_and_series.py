@@ -120,7 +120,7 @@ def test_series_is_booked_and_one_reservation_dropped(
     page.select_option("[name=repeat]", "daily")
     page.fill("[name=name]", HOSTILE)
     page.fill("[name=times]", "3")
-    expect(page.get_by_text("This can be done, but for 1 reservation.")).to_be_visible()
+    expect(page.get_by_text("This can be done, except for 1 reservation.")).to_be_visible()
     expect(page.locator("#verdict tbody tr")).to_have_count(3)
     picture(page, "series-form")
     no_serious_faults(page)

@@ -116,7 +116,7 @@ _STOPPED = {
     "next_reservation": gettext_lazy("Then another reservation begins."),
     "hosts": gettext_lazy("Then the hosts have no room."),
     "window": gettext_lazy("Then the flavor is closed for maintenance."),
-    "terms": gettext_lazy("The flavor's terms allow no longer reservation."),
+    "terms": gettext_lazy("The flavor's terms don't allow a longer reservation."),
     "quota": gettext_lazy("Your project's quota allows no more hours."),
 }
 
