@@ -124,7 +124,8 @@ class NoSuchReservation(NotFound):
     def __init__(self, ref: str) -> None:
         super().__init__(
             f"There is no reservation {ref!r}. A name is looked up among the reservations of your "
-            "own project that aren't COMPLETE; others are found by their IDs",
+            "own project that aren't COMPLETE; others are found by their IDs, "
+            "or by at least four characters of the start of an ID",
             404,
         )
         self.ref = ref
