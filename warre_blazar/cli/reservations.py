@@ -11,6 +11,7 @@ from warre_blazar.cli import (
     arguments,
     base,
     change_log,
+    cliff_parsers,
     deletion_confirmation,
     dry_run,
     earliest_booking,
@@ -343,7 +344,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         )
         reservation_options.add_before_end(parser, reservation_options.FLAVORS)
         reservation_options.add_movable(parser)
-        return parser
+        return cliff_parsers.with_fixed(parser, ["--flavor"])
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self.times(parsed_args)

@@ -34,13 +34,13 @@ def flavor(flavors: Any, ref: str) -> str:
 
 
 def similar(ref: str, names: Iterable[str]) -> list[str]:
-    """Return up to 5 names that contain ``ref``, or that are spelled almost like ``ref``."""
+    """Return up to 5 names that contain ``ref``, or else that are spelled almost like ``ref``."""
     by_folded_name = {name.casefold(): name for name in names}
     word = ref.casefold()
     containing = [name for folded, name in by_folded_name.items() if word and word in folded]
-    close_matches = difflib.get_close_matches(word, by_folded_name, 5, 0.5)
-    close = [by_folded_name[folded] for folded in close_matches]
-    return list(dict.fromkeys([*containing, *close]))[:5]
+    if containing:
+        return containing[:5]
+    return [by_folded_name[f] for f in difflib.get_close_matches(word, by_folded_name, 5, 0.5)]
 
 
 def reservation(reservations: Any, ref: str, *, past: bool = False) -> str:

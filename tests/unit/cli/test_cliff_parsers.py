@@ -31,6 +31,7 @@ from warre_blazar.cli.failure import Failure
         (reservations.CreateReservation, ["--zzzz", "1"], "Unrecognized arguments: --zzzz 1"),
         (usage.ShowUsage, ["--stash", "1"], "Unrecognized arguments: --stash 1"),
         (offers.ListAvailability, ["--hours", "3"], "reservation offers finds times of a length"),
+        (reservations.UpdateReservation, ["--flavor", "f"], "flavor can't be changed"),
         (flavors.UpdateFlavor, ["--vcpu", "4"], "vcpu can't be changed"),
         (flavors.UpdateFlavor, ["--memory=4G"], "memory can't be changed"),
         (flavors.UpdateFlavor, ["--slot", "4"], "is --slots meant?"),

@@ -184,6 +184,13 @@ def test_unknown_name_suggests_similar_names(api: Api, run: Run) -> None:
         run(flavors.ShowFlavor, "gpu.larg")
 
 
+def test_name_that_contains_the_unknown_one_is_the_only_suggestion(api: Api, run: Run) -> None:
+    api.answers["GET /v2/flavors/gpu.a10"] = error(404, "No flavor", "flavor_not_found")
+    api.answers["GET /v2/flavors"] = listing(flavor(name="cpu.small"), flavor(name="gpu.a100"))
+    with pytest.raises(BlazarClientException, match=r"mean gpu\.a100\?$"):
+        run(flavors.ShowFlavor, "gpu.a10")
+
+
 def test_unknown_name_suggests_similar_names_to_a_member(api: Api, run: Run) -> None:
     api.answers["GET /v2/flavors/gpu.larg"] = error(404, "No flavor", "flavor_not_found")
     api.answers["GET /v2/flavors"] = [error(403, "No", "forbidden"), listing(flavor())]
