@@ -180,7 +180,7 @@ def test_start_of_an_id_of_another_project(api: Api, client: Client) -> None:
 
 def test_start_of_an_id_of_another_project_is_unknown_to_a_member(api: Api, client: Client) -> None:
     api.answers["GET /v2/reservations"] = [listing(), error(403, "no", "forbidden")]
-    with pytest.raises(errors.NotFound, match="There is no reservation '2222'.*at least four char"):
+    with pytest.raises(errors.NotFound, match=r"no reservation '2222'.*at least four char"):
         client.reservations.get("2222")
 
 
