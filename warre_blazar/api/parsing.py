@@ -14,7 +14,7 @@ import jsonschema
 from webob import Request
 
 from warre_blazar.db.reservation_filters import SORT_KEYS
-from warre_blazar.domain import host_properties, reservation_states
+from warre_blazar.domain import host_properties, refusals, reservation_states
 from warre_blazar.errors import exceptions
 from warre_blazar.fields import waits
 from warre_blazar.fields.kinds import EXPECTED, Schema
@@ -334,6 +334,14 @@ def usage_key(field: str, text: str) -> str:
     return text
 
 
+def refusal_code(field: str, text: str) -> str:
+    """The code of a refused request."""
+    if text not in refusals.CODES:
+        known = ", ".join(sorted(refusals.CODES))
+        raise exceptions.InvalidField(field, f"expected one of {known}")
+    return text
+
+
 def next_page(field: str, text: str) -> int:
     """The page number in a listing's ``next`` link."""
     return positive(field, text.removeprefix("/?page="))
@@ -349,6 +357,7 @@ QUERY_SCHEMAS: dict[Callable[[str, str], Any], Schema] = {
     positive: {"type": "integer", "minimum": 1, "maximum": 2**31 - 1},
     detail: {"type": "string", "enum": ["capacity"]},
     log: {"type": "string", "enum": ["log"]},
+    refusal_code: {"type": "string", "enum": sorted(refusals.CODES)},
     usage_key: {"type": "string", "enum": list(USAGE_KEYS)},
     part_of_time: {"type": "string", "enum": sorted(_PARTS)},
     properties: {

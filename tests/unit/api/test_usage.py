@@ -147,6 +147,9 @@ def test_refused_booking_is_listed_and_counted_once(
     assert refusals(admin, "?all_projects=true") == [found]
     assert refusals(admin, f"?project_id={alpha.project_id}&code=slots_exhausted") == [found]
     assert refusals(alpha, "?code=too_long") == []
+    unknown = alpha.get("refusals?code=gap_to_short")
+    assert refusal(unknown) == (422, "invalid_field")
+    assert "gap_too_short" in unknown.json["error_message"]
     (row,) = usage(alpha)
     assert row["refusals"] == {"slots_exhausted": 1}
 

@@ -17,7 +17,7 @@ LIST_QUERY = {
     "project_id": parsing.word,
     "user_id": parsing.word,
     "flavor_id": parsing.word,
-    "code": parsing.word,
+    "code": parsing.refusal_code,
     "from": parsing.moment,
     "to": parsing.moment,
     **base.PAGING,
