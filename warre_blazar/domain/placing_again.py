@@ -37,7 +37,7 @@ class Movable:
 
 
 @dataclasses.dataclass(frozen=True)
-class Move:
+class HostMove:
     """The instances of a reservation that leave a host, and where they go."""
 
     movable: Movable
@@ -46,15 +46,15 @@ class Move:
     #: Instances by host id.
     chosen: Mapping[str, int]
     #: What must leave one of these hosts to make room for them.
-    displaced: tuple["Move", ...] = ()
+    displaced: tuple["HostMove", ...] = ()
 
     @property
-    def every(self) -> tuple["Move", ...]:
+    def every(self) -> tuple["HostMove", ...]:
         """This move, and those that must be made with it."""
         return (self, *self.displaced)
 
 
-def moved(moves: Iterable[Move]) -> dict[str, dict[str, int]]:
+def moved(moves: Iterable[HostMove]) -> dict[str, dict[str, int]]:
     """Where reservations are after some moves: by reservation id, the instances by host id."""
     places: dict[str, dict[str, int]] = {}
     for move in moves:
@@ -66,7 +66,7 @@ def moved(moves: Iterable[Move]) -> dict[str, dict[str, int]]:
     return places
 
 
-class Site:
+class MovableHosts:
     """All hosts, with everything that is booked on them, and the reservations that can move."""
 
     def __init__(
@@ -128,7 +128,7 @@ class Site:
             room = min(host.room(request, wanted.span), room)
         return host.lasting_room(request, [wanted.span], room) if room and is_contested else room
 
-    def without(self, host_id: str, moves: Iterable[Move]) -> Host:
+    def without(self, host_id: str, moves: Iterable[HostMove]) -> Host:
         """A host that some reservations leave."""
         return without(self.hosts[host_id], (move.movable for move in moves))
 
@@ -152,7 +152,7 @@ class _Lowest:
         return min(fitting[first : bisect.bisect_left(moments, span.end)])
 
 
-class Plan:
+class MovePlan:
     """Where the reservations on some hosts could go.
 
     A host that is vacated gets nothing, and a host that gets something isn't vacated. So each move
@@ -161,7 +161,7 @@ class Plan:
 
     def __init__(
         self,
-        site: Site,
+        site: MovableHosts,
         sources: Iterable[str],
         closed: Collection[str] = (),
         *,
@@ -181,7 +181,7 @@ class Plan:
         #: By reservation id, the hosts that its instances get.
         self._taken: dict[str, set[str]] = collections.defaultdict(set)
         #: The moves, by the id of the host that is vacated.
-        self.moves: dict[str, list[Move]] = {}
+        self.moves: dict[str, list[HostMove]] = {}
         for source in sources:
             if source not in self._added and source not in self._settled and site.on(source):
                 moves = self.moves[source] = []
@@ -190,7 +190,7 @@ class Plan:
                     if move is not None:
                         moves.append(move)
 
-    def of(self, host_id: str) -> Sequence[Move]:
+    def of(self, host_id: str) -> Sequence[HostMove]:
         """The moves from a host; none if the host isn't vacated."""
         return self.moves.get(host_id, ())
 
@@ -206,7 +206,9 @@ class Plan:
         among = movable.among
         return (i for i in self._site.fullest(movable.request) if i in among and i not in avoided)
 
-    def _direct(self, movable: Movable, source: str, avoided: Collection[str] = ()) -> Move | None:
+    def _direct(
+        self, movable: Movable, source: str, avoided: Collection[str] = ()
+    ) -> HostMove | None:
         """Move a reservation off a host to where there is room."""
         chosen: dict[str, int] = {}
         left = movable.hosts[source]
@@ -221,10 +223,10 @@ class Plan:
                 chosen[target] = room
                 left -= room
                 if not left:
-                    return self._made(Move(movable, source, chosen))
+                    return self._made(HostMove(movable, source, chosen))
         return None
 
-    def _displacing(self, movable: Movable, source: str) -> Move | None:
+    def _displacing(self, movable: Movable, source: str) -> HostMove | None:
         """Move a reservation off a host to another one that others leave for it."""
         if movable.hosts[source] > 1 and not movable.affinity:
             return None
@@ -236,13 +238,13 @@ class Plan:
             if displaced:
                 self._settled.add(target)
                 chosen = {target: movable.hosts[source]}
-                return self._made(Move(movable, source, chosen, tuple(displaced)))
+                return self._made(HostMove(movable, source, chosen, tuple(displaced)))
             looked_at += displaced is not None
             if looked_at >= self._site.breadth:
                 return None
         return None
 
-    def _displaced(self, movable: Movable, source: str, target: str) -> list[Move] | None:
+    def _displaced(self, movable: Movable, source: str, target: str) -> list[HostMove] | None:
         """The moves that make room for a reservation on a host.
 
         :returns: an empty list if what would have to leave has no other place. None: there is no
@@ -255,7 +257,7 @@ class Plan:
             return None
         # The largest stay if they can, so that what must leave is small.
         needed = in_the_way(host, near, movable.request, [movable.span], count)
-        moves: list[Move] = []
+        moves: list[HostMove] = []
         for other in needed:
             move = self._direct(other, target, {source})
             if move is None:
@@ -265,14 +267,14 @@ class Plan:
             moves.append(move)
         return moves
 
-    def _made(self, move: Move) -> Move:
+    def _made(self, move: HostMove) -> HostMove:
         movable = move.movable
         for target, count in move.chosen.items():
             self._added[target] += [_holding(movable)] * count
             self._taken[movable.reservation_id].add(target)
         return move
 
-    def _undo(self, move: Move) -> None:
+    def _undo(self, move: HostMove) -> None:
         for target, count in move.chosen.items():
             del self._added[target][-count:]
             self._taken[move.movable.reservation_id].discard(target)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from warre_blazar.domain import placing, placing_again, provider_search, timeline
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.placing import FreeSpans, Wanted
-from warre_blazar.domain.placing_again import Movable, Move, Plan, Site
+from warre_blazar.domain.placing_again import HostMove, Movable, MovableHosts, MovePlan
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.shared_room import HostGroup
 from warre_blazar.domain.timeline import Span
@@ -51,11 +51,11 @@ class Vacating:
         :param hosts: all hosts, with everything that is booked on them from now on.
         :param movables: the reservations that can be placed again.
         :param moves: how many reservations may be placed again for one booking.
-        :param breadth: as for ``Site``.
+        :param breadth: as for ``MovableHosts``.
         """
-        self._site = Site(hosts, movables, breadth)
+        self._site = MovableHosts(hosts, movables, breadth)
         self._moves = moves
-        self._plans: dict[tuple[tuple[str, ...], bool, bool], Plan] = {}
+        self._plans: dict[tuple[tuple[str, ...], bool, bool], MovePlan] = {}
         self._free: dict[tuple[object, ...], FreeSpans] = {}
 
     @property
@@ -179,7 +179,7 @@ class Vacating:
             return None
         return self._rearranged(wanted, chosen, {i: _first(plan.of(i), share) for i in chosen})
 
-    def _ways(self, host_id: str) -> list[list[Move]]:
+    def _ways(self, host_id: str) -> list[list[HostMove]]:
         """The moves that vacate a host, by plans that differ in what they place first.
 
         If they are too many, there are also ways to vacate it of the largest reservations only.
@@ -196,14 +196,14 @@ class Vacating:
         return ways
 
     def _rearranged(
-        self, wanted: Wanted, chosen: Mapping[str, int], moves: Mapping[str, Sequence[Move]]
+        self, wanted: Wanted, chosen: Mapping[str, int], moves: Mapping[str, Sequence[HostMove]]
     ) -> Rearrangement | None:
         """Move what is in the way of instances, and nothing else.
 
         :param chosen: the instances by host id.
         :param moves: the possible moves by host id.
         """
-        made: list[Move] = []
+        made: list[HostMove] = []
         for host_id, count in chosen.items():
             host = self._site.hosts[host_id]
             by_id = {move.movable.reservation_id: move for move in moves[host_id]}
@@ -235,12 +235,12 @@ class Vacating:
             free = self._free[key] = FreeSpans(HostGroup(hosts), request, most, window, affinity)
         return free
 
-    def _vacated(self, plan: Plan, host_id: str, share: int) -> Host:
+    def _vacated(self, plan: MovePlan, host_id: str, share: int) -> Host:
         """A host once all hosts of a plan were vacated."""
         moves = _first(plan.of(host_id), share)
         return self._site.without(host_id, moves) if moves else plan.fuller(host_id)
 
-    def _plan_of(self, request: PlacementRequest, among: Collection[str]) -> Plan:
+    def _plan_of(self, request: PlacementRequest, among: Collection[str]) -> MovePlan:
         """The plan that vacates hosts together, the emptiest first."""
         return self._plan(*self._sources(request, among))
 
@@ -253,16 +253,16 @@ class Vacating:
         emptiest = reversed(self._site.fullest(request))
         return list(itertools.islice((i for i in emptiest if i in wanted), _MOST_HOSTS))
 
-    def _plan(self, *sources: str, closed: bool = False, smallest_first: bool = False) -> Plan:
+    def _plan(self, *sources: str, closed: bool = False, smallest_first: bool = False) -> MovePlan:
         """
         :param closed: whether none of the sources may get anything, even if it isn't vacated.
-        :param smallest_first: as for ``Plan``.
+        :param smallest_first: as for ``MovePlan``.
         """
         key = (sources, closed, smallest_first)
         plan = self._plans.get(key)
         if plan is None:
             with provider_search.bounded():
-                plan = self._plans[key] = Plan(
+                plan = self._plans[key] = MovePlan(
                     self._site,
                     sources,
                     sources if closed else (),
@@ -288,14 +288,14 @@ def _fits(host: Host, leaving: Iterable[Movable], wanted: Wanted, count: int) ->
     return placing_again.fits(rest, wanted.request, wanted.spans, count)
 
 
-def _weight(moves: Iterable[Move]) -> int:
+def _weight(moves: Iterable[HostMove]) -> int:
     """How many reservations get other hosts by some moves."""
     return sum(len(move.every) for move in moves)
 
 
-def _first(moves: Sequence[Move], most: int) -> list[Move]:
+def _first(moves: Sequence[HostMove], most: int) -> list[HostMove]:
     """The moves of the reservations that begin first, as many as may be made."""
-    first: list[Move] = []
+    first: list[HostMove] = []
     for move in sorted(moves, key=lambda m: (m.movable.span.start, m.movable.reservation_id)):
         if _weight(first) + len(move.every) > most:
             break
@@ -303,7 +303,7 @@ def _first(moves: Sequence[Move], most: int) -> list[Move]:
     return first
 
 
-def _times(moves: Sequence[Move], most: int) -> list[Span]:
+def _times(moves: Sequence[HostMove], most: int) -> list[Span]:
     """The spans that no more reservations overlap than may be moved, each as long as possible."""
     if _weight(moves) <= most:
         return [Span(datetime.datetime.min, datetime.datetime.max)]
