@@ -297,7 +297,8 @@ def test_end_on_a_command_without_it_is_refused(blazar: Cli, api: Api) -> None:
             "one of the arguments --end-date/--end --hours --length --days is required",
         ),
         (["create", "f", "--hours", "x"], "argument --hours: 'x' isn't a number of hours"),
-        (["show", "--nonsense"], "required: RESERVATION"),
+        (["show"], "required: RESERVATION"),
+        (["show", "--nonsense"], "Unrecognized arguments: --nonsense"),
         (["create", "f", "--hours", "1", "--strat", "now"], "; is --start meant?"),
     ],
 )
