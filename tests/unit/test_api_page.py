@@ -19,8 +19,7 @@ TEXT = PAGE.read_text()
 #: What the section "Conventions" says once for all lists and for all requests that create.
 _COMMON_PARAMETERS = {"limit", "page", "next", "Idempotency-Key"}
 #: Words of the page that aren't in the document: keys of the field ``detail``, headers, methods,
-#: services, a resource class, a role, options and parts of
-#: recurrence rules.
+#: services, a resource class, a role, options and parts of recurrence rules.
 _OTHER_WORDS = {
     *("action", "closed", "exceeded", "expected", "field", "flavorproject", "held", "key", "lease"),
     *("lease_name", "longest", "matching", "next_free", "option", "reservation", "resource"),

@@ -19,7 +19,14 @@ def booking(
     :raises RefusedDryRun: the booking would be refused. The text says why, and what could be
         booked.
     """
-    foreseen = client.reservations.try_create(
+    foreseen = _foreseen(client, wanted, **texts)
+    _check(foreseen, app, wanted.where)
+    return foreseen
+
+
+def _foreseen(client: Client, wanted: alternatives.WantedBooking, **texts: str | None) -> DryRun:
+    """What the API says about a booking, whether or not it would accept it."""
+    return client.reservations.try_create(
         wanted.flavor,
         start=wanted.start,
         end=wanted.end,
@@ -27,8 +34,6 @@ def booking(
         affinity=wanted.affinity,
         **texts,
     )
-    _check(foreseen, app, wanted.where)
-    return foreseen
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,14 +101,7 @@ def check_flavor(client: Client, wanted: alternatives.WantedBooking, app: object
     :raises Failure: the flavor is inactive, or it is private and the project has no access.
     :raises errors.ApiError: there is no such flavor.
     """
-    foreseen = client.reservations.try_create(
-        wanted.flavor,
-        start=wanted.start,
-        end=wanted.end,
-        count=wanted.count,
-        affinity=wanted.affinity,
-    )
-    for refusal in foreseen.refusals:
+    for refusal in _foreseen(client, wanted).refusals:
         if refusal.code in _OF_FLAVOR:
             raise Failure(_text(refusal, app))
 

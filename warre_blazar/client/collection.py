@@ -1,13 +1,14 @@
 """The base class of the collections of the v2 API, and how their requests send values."""
 
 import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from warre_blazar.client import errors
 from warre_blazar.client.transport import Transport
-from warre_blazar.client.types import Document
+from warre_blazar.client.types import Document, Page, Value
 
 Time = datetime.datetime
+_Kind = TypeVar("_Kind", bound=Value)
 #: The query of a dry run.
 DRY_RUN = {"dry_run": "true"}
 
@@ -42,6 +43,16 @@ class Collection:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+
+    def _page(
+        self, kind: type[_Kind], query: dict[str, str], number: int, size: int
+    ) -> Page[_Kind]:
+        """Return one page of what the API lists for a query.
+
+        :param kind: the class of the listed resources.
+        """
+        documents, total = self._transport.page(self.noun, query, size, number)
+        return Page(tuple(kind.of(document) for document in documents), number, size, total)
 
 
 def known(filters: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -139,8 +139,7 @@ class Reservations(Collection):
         :param size: the number of reservations on each page.
         """
         query = _listing({"all_projects": all_projects, "idle": idle}, sort, filters)
-        documents, total = self._transport.page(self.noun, query, size, number)
-        return Page(tuple(Reservation.of(d) for d in documents), number, size, total)
+        return self._page(Reservation, query, number, size)
 
     def get(self, ref: str, *, log: bool = False, past: bool = False) -> Reservation:
         """Return one reservation.

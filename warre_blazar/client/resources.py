@@ -430,8 +430,7 @@ class Refusals(Collection):
         :param size: the number of requests on each page.
         """
         query = _refused(since, until, all_projects, filters)
-        documents, total = self._transport.page(self.noun, query, size, number)
-        return Page(tuple(Refusal.of(d) for d in documents), number, size, total)
+        return self._page(Refusal, query, number, size)
 
 
 class Audits(Collection):

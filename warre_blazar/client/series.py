@@ -44,8 +44,7 @@ class AllSeries(Collection):
         :param size: the number of series on each page.
         """
         query = query_of(all_projects=all_projects or None, project_id=project_id)
-        documents, total = self._transport.page(self.noun, query, size, number)
-        return Page(tuple(Series.of(d) for d in documents), number, size, total)
+        return self._page(Series, query, number, size)
 
     def get(self, ref: str) -> Series:
         """Return one series, with its reservations."""

@@ -53,8 +53,7 @@ class Waits(Collection):
         :param size: the number of waits on each page.
         """
         query = _listing(all_projects, status, filters)
-        documents, total = self._transport.page(self.noun, query, size, number)
-        return Page(tuple(Wait.of(d) for d in documents), number, size, total)
+        return self._page(Wait, query, number, size)
 
     def get(self, ref: str) -> Wait:
         """Return one wait, with its position in line."""
@@ -91,12 +90,11 @@ class Waits(Collection):
         }
         body = {name: value for name, value in wanted.items() if value is not None}
         body |= {"hours": round(length / _HOUR, 6), "instance_count": count}
-        path_, body = f"/{self.noun}", values_of(body)
+        address, body = f"/{self.noun}", values_of(body)
         if dry_run:
-            return Wait.of(
-                self._transport.request_document("POST", path_, query=DRY_RUN, body=body)
-            )
-        return Wait.of(self._transport.create(path_, body))
+            foreseen = self._transport.request_document("POST", address, query=DRY_RUN, body=body)
+            return Wait.of(foreseen)
+        return Wait.of(self._transport.create(address, body))
 
     def delete(self, ref: str) -> None:
         """Cancel a wait. What was booked for it stays."""

@@ -35,9 +35,9 @@ class Rearrangement:
 class Vacating:
     """What hosts have room for if some reservations leave them.
 
-    Instances that need a single host get a host that is vacated alone. At most ``moves``
-    reservations that overlap the booking leave it. For several instances, all hosts are vacated
-    together, each of at most its share of the moves, so that all together aren't more.
+    A booking that needs a single host gets a host that is vacated alone. At most ``moves``
+    reservations that overlap the booking leave this host. A booking that may be on several hosts
+    gets hosts that are vacated together. Each of them loses an equal share of the moves at most.
     """
 
     def __init__(
@@ -57,11 +57,6 @@ class Vacating:
         self._moves = moves
         self._plans: dict[tuple[tuple[str, ...], bool, bool], MovePlan] = {}
         self._free: dict[tuple[object, ...], FreeSpans] = {}
-
-    @property
-    def moves_anything(self) -> bool:
-        """Whether any reservation can be placed again."""
-        return self._moves > 0 and self._site.horizon is not None
 
     def spans(
         self,
@@ -173,7 +168,7 @@ class Vacating:
         if not share:
             return None
         plan = self._plan_of(wanted.request, among)
-        hosts = [self._vacated(plan, i, share) for i in self._site.hosts if i in set(among)]
+        hosts = self._all_vacated(plan, among, share)
         chosen, room = placing.choose(hosts, wanted)
         if room < wanted.count:
             return None
@@ -229,11 +224,18 @@ class Vacating:
         key = (request, share, frozenset(among), window, affinity)
         free = self._free.get(key)
         if free is None:
-            plan = self._plan_of(request, among)
-            hosts = [self._vacated(plan, i, share) for i in self._site.hosts if i in set(among)]
+            hosts = self._all_vacated(self._plan_of(request, among), among, share)
             most = self._moves // share
             free = self._free[key] = FreeSpans(HostGroup(hosts), request, most, window, affinity)
         return free
+
+    def _all_vacated(self, plan: MovePlan, among: Collection[str], share: int) -> list[Host]:
+        """Some hosts once all hosts of a plan were vacated.
+
+        :param among: the ids of these hosts.
+        """
+        wanted = set(among)
+        return [self._vacated(plan, i, share) for i in self._site.hosts if i in wanted]
 
     def _vacated(self, plan: MovePlan, host_id: str, share: int) -> Host:
         """A host once all hosts of a plan were vacated."""
@@ -276,6 +278,7 @@ class Vacating:
 
     @property
     def _moves_anything(self) -> bool:
+        """Whether any reservation can be placed again."""
         return self._moves > 0 and self._site.horizon is not None
 
 
