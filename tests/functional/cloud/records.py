@@ -27,7 +27,7 @@ _COUNTERS = (
     "warre_audits",
 )
 #: Columns that change in the background, in all tables.
-_BACKGROUND = ("generation", "claim_start", "claim_end", "promised_at", "idle_from")
+BACKGROUND = ("generation", "claim_start", "claim_end", "promised_at", "idle_from")
 #: Further columns that change with every claim, by table.
 _MOVED = {"computehosts": ("updated_at",)}
 _NOTES = "warre_backings"
@@ -54,7 +54,7 @@ class Records:
         with self._engine.connect() as db:
             for table in self._metadata.sorted_tables:
                 if table.name not in (*_COUNTERS, *excluded):
-                    moved = (*_BACKGROUND, *_MOVED.get(table.name, ()))
+                    moved = (*BACKGROUND, *_MOVED.get(table.name, ()))
                     columns = [c for c in table.c if c.name not in moved]
                     query = sa.select(*columns)
                     if table.name == _NOTES:
