@@ -135,6 +135,7 @@ class _AlikeHosts:
         #: By a part of the span, the host's moments within it, as sets of bits.
         self._parts: dict[timeline.Span, list[int]] = {}
         self._counts: dict[tuple[_Limits, timeline.Span], int] = {}
+        self._limits: dict[tuple[PlacementRequest, int], _Limits] = {}
 
     @functools.cached_property
     def _held(self) -> list[Occupancy]:
@@ -149,7 +150,14 @@ class _AlikeHosts:
         first = self._hosts[0]
         if first.is_contested(request):
             return _Contested(request, number, most)
-        asked = first.asked(request)
+        # A search asks for the same number in each part of its time.
+        if (request, number) not in self._limits:
+            self._limits[request, number] = self._plain_limits(request, number)
+        return self._limits[request, number]
+
+    def _plain_limits(self, request: PlacementRequest, number: int) -> _Limits:
+        """As ``limits``, for a request that isn't contested."""
+        asked = self._hosts[0].asked(request)
         if not asked.plan.possible:
             return None
         limits = []
