@@ -9,10 +9,8 @@ from oslo_utils import timeutils
 
 from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
-from warre_blazar.api.controllers import base
-from warre_blazar.domain import free_time
-from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import conditions, device_rules
+from warre_blazar.api.controllers import base, searches
+from warre_blazar.edge import device_rules
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.flavors import FlavorShown
 from warre_blazar.policies import flavors as policies
@@ -40,6 +38,7 @@ FREE_QUERY = {
 }
 #: The length of the time in which free slots are searched if the query has no end.
 _FREE_LENGTH = datetime.timedelta(days=365)
+_NO_TIME = datetime.timedelta(0)
 
 
 class FlavorsController(base.Controller):
@@ -80,9 +79,9 @@ class FlavorsController(base.Controller):
                 raise exceptions.InvalidField(name, "expected only with detail=capacity")
             return _shown(_visible_flavor(flavor_id))
         policy.authorize(context, policies.CAPACITY)
-        now, window = _now_and_window(query, _CAPACITY_LENGTH)
+        window = searches.window(query, _CAPACITY_LENGTH, "start", "end")
         flavor = _visible_flavor(flavor_id)
-        its_capacity = capacity.of_flavor(flavor, window, now)
+        its_capacity = capacity.of_flavor(flavor, window, searches.now())
         return {**_shown(flavor), "capacity": views.capacity(its_capacity)}
 
     @pecan.expose("json")
@@ -91,21 +90,9 @@ class FlavorsController(base.Controller):
         policy.authorize(context, policies.FREE)
         flavor_id = base.item_id(path)
         query = parsing.query(pecan.request, FREE_QUERY)
-        now, window = _now_and_window(query, _FREE_LENGTH)
-        question = free_time.Question(
-            flavor=flavor_id,
-            project_id=context.project_id,
-            everything=policy.allows(context, policies.LIST_ALL),
-            count=query.get("count", 1),
-            window=window,
-            now=now,
-            cleaning=conditions.cleaning(),
-            affinity=query.get("affinity"),
-            least=query.get("hours", datetime.timedelta(0)),
-            any_length=context.project_id in conditions.projects_of_any_length(),
-            device_rules=device_rules.of_stock(),
-            moves=conditions.moves() if query.get("placing_again", True) else 0,
-        )
+        window = searches.window(query, _FREE_LENGTH, "start", "end")
+        everything = policy.allows(context, policies.LIST_ALL)
+        question = searches.question(query, window, _NO_TIME, flavor_id, everything=everything)
         spans = free_slots.find(question)
         if not query.get("reason"):
             return [views.span(s) for s in spans]
@@ -172,23 +159,6 @@ def _documents(page: list[flavors.Flavor]) -> list[dict[str, Any]]:
         return [views.flavor(flavor, sees) for flavor in page]
     hosts = capacity.bookable_hosts(page)
     return [views.offered(flavor, hosts[flavor.id], sees) for flavor in page]
-
-
-def _now_and_window(
-    query: dict[str, Any], length: datetime.timedelta
-) -> tuple[datetime.datetime, Span]:
-    """The present minute, and the time that a query is about.
-
-    If the query has no start, the time starts now.
-
-    :param length: the length of the time if the query has no end.
-    """
-    now = timeutils.utcnow().replace(second=0, microsecond=0)
-    start = query.get("start", now)
-    window = Span(start, query.get("end", start + length))
-    if window.end <= window.start:
-        raise exceptions.InvalidField("end", "expected a time after the start")
-    return now, window
 
 
 def _visible_flavor(flavor_id: str) -> flavors.Flavor:

@@ -4,14 +4,11 @@ import datetime
 from typing import Any
 
 import pecan
-from oslo_utils import timeutils
 
 from warre_blazar import policy
 from warre_blazar.api import parsing, views
-from warre_blazar.api.controllers import base
-from warre_blazar.domain.timeline import Span
+from warre_blazar.api.controllers import base, searches
 from warre_blazar.edge import device_rules
-from warre_blazar.errors import exceptions
 from warre_blazar.policies import hosts as policies
 from warre_blazar.services.hosts import host_status
 
@@ -31,12 +28,8 @@ class HostsController(base.Controller):
         policy.authorize(base.context(), policies.LIST)
         query = parsing.query(pecan.request, LIST_QUERY)
         limit, offset = base.page_of(query)
-        now = timeutils.utcnow().replace(second=0, microsecond=0)
-        start = query.get("start", now)
-        window = Span(start, query.get("end", start + _LENGTH))
-        if window.end <= window.start:
-            raise exceptions.InvalidField("end", "expected a time after the start")
-        found = host_status.listing(window, now, device_rules.of_stock())
+        window = searches.window(query, _LENGTH, "start", "end")
+        found = host_status.listing(window, searches.now(), device_rules.of_stock())
         end = None if limit is None else offset + limit
         documents = [views.host(each) for each in found[offset:end]]
         return base.listing(documents, len(found), limit, offset)

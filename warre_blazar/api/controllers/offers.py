@@ -4,14 +4,12 @@ import datetime
 from typing import Any
 
 import pecan
-from oslo_utils import timeutils
 
 from warre_blazar import policy
 from warre_blazar.api import parsing, views
-from warre_blazar.api.controllers import base
+from warre_blazar.api.controllers import base, searches
 from warre_blazar.domain import free_time, host_properties
-from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import conditions, device_rules
+from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import offers as policies
 from warre_blazar.services.booking import availability, offers
@@ -88,28 +86,10 @@ def _question(query: dict[str, Any], length: datetime.timedelta) -> free_time.Qu
     :param length: the length of the time that the query is about if it has no end.
     :raises Forbidden: the caller has no project.
     """
-    context = base.context()
-    if not context.project_id:
+    if not base.context().project_id:
         raise exceptions.Forbidden(policies.LIST)
-    now = timeutils.utcnow()
-    start = query.get("from", now.replace(second=0, microsecond=0))
-    window = Span(start, query.get("to", start + length))
-    if window.end <= window.start:
-        raise exceptions.InvalidField("to", "expected a time after from")
-    return free_time.Question(
-        flavor="",
-        project_id=context.project_id,
-        everything=False,
-        count=query.get("count", 1),
-        window=window,
-        now=now,
-        cleaning=conditions.cleaning(),
-        affinity=query.get("affinity"),
-        least=query.get("hours", _HOUR),
-        any_length=context.project_id in conditions.projects_of_any_length(),
-        device_rules=device_rules.of_stock(),
-        moves=conditions.moves() if query.get("placing_again", True) else 0,
-    )
+    window = searches.window(query, length, "from", "to")
+    return searches.question(query, window, _HOUR, flavor="", everything=False)
 
 
 def _choice(query: dict[str, Any]) -> offers.FlavorChoice:
