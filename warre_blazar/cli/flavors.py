@@ -192,11 +192,6 @@ class CreateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
             created = self.v2.flavors.create(**values)
             self.warn(created)
             return self.details(_shown(created.document))
-        if parsed_args.name in {f.name for f in self.v2.flavors.list(all_projects=True)}:
-            self.tell(
-                f"Another flavor has the name {parsed_args.name!r}; commands will need the IDs of "
-                "both"
-            )
         foreseen = self.v2.flavors.create(dry_run=True, **values)
         plan = f"create the flavor {flavor_fields.phrase(values, self.where)}"
         reported = self.report_dry_run(plan, _shown(foreseen.document))

@@ -31,8 +31,8 @@ BEFORE_END = Word("nothing", "snapshot")
 #: The rule about callers who may see how much room the hosts have.
 _CAPACITY = "warre:flavor:capacity"
 _WARNINGS = [
-    *("devices_shared", "no_candidates", "no_hosts", "not_checked", "projects_overbooked"),
-    *("slots_exceed_hosts", "slots_overbooked"),
+    *("devices_shared", "name_taken", "no_candidates", "no_hosts", "not_checked"),
+    *("projects_overbooked", "slots_exceed_hosts", "slots_overbooked"),
 ]
 
 
@@ -159,6 +159,7 @@ class FlavorOffered(Flavor):
         "What is in doubt about the flavor. Only the answer to the request that makes or changes "
         "the flavor has this field. `devices_shared`: another flavor takes the same devices in "
         "other amounts, so that servers may be placed where too little is left for the next one. "
+        "`name_taken`: another flavor has the same name, so that requests have to give ids. "
         "`no_candidates`: Placement finds no host on which a server could boot now. `no_hosts`: "
         "no host has been registered in Blazar yet. `not_checked`: Nova or Placement couldn't be "
         "asked whether a server could ever boot. `projects_overbooked`: projects hold more "

@@ -114,3 +114,27 @@ def test_body_that_is_not_an_object_is_an_invalid_field(site, root, body):
     answer = admin.send("POST", "flavors", body)
     assert refusal(answer) == (422, "invalid_field")
     assert answer.json["detail"] == {"field": "body", "expected": "expected a JSON object"}
+
+
+def warnings(flavor: dict) -> list[str]:
+    return [each["message"] for each in flavor["warnings"] if each["code"] == "name_taken"]
+
+
+def test_new_flavor_with_a_taken_name_has_a_warning(admin: Person):
+    first = things.add_flavor(admin, name="twin")
+    assert warnings(first) == []
+    asked = {**things.FLAVOR, "name": "twin", "is_public": False, "active": False}
+    foreseen = admin.post("flavors?dry_run=true", asked)
+    for second in (foreseen.json, admin.post("flavors", asked).json):
+        assert warnings(second) == [
+            f"The flavor {first['id']} has the name twin too, so users must give the ID of the "
+            "one that they mean; rename all but one if users shall give the name"
+        ]
+
+
+def test_flavor_that_gets_a_taken_name_has_a_warning(admin: Person, twins):
+    path = f"flavors/{things.add_flavor(admin, name='single')['id']}"
+    assert warnings(admin.patch(path, {"slots": 3}).json) == []
+    (warning,) = warnings(admin.patch(path, {"name": "twin"}).json)
+    assert f"The flavors {twins[0]['id']}, {twins[1]['id']} have the name twin too" in warning
+    assert warnings(admin.patch(path, {"name": "other"}).json) == []

@@ -21,8 +21,7 @@ _NOT_CHECKED = "not_checked"
 class Doubt:
     """What an operator should know about a flavor, although the flavor isn't refused."""
 
-    #: A stable word: ``not_checked``, ``no_candidates``, ``devices_shared`` or
-    #: ``no_hosts``.
+    #: A stable word, one of the codes that ``fields.flavors`` lists for ``warnings``.
     code: str
     #: A clause without a period at its end.
     text: str

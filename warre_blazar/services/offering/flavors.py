@@ -129,6 +129,22 @@ def create(
         return _written(flavor, doubts)
 
 
+def _namesakes(flavor: Flavor) -> list[Doubt]:
+    """The doubt about a flavor that has the same name as other flavors."""
+    with session.reader() as db:
+        others = [each.id for each in flavors.find(db, flavor.name) if each.id != flavor.id]
+    if not others:
+        return []
+    has = "flavor %s has" if len(others) == 1 else "flavors %s have"
+    return [
+        Doubt(
+            "name_taken",
+            f"the {has % ', '.join(others)} the name {flavor.name} too, so users must give the ID "
+            "of the one that they mean; rename all but one if users shall give the name",
+        )
+    ]
+
+
 def find_created(flavor_id: str) -> Written | None:
     """A flavor that a request has created, even if it was deleted since, or None."""
     with session.reader() as db:
@@ -139,6 +155,7 @@ def find_created(flavor_id: str) -> Written | None:
 def _written(flavor: Flavor, doubts: tuple[Doubt, ...]) -> Written:
     """Log what is in doubt about a flavor that was made or changed, and return both."""
     doubts = (
+        *_namesakes(flavor),
         *doubts,
         *bootable.shared_devices(flavor),
         *bootable.no_hosts(),
@@ -212,6 +229,8 @@ def update(
         if is_of_boots:
             return _written(flavor, doubts)
         now, found = timeutils.utcnow(), bootable.no_hosts()
+        if "name" in values:
+            found += _namesakes(flavor)
         if "slots" in values:
             found += capacity.doubts_about_slots(flavor, now)
         if "max_instances_per_project" in values:
