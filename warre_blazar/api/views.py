@@ -501,17 +501,18 @@ def messages(enabled: bool, *, sends: bool, address: Mapping[str, str | None]) -
     return _document(others.Messages, values, everything)
 
 
-def limits(item: QuotaStanding) -> dict[str, Any]:
+def limits(item: QuotaStanding, sees: Sees) -> dict[str, Any]:
     """A project's limits, and how much of them the project uses."""
     values = {
         "max_hours": item.limits.hours,
         "max_reservations": item.limits.reservations,
         "total_hours_used": item.used.hours,
         "total_reservations_used": item.used.reservations,
+        "own": sorted(_IN_LIMITS[name] for name in item.own),
     }
-    return {"absolute": _document(others.Limits, values, everything)}
+    return {"absolute": _document(others.Limits, values, sees)}
 
 
-def project_limits(item: QuotaStanding) -> dict[str, Any]:
+def project_limits(item: QuotaStanding, sees: Sees) -> dict[str, Any]:
     """A project's limits in a listing of all projects, with the project's id."""
-    return {"project_id": item.project_id, **limits(item)}
+    return {"project_id": item.project_id, **limits(item, sees)}

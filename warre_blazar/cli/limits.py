@@ -8,8 +8,9 @@ from cliff import columns
 from warre_blazar.cli import base, project_names
 from warre_blazar.client import Limits
 
-#: The columns of the rows that ``rows`` returns.
-COLUMNS = ("resource", "used", "limit", "left")
+#: The columns of the rows that ``rows`` returns. ``source`` is ``project`` if the limit is the
+#: project's own, or ``default``, or None if the API doesn't say it.
+COLUMNS = ("resource", "used", "limit", "left", "source")
 
 
 class LimitColumn(columns.FormattableColumn):
@@ -53,17 +54,23 @@ class ShowLimits(base.ListCommand):
         project = None
         if parsed_args.project is not None:
             project = project_names.identity(self, parsed_args.project)
-        return COLUMNS, rows(self.v2.limits.get(project))
+        found = rows(self.v2.limits.get(project))
+        if project is None:  # Where limits come from concerns those who set them.
+            return COLUMNS[:-1], [row[:-1] for row in found]
+        return COLUMNS, found
 
 
 def rows(limits: Limits) -> list[tuple[Any, ...]]:
     """Return a row for each of a project's limits, with the columns in ``COLUMNS``."""
     return [
-        _row("reservations", limits.total_reservations_used, limits.max_reservations),
-        _row("hours", limits.total_hours_used, limits.max_hours),
+        _row(limits, "reservations", limits.total_reservations_used, limits.max_reservations),
+        _row(limits, "hours", limits.total_hours_used, limits.max_hours),
     ]
 
 
-def _row(resource: str, used: int, most: int) -> tuple[Any, ...]:
+def _row(limits: Limits, resource: str, used: int, most: int) -> tuple[Any, ...]:
     left = most if most < 0 else max(0, most - used)
-    return resource, used, LimitColumn(most), LimitColumn(left)
+    source = None
+    if limits.own is not None:
+        source = "project" if resource in limits.own else "default"
+    return resource, used, LimitColumn(most), LimitColumn(left), source

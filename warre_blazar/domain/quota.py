@@ -30,6 +30,17 @@ class Amount:
 
 
 @dataclasses.dataclass(frozen=True)
+class ProjectLimits:
+    """The limits that apply to a project."""
+
+    #: -1 is unlimited.
+    amount: Amount
+    #: The resources of which the project has a limit of its own. Registered limits apply to the
+    #: others.
+    own: frozenset[str] = frozenset()
+
+
+@dataclasses.dataclass(frozen=True)
 class Rule:
     """Which reservations are counted against quotas, and whether quotas are enforced."""
 

@@ -134,3 +134,9 @@ class Limits(Resource):
     total_reservations_used = Field(
         _USED, "The number of reservations.", name="totalReservationsUsed"
     )
+    own: Field[list[str] | None] = Field(
+        FieldKind({"type": "array", "items": {"enum": ["hours", "reservations"]}}),
+        "The resources of which the project has a limit of its own in Keystone. Of the others, the "
+        "registered limit applies, which is the default of all projects.",
+        Use.READ_ONLY | Use.NOT_IN_WARRE,
+    )

@@ -12,7 +12,7 @@ from openstack import exceptions as sdk_exc
 from oslo_limit import exception as limit_exc
 from oslo_limit import limit
 
-from warre_blazar.domain.quota import HOURS, RESERVATIONS, Amount
+from warre_blazar.domain.quota import HOURS, RESERVATIONS, Amount, ProjectLimits
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack.turns import Turns
 
@@ -23,19 +23,19 @@ class _Remembered:
     """A cache of the limits of projects, with the times when they were read from Keystone."""
 
     def __init__(self) -> None:
-        self._limits: dict[str, tuple[float, Amount]] = {}
+        self._limits: dict[str, tuple[float, ProjectLimits | None]] = {}
         self._lock = threading.Lock()
 
-    def get(self, project_id: str, since: float) -> Amount | None:
+    def get(self, project_id: str, since: float) -> ProjectLimits | None:
         """The limits of a project, or None if they weren't read after ``since``.
 
         :param since: a time of the monotonic clock.
         """
         with self._lock:
-            read_at, limits = self._limits.get(project_id, (-float("inf"), Amount()))
+            read_at, limits = self._limits.get(project_id, (-float("inf"), None))
         return limits if read_at > since else None
 
-    def put(self, project_id: str, read_at: float, limits: Amount) -> None:
+    def put(self, project_id: str, read_at: float, limits: ProjectLimits) -> None:
         """Keep the limits of a project.
 
         :param read_at: the time when the limits were read, by the monotonic clock.
@@ -78,6 +78,15 @@ def of_project(project_id: str, max_age: float = 0) -> Amount:
     """The limits of a project. -1 means unlimited.
 
     :param max_age: the age in seconds up to which cached limits are returned.
+    :raises LimitsNotRegistered, ServiceUnavailable: in the same cases as ``with_own``.
+    """
+    return with_own(project_id, max_age).amount
+
+
+def with_own(project_id: str, max_age: float = 0) -> ProjectLimits:
+    """The limits of a project, and which of them are its own.
+
+    :param max_age: the same as for ``of_project``.
     :raises LimitsNotRegistered: the operator hasn't registered limits in Keystone.
     :raises ServiceUnavailable: Keystone can't be reached, or the options in [oslo_limit] are wrong.
     """
@@ -90,18 +99,18 @@ def of_project(project_id: str, max_age: float = 0) -> Amount:
         return _remembered.get(project_id, since) or _read(project_id)
 
 
-def _read(project_id: str) -> Amount:
+def _read(project_id: str) -> ProjectLimits:
     """The limits of a project, as Keystone has them now. They are put into the cache."""
     begun = time.monotonic()
     with _speaking():
         registered = _registered()
         own = dict(_enforcer().get_project_limits(project_id, None))  # type: ignore[arg-type]
-    limits = _amount(registered | own)
+    limits = _of_project(registered, own)
     _remembered.put(project_id, begun, limits)
     return limits
 
 
-def of_all_projects() -> tuple[Amount, dict[str, Amount]]:
+def of_all_projects() -> tuple[Amount, dict[str, ProjectLimits]]:
     """The registered limits, and the limits of each project that has any limit of its own.
 
     :raises LimitsNotRegistered, ServiceUnavailable: in the same cases as ``of_project``.
@@ -112,7 +121,7 @@ def of_all_projects() -> tuple[Amount, dict[str, Amount]]:
         for each in _identity().limits(**_service()):
             if each.project_id and each.resource_name in (RESERVATIONS, HOURS):
                 own.setdefault(each.project_id, {})[each.resource_name] = each.resource_limit
-    return _amount(registered), {p: _amount(registered | limits) for p, limits in own.items()}
+    return _amount(registered), {p: _of_project(registered, of) for p, of in own.items()}
 
 
 def register(defaults: Mapping[str, int | None]) -> dict[str, tuple[int | None, int]]:
@@ -146,6 +155,14 @@ def register(defaults: Mapping[str, int | None]) -> dict[str, tuple[int | None, 
 
 def _registered() -> dict[str, int]:
     return dict(_enforcer().get_registered_limits(None))  # type: ignore[arg-type]
+
+
+def _of_project(registered: Mapping[str, int], own: Mapping[str, int]) -> ProjectLimits:
+    """
+    :param own: the project's own limits, perhaps also of resources that others count.
+    """
+    names = frozenset(own) & {RESERVATIONS, HOURS}
+    return ProjectLimits(_amount({**registered, **own}), names)
 
 
 def _amount(limits: Mapping[str, int]) -> Amount:

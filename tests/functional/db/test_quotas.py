@@ -282,5 +282,5 @@ def test_standings_of_all_projects(cloud: Cloud, flavor):
     world.book(wish(flavor))
     assert quotas.of_all_projects(world.QUOTA) == [
         quotas.QuotaStanding(PROJECT, Amount(10, -1), Amount(1, 2)),
-        quotas.QuotaStanding("project-limited", Amount(10, 5), Amount()),
+        quotas.QuotaStanding("project-limited", Amount(10, 5), Amount(), own=frozenset({"hours"})),
     ]

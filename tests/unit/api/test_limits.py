@@ -14,7 +14,7 @@ def limits(person: Person, query: str = "") -> tuple[int, int, int, int]:
     assert answer.status_int == 200, answer
     names = ("maxReservations", "totalReservationsUsed", "maxHours", "totalHoursUsed")
     found = answer.json["absolute"]
-    assert set(found) == set(names)
+    assert set(found) == {*names, "own"}
     return tuple(found[name] for name in names)
 
 
@@ -34,6 +34,18 @@ def test_limits_and_use_are_shown(site: Site, alpha: Person, beta: Person, admin
     assert limits(alpha) == (5, 2, -1, 7)
     assert alpha.delete(f"reservations/{done['id']}").status_int == 204
     assert limits(alpha) == (5, 1, -1, 4)
+
+
+def test_limits_of_the_projects_own_are_named(site: Site, admin: Person, alpha: Person):
+    assert alpha.get("limits").json["absolute"]["own"] == []
+    site.cloud.keystone.limits = {
+        (alpha.project_id, "hours"): 100000,
+        (alpha.project_id, "cores"): 1,
+    }
+    assert alpha.get("limits").json["absolute"]["own"] == ["hours"]
+    (listed,) = admin.get("limits?all_projects=true").json["results"]
+    assert (listed["project_id"], listed["absolute"]["own"]) == (alpha.project_id, ["hours"])
+    assert "own" not in alpha.get("warre/v1/limits").json["absolute"]
 
 
 def test_complete_reservation_does_not_count(site: Site, alpha: Person, admin: Person):

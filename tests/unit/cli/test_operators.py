@@ -311,14 +311,16 @@ def test_limits(api: Api, run: Run, run_json: Callable[..., Any]) -> None:
 def test_limits_of_other_projects_are_shown(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/limits"] = [
         Answer(200, {"absolute": _LIMITS}),
-        listing({"project_id": "p", **_LIMITS}),
+        listing({"project_id": "p", **_LIMITS, "own": ["reservations"]}),
     ]
-    run_json(limits.ShowLimits, "--project", _PROJECT)
+    (row, _) = run_json(limits.ShowLimits, "--project", _PROJECT)
+    assert row["source"] is None  # An older API doesn't say it.
     api.answers["GET /v1/projects/p"] = Answer(200, {"project": {"id": "p", "name": "climate"}})
     rows = run_json(limits.ShowLimits, "--all-projects")
-    assert [(r["project"], r["project_id"], r["resource"]) for r in rows] == [
-        ("climate", "p", "reservations"),
-        ("climate", "p", "hours"),
+    names = ("project", "project_id", "resource", "source")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        ("climate", "p", "reservations", "project"),
+        ("climate", "p", "hours", "default"),
     ]
     assert [r.query for r in api.seen if "limits" in r.path] == [
         {"project_id": _PROJECT},

@@ -19,6 +19,7 @@ _USED = {
     "maxReservations": 10,
     "totalHoursUsed": 336,
     "totalReservationsUsed": 3,
+    "own": ["hours"],
 }
 
 
@@ -57,8 +58,8 @@ def _changes(api: Api) -> list[tuple[str, Any]]:
 def test_show(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/limits"] = Answer(200, {"absolute": _USED})
     assert run_json(quotas.ShowQuota, _PROJECT) == [
-        {"resource": "reservations", "used": 3, "limit": 10, "left": 7},
-        {"resource": "hours", "used": 336, "limit": -1, "left": -1},
+        {"resource": "reservations", "used": 3, "limit": 10, "left": 7, "source": "default"},
+        {"resource": "hours", "used": 336, "limit": -1, "left": -1, "source": "project"},
     ]
     assert api.seen[-1].query == {"project_id": _PROJECT}
     run_json(quotas.ShowQuota)

@@ -35,12 +35,14 @@ class LimitsController(base.Controller):
             )
         if project_id != context.project_id:
             policy.authorize(context, policies.GET_OTHER)
-        return views.limits(quotas.of_project(conditions.quota_rule(), project_id))
+        standing = quotas.of_project(conditions.quota_rule(), project_id)
+        return views.limits(standing, base.field_filter())
 
 
 def _of_all_projects(query: dict[str, Any]) -> Any:
     limit, offset = base.page_of(query)
     standings = quotas.of_all_projects(conditions.quota_rule())
     end = None if limit is None else offset + limit
-    page = [views.project_limits(standing) for standing in standings[offset:end]]
+    sees = base.field_filter()
+    page = [views.project_limits(standing, sees) for standing in standings[offset:end]]
     return base.listing(page, len(standings), limit, offset)

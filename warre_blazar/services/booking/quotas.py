@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import quotas, session
 from warre_blazar.domain import quota
-from warre_blazar.domain.quota import Amount, Rule
+from warre_blazar.domain.quota import Amount, ProjectLimits, Rule
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits
 
@@ -63,6 +63,8 @@ class QuotaStanding:
     #: A claim on the quota is written only if this generation still holds: see
     #: ``db.quotas.claim``. Of two simultaneous claims, only one finds it unchanged.
     generation: int = 0
+    #: The resources of which the project has a limit of its own. It is empty in decisions.
+    own: frozenset[str] = frozenset()
 
 
 def decided(
@@ -123,9 +125,10 @@ def of_project(rule: Rule, project_id: str) -> QuotaStanding:
 
     :raises LimitsNotRegistered, ServiceUnavailable:
     """
-    allowed = limits.of_project(project_id)
+    found = limits.with_own(project_id)
     with session.reader() as db:
-        return QuotaStanding(project_id, allowed, quotas.usage(db, project_id, rule.types))
+        used = quotas.usage(db, project_id, rule.types)
+    return QuotaStanding(project_id, found.amount, used, own=found.own)
 
 
 def of_all_projects(rule: Rule) -> list[QuotaStanding]:
@@ -136,7 +139,9 @@ def of_all_projects(rule: Rule) -> list[QuotaStanding]:
     registered, own = limits.of_all_projects()
     with session.reader() as db:
         used = quotas.usage_by_project(db, rule.types)
-    return [
-        QuotaStanding(project_id, own.get(project_id, registered), used.get(project_id, Amount()))
-        for project_id in sorted({*own, *used})
-    ]
+    standings = []
+    for project_id in sorted({*own, *used}):
+        found = own.get(project_id, ProjectLimits(registered))
+        held = used.get(project_id, Amount())
+        standings.append(QuotaStanding(project_id, found.amount, held, own=found.own))
+    return standings
