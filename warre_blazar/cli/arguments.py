@@ -190,6 +190,16 @@ def count(text: str) -> int:
     return value
 
 
+def count_or_none(text: str) -> int | None:
+    """Parse a whole number of at least 1, or the word none."""
+    if text.lower() == "none":
+        return None
+    try:
+        return count(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, or none") from None
+
+
 class Days(datetime.timedelta):
     """A length that a user has typed in days. A day has 24 hours, unless clocks are changed."""
 

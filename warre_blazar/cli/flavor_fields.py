@@ -106,12 +106,12 @@ def _add(parser: argparse.ArgumentParser, field: Field[Any], *, new: bool) -> No
         either = parser.add_mutually_exclusive_group() if can_be_cleared else parser
         if field.key in _TIMES:
             _TIMES[field.key](either, _help(field), absent=argparse.SUPPRESS)
+        elif isinstance(kind, Integer):
+            _add_number(either, field, required=new and field.mandatory)
         else:
-            is_number = isinstance(kind, Integer)
             either.add_argument(
                 _flag(field.key),
-                metavar="N" if is_number else field.metavar,
-                type=arguments.count if is_number else str,
+                metavar=field.metavar,
                 choices=kind.words if isinstance(kind, Word) else None,
                 required=new and field.mandatory,
                 default=argparse.SUPPRESS,
@@ -119,6 +119,19 @@ def _add(parser: argparse.ArgumentParser, field: Field[Any], *, new: bool) -> No
             )
         if can_be_cleared:
             _add_clearing(either, field.key)
+
+
+def _add_number(parser: argparse._ActionsContainer, field: Field[Any], *, required: bool) -> None:
+    """Add an option for a number without a unit. The word none stands for null."""
+    nullable, null = field.kind.nullable, field.description.partition("Null: ")[2].rstrip(".")
+    parser.add_argument(
+        _flag(field.key),
+        metavar="N",
+        type=arguments.count_or_none if nullable else arguments.count,
+        required=required,
+        default=argparse.SUPPRESS,
+        help=_help(field) + (f"; none: {null}" if nullable else ""),
+    )
 
 
 def _add_either(parser: argparse.ArgumentParser, field: Field[Any], *, new: bool) -> None:

@@ -89,6 +89,11 @@ def test_unknown_field_of_a_newer_api_is_shown(api: Api, run_json: Callable[...,
             id="period",
         ),
         pytest.param(
+            ["--max-days-ahead", "none", "--gap-hours", "4"],
+            {"max_days_ahead": None, "gap_hours": 4},
+            id="terms",
+        ),
+        pytest.param(
             [
                 *("--ephemeral-gb", "0", "--description", "two\nlines", "--category", "gpu"),
                 *("--availability-zone", "az1", "--properties", '["==", "$a", "b"]'),
@@ -263,6 +268,26 @@ def test_free_slots_with_end_before_start_are_refused(api: Api, run: Run) -> Non
     with pytest.raises(BlazarClientException, match="isn't after the start"):
         run(flavors.ListFreeSlots, "f", "--start", "2027-01-02", "--end", "2027-01-01")
     assert not api.seen
+
+
+def test_number_that_is_none_of_both_names_the_word(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run(flavors.UpdateFlavor, "f", "--gap-hours", "0")
+    assert "'0' isn't a whole number of at least 1, or none" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run(flavors.UpdateFlavor, "f", "--slots", "none")  # Each flavor has slots.
+    assert "'none' isn't a whole number of at least 1\n" in capsys.readouterr().err
+    assert not api.seen
+
+
+def test_help_says_what_none_means(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(flavors.UpdateFlavor, "--help")
+    helped = " ".join(capsys.readouterr().out.split())
+    assert "none: there is no such limit" in helped
+    assert "none: no time has to pass" in helped
 
 
 def test_delete_several(api: Api, run: Run) -> None:
