@@ -78,6 +78,13 @@ def text(error: errors.ClientError, app: object) -> str:
             f"{Fields(app)['reservation-list']} --all-projects --name {shlex.quote(error.ref)}"
         )
         return f"{message}. Operators list the IDs with {listing}"
+    if isinstance(error, errors.DeletedReservation):
+        names = Fields(app)
+        which = error.ids[0] if len(error.ids) == 1 else "ID"
+        return (
+            f"{message}. {names['reservation-show']} {which} shows what is kept of it, and "
+            f"{names['reservation-list']} --deleted lists deleted reservations"
+        )
     code = error.code if isinstance(error, errors.ApiError) else ""
     if code == "no_before_end_choice":
         return _NO_BEFORE_END

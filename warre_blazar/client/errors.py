@@ -10,6 +10,10 @@ from typing import Any
 _URLLIB3 = re.compile(r": (?:HTTP|\()")
 
 
+#: A text names at most this many objects.
+_MOST_NAMED = 5
+
+
 class ClientError(Exception):
     """The base class of the client's errors. The text is meant for people."""
 
@@ -129,3 +133,19 @@ class NoSuchReservation(NotFound):
             404,
         )
         self.ref = ref
+
+
+class DeletedReservation(NotFound):
+    """The start of an id belongs to no reservation that is there, but to deleted ones.
+
+    :ivar ids: the ids of the deleted reservations.
+    """
+
+    def __init__(self, ref: str, ids: list[str]) -> None:
+        if len(ids) == 1:
+            text = f"Reservation {ids[0]} was deleted"
+        else:
+            named = ", ".join(ids[:_MOST_NAMED]) + (", ..." if len(ids) > _MOST_NAMED else "")
+            text = f"The reservations whose IDs start with {ref!r} were deleted: {named}"
+        super().__init__(text, 404)
+        self.ids = ids

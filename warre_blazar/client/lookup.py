@@ -51,7 +51,8 @@ def reservation(reservations: Any, ref: str, *, past: bool = False) -> str:
         reservations. The start of an id also finds reservations of other projects if the user may
         list them.
     :param past: whether a name may mean a COMPLETE reservation if nothing else matches.
-    :raises errors.NotFound: no reservation matches.
+    :raises errors.NotFound: no reservation matches. If deleted ones do, it is a
+        ``DeletedReservation``.
     :raises errors.Ambiguous: several reservations match.
     """
     if is_id(ref):
@@ -66,7 +67,7 @@ def reservation(reservations: Any, ref: str, *, past: bool = False) -> str:
         or (_past(own, ref) if past else [])
     )
     if not matches:
-        raise errors.NoSuchReservation(ref)
+        raise _missing(reservations, ref)
     return _sole_id("reservation", ref, [r.id for r in matches], matches)
 
 
@@ -76,17 +77,37 @@ def _past(own: Sequence[Reservation], ref: str) -> Sequence[Reservation]:
     return [r for r in over if r.name == ref] or [r for r in over if r.flavor.name == ref]
 
 
-def _started_elsewhere(reservations: Any, ref: str) -> Sequence[Reservation]:
-    """The reservations of all projects whose ids start with ``ref``, if the user may list them."""
+def _started_elsewhere(
+    reservations: Any, ref: str, *, deleted: bool = False
+) -> Sequence[Reservation]:
+    """The reservations of all projects whose ids start with ``ref``, if the user may list them.
+
+    :param deleted: whether to look among deleted reservations.
+    """
     if not _ID_PREFIX.fullmatch(ref):
         return []
     try:
-        everywhere = reservations.list(all_projects=True)
+        everywhere = reservations.list(all_projects=True, deleted=deleted)
     except errors.ApiError as error:
         if error.code != "forbidden":
             raise
         return []
     return [r for r in everywhere if _is_start_of_id(ref, r.id)]
+
+
+def _missing(reservations: Any, ref: str) -> errors.NotFound:
+    """The error for a text that no reservation matches. It says if deleted reservations do."""
+    if not _ID_PREFIX.fullmatch(ref):
+        return errors.NoSuchReservation(ref)
+    try:
+        own = reservations.list(deleted=True)
+        deleted = [r for r in own if _is_start_of_id(ref, r.id)]
+        deleted = deleted or _started_elsewhere(reservations, ref, deleted=True)
+    except errors.ApiError:  # Only the text of the error depends on the answer.
+        deleted = []
+    if deleted:
+        return errors.DeletedReservation(ref, [r.id for r in deleted])
+    return errors.NoSuchReservation(ref)
 
 
 def window(windows: Any, ref: str) -> str:

@@ -123,6 +123,18 @@ def test_reservation_that_never_was_stays_unknown(api: Api, run: Run) -> None:
         run(reservations.ShowReservation, RESERVATION.id)
 
 
+def test_start_of_the_id_of_a_deleted_reservation_says_how_to_see_it(api: Api, run: Run) -> None:
+    gone = listing(reservation(status="DELETED"))
+    api.answers["GET /v2/reservations"] = [listing(), listing(), gone]
+    with pytest.raises(BlazarClientException) as caught:
+        run(reservations.ShowReservation, RESERVATION.id[:8])
+    assert str(caught.value) == (
+        f"Reservation {RESERVATION.id} was deleted. openstack reservation show {RESERVATION.id} "
+        "shows what is kept of it, and openstack reservation list --deleted lists deleted "
+        "reservations"
+    )
+
+
 def test_list_of_all_projects_names_them(api: Api, run_json: Callable[..., Any]) -> None:
     api.answers["GET /v2/reservations"] = listing(reservation())
     (row,) = run_json(reservation_list.ListReservations, "--all-projects")

@@ -179,8 +179,37 @@ def test_start_of_an_id_of_another_project(api: Api, client: Client) -> None:
 
 
 def test_start_of_an_id_of_another_project_is_unknown_to_a_member(api: Api, client: Client) -> None:
-    api.answers["GET /v2/reservations"] = [listing(), error(403, "no", "forbidden")]
+    # The second pair of requests is about deleted reservations.
+    api.answers["GET /v2/reservations"] = [listing(), error(403, "no", "forbidden")] * 2
     with pytest.raises(errors.NotFound, match=r"no reservation '2222'.*at least four char"):
+        client.reservations.get("2222")
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_start_of_the_id_of_a_deleted_reservation_says_so(
+    api: Api, client: Client, own: bool
+) -> None:
+    gone = listing(reservation(status="DELETED"))
+    nothing = [listing(), listing()]
+    api.answers["GET /v2/reservations"] = [*nothing, *([gone] if own else [listing(), gone])]
+    with pytest.raises(errors.DeletedReservation) as caught:
+        client.reservations.get("2222")
+    assert caught.value.ids == [RESERVATION.id]
+    assert str(caught.value) == f"Reservation {RESERVATION.id} was deleted"
+    assert api.seen[2].query == {"deleted": "true"}
+
+
+def test_start_of_the_ids_of_several_deleted_reservations(api: Api, client: Client) -> None:
+    gone = [reservation(id=f"{RESERVATION.id[:-1]}{n}", status="DELETED") for n in range(7)]
+    api.answers["GET /v2/reservations"] = [listing(), listing(), listing(*gone)]
+    with pytest.raises(errors.DeletedReservation, match=r"start with '2222' were deleted: 2.*\.$"):
+        client.reservations.get("2222")
+
+
+def test_older_server_that_lists_no_deleted_reservations(api: Api, client: Client) -> None:
+    refused = error(422, "deleted: not known", "invalid_field")
+    api.answers["GET /v2/reservations"] = [listing(), listing(), refused]
+    with pytest.raises(errors.NoSuchReservation):
         client.reservations.get("2222")
 
 
