@@ -21,7 +21,18 @@ _COMMON_PARAMETERS = {"limit", "page", "next", "Idempotency-Key"}
 #: Words of the page that aren't in the document: keys of the field ``detail``, headers, methods,
 #: services, a resource class, a role, options and parts of recurrence rules.
 _OTHER_WORDS = {
-    *("action", "closed", "exceeded", "expected", "field", "flavorproject", "held", "key", "lease"),
+    *(
+        "action",
+        "at_most",
+        "closed",
+        "exceeded",
+        "expected",
+        "field",
+        "flavorproject",
+        "held",
+        "key",
+        "lease",
+    ),
     *("lease_name", "longest", "matching", "next_free", "option", "reservation", "resource"),
     *("room", "service", "start_from", "types", "wait", "windows"),
     *("Accept", "Forwarded", "GET", "POST", "VCPU", "admin", "blazar-api", "blazar-manager"),

@@ -2,7 +2,6 @@
 
 import argparse
 import functools
-import re
 from typing import Any
 
 from warre_blazar.cli import (
@@ -33,7 +32,6 @@ _OPTIONS = {
     "expires_at": "--expires",
     "category": "--category",
 }
-_AT_MOST = re.compile(r"expected at most (\S+)")
 _COLUMNS = (
     *("id", "flavor", "instance_count", "hours", "from", "to", "mode", "status", "position"),
 )
@@ -164,9 +162,10 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
         if field == "category":
             return flavors.unknown_category(self, parsed_args.category)
         option = _OPTIONS[field]
-        if most := _AT_MOST.fullmatch(expected):
+        if "at_most" in error.detail:
             goal = parsed_args.flavor or f"the category {parsed_args.category}"
-            return f"No reservation of {goal} can have that much. Give {option} {most[1]} or less"
+            most = error.detail["at_most"]
+            return f"No reservation of {goal} can have that much. Give {option} {most} or less"
         return f"{option}: {expected.replace('hours after from', 'hours after --start')}"
 
 

@@ -40,11 +40,12 @@ def check_flavors(wait: Wait, offered: Sequence[Flavor], *, any_length: bool = F
         raise exceptions.InvalidField("flavor_id", "expected a flavor that is active")
     most = max(flavor.most_instances for flavor in offered)
     if wait.instance_count > most:
-        raise exceptions.InvalidField("instance_count", f"expected at most {most}")
+        raise exceptions.InvalidField("instance_count", f"expected at most {most}", most)
     offered = [flavor for flavor in offered if wait.instance_count <= flavor.most_instances]
     longest = max(_longest(flavor, any_length) for flavor in offered)
     if wait.length > longest:
-        raise exceptions.InvalidField("hours", f"expected at most {longest // _HOUR}")
+        hours = longest // _HOUR
+        raise exceptions.InvalidField("hours", f"expected at most {hours}", hours)
     offered = [flavor for flavor in offered if wait.length <= _longest(flavor, any_length)]
     refused = [_wrong_time(wait, flavor) for flavor in offered]
     if all(refused):

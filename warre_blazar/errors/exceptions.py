@@ -28,12 +28,15 @@ class InvalidField(WarreError):
     """A client sent a value that isn't valid; ``detail["field"]`` names the field.
 
     :param expected: a text that says what would be valid. It usually begins with "expected".
+    :param at_most: the largest valid number, if the number is too large for a reason that depends
+        on more than the field. Programs read it from ``detail``.
     """
 
     code = "invalid_field"
 
-    def __init__(self, field: str, expected: str) -> None:
-        super().__init__(f"{field}: {expected}", field=field, expected=expected)
+    def __init__(self, field: str, expected: str, at_most: int | None = None) -> None:
+        more = {} if at_most is None else {"at_most": at_most}
+        super().__init__(f"{field}: {expected}", field=field, expected=expected, **more)
 
 
 class UncarriedText(InvalidField):

@@ -363,6 +363,14 @@ def test_wait_that_no_booking_could_fulfill_is_refused(
         post(alpha, flavor, **changes)
 
 
+@pytest.mark.parametrize(
+    ("changes", "most"), [({"instance_count": 3}, 2), ({"hours": 5, "to": at(9)}, 4)]
+)
+def test_refusal_of_a_number_says_the_largest_one(admin: Person, alpha: Person, changes, most):
+    flavor = things.add_flavor(admin, slots=2, max_length_hours=4)
+    assert alpha.post("waits", wish(flavor, **changes)).json["detail"]["at_most"] == most
+
+
 def test_dry_run_says_the_position_and_writes_nothing(site, alpha: Person, beta: Person, full):
     flavor, _ = full
     for _ in range(2):
