@@ -151,6 +151,24 @@ def test_refused_window_names_the_reservations(operator: Visitor, api: Api) -> N
     assert "reservations are in the way" in text and MET["id"] in text
 
 
+def test_window_over_nothing_is_refused_in_the_form(operator: Visitor, api: Api) -> None:
+    why = "flavor_ids: expected a flavor, or a host in host_ids"
+    api.answers["POST /v2/maintenancewindows"] = error(422, why, "invalid_field")
+    given = {**FORM, "host_ids": [], "bookings": "refuse"}
+    text = operator.sends(f"{WINDOWS}create/", given, 200).content.decode()
+    assert why in text and 'value="2099-12-01T00:00"' in text
+
+
+@pytest.mark.parametrize(("count", "is_said"), [(0, True), (1, False)])
+def test_form_says_that_there_is_nothing_to_close(
+    operator: Visitor, api: Api, count: int, is_said: bool
+) -> None:
+    api.answers["GET /v2/flavors"] = listing(*[flavor()] * count)
+    api.answers["GET /v2/hosts"] = listing()
+    page = operator.sees(f"{WINDOWS}create/")
+    assert ("There are neither flavors nor hosts that a window could close." in page) is is_said
+
+
 MET = {
     "id": reservation()["id"],
     "project_id": PROJECT,

@@ -31,7 +31,11 @@ def bodies(flavor: dict) -> dict[str, dict]:
     return {
         "flavors": {**things.FLAVOR, "name": "another"},
         "flavorprojects": {"flavor_id": flavor["id"], "project_id": "project-x"},
-        "maintenancewindows": {"start": things.at(5), "end": things.at(6)},
+        "maintenancewindows": {
+            "start": things.at(5),
+            "end": things.at(6),
+            "flavor_ids": [flavor["id"]],
+        },
         "reservations": things.booking(flavor),
     }
 

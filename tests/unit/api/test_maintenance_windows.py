@@ -33,7 +33,7 @@ def test_create_and_show(admin: Person, alpha: Person, flavor):
         "hosts": [],
     }
     assert alpha.get(f"maintenancewindows/{window['id']}/").json == of_user(window)
-    bare = things.made(admin.post("maintenancewindows/", {"start": at(3), "end": at(4)}))
+    bare = things.add_bare_window(admin, start=at(3), end=at(4))
     assert bare == {**bare, "note": None, "flavors": []}
     # Listings are sorted by start.
     shown = {"results": [of_user(bare), of_user(window)], "total": 2}
@@ -47,6 +47,8 @@ REFUSED = {
     "no time": ({"start": at(6), "end": at(6)}, (400, "invalid_period")),
     "booked": ({"start": at(2, 10), "end": at(2, 12)}, (409, "window_conflict")),
     "unknown flavor": ({"flavor_ids": ["nope"]}, (404, "flavor_not_found")),
+    "no flavors": ({"flavor_ids": []}, (422, "invalid_field")),
+    "nothing closed": ({"flavor_ids": [], "host_ids": []}, (422, "invalid_field")),
 }
 
 
@@ -95,7 +97,8 @@ def test_window_that_only_touches_a_booking_is_no_conflict(admin: Person, alpha:
     things.add_window(admin, flavor, start=at(2, 8), end=at(2, 9))
     things.add_window(admin, flavor, start=at(2, 11), end=at(2, 12))
     # A window that closes another flavor, or none, isn't in conflict either.
-    things.add_window(admin, start=at(2), end=at(3))
+    things.add_window(admin, things.add_flavor(admin, name="a"), start=at(2), end=at(3))
+    things.add_bare_window(admin, start=at(2), end=at(3))
 
 
 def test_window_closes_its_flavors_for_its_time(admin: Person, alpha: Person, flavor):
@@ -130,7 +133,8 @@ CHANGES = {
     "no note": ({"note": None}, None),
     "end": ({"end": at(7)}, None),
     "start": ({"start": at(4)}, None),
-    "no flavors": ({"flavor_ids": []}, None),
+    "no flavors": ({"flavor_ids": []}, (400, "invalid_field")),
+    "nothing closed": ({"flavor_ids": [], "host_ids": []}, (400, "invalid_field")),
     "both": ({"start": at(8), "end": at(9)}, None),
     "backwards": ({"end": at(5)}, (400, "invalid_period")),
     "past": ({"start": at(0)}, (400, "invalid_period")),
@@ -152,9 +156,23 @@ def test_update_is_made_or_refused(admin: Person, alpha: Person, flavor, case):
         assert refusal(answer) == refused
         assert admin.get(path).json == window
         return
-    shown = {k: v for k, v in changes.items() if k != "flavor_ids"}
-    flavors = [] if "flavor_ids" in changes else window["flavors"]
-    assert answer.json == admin.get(path).json == {**window, **shown, "flavors": flavors}
+    assert answer.json == admin.get(path).json == {**window, **changes}
+
+
+def test_window_over_nothing_is_refused_with_what_it_needs(admin: Person):
+    answer = admin.post("maintenancewindows", {"start": at(5), "end": at(6)})
+    assert refusal(answer) == (422, "invalid_field")
+    assert answer.json["error_message"] == (
+        "flavor_ids: expected a flavor, or a host in host_ids; else the window closes nothing"
+    )
+
+
+def test_window_may_close_nothing_on_warres_path(admin: Person, flavor):
+    bare = things.add_bare_window(admin)
+    # What doesn't concern its flavors and hosts can be changed on both paths.
+    assert admin.patch(f"maintenancewindows/{bare['id']}", {"note": "x"}).json["note"] == "x"
+    path = f"warre/v1/maintenancewindows/{things.add_window(admin, flavor)['id']}"
+    assert admin.patch(path, {"flavor_ids": []}).json["flavors"] == []
 
 
 def test_window_that_has_begun_can_be_changed(site: Site, admin: Person, flavor):
@@ -245,7 +263,7 @@ def test_windows_show_no_private_flavor_of_another_project(
     things.grant(admin, secret, beta.project_id)
     mixed = things.add_window(admin, flavor, secret, start=at(5), end=at(6))
     hidden = things.add_window(admin, secret, note="for beta", start=at(7), end=at(8))
-    bare = things.add_window(admin, start=at(9), end=at(10))
+    bare = things.add_bare_window(admin, start=at(9), end=at(10))
 
     def names(who: Person, window: dict) -> list[str]:
         return [f["name"] for f in who.get(f"{windows}/{window['id']}/").json["flavors"]]
@@ -290,7 +308,7 @@ def test_host_window_is_made_by_name_and_changed_by_id(admin: Person, host):
     window = things.made(admin.post("maintenancewindows", body))
     assert (window["flavors"], window["hosts"]) == ([], [host])
     path = f"maintenancewindows/{window['id']}"
-    assert admin.patch(path, {"host_ids": []}).json["hosts"] == []
+    assert refusal(admin.patch(path, {"host_ids": []})) == (400, "invalid_field")
     assert admin.patch(path, {"host_ids": [host["id"]]}).json == window
     unknown = admin.post("maintenancewindows", {**body, "host_ids": ["nope"]})
     assert refusal(unknown) == (422, "invalid_field")

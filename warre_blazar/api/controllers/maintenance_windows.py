@@ -48,6 +48,10 @@ class WindowsController(base.Controller):
         is_dry_run = base.is_dry_run()
         values = base.body(schemas.WINDOW_CREATE)
         over = _over(values)
+        if not base.is_warres_path():
+            maintenance_windows.check_closes(
+                values.get("flavor_ids", []), values.get("host_ids", [])
+            )
         create = functools.partial(
             clearing.create,
             Span(values["start"], values["end"]),
@@ -74,7 +78,13 @@ class WindowsController(base.Controller):
         is_dry_run = base.is_dry_run()
         _authorize_change(policies.UPDATE, window_id)
         values = base.body(schemas.WINDOW_UPDATE)
-        changed = clearing.update(window_id, values, _over(values), dry_run=is_dry_run)
+        changed = clearing.update(
+            window_id,
+            values,
+            _over(values),
+            dry_run=is_dry_run,
+            must_close=not base.is_warres_path(),
+        )
         return _document(values, *changed)
 
     @pecan.expose("json")

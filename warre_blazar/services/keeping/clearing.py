@@ -108,7 +108,12 @@ def create(
 
 
 def update(
-    window_id: str, values: Mapping[str, Any], over: Over, *, dry_run: bool = False
+    window_id: str,
+    values: Mapping[str, Any],
+    over: Over,
+    *,
+    dry_run: bool = False,
+    must_close: bool = False,
 ) -> tuple[Window, list[Meeting]]:
     """Change a maintenance window, and move or end the reservations that it meets then.
 
@@ -116,7 +121,13 @@ def update(
     """
 
     def make() -> Window:
-        return windows.update(window_id, values, over.now, over_bookings=not over.refuses)
+        return windows.update(
+            window_id,
+            values,
+            over.now,
+            over_bookings=not over.refuses,
+            must_close=must_close,
+        )
 
     return _made(make, over, dry_run=dry_run)
 

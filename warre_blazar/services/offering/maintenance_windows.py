@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -67,11 +67,13 @@ def update(
     now: datetime.datetime,
     *,
     over_bookings: bool = False,
+    must_close: bool = False,
 ) -> Window:
     """Change a maintenance window.
 
     :param changes: the new values of ``start``, ``end``, ``note``, ``flavor_ids`` or ``host_ids``.
     :param over_bookings: the same as for ``create``.
+    :param must_close: whether a change is refused that leaves the window neither flavors nor hosts.
     :raises WindowNotFound: there is no such window.
     :raises InvalidPeriod, FlavorNotFound, InvalidField, WindowConflict: the same as for ``create``.
     """
@@ -83,6 +85,8 @@ def update(
         flavor_ids = changes.get("flavor_ids", [flavor_id for flavor_id, _ in present.flavors])
         closed = _closed_hosts(db, changes["host_ids"]) if "host_ids" in changes else present.hosts
         wanted = Window(window_id, span, changes.get("note", present.note), (), closed)
+        if must_close and {"flavor_ids", "host_ids"} & changes.keys():
+            check_closes(flavor_ids, closed)
         window = _checked(db, wanted, flavor_ids, present, over_bookings=over_bookings)
         maintenance_windows.update(db, window)
         return window
@@ -91,6 +95,17 @@ def update(
 def _check_start(span: Span, now: datetime.datetime) -> None:
     if span.start < now.replace(second=0, microsecond=0):
         raise exceptions.InvalidPeriod("Maintenance window cannot start in the past")
+
+
+def check_closes(flavor_ids: Collection[str], hosts: Collection[Any]) -> None:
+    """Refuse a window with neither flavors nor hosts. Warre accepts it, so not every caller checks.
+
+    :raises InvalidField:
+    """
+    if not (flavor_ids or hosts):
+        raise exceptions.InvalidField(
+            "flavor_ids", "expected a flavor, or a host in host_ids; else the window closes nothing"
+        )
 
 
 def _closed_hosts(db: Session, refs: Iterable[str]) -> tuple[tuple[str, str], ...]:

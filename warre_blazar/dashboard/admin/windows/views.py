@@ -49,6 +49,8 @@ class WindowForm(fields.BaseForm):
         self.fields["host_ids"].choices = [(each.id, each.name) for each in hosts]
         if not hosts:
             del self.fields["host_ids"]
+        #: Whether there is nothing that a window could close.
+        self.is_over_nothing = not (flavors or hosts)
 
     def values(self) -> dict[str, Any]:
         """The window's fields, for the client of the API, but what is done with bookings."""
@@ -100,7 +102,9 @@ class CreateWindowPage(pages.FormView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         back = urls.reverse("horizon:admin:maintenance_windows:index")
-        return super().get_context_data(**kwargs, back=back, submit=_("Save"))
+        return super().get_context_data(
+            **kwargs, back=back, submit=_("Save"), nothing_to_close=kwargs["form"].is_over_nothing
+        )
 
     def submit(self, form: WindowForm) -> Any:
         if "check" in self.request.POST:
