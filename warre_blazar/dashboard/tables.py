@@ -26,3 +26,8 @@ class Table:
     headers: Sequence[Any]
     rows: Sequence[Sequence[Any]]
     empty: Any
+
+    @property
+    def labeled_rows(self) -> list[list[tuple[Any, Any]]]:
+        """The rows, with each cell after the header of its column."""
+        return [list(zip(self.headers, row, strict=True)) for row in self.rows]

@@ -97,6 +97,8 @@ def picture() -> Callable[[Page, str], None]:
         Path(PICTURES).mkdir(parents=True, exist_ok=True)
         for width, scheme in ((400, "dark"), (400, "light"), (1280, "dark"), (1280, "light")):
             page.set_viewport_size({"width": width, "height": 900})
+            # Horizon's menu stays at the top of what is shown, which may be in the page's middle.
+            page.evaluate("window.scrollTo(0, 0)")
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             page.screenshot(path=f"{PICTURES}/{name}-{width}-{scheme}.png", full_page=True)
 

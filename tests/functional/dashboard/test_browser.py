@@ -91,6 +91,9 @@ def test_run_extend_launch_and_give_back(
     no_serious_faults(page)
     page.set_viewport_size({"width": 400, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") == 400
+    row = page.get_by_role("row").filter(has_text=TRAINING)
+    button = row.get_by_role("link", name=re.compile("^Extend or change")).bounding_box()
+    assert button is not None and button["x"] + button["width"] <= 400
     page.goto(f"{MINE}{made['id']}/change/")
     page.locator("#slider").focus()
     page.keyboard.press("ArrowRight")

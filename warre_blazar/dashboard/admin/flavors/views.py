@@ -89,7 +89,7 @@ def _hosts(flavor: Flavor) -> Table:
 
 
 def _limit(limit: dict[str, Any]) -> str:
-    return _("%(name)s: %(asked)s of %(capacity)s each") % {
+    return _("%(name)s: each instance takes %(asked)s of %(capacity)s") % {
         "name": limit["name"],
         "asked": limit["asked"],
         "capacity": limit["capacity"],

@@ -20,8 +20,8 @@ class PlanForm(fields.BaseForm):
     """What the plan shows."""
 
     by = forms.ChoiceField(
-        label=gettext_lazy("Lines are"),
-        choices=[("host", gettext_lazy("hosts")), ("flavor", gettext_lazy("flavors"))],
+        label=gettext_lazy("One line for each"),
+        choices=[("host", gettext_lazy("host")), ("flavor", gettext_lazy("flavor"))],
     )
     start = fields.DayField(label=gettext_lazy("From"))
     days = forms.TypedChoiceField(

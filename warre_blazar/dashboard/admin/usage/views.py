@@ -13,11 +13,11 @@ class UsageForm(fields.BaseForm):
     """The time and the lines of the report."""
 
     by = forms.ChoiceField(
-        label=gettext_lazy("Lines are"),
+        label=gettext_lazy("One line for each"),
         choices=[
-            ("project", gettext_lazy("projects")),
-            ("flavor", gettext_lazy("flavors")),
-            ("user", gettext_lazy("users")),
+            ("project", gettext_lazy("project")),
+            ("flavor", gettext_lazy("flavor")),
+            ("user", gettext_lazy("user")),
         ],
     )
     since = fields.DayField(label=gettext_lazy("From"))

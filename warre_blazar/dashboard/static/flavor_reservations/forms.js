@@ -43,6 +43,11 @@
     });
   }
 
+  // On a narrow page, a chart shows its last days first.
+  document.querySelectorAll(".newest").forEach(function (part) {
+    part.scrollLeft = part.scrollWidth;
+  });
+
   // A second click must not book a second time. Horizon's own way of preventing that keeps the
   // browser from sending these forms, so their buttons have the class "always-enabled".
   document.querySelectorAll(".flavor-reservations form[method=post]").forEach(function (form) {
