@@ -101,7 +101,7 @@ def _missing(reservations: Any, ref: str) -> errors.NotFound:
         return errors.NoSuchReservation(ref)
     try:
         own = reservations.list(deleted=True)
-        deleted = [r for r in own if _is_start_of_id(ref, r.id)]
+        deleted: Sequence[Reservation] = [r for r in own if _is_start_of_id(ref, r.id)]
         deleted = deleted or _started_elsewhere(reservations, ref, deleted=True)
     except errors.ApiError:  # Only the text of the error depends on the answer.
         deleted = []
