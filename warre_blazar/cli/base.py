@@ -21,6 +21,7 @@ from warre_blazar.cli import (
     command_names,
     confirmation,
     error_advice,
+    failure_codes,
     time_display,
     time_input,
     time_zones,
@@ -156,13 +157,26 @@ class Command(BlazarCommand):
             utc = "UTC" if parsed_args.utc else None
             self.where = time_zones.chosen(utc or parsed_args.timezone)
         try:
-            result = super().run(parsed_args)
-            self.app.stdout.flush()
+            return self._run(parsed_args)
         except BrokenPipeError:
             # The reader has closed the pipe. Send the rest of the output to /dev/null. Otherwise
             # Python would try to write it at exit, and print an error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(_PIPE_CLOSED) from None
+        except Failure as failure:
+            code = failure_codes.code(failure) if self.is_for_programs else ""
+            if not code:
+                raise
+            raise Failure(f"{failure}\nCode: {code}") from failure
+
+    def _run(self, parsed_args: argparse.Namespace) -> Any:
+        """Run the command.
+
+        :raises Failure: the command has failed. The text says why, and what to do.
+        """
+        try:
+            result = super().run(parsed_args)
+            self.app.stdout.flush()
         except WrongOptions as error:
             raise self._with_help(str(error)) from error
         except errors.ClientError as error:
@@ -268,6 +282,17 @@ class ChangeCommand(Command):
             fields = {"would": action, **(document or {})}
             return tuple(fields), tuple(self.column(name, fields[name]) for name in fields)
         print("\n".join([f"Dry run: would {action}", *more]), file=self.app.stdout)
+        return (), ()
+
+    def report_change(self, line: str, document: Document) -> tuple[Any, Any]:
+        """Print a line that says what the command has changed.
+
+        For programs, nothing is printed here: cliff prints the returned fields of the changed
+        object.
+        """
+        if self.is_for_programs:
+            return tuple(document), tuple(self.column(name, document[name]) for name in document)
+        print(line, file=self.app.stdout)
         return (), ()
 
     def asks_on_terminal(self, parsed_args: argparse.Namespace) -> bool:

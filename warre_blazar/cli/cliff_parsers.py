@@ -97,6 +97,11 @@ _SYNONYMS = {
 }
 
 
+#: The options of cliff that choose what is printed of a document. Commands that only delete
+#: something don't have them.
+_FORMAT_OPTIONS = frozenset({"-f", "--format", "-c", "--column"})
+
+
 def _unknown_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
     """The words that look like options and aren't the name, or the start of a name, of any."""
     names = [word.partition("=")[0] for word in words if word.startswith("--") and word != "--"]
@@ -110,6 +115,8 @@ def _unknown_options(parser: argparse.ArgumentParser, words: Sequence[str]) -> l
 def unrecognized(parser: argparse.ArgumentParser, words: Sequence[str]) -> str:
     """Return a message about arguments that a command doesn't know, with what may be meant."""
     message = f"Unrecognized arguments: {' '.join(words)}"
+    if _FORMAT_OPTIONS.intersection(word.partition("=")[0] for word in words):
+        return f"{message}; this command prints no document, and its exit status says what happened"
     option = next((word.partition("=")[0] for word in words if word.startswith("--")), None)
     if option is None:
         return f"{message}; put a value of several words in quotes, as in --start 'mon 9:00'"

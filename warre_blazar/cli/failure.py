@@ -22,3 +22,9 @@ class RefusedDryRun(Failure):
     def __init__(self, message: str, document: Document) -> None:
         super().__init__(message)
         self.document = document
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of the rules that refuse the request, or the occurrences of a series."""
+        refused = self.document.get("refusals") or self.document.get("refused") or []
+        return [each["code"] for each in refused]

@@ -199,7 +199,7 @@ class CreateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
         return reported
 
 
-class UpdateFlavor(_Flavors, base.ChangeCommand):
+class UpdateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
     """Change a flavor. Existing reservations stay as they were booked."""
 
     asks = True
@@ -210,7 +210,7 @@ class UpdateFlavor(_Flavors, base.ChangeCommand):
         flavor_fields.add_changes(parser)
         return cliff_parsers.with_fixed(parser, flavor_fields.fixed())
 
-    def get_data(self, parsed_args: argparse.Namespace) -> None:
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         values = flavor_fields.confirmed_values(self, parsed_args)
         if parsed_args.no_extra_specs:
             values.setdefault("extra_specs", {})
@@ -223,13 +223,13 @@ class UpdateFlavor(_Flavors, base.ChangeCommand):
         if parsed_args.dry_run:
             flavor = self.v2.flavors.get(parsed_args.flavor)
             foreseen = self.v2.flavors.update(flavor.id, dry_run=True, **values)
-            self.report_dry_run(
-                f"change the flavor {flavor.name}: {flavor_fields.phrase(values, self.where)}"
-            )
+            plan = f"change the flavor {flavor.name}: {flavor_fields.phrase(values, self.where)}"
+            reported = self.report_dry_run(plan, _shown(foreseen.document))
             self.warn(foreseen)
-            return
-        self.warn(self.v2.flavors.update(parsed_args.flavor, **values))
-        print(f"Updated flavor: {parsed_args.flavor}", file=self.app.stdout)
+            return reported
+        changed = self.v2.flavors.update(parsed_args.flavor, **values)
+        self.warn(changed)
+        return self.report_change(f"Updated flavor: {parsed_args.flavor}", _shown(changed.document))
 
 
 class DeleteFlavor(_Flavors, base.DeleteCommand):

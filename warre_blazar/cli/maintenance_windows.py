@@ -128,7 +128,7 @@ class CreateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
         return (*names, "reservations"), (*values, window_conflicts.met(self, made))
 
 
-class UpdateWindow(_Windows, base.ChangeCommand):
+class UpdateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
     """Change a maintenance window."""
 
     asks = True
@@ -160,7 +160,7 @@ class UpdateWindow(_Windows, base.ChangeCommand):
         _add_bookings(parser)
         return parser
 
-    def get_data(self, parsed_args: argparse.Namespace) -> None:
+    def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         start, end = self.times(parsed_args)
         hours = parsed_args.hours
         values: dict[str, Any] = {
@@ -182,26 +182,35 @@ class UpdateWindow(_Windows, base.ChangeCommand):
                 values["start"] = times[0]
             if moved:
                 values["end"] = times[1]
-            self._confirm(parsed_args, window, times, values)
+            zone = self._confirm(parsed_args, window, times)
             if parsed_args.dry_run:
-                return
+                return self._foresee(window, times, zone, values)
             ref = window.id
         changed = self.v2.windows.update(ref, **values)
-        self.print_met(changed)
+        document = self._with_met(changed)
         if parsed_args.bookings == "show":
             period = time_display.period(changed.start, changed.end, self.where)
-            self.report_dry_run(f"change {_phrase(changed)}: {period}")
-            return
-        print(f"Updated maintenance window: {parsed_args.window}", file=self.app.stdout)
+            return self.report_dry_run(f"change {_phrase(changed)}: {period}", document)
+        return self.report_change(f"Updated maintenance window: {parsed_args.window}", document)
+
+    def _with_met(self, window: Window) -> Document:
+        """Return a window's fields for programs. For people, print the reservations that it meets.
+
+        The fields have these reservations too, if the API has listed them.
+        """
+        if not self.is_for_programs:
+            self.print_met(window)
+        if "reservations" not in window.document:
+            return _flat(window)
+        return {**_flat(window), "reservations": window.document["reservations"]}
 
     def _confirm(
         self,
         parsed_args: argparse.Namespace,
         window: Window,
         times: tuple[datetime.datetime, datetime.datetime],
-        values: dict[str, Any],
-    ) -> None:
-        """Ask the user to confirm the window's new times, or report the dry run."""
+    ) -> datetime.tzinfo:
+        """Ask the user to confirm the window's new times, and return the zone to show them in."""
         start, end = times
         # A time that wasn't typed is in UTC.
         typed = start if parsed_args.start else end if parsed_args.end else None
@@ -210,17 +219,26 @@ class UpdateWindow(_Windows, base.ChangeCommand):
         texts = (parsed_args.start, parsed_args.end)
         derived = parsed_args.hours is not None
         self.confirm_times(f"{_phrase(window)}, {period}", texts, parsed_args, derived=derived)
-        if parsed_args.dry_run:
-            changed = self.v2.windows.update(window.id, dry_run=True, **values)
-            self.print_met(changed)
-            news = [period]
-            if "flavor_ids" in values:
-                news.append("flavors " + " ".join(flavor.name for flavor in changed.flavors))
-            if "host_ids" in values:
-                news.append("hosts " + " ".join(name for _, name in changed.hosts))
-            if "note" in values:
-                news.append(f"noted {values['note']!r}")
-            self.report_dry_run(f"change {_phrase(window)}: {', '.join(news)}")
+        return zone
+
+    def _foresee(
+        self,
+        window: Window,
+        times: tuple[datetime.datetime, datetime.datetime],
+        zone: datetime.tzinfo,
+        values: dict[str, Any],
+    ) -> tuple[Any, Any]:
+        """Report what a change would do."""
+        changed = self.v2.windows.update(window.id, dry_run=True, **values)
+        news = [time_display.period(*times, zone)]
+        if "flavor_ids" in values:
+            news.append("flavors " + " ".join(flavor.name for flavor in changed.flavors))
+        if "host_ids" in values:
+            news.append("hosts " + " ".join(name for _, name in changed.hosts))
+        if "note" in values:
+            news.append(f"noted {values['note']!r}")
+        document = self._with_met(changed)
+        return self.report_dry_run(f"change {_phrase(window)}: {', '.join(news)}", document)
 
 
 class DeleteWindow(_Windows, base.DeleteCommand):

@@ -12,7 +12,16 @@ import yaml
 from tests.fakes.service import Answer
 from tests.unit.cli import test_flavors, test_offers, test_operators, test_series, test_waits
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_api import RESERVATION, Api, flavor, foreseen, listing, reservation
+from tests.unit.cli.fake_api import (
+    FLAVOR,
+    RESERVATION,
+    Api,
+    error,
+    flavor,
+    foreseen,
+    listing,
+    reservation,
+)
 from warre_blazar.cli import (
     base,
     flavor_access,
@@ -50,9 +59,16 @@ CASES: dict[str, tuple[type[base.Command], tuple[str, ...], str, Any]] = {
         "reservations",
         [_MET],
     ),
+    "changed window": (
+        maintenance_windows.UpdateWindow,
+        (test_operators.WINDOW["id"], "--bookings", "move"),
+        "reservations",
+        [_MET],
+    ),
     "wait": (waits.CreateWait, ("gpu.large", "--hours", "24"), "position", 3),
     "series": (series.CreateSeries, tuple(test_series.WORDS), "occurrences", [_SPAN]),
     "flavor": (flavors.CreateFlavor, ("f", *test_flavors.NEEDED), "name", "f"),
+    "changed flavor": (flavors.UpdateFlavor, ("gpu.large", "--slots", "3"), "name", "gpu.large"),
     "access": (flavor_access.GrantAccess, ("gpu.large", "5" * 32), "project_id", "5" * 32),
     "messages": (messages.SetMessages, ("--off",), "enabled", False),
 }
@@ -69,6 +85,9 @@ def answered(api: Api) -> None:
         f"GET {_PATH}": Answer(200, reservation()),
         f"PATCH {_PATH}": foreseen(),
         "POST /v2/maintenancewindows": Answer(200, window),
+        f"GET /v2/maintenancewindows/{window['id']}": Answer(200, test_operators.WINDOW),
+        f"PATCH /v2/maintenancewindows/{window['id']}": Answer(200, window),
+        f"PATCH /v2/flavors/{FLAVOR.id}": Answer(200, flavor()),
         "POST /v2/waits": Answer(200, test_waits.WAIT),
         "POST /v2/series": Answer(200, nothing_refused),
         "POST /v2/flavors": Answer(200, flavor(name="f", bookable=False, warnings=[])),
@@ -119,3 +138,82 @@ def test_single_values_can_be_printed(run: Run, case: str) -> None:
     lines = run(command, *words, "--dry-run", "-f", "value", "-c", name).splitlines()
     assert len(lines) == 1
     assert not lines[0].startswith("Dry run")
+
+
+@pytest.mark.parametrize("case", ["changed window", "changed flavor"])
+def test_changed_object_is_a_document_too(api: Api, run: Run, case: str) -> None:
+    api.answers["PATCH /v2/flavors/gpu.large"] = Answer(200, flavor())
+    command, words, name, value = CASES[case]
+    document = json.loads(run(command, *words, "-f", "json"))
+    assert document[name] == value
+    assert "would" not in document
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (flavors.DeleteFlavor, ["f"]),
+        (reservations.DeleteReservation, [RESERVATION.id]),
+        (maintenance_windows.DeleteWindow, ["w"]),
+        (waits.DeleteWait, ["w"]),
+        (series.DeleteSeries, ["s"]),
+        (flavor_access.RevokeAccess, ["f", "p"]),
+    ],
+)
+def test_command_that_only_deletes_says_that_it_has_no_formats(
+    api: Api,
+    run: Run,
+    capsys: pytest.CaptureFixture[str],
+    command: type[base.Command],
+    words: list[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        run(command, *words, "-f", "json")
+    assert "prints no document, and its exit status says" in capsys.readouterr().err
+    assert not api.seen
+
+
+def test_code_of_a_refusal_is_the_last_line_for_programs(api: Api, run: Run) -> None:
+    full = error(400, "No capacity", "slots_exhausted", asked=3, free=1, slots=4)
+    refused = foreseen(("slots_exhausted", "No", {}))
+    window_is_booked = error(409, "booked", "window_conflict", reservations=[], total=0)
+    create = "POST /v2/reservations"
+    for command, words, answers, code in (
+        (reservations.CreateReservation, ["f", *_EXACT], {create: [full, refused]}, "slots_ex"),
+        (
+            reservations.CreateReservation,
+            ["f", *_EXACT, "--dry-run"],
+            {create: refused},
+            "slots_ex",
+        ),
+        (
+            reservations.UpdateReservation,
+            [RESERVATION.id, "--count", "3"],
+            {f"PATCH {_PATH}": [full, refused]},
+            "slots_ex",
+        ),
+        (
+            maintenance_windows.CreateWindow,
+            ["gpu.large", *_EXACT],
+            {"POST /v2/maintenancewindows": window_is_booked},
+            "window_conflict",
+        ),
+    ):
+        api.answers |= answers
+        with pytest.raises(Failure) as caught:
+            run(command, *words, "-f", "json", stdout=io.StringIO())
+        *_, last = str(caught.value).splitlines()
+        assert last.startswith(f"Code: {code}")
+
+
+def test_people_see_no_code(api: Api, run: Run) -> None:
+    api.answers["POST /v2/waits"] = error(409, "No more", "too_many_waits")
+    with pytest.raises(Failure) as caught:
+        run(waits.CreateWait, "gpu.large", "--hours", "24")
+    assert "Code" not in str(caught.value)
+
+
+def test_failure_that_the_api_has_not_refused_has_no_code(run: Run) -> None:
+    with pytest.raises(Failure) as caught:
+        run(waits.CreateWait, "gpu.large", "-f", "json")
+    assert "--hours" in str(caught.value) and "Code" not in str(caught.value)
