@@ -126,8 +126,12 @@ def parse(
     except _Unclear as error:
         today = now.astimezone(where).date()
         guesses = [*error.forms] or time_suggestions.similar(text, today)
-        forms = reading.understood(guesses) or reading.understood(time_suggestions.examples(today))
-        raise NotUnderstood(text, error.problem, forms[:3]) from None
+        forms = reading.proposed(guesses) or reading.proposed(time_suggestions.examples(today))
+        problem = error.problem
+        if problem == _NO_FORM and time_suggestions.has_date_of_digits(text):
+            date = reading.moment(forms[0]).date()
+            problem += f"; a date is written as {date} or '{_in_words(date)}'"
+        raise NotUnderstood(text, problem, forms[:3]) from None
 
 
 class _Reader:
@@ -145,14 +149,20 @@ class _Reader:
         self._start = start
         self._looking_back = looking_back
 
-    def understood(self, forms: list[str]) -> list[str]:
-        """Return the texts that are understood. Of texts that mean the same time, keep one."""
+    def proposed(self, forms: list[str]) -> list[str]:
+        """Return the texts that can be proposed to the user.
+
+        They are understood, and don't mean times that have passed, unless the user looks back. Of
+        texts that mean the same time, one is kept.
+        """
         by_moment: dict[datetime.datetime, str] = {}
         for form in forms:
             try:
-                by_moment.setdefault(self.moment(form), form)
+                moment = self.moment(form)
             except _Unclear:
                 continue
+            if self._looking_back or moment >= self._utc:
+                by_moment.setdefault(moment, form)
         return list(by_moment.values())
 
     def moment(self, text: str) -> datetime.datetime:
@@ -366,6 +376,11 @@ class _Reader:
     def _either(self, *days: datetime.date) -> _Unclear:
         forms = [self._with_day("", day) for day in days]
         return _Unclear(f"that may be {days[0]} or {days[1]}", *forms)
+
+
+def _in_words(date: datetime.date) -> str:
+    """Return a date with the name of its month, such as 1 Dec 2026."""
+    return f"{date.day} {MONTHS[date.month - 1][:3].capitalize()} {date.year}"
 
 
 def _number_of(word: str, names: tuple[str, ...]) -> int:

@@ -37,6 +37,11 @@ def examples(today: datetime.date) -> list[str]:
     return [f"{today + datetime.timedelta(days=1)} 09:00", "tomorrow 9am", "in 2 hours"]
 
 
+def has_date_of_digits(text: str) -> bool:
+    """Whether a text has a date such as 1/12/2026, whose day and month may be meant either way."""
+    return any(_days_of_digits(text))
+
+
 def similar(text: str, today: datetime.date) -> list[str]:
     """Return texts with the day, the time of day and the zone that are found in a text."""
     zone = match[0].strip() if (match := _ZONE.search(text)) else ""

@@ -212,6 +212,8 @@ class Reservations(Collection):
     ) -> Reservation:
         """Change a reservation. Fields that aren't given keep their values.
 
+        :param end: to end the reservation now, give the next full minute. The present one may have
+            passed when the manager decides, and is refused then.
         :param texts: the new ``name`` or ``note``; ``contact``, the email address that messages go
             to from now on; ``before_end``, what is done with the servers before the end; or
             ``movable_hours``, by how many hours maintenance may move the start. An empty text

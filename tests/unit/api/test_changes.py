@@ -3,6 +3,7 @@
 A refused change leaves everything unchanged.
 """
 
+import datetime
 from typing import Any
 
 import pytest
@@ -203,3 +204,40 @@ def test_failure_after_dates_were_written_counts_as_changed(
     site.cloud.mend()
     now = alpha.get(f"reservations/{booked['id']}").json
     assert now["instance_count"] == (1 if answer.status_int == 200 else 2)
+
+
+@pytest.fixture
+def begun(site: Site, alpha: Person, booked) -> str:
+    """The path of the reservation, which has been running for an hour and 20 seconds."""
+    site.set_time(things.moment(2, 9))
+    site.run_events()
+    site.set_time(things.moment(2, 10) + datetime.timedelta(seconds=20))
+    return f"reservations/{booked['id']}"
+
+
+_PASSED = (
+    "The new end, 2100-01-03 {} UTC, has passed; to end the reservation now, give the next full "
+    "minute, 2100-01-03 {} UTC"
+)
+
+
+def test_end_that_has_passed_is_refused_with_the_next_minute(alpha: Person, begun: str):
+    answer = alpha.patch(begun, {"end": at(2, 9, 59)})
+    assert refusal(answer) == (400, "refused")
+    assert answer.json["error_message"] == _PASSED.format("09:59", "10:01")
+    assert alpha.patch(begun, {"end": at(2, 10, 1)}).json["end"] == at(2, 10, 1)
+
+
+def test_end_that_passes_on_the_way_to_the_manager_is_refused_in_the_same_words(
+    site: Site, alpha: Person, begun: str, monkeypatch: pytest.MonkeyPatch
+):
+    update = manager.update_lease
+
+    def late(*args: Any) -> Any:
+        site.set_time(things.moment(2, 10, 1))
+        return update(*args)
+
+    monkeypatch.setattr(manager, "update_lease", late)
+    answer = alpha.patch(begun, {"end": at(2, 10)})
+    assert refusal(answer) == (400, "refused")
+    assert answer.json["error_message"] == _PASSED.format("10:00", "10:02")

@@ -62,6 +62,28 @@ def test_phrase_is_understood_or_refused_with_a_suggestion(
         assert (found.second, found.microsecond) == (0, 0)
 
 
+def test_refusal_of_a_date_of_digits_says_how_dates_are_written() -> None:
+    with pytest.raises(time_input.NotUnderstood) as caught:
+        time_input.parse("1/12/2026", UTC, datetime.datetime(2026, 11, 25, 18, 3, tzinfo=UTC))
+    assert str(caught.value) == (
+        "Time '1/12/2026' refused: it has none of the forms of a time; a date is written as "
+        "2026-12-01 or '1 Dec 2026'. Write 2026-12-01"
+    )
+
+
+@given(
+    st.sampled_from(["wed", "yesterday", "1/2/2026", "last week", "3 days ago", "5am", "0900"]),
+    st.integers(0, 60 * 24 * 14),
+)
+def test_no_refusal_proposes_a_time_that_has_passed(text: str, minutes: int) -> None:
+    now = NOW + datetime.timedelta(minutes=minutes)
+    try:
+        time_input.parse(text, BERLIN, now)
+    except time_input.NotUnderstood as error:
+        minute = now.replace(second=0)
+        assert all(time_input.parse(form, BERLIN, now) >= minute for form in error.forms)
+
+
 _LETTERS = [
     *(*time_suggestions.MONTHS, *time_suggestions.WEEKDAYS, "now", "noon", "tomorrow", "hours"),
     *("9:00", "9", "14", "9am", "in", "at", "on", "2", "UTC", "CET", "+01:00", "Asia/Tokyo"),

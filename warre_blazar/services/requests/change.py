@@ -37,6 +37,8 @@ from warre_blazar.services.requests.manager_calls import (
 )
 from warre_blazar.services.telling import refusals
 
+_MINUTE = datetime.timedelta(minutes=1)
+
 
 @dataclasses.dataclass(frozen=True)
 class ChangeRequest:
@@ -219,7 +221,10 @@ def _check_as_blazar(reservation: Reservation, wanted: Reservation, now: datetim
             f"Reservation {reservation.id} is over, so only its name, note and contact can change"
         )
     elif span.end < minute:
-        text = f"The new end, {span.end:%Y-%m-%d %H:%M} UTC, has passed"
+        text = (
+            f"The new end, {span.end:%Y-%m-%d %H:%M} UTC, has passed; to end the reservation now, "
+            f"give the next full minute, {minute + _MINUTE:%Y-%m-%d %H:%M} UTC"
+        )
     else:
         return
     raise exceptions.Refused("refused", text)
@@ -273,7 +278,12 @@ def _change_lease(
         # of the manager. And if Keystone is unavailable when the manager checks the quota, Blazar
         # sets the lease to ERROR.
         changing.check(reservation, wanted.span, wanted.instance_count, conditions, now)
-    return _update(caller, reservation, new_values)
+    try:
+        return _update(caller, reservation, new_values)
+    except exceptions.Refused:
+        # If the end has passed on the way to the manager, the manager's text doesn't say so.
+        _check_as_blazar(reservation, wanted, timeutils.utcnow())
+        raise
 
 
 def _check_period(reservation: Reservation, wanted: Reservation, now: datetime.datetime) -> None:
