@@ -89,7 +89,7 @@ def test_each_field_of_a_flavor_has_a_column():
 
 def test_warres_path_has_only_warres_fields():
     body = schemas.in_warre(schemas.RESERVATION_CREATE)
-    ours = {*labels.NAMES, "before_end", "movable_hours"}
+    ours = {*labels.NAMES, "before_end", "movable_hours", "project_id"}
     assert schemas.RESERVATION_CREATE["properties"].keys() - body["properties"] == ours
     optional = {f.name for f in answered(reservations.Reservation) if Use.NOT_IN_WARRE in f.use}
     answer = schemas.of_answer(reservations.Reservation)

@@ -39,6 +39,8 @@ class WantedBooking:
     count: int
     affinity: bool | None
     where: datetime.tzinfo
+    #: The project to book for. None: the user's own.
+    project_id: str | None = None
 
     @property
     def length(self) -> datetime.timedelta:

@@ -115,6 +115,15 @@ def add_projects(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def add_booked_project(parser: argparse.ArgumentParser) -> None:
+    """Add ``--project``, the project to book for."""
+    parser.add_argument(
+        "--project",
+        metavar="PROJECT",
+        help="ID or name of the project to book for; you need a role in it (admin)",
+    )
+
+
 def add_until(
     parser: argparse.ArgumentParser, end: str, hours: str, *, required: bool = True
 ) -> None:

@@ -32,6 +32,7 @@ def _foreseen(client: Client, wanted: alternatives.WantedBooking, **texts: str |
         end=wanted.end,
         count=wanted.count,
         affinity=wanted.affinity,
+        project_id=wanted.project_id,
         **texts,
     )
 

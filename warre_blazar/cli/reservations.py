@@ -190,6 +190,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         )
         reservation_options.add_before_end(parser)
         reservation_options.add_movable(parser)
+        arguments.add_booked_project(parser)
         parser.add_argument(
             "--wait",
             action="store_true",
@@ -201,8 +202,11 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         self._check_choice(parsed_args)
         if parsed_args.earliest:
             return self._earliest(parsed_args)
-        wanted = self._wanted(parsed_args)
+        project = parsed_args.project and project_names.identity(self, parsed_args.project)
+        wanted = self._wanted(parsed_args, project)
         plan = f"{wording.slots(wanted.count)} of {wanted.flavor}, {wanted.period}"
+        if project:
+            plan += f", for project {parsed_args.project}"
         typed = (parsed_args.start, parsed_args.end)
         self.confirm_times(
             plan,
@@ -242,6 +246,10 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             raise WrongOptions(
                 "--earliest needs the length of the reservation: give --hours or --days"
             )
+        if parsed_args.earliest and parsed_args.project:
+            raise WrongOptions(
+                "--earliest looks for room for your own project; with --project, give --start"
+            )
         if not parsed_args.earliest and (not named or offers.is_chosen(parsed_args)):
             raise WrongOptions("Name the FLAVOR to book, or let --earliest choose one")
 
@@ -266,7 +274,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             if parsed_args.start != "now" or error.code != "invalid_period":
                 raise
         # The present minute ended before the request arrived. Try once more with the next minute.
-        return self._create(self._wanted(parsed_args), parsed_args)
+        return self._create(self._wanted(parsed_args, wanted.project_id), parsed_args)
 
     def _create(
         self, wanted: alternatives.WantedBooking, parsed_args: argparse.Namespace
@@ -278,6 +286,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             end=wanted.end,
             count=wanted.count,
             affinity=wanted.affinity,
+            project_id=wanted.project_id,
             **texts(parsed_args),
         )
         try:
@@ -288,13 +297,25 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
                 raise
         return create()
 
-    def _wanted(self, parsed_args: argparse.Namespace) -> alternatives.WantedBooking:
+    def _wanted(
+        self, parsed_args: argparse.Namespace, project_id: str | None
+    ) -> alternatives.WantedBooking:
+        """Return the booking that the user wants.
+
+        :param project_id: the project to book for. None: the user's own.
+        """
         start, end = self.times(parsed_args, self.now())
         start, end = arguments.span(
             start or _next_minute(self.now()), end, parsed_args.hours, self.where
         )
         return alternatives.WantedBooking(
-            parsed_args.flavor, start, end, parsed_args.count, parsed_args.affinity, self.where
+            parsed_args.flavor,
+            start,
+            end,
+            parsed_args.count,
+            parsed_args.affinity,
+            self.where,
+            project_id,
         )
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:

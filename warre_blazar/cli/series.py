@@ -186,11 +186,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             help="what is done with the servers before they are deleted at the end of each "
             "reservation, if the flavor lets you choose",
         )
-        parser.add_argument(
-            "--project",
-            metavar="PROJECT",
-            help="ID or name of the project to book for; you need a role in it (admin)",
-        )
+        arguments.add_booked_project(parser)
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:

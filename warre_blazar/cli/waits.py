@@ -97,6 +97,7 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
             help="wait until then at most (default: as long as the reservation can still begin): "
             f"{arguments.time_help()}",
         )
+        arguments.add_booked_project(parser)
         parser.add_argument("--name", metavar="NAME", help="name of the reservation")
         parser.add_argument("--note", metavar="TEXT", help="note on the reservation")
         parser.add_argument(
@@ -128,6 +129,9 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
         goal = parsed_args.flavor or f"any flavor of the category {parsed_args.category}"
         length = time_display.length(parsed_args.hours)
         plan = f"wait for {wording.slots(parsed_args.count)} of {goal}, {length}"
+        project = parsed_args.project
+        if project:
+            plan += f", for project {project}"
         create = functools.partial(
             self.v2.waits.create,
             parsed_args.flavor,
@@ -139,6 +143,7 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
             mode="tell" if parsed_args.tell else "book",
             expires_at=expires,
             timezone=getattr(self.where, "key", None),
+            project_id=project and project_names.identity(self, project),
             **{name: getattr(parsed_args, name) for name in _TEXTS},
         )
         if parsed_args.dry_run:

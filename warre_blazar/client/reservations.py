@@ -30,6 +30,7 @@ def _booking(
     end: Time,
     count: int = 1,
     affinity: bool | None = None,
+    project_id: str | None = None,
     **texts: Any,
 ) -> dict[str, Any]:
     """The body of a booking.
@@ -39,7 +40,7 @@ def _booking(
     if unknown := texts.keys() - {*_TEXTS, "timezone", "movable_hours"}:
         raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
     body = values_of({"flavor_id": flavor, "start": start, "end": end, "instance_count": count})
-    optional = {"affinity": affinity, **texts}
+    optional = {"affinity": affinity, "project_id": project_id, **texts}
     return body | {field: value for field, value in optional.items() if value is not None}
 
 
@@ -160,6 +161,7 @@ class Reservations(Collection):
         end: Time,
         count: int = 1,
         affinity: bool | None = None,
+        project_id: str | None = None,
         **texts: str | None,
     ) -> Reservation:
         """Book instances of a flavor from ``start`` to ``end``.
@@ -170,6 +172,8 @@ class Reservations(Collection):
         :param count: the number of instances.
         :param affinity: True: all instances on one host. False: each on a host of its own. None: on
             any hosts.
+        :param project_id: the project to book for. None: the user's own. Only operators with a role
+            in another project may book for it.
         :param texts: ``name``, which several reservations may have; ``note``; ``contact``, the
             email address that messages go to (default: the user's own); ``timezone``, the name of
             the time zone in which messages also show times, such as ``Europe/Berlin``;
@@ -177,7 +181,13 @@ class Reservations(Collection):
             ``nothing`` or ``snapshot`` (default: what the flavor says); ``movable_hours``, by how
             many hours maintenance may move the start to a later time (default: 0).
         """
-        wanted: dict[str, Any] = {"start": start, "end": end, "count": count, "affinity": affinity}
+        wanted: dict[str, Any] = {
+            "start": start,
+            "end": end,
+            "count": count,
+            "affinity": affinity,
+            "project_id": project_id,
+        }
         body = _booking(flavor, **{**wanted, **texts})
         try:
             return Reservation.of(self._transport.create(f"/{self.noun}", body))
@@ -186,10 +196,13 @@ class Reservations(Collection):
                 error.ask_with(lambda: self._alternatives(flavor, **wanted))
             raise
 
-    def _alternatives(self, flavor: str, *, start: Time, end: Time, **wanted: Any) -> Alternatives:
-        foreseen = self.try_create(flavor, start=start, end=end, **wanted)
+    def _alternatives(
+        self, flavor: str, *, start: Time, end: Time, project_id: str | None, **wanted: Any
+    ) -> Alternatives:
+        foreseen = self.try_create(flavor, start=start, end=end, project_id=project_id, **wanted)
         reason = None
-        if foreseen.next_start is None:
+        # The API knows why nothing is free for the user's own project only.
+        if foreseen.next_start is None and project_id is None:
             flavors = resources.Flavors(self._transport)
             reason = flavors.why_not_free(flavor, start=start, length=end - start, **wanted)
         return _alternatives(foreseen, reason)

@@ -79,7 +79,8 @@ class Waits(Collection):
         :param latest: the latest end. Default: 90 days after the earliest start.
         :param dry_run: make no wait, but return the wait as it would be.
         :param values: further fields of ``Wait``: ``mode``, ``expires_at``, ``affinity``, ``name``,
-            ``note``, ``contact``, ``timezone`` or ``before_end``. None is left out.
+            ``note``, ``contact``, ``timezone``, ``before_end``, or ``project_id``: the project that
+            waits (default: the user's own). None is left out.
         """
         wanted = {
             "flavor_id": flavor,

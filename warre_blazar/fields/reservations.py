@@ -164,6 +164,14 @@ class Reservation(Resource):
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.RARE,
     )
     project_id = Field(VALUE, "The project that has booked.", Use.READ_ONLY)
+    #: Answers on Warre's path have ``project_id``, and bodies there don't. So it is declared twice.
+    booked_for = Field(
+        Text(255, 1),
+        "The project for which to book. Default: the caller's own. Another one needs a role of the "
+        "caller in it.",
+        Use.WRITE_ONLY | Use.NOT_IN_WARRE | Use.FIXED,
+        name="project_id",
+    )
     user_id = Field(or_null(VALUE), "The user who has booked.", Use.READ_ONLY)
     compute_flavor = Field(
         or_null(VALUE),

@@ -100,7 +100,12 @@ class Wait(Resource):
         or_null(Time()), "The start of what was booked, or told to be free.", Use.READ_ONLY
     )
     found_end: Field[datetime.datetime | None] = Field(or_null(Time()), "Its end.", Use.READ_ONLY)
-    project_id = Field(VALUE, "The project that waits.", Use.READ_ONLY)
+    project_id = Field(
+        Text(255, 1),
+        "The project that waits. Default: the caller's own. Another one needs a role of the caller "
+        "in it.",
+        Use.FIXED,
+    )
     user_id = Field(VALUE, "The user who waits.", Use.READ_ONLY)
     created_at: Field[datetime.datetime] = Field(Time(), "When the wait was made.", Use.READ_ONLY)
     ended_at: Field[datetime.datetime | None] = Field(

@@ -4,6 +4,7 @@ from blazar.policies import base
 from oslo_policy import policy
 
 CREATE = "warre:reservation:create"
+CREATE_FOR = "warre:reservation:create:other_project"
 IN_WINDOW = "warre:reservation:create:in_window"
 LIST = "warre:reservation:list"
 LIST_ALL = "warre:reservation:list:all"
@@ -19,6 +20,13 @@ RULES = [
         CREATE,
         base.PROJECT_MEMBER_OR_ADMIN,
         "Book a flavor for the caller's own project.",
+        [{"path": _ALL, "method": "POST"}],
+    ),
+    policy.DocumentedRuleDefault(
+        CREATE_FOR,
+        "rule:admin",
+        "Book a flavor for another project. Whatever this rule says, the caller also needs a "
+        "role in that project.",
         [{"path": _ALL, "method": "POST"}],
     ),
     policy.DocumentedRuleDefault(

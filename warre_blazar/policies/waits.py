@@ -4,6 +4,7 @@ from blazar.policies import base
 from oslo_policy import policy
 
 CREATE = "warre:wait:create"
+CREATE_FOR = "warre:wait:create:other_project"
 LIST = "warre:wait:list"
 LIST_ALL = "warre:wait:list:all"
 GET = "warre:wait:get"
@@ -19,6 +20,13 @@ RULES = [
         "Wait for a flavor for the caller's own project. When there is room, blazar-manager checks "
         "the rule warre:reservation:create against the roles that the user has in the project "
         "then, so that rule must be set in the policy file that blazar-manager reads.",
+        [{"path": _ALL, "method": "POST"}],
+    ),
+    policy.DocumentedRuleDefault(
+        CREATE_FOR,
+        "rule:admin",
+        "Wait for a flavor for another project. Whatever this rule says, the caller also needs a "
+        "role in that project.",
         [{"path": _ALL, "method": "POST"}],
     ),
     policy.DocumentedRuleDefault(

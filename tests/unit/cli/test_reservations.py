@@ -359,6 +359,33 @@ def test_create(
     ]
 
 
+def test_create_for_another_project(api: Api, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    found = [{"id": "5" * 32, "name": "climate", "domain_id": "default"}]
+    full = error(400, "No capacity", "slots_exhausted", asked=2, free=1, slots=2)
+    later = foreseen(("slots_exhausted", "No", {}), next_start=None)
+    api.answers |= {
+        "GET /v1/projects": Answer(200, {"projects": found}),
+        "POST /v2/reservations": [foreseen(), Answer(200, reservation()), full, later],
+    }
+    given = ("gpu.large", "--project", "climate", "--start", "2026-12-01 09:00", "--hours", "2")
+    said = run(reservations.CreateReservation, *given, "--dry-run")
+    assert "2 hours, for project climate" in said
+    run(reservations.CreateReservation, *given)
+    assert "2 hours, for project climate" in capsys.readouterr().err
+    # The alternatives of a refused booking are asked for the same project.
+    with pytest.raises(BlazarClientException):
+        run(reservations.CreateReservation, *given)
+    sent = [request.body["project_id"] for request in api.seen if request.method == "POST"]
+    assert sent == ["5" * 32] * 4
+
+
+def test_earliest_room_of_another_project_is_not_looked_for(api: Api, run: Run) -> None:
+    given = ("gpu.large", "--project", "climate", "--earliest", "--hours", "2")
+    with pytest.raises(BlazarClientException, match="for your own project; with --project, give"):
+        run(reservations.CreateReservation, *given)
+    assert not api.seen
+
+
 @pytest.mark.parametrize(("word", "sent"), [("true", True), ("False", False), ("none", None)])
 def test_create_with_affinity(api: Api, run: Run, word: str, sent: bool | None) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())

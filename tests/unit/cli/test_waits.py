@@ -62,6 +62,14 @@ def test_wait_needs_a_flavor_or_a_category_and_a_length(
     assert api.seen == []
 
 
+def test_wait_for_another_project(api: Api, run: Run) -> None:
+    api.answers["POST /v2/waits"] = Answer(201, WAIT)
+    given = ("gpu.large", "--hours", "24", "--project", "5" * 32)
+    assert f"for project {'5' * 32}, number 3" in run(waits.CreateWait, *given, "--dry-run")
+    run(waits.CreateWait, *given)
+    assert [request.body["project_id"] for request in api.seen] == ["5" * 32] * 2
+
+
 def test_waits_are_listed_with_their_positions(api: Api, run_json: Callable[..., Any]) -> None:
     other = {**WAIT, "flavor_id": None, "flavor": None, "category": "gpu"}
     api.answers["GET /v2/waits"] = listing(WAIT, other)

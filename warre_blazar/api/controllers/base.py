@@ -22,6 +22,8 @@ from warre_blazar.api.turn_hook import TurnHook
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.fields.declaration import Field, Use
 from warre_blazar.fields.kinds import Schema
+from warre_blazar.openstack import people
+from warre_blazar.services.caller import Caller
 from warre_blazar.services.requests import once
 
 T = TypeVar("T")
@@ -161,6 +163,39 @@ def listed_project(query: dict[str, Any], rule: str, hidden: str) -> str | None:
     if not more:
         return own
     return query.get("project_id") if everything else project_id
+
+
+def booked_project(values: dict[str, Any], rule: str, rule_for_others: str) -> str:
+    """The project for which a request books.
+
+    :param values: the request's body. ``project_id`` is the project, by default the caller's own.
+    :param rule: the policy rule that allows the caller to book for the own project.
+    :param rule_for_others: the policy rule that allows the caller to book for other projects. The
+        caller also needs a role in such a project.
+    :raises Forbidden: the caller may not book for the project.
+    """
+    own: str | None = context().project_id
+    wanted: str | None = values.get("project_id", own)
+    if not wanted:
+        raise exceptions.Forbidden(rule)
+    if wanted != own:
+        policy.authorize(context(), rule_for_others)
+        if not people.roles(context().user_id, wanted):
+            raise exceptions.Forbidden(
+                rule_for_others, f"You have no role in the project {parsing.shown(wanted)}"
+            )
+    return wanted
+
+
+def caller(project_id: str | None = None) -> Caller:
+    """The caller, for calls of the manager.
+
+    :param project_id: the project to act for. None: the caller's own.
+    """
+    values = context().to_dict()
+    if project_id is not None:
+        values["project_id"] = project_id
+    return Caller(context().user_id, values)
 
 
 def forbid_change(rule: str) -> None:

@@ -20,7 +20,6 @@ from warre_blazar.fields.reservations import Reservation as ReservationFields
 from warre_blazar.policies import reservations as policies
 from warre_blazar.services.booking import admission, dry_run, extension, lookup
 from warre_blazar.services.booking.dry_run import Foreseen
-from warre_blazar.services.caller import Caller
 from warre_blazar.services.requests import change, creation, deletion
 
 LIST_QUERY = {
@@ -92,12 +91,11 @@ class ReservationsController(base.Controller):
     def post(self, **_query: Any) -> Any:
         context = base.context()
         policy.authorize(context, policies.CREATE)
-        if not context.project_id:
-            raise exceptions.Forbidden(policies.CREATE)
         is_dry_run = base.is_dry_run()
         values = base.body(schemas.RESERVATION_CREATE)
+        project_id = base.booked_project(values, policies.CREATE, policies.CREATE_FOR)
         request = admission.BookingRequest(
-            project_id=context.project_id,
+            project_id=project_id,
             flavor=values["flavor_id"],
             count=values.get("instance_count", 1),
             span=Span(values["start"], values["end"]),
@@ -114,7 +112,7 @@ class ReservationsController(base.Controller):
         made = base.made_once(
             values,
             creation.find,
-            lambda lease_id: creation.create(_caller(), request, lease_id),
+            lambda lease_id: creation.create(base.caller(project_id), request, lease_id),
         )
         return _document(*made)
 
@@ -129,14 +127,14 @@ class ReservationsController(base.Controller):
         wanted, rules = _change(reservation, values), conditions.of(base.context())
         if is_dry_run:
             return _foreseen(change.foresee(reservation, flavor, wanted, rules))
-        changed, is_done = change.change(_caller(), reservation, wanted, rules)
+        changed, is_done = change.change(base.caller(), reservation, wanted, rules)
         return base.reply(200 if is_done else 202, _document(changed, flavor))
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
         parsing.query(pecan.request, {})
         reservation, _ = _find(policies.DELETE, base.item_id(path))
-        is_done = deletion.delete(_caller(), reservation)
+        is_done = deletion.delete(base.caller(), reservation)
         return base.empty(204 if is_done else 202)
 
 
@@ -207,8 +205,3 @@ def _find(rule: str, reservation_id: str, *, deleted: bool = False) -> tuple[Res
             base.forbid_change(rule)
         raise exceptions.ReservationNotFound(reservation_id)
     return reservation, flavor
-
-
-def _caller() -> Caller:
-    context = base.context()
-    return Caller(context.user_id, context.to_dict())

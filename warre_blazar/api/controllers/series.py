@@ -16,10 +16,8 @@ from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus
 from warre_blazar.edge import conditions, contacts
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.series import LOCAL_TIME
-from warre_blazar.openstack import people
 from warre_blazar.policies import series as policies
 from warre_blazar.services.booking import series as steps
-from warre_blazar.services.caller import Caller
 from warre_blazar.services.requests import series
 from warre_blazar.services.requests.series import Occurrences, SeriesOutcome
 
@@ -56,7 +54,7 @@ class SeriesController(base.Controller):
         policy.authorize(context, policies.CREATE)
         is_dry_run = base.is_dry_run()
         values = base.body(schemas.SERIES_CREATE)
-        project_id = _project(values)
+        project_id = base.booked_project(values, policies.CREATE, policies.CREATE_FOR)
         recurrence = _recurrence(values)
         spans = recurrence.occurrences(_most())
         lesson = Lesson(
@@ -89,7 +87,7 @@ class SeriesController(base.Controller):
         made = base.made_once(
             values,
             _made_before,
-            lambda series_id: series.create(_caller(project_id), asked(series_id)),
+            lambda series_id: series.create(base.caller(project_id), asked(series_id)),
         )
         return _outcome(made)
 
@@ -105,38 +103,19 @@ class SeriesController(base.Controller):
         asked = Occurrences(item, spans, conditions.of(base.context()), item.planned)
         if is_dry_run:
             return views.series_foreseen(series.foresee(asked))
-        return _outcome(series.extend(_caller(item.project_id), asked))
+        return _outcome(series.extend(base.caller(item.project_id), asked))
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
         query = parsing.query(pecan.request, DELETE_QUERY)
         item = _find(policies.DELETE, base.item_id(path))
         running = query.get("running", False)
-        is_done = series.end(_caller(item.project_id), item.id, running=running)
+        is_done = series.end(base.caller(item.project_id), item.id, running=running)
         return base.empty(204 if is_done else 202)
 
 
 def _most() -> int:
     return int(cfg.CONF.warre.max_series_occurrences)
-
-
-def _project(values: dict[str, Any]) -> str:
-    """The project for which a series is asked for.
-
-    :raises Forbidden: the caller may not book a series for it.
-    """
-    context = base.context()
-    own: str | None = context.project_id
-    wanted: str | None = values.get("project_id", own)
-    if not wanted:
-        raise exceptions.Forbidden(policies.CREATE)
-    if wanted != own:
-        policy.authorize(context, policies.CREATE_FOR)
-        if not people.roles(context.user_id, wanted):
-            raise exceptions.Forbidden(
-                policies.CREATE_FOR, f"You have no role in the project {parsing.shown(wanted)}"
-            )
-    return wanted
 
 
 def _recurrence(values: dict[str, Any]) -> Recurrence:
@@ -186,9 +165,3 @@ def _find(rule: str, series_id: str) -> BookedSeries:
             base.forbid_change(rule)
         raise exceptions.SeriesNotFound(series_id)
     return item
-
-
-def _caller(project_id: str) -> Caller:
-    """The caller, with a context for the project of a series."""
-    context = base.context()
-    return Caller(context.user_id, {**context.to_dict(), "project_id": project_id})

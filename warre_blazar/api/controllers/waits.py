@@ -57,21 +57,19 @@ class WaitsController(base.Controller):
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
-        context = base.context()
-        policy.authorize(context, policies.CREATE)
-        if not context.project_id:
-            raise exceptions.Forbidden(policies.CREATE)
+        policy.authorize(base.context(), policies.CREATE)
         is_dry_run = base.is_dry_run()
         values = base.body(schemas.WAIT_CREATE)
+        project_id = base.booked_project(values, policies.CREATE, policies.CREATE_FOR)
         most = cfg.CONF.warre.max_waits_per_project
         exempt = conditions.projects_of_any_length()
         if is_dry_run:
-            wait = _wait(uuidutils.generate_uuid(), values)
+            wait = _wait(uuidutils.generate_uuid(), project_id, values)
             return views.wait(posting.foresee(wait, most, exempt))
         made = base.made_once(
             values,
             base.found(posting.status, exceptions.WaitNotFound),
-            lambda wait_id: posting.create(_wait(wait_id, values), most, exempt),
+            lambda wait_id: posting.create(_wait(wait_id, project_id, values), most, exempt),
         )
         return base.reply(201, views.wait(made))
 
@@ -83,7 +81,7 @@ class WaitsController(base.Controller):
         return base.empty(204)
 
 
-def _wait(wait_id: str, values: dict[str, Any]) -> Wait:
+def _wait(wait_id: str, project_id: str, values: dict[str, Any]) -> Wait:
     """The wait that a body asks for, in the name of the caller.
 
     :raises InvalidField:
@@ -98,7 +96,7 @@ def _wait(wait_id: str, values: dict[str, Any]) -> Wait:
     last_start = window.end - length
     return Wait(
         id=wait_id,
-        project_id=context.project_id,
+        project_id=project_id,
         user_id=context.user_id,
         flavor_id=flavor_id,
         category=category,
