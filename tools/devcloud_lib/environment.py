@@ -19,6 +19,8 @@ def exports(layout: Layout, user: str) -> str:
         "OS_REGION_NAME": REGION,
         "WARRE_DEVCLOUD_HOME": str(layout.home),
     }
+    if layout.settings.dashboard:
+        values["WARRE_DASHBOARD_URL"] = layout.url("dashboard")
     lines = [f"export {name}={shlex.quote(value)}" for name, value in values.items()]
     lines.append(f'export PATH={shlex.quote(str(layout.venv / "bin"))}:"$PATH"')
     return "\n".join(lines)

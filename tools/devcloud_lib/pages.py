@@ -1,4 +1,4 @@
-"""Tests the pages for Horizon: against a fake API, and in a browser on a dev cloud of their own.
+"""Tests the pages for Horizon: against a fake API, and in a browser on a dev cloud.
 
 The tests run in an environment that has the extra ``dashboard``, because the other tests must work
 without Horizon. The browser is Debian's Chromium.
@@ -9,14 +9,19 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from devcloud_lib import side_cloud, stamps, venv
+from devcloud_lib import apt, side_cloud, stamps, venv
 from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
 #: The pages must work beside those of blazar-dashboard.
 _PACKAGES = ("axe-playwright-python", "babel", "blazar-dashboard", "playwright")
-_TESTS, _BROWSER_TESTS = "tests/dashboard", "tests/functional/dashboard"
+_TESTS, BROWSER_TESTS = "tests/dashboard", "tests/functional/dashboard"
 _OFFSET = 2000
+
+
+def missing_packages() -> list[str]:
+    """Return the Debian packages that must be installed first."""
+    return [] if apt.find("chromium") else ["chromium"]
 
 
 def without_browser(home: Path, command: Callable[..., list[str]]) -> bool:
@@ -25,10 +30,11 @@ def without_browser(home: Path, command: Callable[..., list[str]]) -> bool:
     :param home: the directory of the environment.
     :param command: returns the command line of pytest with some words.
     """
-    return _pytest(_environment(home), command(_TESTS), dict(os.environ))
+    return _pytest(environment(home), command(_TESTS), dict(os.environ))
 
 
-def _environment(home: Path) -> Path:
+def environment(home: Path) -> Path:
+    """Make the environment of the tests if necessary. Return the path of its Python."""
     directory = home / "venv"
     lines = (REPOSITORY / "test-requirements.txt").read_text().split()
     version = stamps.digest(*lines, *_PACKAGES, venv.project_version())
@@ -45,20 +51,19 @@ def _environment(home: Path) -> Path:
 def in_browser(
     home: Path, exported: Callable[..., dict[str, str]], command: Callable[..., list[str]]
 ) -> bool:
-    """Run the tests in a browser. Return whether all of them passed.
+    """Run the tests in a browser on a cloud of their own. Return whether all of them passed.
 
     :param home: the directory of the environment and of the cloud.
     :param exported: returns the environment that a tool's ``env`` prints.
     :param command: returns the command line of pytest with some words.
     """
-    program, cloud = _environment(home), home / "cloud"
+    program, cloud = environment(home), home / "cloud"
     options = ["--dashboard", "--managers=1", "--password-rounds=4"]
     with side_cloud.running(cloud, f"--port-offset={_OFFSET}", *options):
         side_cloud.register_hosts(cloud)
         variables = exported(str(side_cloud.TOOL), "env", "--home", str(cloud))
         env = {**variables, "PATH": os.environ["PATH"]}
-        env["WARRE_DASHBOARD_URL"] = f"http://127.0.0.1:{28080 + _OFFSET}"
-        return _pytest(program, command(_BROWSER_TESTS), env)
+        return _pytest(program, command(BROWSER_TESTS), env)
 
 
 def _pytest(program: Path, words: Sequence[str], env: dict[str, str]) -> bool:

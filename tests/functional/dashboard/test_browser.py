@@ -30,6 +30,7 @@ def gpu(offer: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     return offer("gpu.browser", slots=2, category="browser", max_length_hours=48)
 
 
+@pytest.mark.short
 def test_find_by_clicks_and_book(login: Login, gpu: dict[str, Any], picture: Picture) -> None:
     page = login("alpha")
     # A run that was killed leaves its flavors behind.
@@ -58,6 +59,7 @@ def test_find_by_clicks_and_book(login: Login, gpu: dict[str, Any], picture: Pic
     no_serious_faults(page)
 
 
+@pytest.mark.short
 def test_refused_user_takes_the_proposed_time(
     login: Login, gpu: dict[str, Any], people: dict[str, Person], picture: Picture
 ) -> None:
@@ -79,6 +81,7 @@ def test_refused_user_takes_the_proposed_time(
     )
 
 
+@pytest.mark.short
 def test_run_extend_launch_and_give_back(
     login: Login, gpu: dict[str, Any], people: dict[str, Person], picture: Picture
 ) -> None:
@@ -142,6 +145,7 @@ def test_booking_works_without_javascript(login: Login, gpu: dict[str, Any]) -> 
     expect(page.get_by_text(re.compile("is booked from"))).to_be_visible()
 
 
+@pytest.mark.short
 def test_beta_sees_nothing_of_alpha(
     login: Login, gpu: dict[str, Any], people: dict[str, Person]
 ) -> None:
