@@ -162,7 +162,7 @@ def test_reader_sees_no_button_that_changes(reader: Visitor) -> None:
 def test_limits_are_bars(member: Visitor, api: Api) -> None:
     absolute = {
         "maxHours": -1,
-        "maxReservations": 10,
+        "maxReservations": 1000,
         "totalHoursUsed": 5,
         "totalReservationsUsed": 3,
     }
@@ -172,8 +172,9 @@ def test_limits_are_bars(member: Visitor, api: Api) -> None:
         Answer(200, {**span, "by": by, "results": []}) for by in ("day", "flavor", "user")
     ]
     page = member.sees("/project/reservation_usage/")
-    assert "3 of 10 used, 7 left" in page and "5 used, no limit" in page
-    assert 'aria-valuenow="30"' in page and page.count("<rect") == 2
+    assert "3 of 1000 used, 997 left" in page and "5 used, no limit" in page
+    # A bar can be seen as soon as anything is used.
+    assert 'aria-valuenow="1"' in page and page.count("<rect") == 2
 
 
 def test_login_is_asked_for_when_the_token_is_refused(member: Visitor, api: Api) -> None:

@@ -1,5 +1,6 @@
 """The page with a project's limits and usage."""
 
+import math
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -43,7 +44,8 @@ def _bars(limits: Limits) -> list[dict[str, Any]]:
             "used": used,
             "limit": None if limit < 0 else limit,
             "left": limit - used,
-            "percent": 0 if limit <= 0 else min(100, round(100 * used / limit)),
+            # Anything that is used can be seen.
+            "percent": 0 if limit <= 0 else min(100, math.ceil(100 * used / limit)),
         }
         for name, used, limit in pairs
     ]

@@ -44,9 +44,13 @@
   }
 
   // On a narrow page, a chart shows its last days first.
-  document.querySelectorAll(".newest").forEach(function (part) {
-    part.scrollLeft = part.scrollWidth;
-  });
+  function showNewest() {
+    document.querySelectorAll(".newest").forEach(function (part) {
+      part.scrollLeft = part.scrollWidth;
+    });
+  }
+  showNewest();
+  window.addEventListener("resize", showNewest);
 
   // A second click must not book a second time. Horizon's own way of preventing that keeps the
   // browser from sending these forms, so their buttons have the class "always-enabled".
