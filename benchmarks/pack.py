@@ -9,12 +9,14 @@ Beside the rules there are two numbers that no rule for single hosts can reach: 
 all hosts as one large host that refuses nothing while it has room, and "bound" is the share that
 fits at each hour if bookings could be cut into pieces. Needs no database::
 
-    python benchmarks/pack.py --sites cpu gpu vgpu
+    python benchmarks/pack.py --sites cpu gpu vgpu --results pack.json
 """
 
 import argparse
 import dataclasses
 import datetime
+import json
+import pathlib
 import random
 import statistics
 import time
@@ -26,7 +28,8 @@ from warre_blazar.domain import placing, timeline
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.placing_again import BREADTH, Movable
+from warre_blazar.domain.leaving import Movable
+from warre_blazar.domain.placing_again import MoveLimits
 from warre_blazar.domain.providers import Inventory, Provider
 from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.domain.vacating import Vacating
@@ -38,7 +41,7 @@ HOURS = 60 * 24
 LEAD = 14 * 24
 LENGTHS = (6, 120)
 LOADS = (0.8, 1.0, 1.3)
-SEEDS = 3
+SEEDS = range(3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,7 +205,7 @@ def spread(simulation: Simulation, booking: Booking) -> str | None:
     return next(iter(hosts), None)
 
 
-def placing_again(moves: int, breadth: int = BREADTH) -> Rule:
+def placing_again(limits: MoveLimits) -> Rule:
     """The product's choice, which places other bookings again if there is no room."""
 
     def rule(simulation: Simulation, booking: Booking) -> str | None:
@@ -216,7 +219,7 @@ def placing_again(moves: int, breadth: int = BREADTH) -> Rule:
             for other, on in simulation.placed.values()
             if other.span.start > booking.arrival
         ]
-        vacating = Vacating(simulation.hosts, movables, moves, breadth)
+        vacating = Vacating(simulation.hosts, movables, limits)
         found = vacating.place(wanted, everywhere)
         if found is None:
             return None
@@ -232,8 +235,9 @@ RULES: dict[str, Rule] = {
     "spread": spread,
     "fullest at its peak": fullest_at_its_peak,
     "best fit in time": chosen,
-    "placing again": placing_again(20),
-    "without limits": placing_again(10**6, 10**6),
+    "placing again": placing_again(MoveLimits(20)),
+    "without chains": placing_again(MoveLimits(20, steps=0)),
+    "without limits": placing_again(MoveLimits(10**6, 10**6, 10**9)),
 }
 
 
@@ -264,7 +268,7 @@ def bound(site: Site, arriving: Sequence[Booking]) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What a rule has achieved, as the mean of the seeds."""
+    """What a rule has achieved with the bookings of a seed."""
 
     #: The accepted share in percent.
     share: float
@@ -274,42 +278,70 @@ class Result:
     longest: float = 0.0
 
 
-def compared(name: str, load: float, seeds: int, rules: Mapping[str, Rule]) -> dict[str, Result]:
-    """The results by rule, beside those of one host and the bound."""
+LIMITS: dict[str, Callable[[Site, Sequence[Booking]], float]] = {
+    "one host": as_one_host,
+    "bound": bound,
+}
+
+
+def result(name: str, load: float, seed: int, rule: str) -> Result:
+    """The result of a rule, or of one of the limits that no rule can reach."""
     site = SITES[name]
-    asked = [bookings(site, load, seed) for seed in range(seeds)]
-    results = {}
-    for rule, decide in rules.items():
-        runs = [Simulation(site) for _ in asked]
-        shares = [run.run(arriving, decide) for run, arriving in zip(runs, asked, strict=True)]
-        moved = 100 * sum(run.moved for run in runs) / sum(map(len, asked))
-        longest = max(run.longest for run in runs)
-        results[rule] = Result(statistics.mean(shares), moved, longest)
-    for title, share in (("one host", as_one_host), ("bound", bound)):
-        results[title] = Result(statistics.mean(share(site, arriving) for arriving in asked))
-    return results
+    asked = bookings(site, load, seed)
+    if rule in LIMITS:
+        return Result(LIMITS[rule](site, asked))
+    simulation = Simulation(site)
+    share = simulation.run(asked, RULES[rule])
+    return Result(share, 100 * simulation.moved / len(asked), simulation.longest)
+
+
+class Results:
+    """The results, which are also kept in a file, so that a long run can be continued."""
+
+    def __init__(self, path: pathlib.Path | None) -> None:
+        self._path = path
+        known = json.loads(path.read_text()) if path and path.exists() else {}
+        self._known: dict[str, dict[str, float]] = known
+
+    def of(self, name: str, load: float, seed: int, rule: str) -> Result:
+        """A result. If it isn't known yet, it is computed and printed."""
+        key = f"{name} {load} {seed} {rule}"
+        if key not in self._known:
+            found = result(name, load, seed, rule)
+            self._known[key] = dataclasses.asdict(found)
+            if self._path:
+                self._path.write_text(json.dumps(self._known, indent=1))
+            print(
+                f"{name:5} {load:3} {seed} {rule:20} {found.share:5.1f} %"
+                f" {found.moved:6.1f} moved {found.longest:6.2f} s",
+                flush=True,
+            )
+        return Result(**self._known[key])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sites", nargs="+", choices=SITES, default=list(SITES))
     parser.add_argument("--loads", nargs="+", type=float, default=list(LOADS))
-    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     parser.add_argument("--rules", nargs="+", choices=RULES, default=list(RULES))
+    parser.add_argument(
+        "--results",
+        type=pathlib.Path,
+        help="a file that keeps each result; results that it has are not computed again, so parts "
+        "of a run can be made one after the other (default: keep nothing)",
+    )
     asked = parser.parse_args()
-    rules = {name: RULES[name] for name in asked.rules}
-    table = [["Hosts", "Load", *(name.capitalize() for name in (*rules, "one host", "bound"))]]
+    rules, results = [*asked.rules, *LIMITS], Results(asked.results)
+    table = [["Hosts", "Load", *(rule.capitalize() for rule in rules)]]
     for name in asked.sites:
         for load in asked.loads:
-            results = compared(name, load, asked.seeds, rules)
-            for rule, result in results.items():
-                print(
-                    f"{name:5} {load:3} {rule:20} {result.share:5.1f} %"
-                    f" {result.moved:6.1f} moved {result.longest:6.2f} s",
-                    flush=True,
-                )
-            table.append([name, str(load), *(f"{r.share:.1f} %" for r in results.values())])
-    figures.record("pack", {"seeds": str(asked.seeds)}, table)
+            shares = [
+                statistics.mean(results.of(name, load, seed, rule).share for seed in asked.seeds)
+                for rule in rules
+            ]
+            table.append([name, str(load), *(f"{share:.1f} %" for share in shares)])
+    figures.record("pack", {"seeds": str(len(asked.seeds))}, table)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import datetime
 import functools
 import itertools
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from warre_blazar.domain import counting, timeline
@@ -173,6 +173,37 @@ class Occupancy:
         return column
 
 
+class Remainder:
+    """How much of one thing is left of a host, from each of some moments on."""
+
+    def __init__(
+        self,
+        moments: Sequence[datetime.datetime],
+        levels: Sequence[int],
+        taken: Callable[[PlacementRequest], int],
+    ) -> None:
+        """
+        :param taken: says how much of it an instance of a request takes.
+        """
+        self._moments, self._levels, self.taken = moments, list(levels), taken
+
+    def copy(self) -> "Remainder":
+        return Remainder(self._moments, self._levels, self.taken)
+
+    def lowest(self, part: timeline.Span) -> int:
+        """How much is left throughout a part of the time."""
+        return min(self._levels[self._during(part)])
+
+    def add(self, part: timeline.Span, amount: int) -> None:
+        """Add an amount during a span that begins and ends at moments, or outside the time."""
+        during = self._during(part)
+        self._levels[during] = [level + amount for level in self._levels[during]]
+
+    def _during(self, part: timeline.Span) -> slice:
+        first = bisect.bisect_right(self._moments, part.start) - 1
+        return slice(max(first, 0), bisect.bisect_left(self._moments, part.end))
+
+
 class Swept:
     """The room for a request on a host, beside what is held there during a span of time.
 
@@ -233,6 +264,22 @@ class Swept:
             amount = further.taken.get(asked.request, 0)
             bits &= next(columns).at_most(further.capacity - count * amount)
         return bits
+
+    def left(self, count: int) -> list[Remainder]:
+        """What is left beside ``count`` more instances, of each column but those of searches."""
+        asked, columns, left = self._asked, iter(self._columns), []
+        for capacity, (cls, amount) in zip(
+            asked.capacities, asked.request.amounts.items(), strict=True
+        ):
+            levels = [capacity - count * amount - n for n in next(columns).held]
+            left.append(Remainder(self.moments, levels, functools.partial(_of_class, cls)))
+        for further in self.plan.columns:
+            amount = further.taken.get(asked.request, 0)
+            levels = [further.capacity - count * amount - n for n in next(columns).held]
+            left.append(Remainder(self.moments, levels, functools.partial(_of_kind, further.taken)))
+        wholes = [-n for n in self._columns[-1].held]
+        left.append(Remainder(self.moments, wholes, functools.partial(_of_kind, {})))
+        return left
 
     def room(self, window: timeline.Span | None = None) -> int:
         """How many more instances fit throughout a part of the span, by default all of it.
@@ -309,6 +356,14 @@ class Swept:
                     share += amount / capacity * time
                 largest = max(largest, share)
         return round(largest, 6)
+
+
+def _of_class(resource_class: str, request: PlacementRequest) -> int:
+    return request.amounts.get(resource_class, 0)
+
+
+def _of_kind(taken: Mapping[PlacementRequest, int], request: PlacementRequest) -> int:
+    return taken.get(request, 0)
 
 
 _NO_TIME = datetime.timedelta()

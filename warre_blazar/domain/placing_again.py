@@ -12,28 +12,39 @@ import datetime
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from warre_blazar.domain import leaving
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.leaving import Crowd, Movable
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Span
 
 #: For how many hosts it is looked at whether others could leave them for a reservation.
 BREADTH = 4
+#: How many steps of a search are about a quarter of a second on a usual machine.
+STEPS = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
-class Movable:
-    """A reservation that hasn't begun, so that it can be placed again."""
+class MoveLimits:
+    """How much may be done to make room for one booking."""
 
-    reservation_id: str
-    request: PlacementRequest
-    #: Its time, with the cleaning time.
-    span: Span
-    #: Instances by host id.
-    hosts: Mapping[str, int]
-    #: The ids of the hosts that match the shape with which it was booked.
-    among: Collection[str]
-    affinity: bool | None = None
+    #: How many reservations may be placed again.
+    moves: int
+    #: For how many hosts a plan looks at whether others could leave them for a reservation.
+    breadth: int = BREADTH
+    #: How much a search of chains may look at (``chains``).
+    steps: int = STEPS
+
+
+@dataclasses.dataclass(frozen=True)
+class Rearrangement:
+    """A placing with room for a booking."""
+
+    #: The instances of the booking by host id.
+    chosen: dict[str, int]
+    #: By reservation id, the instances by host id of each reservation that is placed again.
+    moved: dict[str, dict[str, int]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +96,7 @@ class MovableHosts:
                 self._on[host_id].append(movable)
         for host_id, movables_there in self._on.items():
             host = self.hosts[host_id]
-            movables_there.sort(key=lambda m: (-work(host, m), m.reservation_id))
+            movables_there.sort(key=lambda m: (-leaving.work(host, m), m.reservation_id))
         #: The time of all movable reservations. None if there are none.
         self.horizon = functools.reduce(Span.hull, spans) if spans else None
         self._lowest: dict[PlacementRequest, _Lowest] = {}
@@ -130,7 +141,7 @@ class MovableHosts:
 
     def without(self, host_id: str, moves: Iterable[HostMove]) -> Host:
         """A host that some reservations leave."""
-        return without(self.hosts[host_id], (move.movable for move in moves))
+        return leaving.without(self.hosts[host_id], (move.movable for move in moves))
 
 
 class _Lowest:
@@ -253,10 +264,13 @@ class MovePlan:
         host, count = self._site.hosts[target], movable.hosts[source]
         near = [m for m in self._site.on(target) if m.span.overlaps(movable.span)]
         near = [m for m in near if m.reservation_id != movable.reservation_id]
-        if not near or not fits(without(host, near), movable.request, [movable.span], count):
+        if not near:
+            return None
+        crowd = Crowd(host, near, movable.request, [movable.span], count)
+        if not crowd.can_make_room():
             return None
         # The largest stay if they can, so that what must leave is small.
-        needed = in_the_way(host, near, movable.request, [movable.span], count)
+        needed = crowd.in_the_way(near)
         moves: list[HostMove] = []
         for other in needed:
             move = self._direct(other, target, {source})
@@ -282,54 +296,3 @@ class MovePlan:
 
 def _holding(movable: Movable) -> Holding:
     return Holding(movable.reservation_id, movable.span, movable.request)
-
-
-def without(host: Host, movables: Iterable[Movable]) -> Host:
-    """A host without some reservations."""
-    ids = {movable.reservation_id for movable in movables}
-    return host.holding([held for held in host.holdings if held.reservation_id not in ids])
-
-
-def fits(host: Host, request: PlacementRequest, spans: Sequence[Span], count: int) -> bool:
-    """Whether instances fit on a host, with everything booked on it, throughout some spans."""
-    if any(host.room(request, span) < count for span in spans):
-        return False
-    return host.lasting_room(request, spans, count) >= count
-
-
-def in_the_way(
-    host: Host,
-    near: Sequence[Movable],
-    request: PlacementRequest,
-    spans: Sequence[Span],
-    count: int,
-) -> list[Movable]:
-    """Which of some reservations must leave a host so that instances fit.
-
-    :param near: reservations without which the instances fit. The first ones stay if they can.
-    """
-    needed = list(near)
-    for movable in near:
-        rest = [other for other in needed if other is not movable]
-        if fits(without(host, rest), request, spans, count):
-            needed = rest
-    return needed
-
-
-_HOUR = datetime.timedelta(hours=1)
-
-
-def share(host: Host, movable: Movable) -> float:
-    """Which share of a host a reservation takes, of the resource class of which it is largest."""
-    tree = host.tree
-    shares = (
-        amount / capacity
-        for cls, amount in movable.request.amounts.items()
-        if (capacity := tree.capacity(cls))
-    )
-    return max(shares, default=0.0) * movable.hosts[host.id]
-
-
-def work(host: Host, movable: Movable) -> float:
-    """What a reservation takes of a host, as a share of the host, times its hours."""
-    return share(host, movable) * ((movable.span.end - movable.span.start) / _HOUR)

@@ -4,15 +4,21 @@ Free slots and bookings both ask here, so what is shown as free is what can be b
 free once the reservations that overlap it have left a host, so is each part of the span.
 """
 
-import dataclasses
 import datetime
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from warre_blazar.domain import placing, placing_again, provider_search, timeline
+from warre_blazar.domain import chains, leaving, placing, placing_again, provider_search, timeline
 from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.leaving import Crowd, Movable
 from warre_blazar.domain.placing import FreeSpans, Wanted
-from warre_blazar.domain.placing_again import HostMove, Movable, MovableHosts, MovePlan
+from warre_blazar.domain.placing_again import (
+    HostMove,
+    MovableHosts,
+    MoveLimits,
+    MovePlan,
+    Rearrangement,
+)
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.shared_room import HostGroup
 from warre_blazar.domain.timeline import Span
@@ -20,16 +26,6 @@ from warre_blazar.domain.timeline import Span
 #: How many hosts may be vacated. To make plans for more would take seconds.
 _MOST_HOSTS = 64
 _NO_TIME = datetime.timedelta(0)
-
-
-@dataclasses.dataclass(frozen=True)
-class Rearrangement:
-    """A placing with room for a booking."""
-
-    #: The instances of the booking by host id.
-    chosen: dict[str, int]
-    #: By reservation id, the instances by host id of each reservation that is placed again.
-    moved: dict[str, dict[str, int]]
 
 
 class Vacating:
@@ -44,17 +40,14 @@ class Vacating:
         self,
         hosts: Iterable[Host],
         movables: Iterable[Movable],
-        moves: int,
-        breadth: int = placing_again.BREADTH,
+        limits: MoveLimits,
     ) -> None:
         """
         :param hosts: all hosts, with everything that is booked on them from now on.
         :param movables: the reservations that can be placed again.
-        :param moves: how many reservations may be placed again for one booking.
-        :param breadth: as for ``MovableHosts``.
         """
-        self._site = MovableHosts(hosts, movables, breadth)
-        self._moves = moves
+        self._site = MovableHosts(hosts, movables, limits.breadth)
+        self._limits, self._moves = limits, limits.moves
         self._plans: dict[tuple[tuple[str, ...], bool, bool], MovePlan] = {}
         self._free: dict[tuple[object, ...], FreeSpans] = {}
 
@@ -137,8 +130,10 @@ class Vacating:
             return None
         with provider_search.bounded():
             if wanted.count > 1 and not wanted.packing.affinity:
-                return self._placed_on_several(wanted, among)
-            return self._placed_on_one(wanted, among)
+                found = self._placed_on_several(wanted, among)
+            else:
+                found = self._placed_on_one(wanted, among)
+        return found or chains.place(self._site, wanted, among, self._limits)
 
     def keep(self, wanted: Wanted) -> Rearrangement | None:
         """Find room for a reservation on the hosts where it is (``wanted.preferred``)."""
@@ -147,14 +142,16 @@ class Vacating:
             return None
         plan, share = self._plan(*sorted(held), closed=True), self._share(len(held))
         with provider_search.bounded():
-            return self._rearranged(wanted, held, {i: _first(plan.of(i), share) for i in held})
+            moves = {i: _first(plan.of(i), share) for i in held}
+            found = self._rearranged(wanted, held, moves)
+        return found or chains.keep(self._site, wanted, self._limits)
 
     def _placed_on_one(self, wanted: Wanted, among: Collection[str]) -> Rearrangement | None:
         ways = []
         for host_id in self._sources(wanted.request, among):
             host, near = self._site.hosts[host_id], _near(self._site.on(host_id), wanted)
-            if near and _fits(host, near, wanted, wanted.count):
-                ways.append((sum(placing_again.work(host, m) for m in near), host_id))
+            if near and _crowd(host, near, wanted, wanted.count).can_make_room():
+                ways.append((sum(leaving.work(host, m) for m in near), host_id))
         for _, host_id in sorted(ways):
             for moves in self._ways(host_id):
                 if _weight(move for move in moves if _near([move.movable], wanted)) <= self._moves:
@@ -184,7 +181,7 @@ class Vacating:
         ways, host = [], self._site.hosts[host_id]
         for smallest_first in (False, True):
             moves = self._plan(host_id, smallest_first=smallest_first).of(host_id)
-            sizes = [placing_again.share(host, move.movable) for move in moves]
+            sizes = [leaving.share(host, move.movable) for move in moves]
             levels = sorted(set(sizes))
             for least in levels if _weight(moves) > self._moves else levels[:1]:
                 ways.append([m for m, size in zip(moves, sizes, strict=True) if size >= least])
@@ -203,9 +200,10 @@ class Vacating:
             host = self._site.hosts[host_id]
             by_id = {move.movable.reservation_id: move for move in moves[host_id]}
             near = _near([move.movable for move in moves[host_id]], wanted)
-            if not _fits(host, near, wanted, count):
+            crowd = _crowd(host, near, wanted, count)
+            if not crowd.can_make_room():
                 return None
-            needed = placing_again.in_the_way(host, near, wanted.request, wanted.spans, count)
+            needed = crowd.in_the_way(near)
             made += [each for m in needed for each in by_id[m.reservation_id].every]
         return Rearrangement(dict(chosen), placing_again.moved(made))
 
@@ -286,9 +284,8 @@ def _near(movables: Iterable[Movable], wanted: Wanted) -> list[Movable]:
     return [m for m in movables if any(m.span.overlaps(span) for span in wanted.spans)]
 
 
-def _fits(host: Host, leaving: Iterable[Movable], wanted: Wanted, count: int) -> bool:
-    rest = placing_again.without(host, leaving)
-    return placing_again.fits(rest, wanted.request, wanted.spans, count)
+def _crowd(host: Host, near: Sequence[Movable], wanted: Wanted, count: int) -> Crowd:
+    return Crowd(host, near, wanted.request, wanted.spans, count)
 
 
 def _weight(moves: Iterable[HostMove]) -> int:

@@ -2,14 +2,16 @@
 
 import collections
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.domain.clock import minutes, span, spans
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.leaving import Movable
 from warre_blazar.domain.placing import Packing, Wanted, choose
-from warre_blazar.domain.placing_again import Movable
+from warre_blazar.domain.placing_again import MoveLimits
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.vacating import Vacating
@@ -44,7 +46,7 @@ def world(count, reservations, fixed=()):
 
 def search(hosts, wanted, reservations, moves=10):
     everywhere = [host.id for host in hosts]
-    return Vacating(hosts, reservations, moves).place(wanted, everywhere)
+    return Vacating(hosts, reservations, MoveLimits(moves)).place(wanted, everywhere)
 
 
 DAY = span(0, LAST)
@@ -77,9 +79,46 @@ def test_chain_clears_a_host_for_what_was_cleared_away():
     small = movable("small", 4, DAY, {"host1": 1}, among=("host1", "host2"))
     hosts = world(3, [large, small], [(2, 2, DAY)])
     wanted = Wanted(request(8), 1, DAY)
-    found = Vacating(hosts, [large, small], 10).place(wanted, ["host0"])
+    found = Vacating(hosts, [large, small], MoveLimits(10)).place(wanted, ["host0"])
     assert found.chosen == {"host0": 1}
     assert found.moved == {"large": {"host1": 1}, "small": {"host2": 1}}
+
+
+def row_of_hosts() -> tuple[list[Host], list[Movable]]:
+    """Each of three reservations can only be on its host and the next one. The last host is free.
+
+    So each must move on before the one on the host before it can.
+    """
+    row = [
+        movable(f"r{n}", 6, DAY, {f"host{n}": 1}, among=(f"host{n}", f"host{n + 1}"))
+        for n in range(3)
+    ]
+    return world(4, row), row
+
+
+def test_chain_finds_room_where_the_plans_have_none():
+    hosts, row = row_of_hosts()
+    wanted = Wanted(request(8), 1, DAY)
+    assert Vacating(hosts, row, MoveLimits(3, steps=0)).place(wanted, ["host0"]) is None
+    found = Vacating(hosts, row, MoveLimits(3)).place(wanted, ["host0"])
+    assert found.chosen == {"host0": 1}
+    assert found.moved == {f"r{n}": {f"host{n + 1}": 1} for n in range(3)}
+
+
+@pytest.mark.parametrize("limits", [MoveLimits(2), MoveLimits(3, steps=10)])
+def test_chain_ends_at_its_limits(limits):
+    hosts, row = row_of_hosts()
+    assert Vacating(hosts, row, limits).place(Wanted(request(8), 1, DAY), ["host0"]) is None
+
+
+def test_reservation_that_has_begun_keeps_its_hosts_by_a_chain():
+    hosts, row = row_of_hosts()
+    held = {"host0": 1}
+    wanted = Wanted(request(8), 1, DAY, preferred=held)
+    assert Vacating(hosts, row, MoveLimits(3, steps=0)).keep(wanted) is None
+    found = Vacating(hosts, row, MoveLimits(3)).keep(wanted)
+    assert found.chosen == held
+    assert set(found.moved) == {"r0", "r1", "r2"}
 
 
 def test_instances_stay_apart_or_together():
@@ -133,26 +172,48 @@ def test_every_minute_fits_and_nothing_is_lost(site, data, vcpus, count, window,
     assert found.moved.keys().isdisjoint(begun)
     assert len(found.moved) <= moves
     booking = Movable("new", wanted.request, window, found.chosen, (), affinity)
+    assert sum(found.chosen.values()) == count
+    judge(site, found.moved, booking)
+
+
+@given(sites(), spans(LAST), st.integers(0, 5))
+def test_every_minute_fits_if_a_reservation_stays_for_longer(site, more, moves):
+    if not site:
+        return
+    own, *others = site
+    window = own.span.hull(more)
+    count = sum(own.hosts.values())
+    wanted = Wanted(own.request, count, window, preferred=own.hosts)
+    found = Vacating(world(3, others), others, MoveLimits(moves)).keep(wanted)
+    if found is None:
+        return
+    assert found.chosen == own.hosts
+    assert len(found.moved) <= moves
+    longer = Movable(own.reservation_id, own.request, window, own.hosts, (), own.affinity)
+    judge(others, found.moved, longer)
+
+
+def judge(site, moved, booking):
+    """Nothing is lost or oversold once reservations have moved to make room for a booking."""
     after = [
         Movable(
             each.reservation_id,
             each.request,
             each.span,
-            found.moved.get(each.reservation_id, each.hosts),
+            moved.get(each.reservation_id, each.hosts),
             (),
             each.affinity,
         )
         for each in site
     ]
-    before = {each.reservation_id: sum(each.hosts.values()) for each in site} | {"new": count}
+    before = {each.reservation_id: sum(each.hosts.values()) for each in site}
+    assert {each.reservation_id: sum(each.hosts.values()) for each in after} == before
+    taken = collections.Counter()
     for each in [*after, booking]:
-        assert sum(each.hosts.values()) == before[each.reservation_id]
         if each.affinity:
             assert len(each.hosts) == 1
         if each.affinity is False:
             assert set(each.hosts.values()) == {1}
-    taken = collections.Counter()
-    for each in [*after, booking]:
         for host_id, instances in each.hosts.items():
             for minute in minutes(each.span):
                 taken[host_id, minute] += instances * each.request.amounts["VCPU"]

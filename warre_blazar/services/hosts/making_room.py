@@ -17,9 +17,10 @@ from warre_blazar.domain.changes import MoveReason, moved
 from warre_blazar.domain.devices import Rules
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.leaving import Movable
 from warre_blazar.domain.placing import Wanted
-from warre_blazar.domain.placing_again import Movable
-from warre_blazar.domain.vacating import Rearrangement, Vacating
+from warre_blazar.domain.placing_again import MoveLimits, Rearrangement
+from warre_blazar.domain.vacating import Vacating
 
 LOG = logging.getLogger(__name__)
 
@@ -178,7 +179,7 @@ def _site(
         if each.reservation_id not in (own, stays)
     }
     matching = _Matching(reservable)
-    found = Vacating(reservable, _movables(unbegun, held, matching, cleaning), moves)
+    found = Vacating(reservable, _movables(unbegun, held, matching, cleaning), MoveLimits(moves))
     return _Site(reservable, held, unbegun, matching, found)
 
 

@@ -1,0 +1,137 @@
+"""Says which reservations that haven't begun must leave a host so that instances fit."""
+
+import dataclasses
+import datetime
+import functools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from warre_blazar.domain.holdings import Remainder
+from warre_blazar.domain.hosts import Host
+from warre_blazar.domain.request_groups import PlacementRequest
+from warre_blazar.domain.timeline import Span
+
+
+@dataclasses.dataclass(frozen=True)
+class Movable:
+    """A reservation that hasn't begun, so that it can be placed again."""
+
+    reservation_id: str
+    request: PlacementRequest
+    #: Its time, with the cleaning time.
+    span: Span
+    #: Instances by host id.
+    hosts: Mapping[str, int]
+    #: The ids of the hosts that match the shape with which it was booked.
+    among: Collection[str]
+    affinity: bool | None = None
+
+
+def without(host: Host, movables: Iterable[Movable]) -> Host:
+    """A host without some reservations."""
+    ids = {movable.reservation_id for movable in movables}
+    return host.holding([held for held in host.holdings if held.reservation_id not in ids])
+
+
+def fits(host: Host, request: PlacementRequest, spans: Sequence[Span], count: int) -> bool:
+    """Whether instances fit on a host, with everything booked on it, throughout some spans."""
+    if any(host.room(request, span) < count for span in spans):
+        return False
+    return host.lasting_room(request, spans, count) >= count
+
+
+class Crowd:
+    """The reservations on a host that may leave it, so that instances fit.
+
+    For each column that limits the instances (``counting``), it is worked out once what is left of
+    it when all of the reservations have left. A reservation can stay if it fits into what is left.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        near: Sequence[Movable],
+        request: PlacementRequest,
+        spans: Sequence[Span],
+        count: int,
+    ) -> None:
+        """
+        :param near: the reservations that may leave.
+        :param spans: the times of the instances. They don't overlap.
+        """
+        self._host, self._near = host, near
+        self._request, self._spans, self._count = request, spans, count
+        self._swept = host.swept(request, functools.reduce(Span.hull, spans))
+        #: Whether the columns say exactly what fits. If not, they say what doesn't.
+        self._is_exact = not self._swept.plan.searches and not host.has_places(request)
+
+    def can_make_room(self) -> bool:
+        """Whether the instances fit once all of the reservations have left."""
+        if not self._swept.plan.possible:
+            return False
+        for column in self._columns:
+            if any(column.lowest(span) < 0 for span in self._spans):
+                return False
+        return self._is_exact or self._fits_without(self._near)
+
+    def in_the_way(self, order: Iterable[Movable]) -> list[Movable]:
+        """Those reservations that must leave. The rest can stay.
+
+        It must be possible to make room.
+
+        :param order: the reservations. The first ones stay if they can.
+        """
+        columns = [column.copy() for column in self._columns]
+        leaving = list(order)
+        for movable in list(leaving):
+            times = [_common(movable.span, span) for span in self._spans]
+            parts = [each for each in times if each is not None]
+            amounts = [self._amount(movable, column) for column in columns]
+            each = list(zip(columns, amounts, strict=True))
+            if any(column.lowest(part) < n for column, n in each if n for part in parts):
+                continue
+            rest = [other for other in leaving if other is not movable]
+            if self._is_exact or self._fits_without(rest):
+                leaving = rest
+                for column, amount in each:
+                    column.add(movable.span, -amount)
+        return leaving
+
+    @functools.cached_property
+    def _columns(self) -> list[Remainder]:
+        """What is left of each column beside the instances, when all reservations have left."""
+        columns = self._swept.left(self._count)
+        for movable in self._near:
+            for column in columns:
+                column.add(movable.span, self._amount(movable, column))
+        return columns
+
+    def _amount(self, movable: Movable, column: Remainder) -> int:
+        return column.taken(movable.request) * movable.hosts[self._host.id]
+
+    def _fits_without(self, leaving: Iterable[Movable]) -> bool:
+        return fits(without(self._host, leaving), self._request, self._spans, self._count)
+
+
+def _common(one: Span, other: Span) -> Span | None:
+    """The time that is in both spans, if there is any."""
+    start, end = max(one.start, other.start), min(one.end, other.end)
+    return Span(start, end) if start < end else None
+
+
+_HOUR = datetime.timedelta(hours=1)
+
+
+def share(host: Host, movable: Movable) -> float:
+    """Which share of a host a reservation takes, of the resource class of which it is largest."""
+    tree = host.tree
+    shares = (
+        amount / capacity
+        for cls, amount in movable.request.amounts.items()
+        if (capacity := tree.capacity(cls))
+    )
+    return max(shares, default=0.0) * movable.hosts[host.id]
+
+
+def work(host: Host, movable: Movable) -> float:
+    """What a reservation takes of a host, as a share of the host, times its hours."""
+    return share(host, movable) * ((movable.span.end - movable.span.start) / _HOUR)
