@@ -30,7 +30,7 @@ class Amount:
 
 
 @dataclasses.dataclass(frozen=True)
-class ProjectLimits:
+class LimitsInForce:
     """The limits that apply to a project."""
 
     #: -1 is unlimited.

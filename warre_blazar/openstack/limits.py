@@ -12,7 +12,7 @@ from openstack import exceptions as sdk_exc
 from oslo_limit import exception as limit_exc
 from oslo_limit import limit
 
-from warre_blazar.domain.quota import HOURS, RESERVATIONS, Amount, ProjectLimits
+from warre_blazar.domain.quota import HOURS, RESERVATIONS, Amount, LimitsInForce
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack.turns import Turns
 
@@ -23,10 +23,10 @@ class _Remembered:
     """A cache of the limits of projects, with the times when they were read from Keystone."""
 
     def __init__(self) -> None:
-        self._limits: dict[str, tuple[float, ProjectLimits | None]] = {}
+        self._limits: dict[str, tuple[float, LimitsInForce | None]] = {}
         self._lock = threading.Lock()
 
-    def get(self, project_id: str, since: float) -> ProjectLimits | None:
+    def get(self, project_id: str, since: float) -> LimitsInForce | None:
         """The limits of a project, or None if they weren't read after ``since``.
 
         :param since: a time of the monotonic clock.
@@ -35,7 +35,7 @@ class _Remembered:
             read_at, limits = self._limits.get(project_id, (-float("inf"), None))
         return limits if read_at > since else None
 
-    def put(self, project_id: str, read_at: float, limits: ProjectLimits) -> None:
+    def put(self, project_id: str, read_at: float, limits: LimitsInForce) -> None:
         """Keep the limits of a project.
 
         :param read_at: the time when the limits were read, by the monotonic clock.
@@ -83,7 +83,7 @@ def of_project(project_id: str, max_age: float = 0) -> Amount:
     return with_own(project_id, max_age).amount
 
 
-def with_own(project_id: str, max_age: float = 0) -> ProjectLimits:
+def with_own(project_id: str, max_age: float = 0) -> LimitsInForce:
     """The limits of a project, and which of them are its own.
 
     :param max_age: the same as for ``of_project``.
@@ -99,7 +99,7 @@ def with_own(project_id: str, max_age: float = 0) -> ProjectLimits:
         return _remembered.get(project_id, since) or _read(project_id)
 
 
-def _read(project_id: str) -> ProjectLimits:
+def _read(project_id: str) -> LimitsInForce:
     """The limits of a project, as Keystone has them now. They are put into the cache."""
     begun = time.monotonic()
     with _speaking():
@@ -110,7 +110,7 @@ def _read(project_id: str) -> ProjectLimits:
     return limits
 
 
-def of_all_projects() -> tuple[Amount, dict[str, ProjectLimits]]:
+def of_all_projects() -> tuple[Amount, dict[str, LimitsInForce]]:
     """The registered limits, and the limits of each project that has any limit of its own.
 
     :raises LimitsNotRegistered, ServiceUnavailable: in the same cases as ``of_project``.
@@ -157,12 +157,12 @@ def _registered() -> dict[str, int]:
     return dict(_enforcer().get_registered_limits(None))  # type: ignore[arg-type]
 
 
-def _of_project(registered: Mapping[str, int], own: Mapping[str, int]) -> ProjectLimits:
+def _of_project(registered: Mapping[str, int], own: Mapping[str, int]) -> LimitsInForce:
     """
     :param own: the project's own limits, perhaps also of resources that others count.
     """
     names = frozenset(own) & {RESERVATIONS, HOURS}
-    return ProjectLimits(_amount({**registered, **own}), names)
+    return LimitsInForce(_amount({**registered, **own}), names)
 
 
 def _amount(limits: Mapping[str, int]) -> Amount:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import quotas, session
 from warre_blazar.domain import quota
-from warre_blazar.domain.quota import Amount, ProjectLimits, Rule
+from warre_blazar.domain.quota import Amount, LimitsInForce, Rule
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import limits
 
@@ -141,7 +141,7 @@ def of_all_projects(rule: Rule) -> list[QuotaStanding]:
         used = quotas.usage_by_project(db, rule.types)
     standings = []
     for project_id in sorted({*own, *used}):
-        found = own.get(project_id, ProjectLimits(registered))
+        found = own.get(project_id, LimitsInForce(registered))
         held = used.get(project_id, Amount())
         standings.append(QuotaStanding(project_id, found.amount, held, own=found.own))
     return standings
