@@ -18,6 +18,23 @@ from warre_blazar.edge import conditions
 nodes.use()
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run only the first seed of a test with the mark ``same_logic``, except on SQLite.
+
+    The servers of the other kinds take longer, and the other seeds would find nothing more there.
+    """
+    left_out = [item for item in items if _finds_nothing_more(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _finds_nothing_more(item: pytest.Item) -> bool:
+    if not isinstance(item, pytest.Function) or not item.get_closest_marker("same_logic"):
+        return False
+    chosen = item.callspec.params
+    return chosen["kind"] != "sqlite" and chosen["seed"] > 0
+
+
 @pytest.fixture(scope="session", params=databases.KINDS)
 def kind(request: pytest.FixtureRequest) -> str:
     """The kind of database."""

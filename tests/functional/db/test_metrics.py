@@ -94,6 +94,7 @@ def close(span: Span, flavor: Flavor) -> None:
     session.change(maintenance_windows.insert, window, world.NOW)
 
 
+@pytest.mark.same_logic
 @pytest.mark.parametrize("seed", range(6))
 def test_free_slots_are_those_that_can_be_booked(cloud: Cloud, seed: int):
     dice = random.Random(seed)

@@ -460,6 +460,7 @@ def scramble(lease: world.Lease, rng: random.Random) -> None:
     world.write_lease(lease.id, {"status": rng.choice(STATUSES)})
 
 
+@pytest.mark.same_logic
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("now", [BEFORE, DURING, AFTER], ids=["before", "during", "after"])
 def test_any_combination_of_statuses_comes_to_rest(

@@ -252,6 +252,7 @@ class Ledger:
         return Amounts(*(60 * sum(values) for values in zip(*inside, strict=True)))
 
 
+@pytest.mark.same_logic
 @pytest.mark.parametrize("seed", range(2))
 def test_simulated_year_in_random_cuts(cloud: Cloud, seed: int):
     year = Year(cloud, seed)
