@@ -1,4 +1,8 @@
-"""A real Prometheus scrapes the command, and the dashboard and the alert rules find data."""
+"""A real Prometheus scrapes the command, and the dashboard and the alert rules find data.
+
+What Prometheus makes of the metrics doesn't depend on the database. ``test_metrics.py`` reads the
+metrics from each kind of database.
+"""
 
 import contextlib
 import datetime
@@ -10,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 from oslo_utils import timeutils
 
@@ -21,6 +26,8 @@ from warre_blazar.db import executions, refusals, session, tallies
 from warre_blazar.domain.refusals import Asked
 from warre_blazar.domain.tallies import DELAYS, Name, bucket
 from warre_blazar.domain.timeline import Span
+
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True, scope="session")
 
 HOUR = datetime.timedelta(hours=1)
 QUOTED = 'GPU "8 x A100 ü" \\ big'
@@ -92,13 +99,13 @@ def test_every_query_has_data(database: sa.Engine, cloud: Cloud, tmp_path: pathl
         assert {rule["health"] for rule in rules} <= {"ok", "unknown"}
         for rule in rules:
             assert server.values(compared(rule["query"])), rule["name"]
-        pictures = pathlib.Path(os.environ.get("WARRE_PICTURES", tmp_path))
-        drawn = dashboard.draw(server.lines, pictures)
-        assert all(path.stat().st_size for path in drawn)
         assert QUOTED in {
             json.loads(labels)["flavor"]
             for labels in server.values("openstack_blazar_flavor_slots")
         }
+        pictures = pathlib.Path(os.environ.get("WARRE_PICTURES", tmp_path))
+        drawn = dashboard.draw(server.lines, pictures)
+        assert all(path.stat().st_size for path in drawn)
 
 
 def test_metrics_pass_prometheus_own_check(database: sa.Engine, cloud: Cloud, tmp_path):
