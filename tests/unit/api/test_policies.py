@@ -73,6 +73,7 @@ BODIES = {
         "flavor_id": "{booked_id}",
         "start": things.at(3),
         "end": things.at(3, 1),
+        "project_id": "project-beta",
     },
     "ReservationUpdate": {"end": things.at(2, 12)},
     "MessagesUpdate": {"enabled": False},
@@ -85,8 +86,12 @@ BODIES = {
         "project_id": "project-beta",
     },
     "SeriesUpdate": {"more": 1},
-    "WaitCreate": {"flavor_id": "{booked_id}", "hours": 1},
-    "WindowCreate": {"start": things.at(8), "end": things.at(9)},
+    "WaitCreate": {"flavor_id": "{booked_id}", "hours": 1, "project_id": "project-beta"},
+    "WindowCreate": {
+        "start": things.at(8),
+        "end": things.at(9),
+        "flavor_ids": ["{booked_id}"],
+    },
     "WindowUpdate": {"note": "changed"},
 }
 QUERIES = {
