@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 import functools
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
 from warre_blazar.domain import booking_rules, capacity, placing, timeline
 from warre_blazar.domain.devices import NO_DEVICES, Rules
@@ -89,6 +89,8 @@ class Supply:
     #: What hosts have room for if reservations are placed again, without what the question's own
     #: reservation takes. None: nothing is placed again.
     vacating: Vacating | None = None
+    #: The ids of the reservable hosts about whose providers nothing is stored.
+    unread: Collection[str] = ()
 
     def matching(self, shape: Shape) -> HostGroup:
         """The hosts that match a shape. Shapes that the same hosts match share one group."""
@@ -142,6 +144,11 @@ class FreeTime:
         self.bookable = bookable(flavor, question)
         #: The end of the time that was searched, and the present minute.
         self.horizon, self.minute = question.window.end, question.minute
+
+    @property
+    def unread(self) -> Collection[str]:
+        """The ids of the reservable hosts about whose providers nothing is stored."""
+        return self._supply.unread
 
     def spans(
         self,

@@ -1,5 +1,6 @@
 """Finds the times at which a flavor can be booked."""
 
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 
 from sqlalchemy.orm import Session
@@ -24,12 +25,25 @@ def find(question: Question) -> list[Span]:
 
     :raises FlavorNotFound, FlavorAmbiguous:
     """
-    new_hosts.read()
+    found, unread = _find(question)
+    if unread:
+        new_hosts.wait(unread)
+        found, _ = _find(question)
+    return found
+
+
+def _find(question: Question) -> tuple[list[Span], Collection[str]]:
+    """The spans of ``find``, and the ids of new hosts.
+
+    To ask for new hosts first would take a transaction of its own, and there are hardly ever any.
+    """
     with session.reader() as db:
         flavor = visible_flavor(db, question)
         if question.is_too_long(flavor):
-            return []
-        return spans(db, flavor, question)
+            return [], ()
+        with garbage_collection.uncollected():
+            free = read(db, flavor, question)
+            return _spans(flavor, question, free), free.unread
 
 
 def visible_flavor(db: Session, question: Question) -> Flavor:
@@ -51,7 +65,12 @@ def spans(
 
     :param with_windows: whether maintenance windows count. If false, they are ignored.
     """
-    free = read(db, flavor, question)
+    return _spans(flavor, question, read(db, flavor, question), with_windows=with_windows)
+
+
+def _spans(
+    flavor: Flavor, question: Question, free: FreeTime, *, with_windows: bool = True
+) -> list[Span]:
     with logged(flavor, question):
         return free.spans(with_windows=with_windows)
 

@@ -38,6 +38,7 @@ def of_flavor(db: Session, flavor: Flavor, question: Question, span: Span) -> Su
         {flavor.id: snapshot.claims},
         {flavor.id: maintenance_windows.closing(db, flavor.id, span)},
         _booked(db, [flavor], question, span),
+        unread=snapshot.unread,
     )
 
 
@@ -57,6 +58,7 @@ def of_flavors(db: Session, offered: Sequence[Flavor], question: Question, span:
         claims,
         maintenance_windows.closing_each(db, span),
         _booked(db, offered, question, span),
+        unread=_unread(found),
     )
 
 
@@ -72,7 +74,12 @@ def _with_vacating(
         maintenance_windows.closing_each(db, span),
         _booked(db, offered, question, span),
         making_room.vacating(db, found, question.moves, question.cleaning, own),
+        unread=_unread(found),
     )
+
+
+def _unread(found: Sequence[Host]) -> list[str]:
+    return [host.id for host in found if not host.is_read]
 
 
 def _booked(
