@@ -101,6 +101,7 @@ class MovableHosts:
         self.horizon = functools.reduce(Span.hull, spans) if spans else None
         self._lowest: dict[PlacementRequest, _Lowest] = {}
         self._orders: dict[PlacementRequest, list[str]] = {}
+        self._with_room: dict[str, Sequence[tuple[str, int]]] = {}
 
     def on(self, host_id: str) -> Sequence[Movable]:
         """The movable reservations on a host, the largest first."""
@@ -123,6 +124,19 @@ class MovableHosts:
             assert self.horizon is not None
             lowest = self._lowest[request] = _Lowest(self.hosts, request, self.horizon)
         return lowest
+
+    def with_room(self, movable: Movable) -> Sequence[tuple[str, int]]:
+        """The hosts that have room for a reservation at its time, the fullest first.
+
+        :returns: their ids, and how many of its instances fit on each.
+        """
+        found = self._with_room.get(movable.reservation_id)
+        if found is None:
+            lowest, among, span = self.lowest(movable.request), movable.among, movable.span
+            every = ((i, lowest.on(i, span)) for i in self.fullest(movable.request) if i in among)
+            found = [(host_id, room) for host_id, room in every if room]
+            self._with_room[movable.reservation_id] = found
+        return found
 
     def room(self, host_id: str, wanted: Movable, added: Sequence[Holding], most: int) -> int:
         """How many instances of a reservation fit on a host throughout its time.
@@ -211,11 +225,15 @@ class MovePlan:
         return host.holding([*host.holdings, *added]) if added else host
 
     def _targets(self, movable: Movable, source: str) -> Iterable[str]:
+        avoided, among = self._not_for(movable, source), movable.among
+        return (i for i in self._site.fullest(movable.request) if i in among and i not in avoided)
+
+    def _not_for(self, movable: Movable, source: str) -> Collection[str]:
+        """The ids of the hosts that can't get a reservation that leaves a host."""
         avoided = self._closed | self.moves.keys() | self._settled | {source}
         if movable.affinity is False:
             avoided |= movable.hosts.keys() | self._taken[movable.reservation_id]
-        among = movable.among
-        return (i for i in self._site.fullest(movable.request) if i in among and i not in avoided)
+        return avoided
 
     def _direct(
         self, movable: Movable, source: str, avoided: Collection[str] = ()
@@ -223,13 +241,12 @@ class MovePlan:
         """Move a reservation off a host to where there is room."""
         chosen: dict[str, int] = {}
         left = movable.hosts[source]
-        lowest = self._site.lowest(movable.request)
-        for target in self._targets(movable, source):
-            room = 0 if target in avoided else lowest.on(target, movable.span)
-            if not room:
+        closed = self._not_for(movable, source)
+        for target, most in self._site.with_room(movable):
+            if target in closed or target in avoided:
                 continue
-            most = 1 if movable.affinity is False else min(room, left)
-            room = self._site.room(target, movable, self._added.get(target, ()), most)
+            wanted = 1 if movable.affinity is False else min(most, left)
+            room = self._site.room(target, movable, self._added.get(target, ()), wanted)
             if room and (room >= left or not movable.affinity):
                 chosen[target] = room
                 left -= room
