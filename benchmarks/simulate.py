@@ -8,7 +8,7 @@ request fits or doesn't; the rules have to say the same every time, and no byte 
 there is. The same requests, except extensions, also go to the code of Blazar's own
 virtual:instance plugin, over the same kind of rows in memory.
 
-After that, people share a small cluster for half a year, without and with waits, idle ends and
+After that, people share a small cluster for a year, without and with waits, idle ends and
 series (``people.py``). ``--picture`` draws what came of it.
 """
 
@@ -264,7 +264,7 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=180)
     parser.add_argument("--hours", type=int, default=300_000, help="each project's quota")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--weeks", type=int, default=26, help="of the people's simulation")
+    parser.add_argument("--weeks", type=int, default=52, help="of the people's simulation")
     parser.add_argument("--shared", type=int, default=10, help="hosts that the people share")
     parser.add_argument("--picture", help="the SVG file that shows what came of the people")
     asked = parser.parse_args()
