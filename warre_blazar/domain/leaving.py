@@ -5,10 +5,13 @@ import datetime
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from warre_blazar.domain import timeline
 from warre_blazar.domain.holdings import Remainder
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Span
+
+_HOUR = datetime.timedelta(hours=1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,8 +86,7 @@ class Crowd:
         columns = [column.copy() for column in self._columns]
         leaving = list(order)
         for movable in list(leaving):
-            times = [_common(movable.span, span) for span in self._spans]
-            parts = [each for each in times if each is not None]
+            parts = timeline.intersect([movable.span], self._spans)
             amounts = [self._amount(movable, column) for column in columns]
             each = list(zip(columns, amounts, strict=True))
             if any(column.lowest(part) < n for column, n in each if n for part in parts):
@@ -110,15 +112,6 @@ class Crowd:
 
     def _fits_without(self, leaving: Iterable[Movable]) -> bool:
         return fits(without(self._host, leaving), self._request, self._spans, self._count)
-
-
-def _common(one: Span, other: Span) -> Span | None:
-    """The time that is in both spans, if there is any."""
-    start, end = max(one.start, other.start), min(one.end, other.end)
-    return Span(start, end) if start < end else None
-
-
-_HOUR = datetime.timedelta(hours=1)
 
 
 def share(host: Host, movable: Movable) -> float:
