@@ -67,7 +67,12 @@ def _prepare(admin: Client, password: str, undo: list[Callable[[], Any]]) -> Sta
         admin.cloud.set_compute_quotas(project.id, cores=-1, ram=-1, instances=-1)
         for _ in range(USERS // PROJECTS):
             user_name = f"torture-{mark}-user-{len(people) + 1}"
-            user = identity.create_user(name=user_name, password=password, domain_id="default")
+            user = identity.create_user(
+                name=user_name,
+                password=password,
+                domain_id="default",
+                email=f"{user_name}@example.org",  # Else the audit reports messages as lost.
+            )
             undo.append(lambda user=user: identity.delete_user(user))
             identity.assign_project_role_to_user(project, user, role)
             people.append(Person(len(people) + 1, user_name, user.id, name, project.id))

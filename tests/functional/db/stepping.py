@@ -10,7 +10,8 @@ import sqlalchemy as sa
 
 from warre_blazar.db import session
 
-_PATIENCE = 120
+#: For what hangs.
+_PATIENCE = 900
 
 
 class Stepper:
