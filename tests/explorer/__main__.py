@@ -19,8 +19,8 @@ from tests.explorer.world import World
 
 #: A directory in memory, if there is one.
 _MEMORY = pathlib.Path("/dev/shm")
-#: After how many new objects Python looks for cycles among the youngest ones. With its default, 700,
-#: looking takes an eighth of a run.
+#: After how many new objects Python looks for cycles among the youngest ones. With its default of
+#: 700, looking takes a sixth of a run.
 _YOUNG = 50_000
 
 

@@ -220,10 +220,15 @@ def _check_gap(flavor: Flavor, own: Sequence[timeline.Claim], span: timeline.Spa
     near = [claim.span for claim in own if with_gap(claim.span, flavor.gap).overlaps(span)]
     if near:
         until = max(with_gap(other, flavor.gap).end for other in near)
+        rule = (
+            f"{flavor.gap_hours} hours must pass between two reservations of the flavor by the "
+            "same project"
+            if flavor.gap_hours
+            else "Two reservations of the flavor by the same project can't overlap"
+        )
         raise exceptions.FlavorNotBookable(
             "gap_too_short",
-            f"{flavor.gap_hours} hours must pass between two reservations of the flavor by the "
-            f"same project; choose a start from {_utc(until)} on, or another flavor",
+            f"{rule}; choose a start from {_utc(until)} on, or another flavor",
             gap_hours=flavor.gap_hours,
             start_from=_iso(until),
         )

@@ -98,8 +98,7 @@ class Flavor:
     extend_within_hours: int | None = None
     #: The number of instances that one project can hold at the same time. None: any number.
     max_instances_per_project: int | None = None
-    #: The hours that must pass between two reservations of a project. None: none, and they may
-    #: overlap.
+    #: The hours that must pass between two reservations of a project. None: they may overlap.
     gap_hours: int | None = None
     #: After how many hours without a server the users of a running reservation are warned, and
     #: after how many it ends. None: never.

@@ -100,9 +100,9 @@ class Flavor(Resource):
         Use.NOT_IN_WARRE,
     )
     gap_hours = Field(
-        or_null(Integer(1, 876_000)),
+        or_null(Integer(0, 876_000)),
         "The number of hours that must pass between two reservations of the same project, which "
-        "can't overlap either. Null: no time has to pass.",
+        "can't overlap either. 0: one may begin when another one ends. Null: they may overlap.",
         Use.NOT_IN_WARRE,
     )
     idle_warn_hours = Field(

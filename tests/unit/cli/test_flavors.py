@@ -287,7 +287,7 @@ def test_help_says_what_none_means(run: Run, capsys: pytest.CaptureFixture[str])
         run(flavors.UpdateFlavor, "--help")
     helped = " ".join(capsys.readouterr().out.split())
     assert "none: there is no such limit" in helped
-    assert "none: no time has to pass" in helped
+    assert "none: they may overlap" in helped
 
 
 def test_delete_several(api: Api, run: Run) -> None:

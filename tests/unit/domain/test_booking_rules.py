@@ -251,6 +251,15 @@ def test_hours_pass_between_reservations_of_a_project(start, end, codes):
         assert refusals[0].detail["start_from"] == f"{at(120).isoformat()}+00:00"
 
 
+def test_reservations_of_a_project_can_follow_each_other_without_overlapping():
+    limited, own = flavor(gap_hours=0), claims((0, 60, 1))
+    assert list(booking_rules.project_terms(limited, own, span(60, 120), 1)) == []
+    assert list(booking_rules.project_terms(limited, own, span(-60, 0), 1)) == []
+    [refusal] = booking_rules.project_terms(limited, own, span(59, 120), 1)
+    assert "by the same project can't overlap" in str(refusal)
+    assert refusal.detail["start_from"] == f"{at(60).isoformat()}+00:00"
+
+
 @hypothesis.given(
     st.lists(
         st.tuples(st.integers(0, 10), st.integers(1, 5), st.integers(1, 2)).map(
@@ -259,7 +268,7 @@ def test_hours_pass_between_reservations_of_a_project(start, end, codes):
         max_size=4,
     ),
     st.none() | st.integers(1, 3),
-    st.sampled_from([None, 1]),
+    st.sampled_from([None, 0, 1]),
     st.integers(1, 3),
 )
 def test_project_times_are_those_that_the_terms_allow(own, most, gap, count):

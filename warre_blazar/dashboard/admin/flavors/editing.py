@@ -52,7 +52,9 @@ class FlavorForm(fields.BaseForm):
     max_days_ahead = _number(gettext_lazy("Reservations end within days from now"), required=False)
     extend_within_hours = _number(gettext_lazy("Can be extended in the last hours"), required=False)
     max_instances_per_project = _number(gettext_lazy("Most instances of a project"), required=False)
-    gap_hours = _number(gettext_lazy("Hours between two reservations of a project"), required=False)
+    gap_hours = _number(
+        gettext_lazy("Hours between two reservations of a project"), 0, required=False
+    )
     before_end = forms.ChoiceField(
         label=gettext_lazy("Before the end"),
         required=False,
