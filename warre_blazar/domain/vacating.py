@@ -98,6 +98,8 @@ class Vacating:
         """
         while self._moves_anything and most < limit:
             count = most + 1
+            if self._site.is_full(request, [span], count):
+                return most
             if count == 1 or affinity:
                 length = span.end - span.start
                 if not self.spans(request, count, among, span, affinity, length):
@@ -126,7 +128,7 @@ class Vacating:
         :param among: the ids of the hosts that may hold the booking.
         :returns: None if there is none.
         """
-        if not self._moves_anything:
+        if not self._can_move_for(wanted):
             return None
         with provider_search.bounded():
             if wanted.count > 1 and not wanted.packing.affinity:
@@ -138,7 +140,7 @@ class Vacating:
     def keep(self, wanted: Wanted) -> Rearrangement | None:
         """Find room for a reservation on the hosts where it is (``wanted.preferred``)."""
         held = wanted.preferred
-        if not self._moves_anything or not held.keys() <= self._site.hosts.keys():
+        if not self._can_move_for(wanted) or not held.keys() <= self._site.hosts.keys():
             return None
         plan, share = self._plan(*sorted(held), closed=True), self._share(len(held))
         with provider_search.bounded():
@@ -273,6 +275,12 @@ class Vacating:
     def _share(self, number: int) -> int:
         """How many reservations may leave each of some hosts."""
         return self._moves // max(number, 1)
+
+    def _can_move_for(self, wanted: Wanted) -> bool:
+        """Whether a search may find room by placing others again."""
+        return self._moves_anything and not self._site.is_full(
+            wanted.request, wanted.spans, wanted.count
+        )
 
     @property
     def _moves_anything(self) -> bool:

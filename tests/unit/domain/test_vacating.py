@@ -1,16 +1,20 @@
 """What is shown as free if others are placed again, compared with bookings of every span."""
 
+import dataclasses
 import itertools
+from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.domain import test_placing_again as scene
 from tests.unit.domain.clock import span, spans
 from warre_blazar.domain import placing
+from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.leaving import Movable
 from warre_blazar.domain.placing import Packing, Wanted
-from warre_blazar.domain.placing_again import MoveLimits
+from warre_blazar.domain.placing_again import MovableHosts, MoveLimits
 from warre_blazar.domain.vacating import Vacating
 
 WINDOW = span(0, scene.LAST)
@@ -82,6 +86,66 @@ def test_reservation_stays_where_it_is_if_and_only_if_that_is_shown(site, moves,
     if found:
         assert found.chosen == own.hosts
         assert len(found.moved) <= moves
+
+
+SIZES = st.sampled_from([2, 4, 8])
+
+
+@st.composite
+def full_sites(draw):
+    """Hosts that are nearly full, some of them oversold or closed, and what can move."""
+    where = st.sampled_from(EVERYWHERE)
+    movables = [
+        Movable(f"r{number}", scene.request(draw(SIZES)), draw(spans(6)), {draw(where): 1}, among)
+        for number, among in enumerate([EVERYWHERE] * draw(st.integers(1, 5)))
+    ]
+    fixed = draw(st.lists(st.tuples(st.integers(0, 2), SIZES, spans(6)), max_size=3))
+    hosts = scene.world(3, movables, fixed)
+    closed = draw(st.none() | spans(6))
+    if closed is not None:
+        window = (Holding("window", closed, None),)
+        hosts[0] = dataclasses.replace(hosts[0], closed=window)
+    return hosts, movables
+
+
+@settings(deadline=None, max_examples=300)
+@given(full_sites(), SIZES, st.integers(1, 2), spans(6))
+def test_what_is_too_much_for_all_hosts_together_is_found_by_no_search(site, vcpus, count, when):
+    hosts, movables = site
+    wanted = Wanted(scene.request(vcpus), count, when)
+    is_full = MovableHosts(hosts, movables).is_full(wanted.request, wanted.spans, count)
+    with mock.patch.object(MovableHosts, "is_full", return_value=False):
+        if fits(hosts, Vacating(hosts, movables, MoveLimits(9)), wanted):
+            assert not is_full
+
+
+@pytest.mark.parametrize(
+    ("fixed", "is_full"),
+    [
+        pytest.param([(0, 2, WINDOW)], False, id="exactly as much as is left"),
+        pytest.param([(0, 3, WINDOW)], True, id="more than is left"),
+        pytest.param([(0, 3, span(0, 2))], False, id="more than is left before"),
+    ],
+)
+def test_all_hosts_together_are_full(fixed, is_full):
+    hosts = scene.world(2, [], [(1, 6, WINDOW), *fixed])
+    site = MovableHosts(hosts, [])
+    assert site.is_full(scene.request(4), [span(2, 4)], 2) == is_full
+
+
+def test_oversold_host_takes_nothing_from_the_others():
+    hosts = scene.world(2, [], [(0, 8, WINDOW), (0, 8, WINDOW), (1, 6, WINDOW)])
+    site = MovableHosts(hosts, [])
+    assert not site.is_full(scene.request(2), [WINDOW], 1)
+    assert site.is_full(scene.request(2), [WINDOW], 2)
+
+
+def test_closed_host_adds_nothing():
+    hosts = scene.world(2, [])
+    hosts[0] = dataclasses.replace(hosts[0], closed=(Holding("window", span(4, 6), None),))
+    site = MovableHosts(hosts, [])
+    assert not site.is_full(scene.request(8), [span(0, 4)], 2)
+    assert site.is_full(scene.request(8), [span(0, 4), span(5, 7)], 2)
 
 
 def test_no_more_leave_a_host_than_may_be_moved():
