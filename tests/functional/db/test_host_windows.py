@@ -214,12 +214,16 @@ def test_end_says_that_what_begins_inside_the_window_stays(pair, flavor):
     a, b = pair
     book_on(b, flavor, hours(0, 9), 2)
     inside = book_on(a, flavor, hours(3, 5), 2)
+    stays = (
+        "no room for 2 of its instances at its time, on other hosts that match (1), and its owner "
+        "allows no other time (movable_hours is 0)"
+    )
     for choice, said in (
-        (OverBookings.MOVE, "no room on other hosts, and its owner allows no other time"),
+        (OverBookings.MOVE, stays),
         (
             OverBookings.END,
-            "no room on other hosts, and its owner allows no other time; it begins inside the "
-            "window, so it isn't ended: ask its project to delete it, or delete it",
+            f"{stays}; it begins inside the window, so it isn't ended: ask its project to delete "
+            "it, or delete it",
         ),
     ):
         _, (met,) = clearing.create(hours(2, 4), None, [], ["a"], over(choice), dry_run=True)
@@ -229,7 +233,9 @@ def test_end_says_that_what_begins_inside_the_window_stays(pair, flavor):
 def test_flavor_window_gives_the_closed_flavor_as_the_reason(pair, flavor):
     book_on(pair[0], flavor, hours(2, 3))
     _, (met,) = clearing.create(hours(1, 4), None, [flavor.id], [], over())
-    assert met.reason == "the window closes its flavor, and its owner allows no other time"
+    assert met.reason == (
+        "the window closes its flavor, and its owner allows no other time (movable_hours is 0)"
+    )
 
 
 def seen_in_windows() -> list[tuple[str, str]]:

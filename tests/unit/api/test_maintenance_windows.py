@@ -3,12 +3,15 @@
 import pytest
 import sqlalchemy as sa
 
+from tests.functional.db import world
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
-from tests.unit.api.site import Site
+from tests.unit.api.site import NOW, Site
 from tests.unit.api.things import at
 from warre_blazar.db import session
 from warre_blazar.db.tables import compute_hosts
+from warre_blazar.domain.host_marks import Drain
+from warre_blazar.services.keeping import draining
 
 
 @pytest.fixture
@@ -372,3 +375,24 @@ def test_owner_says_how_far_maintenance_may_move_a_reservation(alpha: Person, fl
     assert alpha.patch(path, {"movable_hours": 24}).json["movable_hours"] == 24
     assert alpha.get(path).json["movable_hours"] == 24
     assert refusal(alpha.patch(path, {"movable_hours": -1})) == (400, "invalid_field")
+
+
+def test_window_tells_a_lack_of_matching_hosts_from_a_lack_of_room(
+    site: Site, admin: Person, alpha: Person
+):
+    """The window and the drain of the same host give the same cause."""
+    world.add_host(site.cloud, "host-2", vcpus=2, zone="az2")
+    (closed, _) = admin.get("hosts").json["results"]
+    sole = things.add_flavor(admin, name="sole", properties='["==", "$vcpus", "16"]')
+    roomy = things.add_flavor(admin, name="roomy")
+    asked = {"start": at(2), "end": at(3), "host_ids": [closed["id"]], "bookings": "show"}
+    for flavor, count, cause in (
+        (sole, 1, "no other host matches"),
+        (roomy, 2, "no room for 2 of its instances at its time, on other hosts that match (1)"),
+    ):
+        booked = things.book(alpha, flavor, instance_count=count, affinity=True)
+        (met,) = admin.post("maintenancewindows", asked).json["reservations"]
+        assert met["reason"] == f"{cause}, and its owner allows no other time (movable_hours is 0)"
+        foreseen = draining.foresee("host-1", Drain(None, None, None), world.conditions(), NOW)
+        assert [left.why.partition(";")[0] for left in foreseen.left] == [cause]
+        alpha.delete(f"reservations/{booked['id']}")

@@ -78,6 +78,25 @@ class Relocated:
     #: Whether the reservation is running, and must be opened on its new hosts.
     reopen: bool = False
 
+    @property
+    def why_stays(self) -> str | None:
+        """Why some of these instances stay, as a clause. None: none of them stays."""
+        if self.outcome in (MoveResult.WELL, MoveResult.MOVED):
+            return None
+        if self.outcome is MoveResult.BUSY:
+            return "it is being started or changed"
+        if self.matching:
+            return (
+                f"no room for {self.stay} of its instances at its time, on other hosts that match "
+                f"({self.matching})"
+            )
+        if self.taken:
+            return (
+                f"its affinity is false, and each other host that matches ({self.taken}) has an "
+                "instance of it already"
+            )
+        return "no other host matches"
+
 
 @dataclasses.dataclass(frozen=True)
 class Leaving:

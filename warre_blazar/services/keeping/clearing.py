@@ -170,9 +170,10 @@ def _cleared(item: Reservation, window: Window, over: Over) -> _Result:
     is_unbegun = item.state == reservation_states.ALLOCATED
     try:
         if is_unbegun:
-            if _has_left(item, window, over):
+            why_stays = _moved(item, window, over)
+            if why_stays is None:
                 return Outcome.MOVED, item.span, None
-            span, reason = _postponed(item, window, over)
+            span, reason = _postponed(item, why_stays, over)
             if span is not None:
                 return Outcome.POSTPONED, span, None
         else:
@@ -192,14 +193,16 @@ def _cleared(item: Reservation, window: Window, over: Over) -> _Result:
     return Outcome.LEFT, item.span, reason
 
 
-def _has_left(item: Reservation, window: Window, over: Over) -> bool:
-    """Move a reservation to hosts that the window doesn't close. Return whether all of it moved."""
+def _moved(item: Reservation, window: Window, over: Over) -> str | None:
+    """Move a reservation to hosts that the window doesn't close.
+
+    :returns: why some or all of it stays, as a clause. None: all of it moved.
+    """
     closed = {host_id for host_id, _ in window.hosts}
     if not closed or _closes_flavor(window, item):
-        return False
+        return "the window closes its flavor"
     leaving = moving.Leaving(MoveReason.MAINTENANCE, closed, over.user_id)
-    healed = moving.relocate(item.reservation_id, over.conditions, over.now, leaving)
-    return healed.outcome in (moving.MoveResult.MOVED, moving.MoveResult.WELL)
+    return moving.relocate(item.reservation_id, over.conditions, over.now, leaving).why_stays
 
 
 def _closes_flavor(window: Window, item: Reservation) -> bool:
@@ -208,12 +211,13 @@ def _closes_flavor(window: Window, item: Reservation) -> bool:
 
 
 @session.retried
-def _postponed(item: Reservation, window: Window, over: Over) -> tuple[Span | None, str | None]:
+def _postponed(item: Reservation, why_stays: str, over: Over) -> tuple[Span | None, str | None]:
     """Move a reservation to the earliest later time that its owner has allowed.
 
     Its length and its number of instances stay, and so does what it takes of its project's quota.
     All terms of the flavor hold, as for a change by its owner.
 
+    :param why_stays: why it doesn't move to other hosts at its time.
     :returns: the new time, or None and the reason why there is none.
     """
     with session.claiming() as db:
@@ -224,7 +228,7 @@ def _postponed(item: Reservation, window: Window, over: Over) -> tuple[Span | No
             return None, reason
         span = _next_time(db, reservation, over)
         if span is None:
-            return None, _why_no_time(reservation, window)
+            return None, _why_no_time(reservation, why_stays)
         change = ProposedChange(
             reservation, span, reservation.instance_count, over.conditions, over.now, at_once=True
         )
@@ -265,13 +269,12 @@ def _why_fixed(
     return None
 
 
-def _why_no_time(reservation: Reservation, window: Window) -> str:
+def _why_no_time(reservation: Reservation, why_stays: str) -> str:
     """Why a reservation that stays at its hosts gets no later time."""
     if reservation.movable_hours:
-        return f"no other time within the {reservation.movable_hours} hours that its owner allows"
-    if _closes_flavor(window, reservation):
-        return "the window closes its flavor, and its owner allows no other time"
-    return "no room on other hosts, and its owner allows no other time"
+        allowed = f"the {reservation.movable_hours} hours that its owner allows (movable_hours)"
+        return f"{why_stays}, and no other time is free within {allowed}"
+    return f"{why_stays}, and its owner allows no other time (movable_hours is 0)"
 
 
 def _is_claimed(lease: Lease) -> bool:

@@ -18,6 +18,7 @@ from warre_blazar.services.hosts.moving import Leaving, MoveResult, Relocated, r
 
 #: Blazar's status of a reservation that hasn't begun.
 _PENDING = "pending"
+_ADD_OR_DELETE = "add a host, or ask its project to delete it"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,14 +158,5 @@ def _why(each: OnHost, healed: Relocated | None) -> str:
         return f"its status is {each.status}; run 'warre-blazar-manage audit'"
     if healed is None or healed.outcome is not MoveResult.SHORT:
         return "it is being started or changed; run this command again"
-    if not healed.matching and healed.taken:
-        return (
-            f"its affinity is false, and each other host that matches ({healed.taken}) has an "
-            "instance of it already; add a host, or ask its project to delete it"
-        )
-    if not healed.matching:
-        return "no other host matches; add a host, or ask its project to delete it"
-    return (
-        f"no room for {healed.stay} of its instances at its time, on other hosts that match "
-        f"({healed.matching}); make room, or ask its project to move it"
-    )
+    way = "make room, or ask its project to move it" if healed.matching else _ADD_OR_DELETE
+    return f"{healed.why_stays}; {way}"
