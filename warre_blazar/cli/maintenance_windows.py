@@ -40,9 +40,9 @@ class _Windows(base.Command):
             )
         return "\n".join(
             [
-                f"The window was refused: {overlap} it. Choose another time, use --bookings, "
-                "or ask the projects to delete these reservations "
-                f"({self.name('reservation-delete')}):",
+                f"The window was refused: {overlap} it. Choose another time, use --bookings "
+                "move or end (show lists what move would do), or ask the projects to delete these "
+                f"reservations ({self.name('reservation-delete')}):",
                 *lines,
             ]
         )
@@ -242,13 +242,22 @@ class UpdateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
 
 
 class DeleteWindow(_Windows, base.DeleteCommand):
-    """Delete maintenance windows, so that their flavors can be booked again."""
+    """Delete maintenance windows, so that their flavors and hosts can be booked again.
+
+    Reservations that a window has moved or ended keep their new hosts and times.
+    """
 
     refs = "ID, the start of the ID, or note"
 
     def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
         self.v2.windows.delete(ref)
         return True
+
+    def get_data(self, parsed_args: argparse.Namespace) -> None:
+        super().get_data(parsed_args)
+        if not parsed_args.dry_run:
+            kept = "Reservations that a window has moved or ended keep their new hosts and times"
+            print(kept, file=self.app.stdout)
 
     def describe(self, ref: str) -> str:
         window = self.v2.windows.get(ref)

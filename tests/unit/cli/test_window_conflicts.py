@@ -49,8 +49,8 @@ def test_refusal_lists_the_reservations(api: Api, run: Run) -> None:
             run(command, *arguments)
         assert str(refused.value) == (
             "The window was refused: 1 reservation of its flavors or hosts overlaps it. "
-            f"Choose another time, use --bookings, or ask the projects to delete these "
-            f"reservations (openstack reservation "
+            f"Choose another time, use --bookings move or end (show lists what move would do), "
+            f"or ask the projects to delete these reservations (openstack reservation "
             f"delete):\n  {_LINE}climate"
         )
 
