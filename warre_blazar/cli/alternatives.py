@@ -41,6 +41,8 @@ class WantedBooking:
     where: datetime.tzinfo
     #: The project to book for. None: the user's own.
     project_id: str | None = None
+    #: The same project, as the user has typed it.
+    project: str | None = None
 
     @property
     def length(self) -> datetime.timedelta:
@@ -60,13 +62,14 @@ def instead(wanted: WantedBooking, error: errors.ApiError, app: object) -> str:
     :param app: the running CLI. The text uses the names that commands have in this CLI.
     """
     found = error.alternatives
-    refusal = why(error) if error.code in CODES else error_advice.text(error, app).rstrip(".")
+    told = error_advice.text(error, app, wanted.project)
+    refusal = why(error) if error.code in CODES else told.rstrip(".")
     if found is not None:
         open_ways = ways(found, (wanted.start, wanted.end), wanted.count, wanted.where)
         if open_ways:
             return "\n".join([f"{refusal}. {open_ways[0]}", *open_ways[1:]])
     if error.code not in CODES:
-        return error_advice.text(error, app)
+        return told
     way = _otherwise(wanted, found, app)
     return way.text if way.says_why else f"{refusal}. {way.text}"
 

@@ -196,7 +196,8 @@ class Command(BlazarCommand):
         if isinstance(error, errors.Ambiguous) and error.things:
             first = str(error).partition("\n")[0]
             return "\n".join([first, *(f"  {self._candidate(thing)}" for thing in error.things)])
-        return error_advice.ambiguous(error) or error_advice.text(error, self.app)
+        project = getattr(parsed_args, "project", None)
+        return error_advice.ambiguous(error) or error_advice.text(error, self.app, project)
 
     def _candidate(self, thing: Reservation | Window) -> str:
         """Return a line about a reservation or window to which an ambiguous name may refer."""

@@ -20,7 +20,7 @@ def booking(
         booked.
     """
     foreseen = _foreseen(client, wanted, **texts)
-    _check(foreseen, app, wanted.where)
+    _check(foreseen, app, wanted.where, wanted.project)
     return foreseen
 
 
@@ -88,7 +88,7 @@ def change(
     if (start, end, count, *texts.values()) == (None,) * (3 + len(texts)):
         end = changed.end  # The API refuses a change without values.
     foreseen = client.reservations.try_update(before.id, start=start, end=end, count=count, **texts)
-    _check(foreseen, app, where)
+    _check(foreseen, app, where, _other_project(client, before))
     return foreseen
 
 
@@ -104,7 +104,7 @@ def check_flavor(client: Client, wanted: alternatives.WantedBooking, app: object
     """
     for refusal in _foreseen(client, wanted).refusals:
         if refusal.code in _OF_FLAVOR:
-            raise Failure(_text(refusal, app))
+            raise Failure(_text(refusal, app, wanted.project))
 
 
 def flat(foreseen: DryRun) -> Document:
@@ -113,22 +113,31 @@ def flat(foreseen: DryRun) -> Document:
     return {**foreseen.document, "flavor": flavor["name"], "flavor_id": flavor["id"]}
 
 
-def _check(foreseen: DryRun, app: object, where: datetime.tzinfo) -> None:
+def _other_project(client: Client, reservation: Reservation) -> str | None:
+    """The id of a reservation's project, or None if it is the user's own, or not known."""
+    own = client.transport.session.get_project_id()
+    return reservation.project_id if own and reservation.project_id != own else None
+
+
+def _check(
+    foreseen: DryRun, app: object, where: datetime.tzinfo, project: str | None = None
+) -> None:
     """
+    :param project: the project that the request is about. None: the user's own.
     :raises RefusedDryRun: a rule refuses the request. The text has every such rule, each in a
         line, and then the ways that are open.
     """
     if foreseen.bookable:
         return
-    refusals = [_text(refusal, app) for refusal in foreseen.refusals]
+    refusals = [_text(refusal, app, project) for refusal in foreseen.refusals]
     period = (foreseen.start, foreseen.end)
     ways = alternatives.ways(foreseen, period, foreseen.instance_count, where)
     raise RefusedDryRun("\n".join([*refusals, *ways]), flat(foreseen))
 
 
-def _text(refusal: Reason, app: object) -> str:
+def _text(refusal: Reason, app: object, project: str | None) -> str:
     """The text of a refusal, with advice."""
     error = errors.ApiError(refusal.message, 400, refusal.code, refusal.detail)
     if error.code in alternatives.CODES:
         return alternatives.why(error)
-    return error_advice.text(error, app)
+    return error_advice.text(error, app, project)

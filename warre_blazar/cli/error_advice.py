@@ -17,15 +17,17 @@ _NO_BEFORE_END = (
 )
 
 #: The advice for each error code of the API. The fields in braces are data of the error's detail,
-#: or names of commands.
+#: or names of commands. ``of_project`` is the option that names the project that was booked for, or
+#: empty if that is the user's own.
 _ADVICE = {
     "flavor_inactive": "The operator has closed the flavor; see {flavor-list} for others",
     "flavor_not_accessible": "Ask the operator for access (operators grant it with "
     "{flavor-access-grant})",
     "too_far_ahead": "Choose an earlier end",
     "too_early_to_extend": "See {reservation-show} for the end",
-    "too_many_instances": "See {reservation-list} for those that your project has",
-    "gap_too_short": "See {reservation-list}, and {reservation-offers} for other flavors",
+    "too_many_instances": "See {reservation-list}{of_project} for the project's reservations",
+    "gap_too_short": "See {reservation-list}{of_project}, and {reservation-offers} for other "
+    "flavors",
     "maintenance": "See {maintenance-window-list}, and {flavor-free-slots} for other times",
     "flavor_in_use": "See {reservation-list} --all-projects --flavor {flavor}",
     "try_again": "Try again",
@@ -33,7 +35,8 @@ _ADVICE = {
     "lease_shared": "The commands for the whole lease are {lease-update} and {lease-delete}",
     "access_exists": "See {flavor-access-list}",
     "limits_not_registered": "The operator has to register them, see the installation guide",
-    "quota_exceeded": "See {limits-show}; delete a reservation, or ask the operator for more",
+    "quota_exceeded": "See {limits-show}{of_project}; delete a reservation, or ask the operator "
+    "for more (operators set it with {reservation-quota-set})",
     "no_answer": "See {reservation-list}",
     "forbidden": "Your role doesn't allow this; ask the operator",
     "service_unavailable": "Try again later",
@@ -65,10 +68,11 @@ def ambiguous(error: errors.ClientError) -> str | None:
     return "\n".join(lines)
 
 
-def text(error: errors.ClientError, app: object) -> str:
+def text(error: errors.ClientError, app: object, project: str | None = None) -> str:
     """Return the error's own text, followed by the advice for the error's code, if any.
 
     :param app: the running CLI. The advice uses the names that commands have in this CLI.
+    :param project: the project that the request is about. None: the user's own.
     """
     message = str(error)
     if isinstance(error, errors.Unanswered):
@@ -91,10 +95,14 @@ def text(error: errors.ClientError, app: object) -> str:
     if not isinstance(error, errors.ApiError) or code not in _ADVICE:
         return message
     action = error.detail.get("action")
-    if message == f"Policy doesn't allow {action} to be performed":
+    refusal = f"Policy doesn't allow {action} to be performed"
+    if message == refusal:
         return f"Your role doesn't allow this ({action}); ask the operator"
+    if message.endswith(f" ({refusal})"):  # The text before it says why, and what to do.
+        return message.removesuffix(f" ({refusal})")
+    of_project = f" --project {shlex.quote(project)}" if project else ""
     try:
-        advice = _ADVICE[code].format_map(Fields(app, **error.detail))
+        advice = _ADVICE[code].format_map(Fields(app, **error.detail, of_project=of_project))
     except (KeyError, ValueError, TypeError):
         return message
     # Some of the API's own messages already contain the advice.

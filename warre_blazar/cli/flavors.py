@@ -391,13 +391,17 @@ def titles(flavors: Sequence[Flavor]) -> dict[str, str]:
     }
 
 
-def advice_on_flavor(command: base.Command, error: errors.ClientError, ref: str) -> str:
+def advice_on_flavor(
+    command: base.Command, error: errors.ClientError, ref: str, project: str | None = None
+) -> str:
     """Return the text for an error of a command that has a flavor as an argument.
 
     If the flavor doesn't exist, the text suggests flavors with similar names.
+
+    :param project: the project to book for. None: the user's own.
     """
     if not isinstance(error, errors.NotFound) or error.code not in ("", "flavor_not_found"):
-        return error_advice.ambiguous(error) or error_advice.text(error, command.app)
+        return error_advice.ambiguous(error) or error_advice.text(error, command.app, project)
     names = [f.name for f in command.v2.flavors.visible()]
     if ref in names:  # An operator sees private flavors of other projects.
         return f"Your project has no access to the flavor {ref!r}. An operator can grant it"

@@ -316,10 +316,12 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             parsed_args.affinity,
             self.where,
             project_id,
+            parsed_args.project,
         )
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
-        return flavors.advice_on_flavor(self, error, parsed_args.flavor or "")
+        ref, project = parsed_args.flavor or "", parsed_args.project
+        return flavors.advice_on_flavor(self, error, ref, project)
 
 
 class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):

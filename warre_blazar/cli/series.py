@@ -43,7 +43,7 @@ class _AllSeries(base.Command):
                 [f"Nothing was booked: {len(refused)} of {asked} can't be booked:", *lines]
             )
         if "flavor" in parsed_args:
-            return flavors.advice_on_flavor(self, error, parsed_args.flavor)
+            return flavors.advice_on_flavor(self, error, parsed_args.flavor, parsed_args.project)
         return super().advice(error, parsed_args)
 
     def tell_refused(self, refused: Iterable[Document]) -> None:

@@ -160,7 +160,8 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         if not isinstance(error, errors.ApiError) or error.code != "invalid_field":
-            return flavors.advice_on_flavor(self, error, parsed_args.flavor or "")
+            ref, project = parsed_args.flavor or "", parsed_args.project
+            return flavors.advice_on_flavor(self, error, ref, project)
         field, expected = error.detail.get("field"), error.detail.get("expected")
         if field not in _OPTIONS or not isinstance(expected, str):
             return super().advice(error, parsed_args)

@@ -31,6 +31,8 @@ def test_admin_without_a_role_in_the_project_is_refused(
     for person in (admin, beta):
         answer = person.post(f"{noun}{query}", body(noun, flavor, alpha.project_id))
         assert refusal(answer) == (403, "forbidden")
+        way = f"openstack role add --project {alpha.project_id} --user {person.user_id} member"
+        assert (way in answer.json["error_message"]) == (person is admin)
     assert site.rows() == before
 
 

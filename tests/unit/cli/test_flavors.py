@@ -205,9 +205,10 @@ def test_unknown_name_suggests_similar_names_to_a_member(api: Api, run: Run) -> 
 
 
 def test_list_all_by_a_member_is_refused(api: Api, run: Run) -> None:
-    refusal = "all_projects: only an operator may list inactive flavors (Policy doesn't allow x)"
-    api.answers["GET /v2/flavors"] = error(403, refusal, "forbidden")
-    with pytest.raises(BlazarClientException, match="only an operator may list inactive flavors"):
+    why = "all_projects: only an operator may list inactive flavors"
+    refusal = f"{why} (Policy doesn't allow x to be performed)"
+    api.answers["GET /v2/flavors"] = error(403, refusal, "forbidden", action="x")
+    with pytest.raises(BlazarClientException, match=f"^{why}$"):
         run(flavors.ListFlavors, "--all")
 
 

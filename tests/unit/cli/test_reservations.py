@@ -858,6 +858,24 @@ def test_other_refusals_say_what_to_do(api: Api, run: Run, refusal: Answer, said
         run(reservations.CreateReservation, "f", *_PERIOD)
 
 
+def test_refusal_for_another_project_names_it(api: Api, run: Run) -> None:
+    """The numbers of the user's own project wouldn't explain it."""
+    quota = error(413, "Over quota", "quota_exceeded")
+    project = {"project": {"id": "p1", "name": "beta"}}
+    api.answers |= {
+        "GET /v1/projects": Answer(200, {"projects": [project["project"]]}),
+        "GET /v1/projects/beta": Answer(404, {}),
+    }
+    for options, answer in (
+        ((), quota),
+        (("--dry-run",), foreseen(("quota_exceeded", "Over quota", {}))),
+    ):
+        api.answers["POST /v2/reservations"] = answer
+        for whose, said in (((), r"limits show;"), (("--project", "beta"), "--project beta;")):
+            with pytest.raises(BlazarClientException, match=rf"^Over quota\. See .*{said}"):
+                run(reservations.CreateReservation, "f", *_EXACT, *whose, *options)
+
+
 _REPEAT = "What you asked for may have happened nevertheless. The command can be repeated as it is"
 
 

@@ -181,8 +181,11 @@ def booked_project(values: dict[str, Any], rule: str, rule_for_others: str) -> s
     if wanted != own:
         policy.authorize(context(), rule_for_others)
         if not people.roles(context().user_id, wanted):
+            project, user_id = parsing.shown(wanted), context().user_id
             raise exceptions.Forbidden(
-                rule_for_others, f"You have no role in the project {parsing.shown(wanted)}"
+                rule_for_others,
+                f"You have no role in the project {project}; you get one with openstack role add "
+                f"--project {project} --user {user_id} member",
             )
     return wanted
 
