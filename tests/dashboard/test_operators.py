@@ -37,7 +37,7 @@ def host(**values: Any) -> dict[str, Any]:
                 "id": reservation()["id"],
                 "resource_type": "flavor:slot",
                 "project_id": PROJECT,
-                "status": "pending",
+                "status": "ALLOCATED",
                 "instance_count": 1,
                 "start": start.isoformat(),
                 "end": end.isoformat(),

@@ -1,5 +1,6 @@
 """The JSON Schema of hosts in the answers of the API."""
 
+from warre_blazar.domain import reservation_states
 from warre_blazar.fields.kinds import Schema, Time, answer
 from warre_blazar.services.hosts.host_status import HostState
 
@@ -49,8 +50,16 @@ HOST: Schema = answer(
         "items": answer(
             id=_TEXT,
             resource_type=_TEXT,
+            flavor={
+                "anyOf": [answer(id=_TEXT, name=_TEXT), {"type": "null"}],
+                "description": "Null for other resource types than `flavor:slot`.",
+            },
             project_id=_TEXT_OR_NULL,
-            status={**_TEXT, "description": "Blazar's status of the reservation."},
+            user_id=_TEXT_OR_NULL,
+            status={
+                "enum": list(reservation_states.ALL),
+                "description": "The same as for `/reservations`, also for other resource types.",
+            },
             instance_count={"type": "integer", "minimum": 1},
             start=_TIME,
             end=_TIME,

@@ -327,8 +327,10 @@ def host(item: HostStatus) -> dict[str, Any]:
             {
                 "id": each.shown_id,
                 "resource_type": each.resource_type,
+                "flavor": each.flavor_id and {"id": each.flavor_id, "name": each.flavor_name},
                 "project_id": each.project_id,
-                "status": each.status,
+                "user_id": each.user_id,
+                "status": each.state,
                 "instance_count": each.instances,
                 **span(Span(each.start, each.end)),
             }

@@ -5,7 +5,7 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from warre_blazar.cli import arguments, base, project_names, time_display
+from warre_blazar.cli import arguments, base, project_names, time_display, user_names
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Host
 from warre_blazar.client.types import Document
@@ -15,8 +15,8 @@ _COLUMNS = ("host", "state", "full_now", "full_at_most", "reservations")
 _WHY_COLUMNS = ("drained_by", "drained_at", "reason")
 _LONG_COLUMNS = ("id", "availability_zone", "providers_read_at")
 _RESERVATION_COLUMNS = (
-    *("host", "id", "resource_type", "project", "project_id", "status", "instance_count"),
-    *("start", "end"),
+    *("host", "id", "resource_type", "flavor", "project", "project_id", "user", "user_id"),
+    *("status", "instance_count", "start", "end"),
 )
 
 
@@ -91,9 +91,12 @@ class ListHosts(base.ListCommand):
 
     def _reservations(self, hosts: Sequence[Host]) -> tuple[Any, Any]:
         held = [{**each, "host": h.name} for h in hosts for each in h.document["reservations"]]
-        names = project_names.names(self, (each["project_id"] for each in held))
+        projects = project_names.names(self, (each["project_id"] for each in held))
+        users = user_names.names(self, (each["user_id"] for each in held))
         for each in held:
-            each["project"] = names.get(each["project_id"])
+            each["flavor"] = (each["flavor"] or {}).get("name")
+            each["project"] = projects.get(each["project_id"])
+            each["user"] = users.get(each["user_id"])
         return self.table(_RESERVATION_COLUMNS, held)
 
 

@@ -1,9 +1,11 @@
 """``warre-blazar-manage host drain``: moves a host's future reservations to other hosts."""
 
+import contextlib
 import getpass
 import json
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from oslo_utils import timeutils
@@ -12,6 +14,7 @@ from warre_blazar.cmd import setup_errors
 from warre_blazar.domain.host_marks import Drain, OnHost
 from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
+from warre_blazar.openstack import people
 from warre_blazar.services.keeping import draining
 from warre_blazar.services.keeping.draining import Drained
 
@@ -59,10 +62,11 @@ def run(command: Any) -> int:
         return _fail(setup_errors.database(error))
     except exceptions.WarreError as error:
         return _fail(error.message)
+    projects = _project_names(result)
     if command.json:
-        _print_json(result, draining=not command.dry_run)
+        _print_json(result, projects, draining=not command.dry_run)
     else:
-        _print(command.host, result, dry_run=command.dry_run)
+        _print(command.host, result, projects, dry_run=command.dry_run)
     return LEFT if result.left else EMPTY
 
 
@@ -92,13 +96,27 @@ def _fail(message: str) -> int:
     return FAILED
 
 
-def _print(host: str, result: Drained, *, dry_run: bool) -> None:
+def _project_names(result: Drained) -> dict[str, str]:
+    """The names of the reservations' projects by id, as far as Keystone tells them."""
+    names: dict[str, str] = {}
+    ids = {each.on_host.project_id for each in (*result.moved, *result.left)}
+    with contextlib.suppress(exceptions.WarreError):
+        for project_id in sorted(ids):
+            if project := people.find_project(project_id):
+                names[project_id] = project["name"]
+    return names
+
+
+def _print(host: str, result: Drained, projects: Mapping[str, str], *, dry_run: bool) -> None:
     if dry_run:
         print(f"Dry run, nothing was changed: host {host} would be closed for bookings")
     for each in result.moved:
-        print(f"{'would move' if dry_run else 'moved'}  {_line(each)}")
+        print(
+            f"{'would move' if dry_run else 'moved'}  {_line(each.on_host, projects)}, to "
+            f"{', '.join(each.new_hosts)}"
+        )
     for left in result.left:
-        print(f"{'would stay' if dry_run else 'left '}  {_line(left.on_host)}")
+        print(f"{'would stay' if dry_run else 'left '}  {_line(left.on_host, projects)}")
         print(f"    {left.why}")
     moved, stayed = len(result.moved), len(result.left)
     if dry_run:
@@ -109,28 +127,35 @@ def _print(host: str, result: Drained, *, dry_run: bool) -> None:
     )
 
 
-def _line(each: OnHost) -> str:
+def _line(each: OnHost, projects: Mapping[str, str]) -> str:
     noun = "instance" if each.instances == 1 else "instances"
+    of_flavor = f" of {each.flavor_name}" if each.flavor_name else ""
     return (
         f"{each.shown_id}  {each.start:%Y-%m-%d %H:%M} to {each.end:%Y-%m-%d %H:%M} UTC, "
-        f"{each.instances} {noun}, project {each.project_id}"
+        f"{each.instances} {noun}{of_flavor}, "
+        f"project {projects.get(each.project_id, each.project_id)}"
     )
 
 
-def _print_json(result: Drained, *, draining: bool) -> None:
+def _print_json(result: Drained, projects: Mapping[str, str], *, draining: bool) -> None:
     document = {
         "host_id": result.host_id,
         "draining": draining,
-        "moved": [_document(each) for each in result.moved],
-        "left": [{**_document(left.on_host), "why": left.why} for left in result.left],
+        "moved": [
+            {**_document(each.on_host, projects), "new_hosts": each.new_hosts}
+            for each in result.moved
+        ],
+        "left": [{**_document(left.on_host, projects), "why": left.why} for left in result.left],
     }
     print(json.dumps(document, indent=2))
 
 
-def _document(each: OnHost) -> dict[str, Any]:
+def _document(each: OnHost, projects: Mapping[str, str]) -> dict[str, Any]:
     return {
         "reservation_id": each.shown_id,
         "resource_type": each.resource_type,
+        "flavor": each.flavor_name,
+        "project": projects.get(each.project_id),
         "project_id": each.project_id,
         "status": each.status,
         "instances": each.instances,

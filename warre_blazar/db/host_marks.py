@@ -15,6 +15,7 @@ from warre_blazar.db.tables import (
     allocations,
     bookings,
     compute_hosts,
+    flavors,
     host_generations,
     host_providers,
     leases,
@@ -134,17 +135,22 @@ def on_hosts(db: Session, host_id: str | None = None) -> list[tuple[str, OnHost]
         reservations.c.id,
         sa.func.coalesce(bookings.c.id, reservations.c.id),
         reservations.c.resource_type,
+        flavors.c.id,
+        flavors.c.name,
         leases.c.project_id,
+        leases.c.user_id,
+        leases.c.status,
         reservations.c.status,
         leases.c.start_date,
         leases.c.end_date,
     )
     query = (
-        sa.select(allocations.c.compute_host_id, *columns[:5], sa.func.count(), *columns[5:])
+        sa.select(allocations.c.compute_host_id, *columns[:-2], sa.func.count(), *columns[-2:])
         .select_from(
             allocations.join(reservations, reservations.c.id == allocations.c.reservation_id)
             .join(leases, leases.c.id == reservations.c.lease_id)
             .outerjoin(bookings, bookings.c.reservation_id == reservations.c.id)
+            .outerjoin(flavors, flavors.c.id == bookings.c.flavor_id)
         )
         .group_by(allocations.c.compute_host_id, *columns)
         .order_by(leases.c.start_date, reservations.c.id)

@@ -5,6 +5,8 @@ import datetime
 import enum
 from collections.abc import Mapping
 
+from warre_blazar.domain import reservation_states
+
 
 class HostState(enum.Enum):
     """Whether a host can be booked, and if not, why."""
@@ -72,9 +74,20 @@ class OnHost:
     #: type, the same id as ``reservation_id``.
     shown_id: str
     resource_type: str
+    #: The id and the name of the flavor. None: the reservation is of another resource type.
+    flavor_id: str | None
+    flavor_name: str | None
     project_id: str
+    user_id: str
+    #: Blazar's status of the lease.
+    lease_status: str
     #: Blazar's status of the reservation.
     status: str
     instances: int
     start: datetime.datetime
     end: datetime.datetime
+
+    @property
+    def state(self) -> str:
+        """The state of the reservation in the v2 API, also if it is of another resource type."""
+        return reservation_states.derive(self.lease_status, self.status)

@@ -224,7 +224,7 @@ def test_dry_run_says_what_would_be_done_and_changes_nothing(database: sa.Engine
     before = databases.dump(database)
     foreseen = draining.foresee("a", Drain("op", world.NOW, None), world.conditions(), world.NOW)
     assert databases.dump(database) == before
-    assert [each.reservation_id for each in foreseen.moved] == [made.reservation_id]
+    assert [each.on_host.reservation_id for each in foreseen.moved] == [made.reservation_id]
     assert len(foreseen.left) == 1
     drained = drain()
     assert drained.moved == foreseen.moved

@@ -29,8 +29,10 @@ def test_host_with_its_use_and_its_reservations(admin: Person, alpha: Person):
     assert held == {
         "id": booked["id"],
         "resource_type": "flavor:slot",
+        "flavor": {"id": flavor["id"], "name": flavor["name"]},
         "project_id": alpha.project_id,
-        "status": "pending",
+        "user_id": alpha.user_id,
+        "status": "ALLOCATED",
         "instance_count": 2,
         "start": booked["start"],
         "end": booked["end"],

@@ -14,8 +14,10 @@ from warre_blazar.cli import hosts, reservations
 _HELD = {
     "id": RESERVATION.id,
     "resource_type": "flavor:slot",
+    "flavor": {"id": "f", "name": "gpu.large"},
     "project_id": "p",
-    "status": "pending",
+    "user_id": "u",
+    "status": "ALLOCATED",
     "instance_count": 2,
     "start": "2026-12-01T09:00:00+00:00",
     "end": "2026-12-01T11:00:00+00:00",
@@ -71,9 +73,17 @@ def test_drained_host_shows_who_and_why(api: Api, run_json: Callable[..., Any]) 
 
 
 def test_reservations_on_hosts(api: Api, run_json: Callable[..., Any]) -> None:
-    api.answers["GET /v2/hosts"] = listing(host("a"), _DRAINED)
-    (row,) = run_json(hosts.ListHosts, "--reservations")
+    stock = {**_HELD, "id": "s", "resource_type": "physical:host", "flavor": None}
+    api.answers |= {
+        "GET /v2/hosts": listing(host("a", reservations=[stock]), _DRAINED),
+        "GET /v1/projects/p": Answer(200, {"project": {"id": "p", "name": "climate"}}),
+        "GET /v1/users/u": Answer(200, {"user": {"id": "u", "name": "ada"}}),
+    }
+    other, row = run_json(hosts.ListHosts, "--reservations")
     assert (row["host"], row["id"], row["instance_count"]) == ("b", RESERVATION.id, 2)
+    whose = ("gpu.large", "climate", "ada", "ALLOCATED")
+    assert tuple(row[name] for name in ("flavor", "project", "user", "status")) == whose
+    assert (other["resource_type"], other["flavor"]) == ("physical:host", None)
 
 
 @pytest.mark.parametrize("options", [[], ["--reservations"]], ids=["counted", "listed"])

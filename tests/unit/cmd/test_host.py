@@ -1,4 +1,4 @@
-"""``warre-blazar-manage host refresh``: what it prints, sends and returns."""
+"""``warre-blazar-manage host``: what its commands print, send and return."""
 
 import configparser
 import json
@@ -14,7 +14,7 @@ from oslo_config import cfg
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from warre_blazar.cmd import host_refresh, manage
+from warre_blazar.cmd import host_drain, host_refresh, manage
 from warre_blazar.db import models
 
 Run = Callable[..., int]
@@ -55,9 +55,15 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Notifications:
 
 
 @pytest.fixture
-def run(config: pathlib.Path, sent: Notifications) -> Run:
-    """Runs the command."""
-    return lambda *words: manage.main(["--config-file", str(config), "host", "refresh", *words])
+def manage_hosts(config: pathlib.Path) -> Run:
+    """Runs any of the commands."""
+    return lambda *words: manage.main(["--config-file", str(config), "host", *words])
+
+
+@pytest.fixture
+def run(manage_hosts: Run, sent: Notifications) -> Run:
+    """Runs ``host refresh``."""
+    return lambda *words: manage_hosts("refresh", *words)
 
 
 def add(cloud: Cloud, name: str) -> str:
@@ -187,3 +193,33 @@ def test_notification_that_fails_does_not_stop_the_command(run: Run, cloud: Clou
     overbook(run, cloud)
     monkeypatch.setattr(notifier, "NOTIFIER", object())
     assert run() == host_refresh.OVERBOOKED
+
+
+def test_drain_says_what_moved_where_and_whose_it_is(manage_hosts: Run, cloud: Cloud, capsys):
+    add(cloud, "a")
+    flavor = world.add_flavor(vcpu=2, slots=9, name="gpu.half")
+    moved, begun = (world.book(world.request(flavor, SPAN, count)) for count in (2, 1))
+    world.begin(begun)
+    add(cloud, "b")
+    project_id = world.request(flavor, SPAN).project_id
+
+    def told() -> list[str]:
+        assert manage_hosts("drain", "a", "--dry-run") == host_drain.LEFT
+        _, *lines, _ = capsys.readouterr().out.splitlines()
+        return lines
+
+    time = "2100-01-01 01:00 to 2100-01-01 03:00 UTC"
+    for project in (project_id, "climate"):
+        assert told() == [
+            f"would move  {moved.reservation_id}  {time}, 2 instances of gpu.half, "
+            f"project {project}, to b",
+            f"would stay  {begun.reservation_id}  {time}, 1 instance of gpu.half, "
+            f"project {project}",
+            "    it has begun; wait for its end, or delete it",
+        ]
+        cloud.keystone.projects[project_id] = {"name": "climate"}
+    assert manage_hosts("drain", "a", "--json") == host_drain.LEFT
+    document = json.loads(capsys.readouterr().out)
+    (first,), (left,) = document["moved"], document["left"]
+    assert (first["flavor"], first["project"], first["new_hosts"]) == ("gpu.half", "climate", ["b"])
+    assert (left["flavor"], left["project"], left["status"]) == ("gpu.half", "climate", "active")

@@ -69,6 +69,8 @@ class Relocated:
     outcome: MoveResult
     #: How many of these instances have other hosts now.
     moved: int = 0
+    #: The hypervisor hostnames of the other hosts that these instances have now, sorted.
+    new_hosts: tuple[str, ...] = ()
     #: How many of these instances stay.
     stay: int = 0
     #: How many other hosts match the reservation, without those in ``taken``.
@@ -342,4 +344,5 @@ def _result(case: _Case, place: _Place) -> Relocated:
     stay = sum(case.to_leave.values()) - moved
     outcome = MoveResult.SHORT if stay else MoveResult.MOVED if moved else MoveResult.WELL
     reopen = case.is_running and moved > 0
-    return Relocated(outcome, moved, stay, place.matching, place.taken, reopen)
+    new_hosts = tuple(sorted(host.name for host in place.hosts if host.id in place.chosen))
+    return Relocated(outcome, moved, new_hosts, stay, place.matching, place.taken, reopen)

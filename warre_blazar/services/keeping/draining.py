@@ -22,6 +22,16 @@ _ADD_OR_DELETE = "add a host, or ask its project to delete it"
 
 
 @dataclasses.dataclass(frozen=True)
+class Moved:
+    """A reservation of which at least one instance was moved off the host."""
+
+    #: The reservation as it was before the move.
+    on_host: OnHost
+    #: The hypervisor hostnames of the other hosts that the moved instances have now.
+    new_hosts: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Left:
     """A reservation that is still on the host, and why."""
 
@@ -34,9 +44,7 @@ class Drained:
     """What a drain has done."""
 
     host_id: str
-    #: The reservations of which at least one instance was moved. They are described as they were
-    #: before the move.
-    moved: list[OnHost]
+    moved: list[Moved]
     #: The reservations that are still on the host.
     left: list[Left]
 
@@ -91,7 +99,11 @@ def _drained(
         for each in before
         if each.resource_type == RESOURCE_TYPE and each.status == _PENDING
     }
-    moved = [each for each in before if (h := healed.get(each.reservation_id)) and h.moved]
+    moved = [
+        Moved(each, h.new_hosts)
+        for each in before
+        if (h := healed.get(each.reservation_id)) and h.moved
+    ]
     left = [Left(each, _why(each, healed.get(each.reservation_id))) for each in _on_host(host_id)]
     return Drained(host_id, moved, left)
 

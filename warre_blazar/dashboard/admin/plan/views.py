@@ -81,9 +81,7 @@ class PlanPage(pages.PageView):
 
 
 def _kind(status: str) -> str:
-    return {"ACTIVE": "running", "active": "running", "ERROR": "failed", "error": "failed"}.get(
-        status, "booked"
-    )
+    return {"ACTIVE": "running", "ERROR": "failed"}.get(status, "booked")
 
 
 def _title(project: str, count: int, what: str, span: Span) -> str:
