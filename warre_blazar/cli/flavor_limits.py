@@ -57,6 +57,8 @@ def _reason(limit: Document) -> str:
             return f"not in zone {name}"
         case "property":
             return f"not {name}"
+        case "missing_property":
+            return f"no property {name}"
         case "required_trait":
             return f"no trait {name}"
         case "forbidden_trait":

@@ -37,6 +37,9 @@ _CAPACITY = (
     "sharing",
 )
 
+#: The codes of warnings that say why nobody can book a flavor.
+_WHY_UNBOOKABLE = frozenset({"no_hosts", "unknown_property"})
+
 #: The statuses of the reservations with which a flavor can't be deleted.
 _LIVE = [state for state in STATES if state != "COMPLETE"]
 
@@ -79,8 +82,8 @@ class _Flavors(base.Command):
         """Print the API's warnings. If no host could hold an instance, print that too."""
         for warning in flavor.warnings:
             self.tell(f"Warning: {warning['message']}.")
-        has_no_hosts = any(warning["code"] == "no_hosts" for warning in flavor.warnings)
-        if flavor.bookable is False and flavor.active and not has_no_hosts:
+        is_explained = any(w["code"] in _WHY_UNBOOKABLE for w in flavor.warnings)
+        if flavor.bookable is False and flavor.active and not is_explained:
             self.tell(
                 f"Warning: no host could hold an instance of {flavor.name}, so it can't be booked. "
                 "Compare its properties, availability zone, traits and sizes with the hosts "

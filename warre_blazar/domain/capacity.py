@@ -43,6 +43,8 @@ class LimitKind(enum.Enum):
     ZONE = "zone"
     #: The host's properties don't satisfy a comparison that the shape requires.
     PROPERTY = "property"
+    #: The host doesn't have a property that the shape compares.
+    MISSING_PROPERTY = "missing property"
     #: A required trait is missing on every provider from which the instance would take something.
     REQUIRED_TRAIT = "required trait"
     #: All providers from which the instance could take something have a forbidden trait.
@@ -59,8 +61,8 @@ class HostLimit:
     """A limit on the number of instances of a shape that an empty host holds."""
 
     kind: LimitKind
-    #: The zone, the comparison, the trait, or the resource class. For GROUPS, the resource classes
-    #: of the groups with a suffix.
+    #: The zone, the comparison, the property, the trait, or the resource class. For GROUPS, the
+    #: resource classes of the groups with a suffix.
     name: str
     #: How many instances the limit permits.
     instances: int
@@ -112,8 +114,10 @@ def _zone(host: Host, shape: Shape) -> Iterator[HostLimit]:
 
 def _properties(host: Host, shape: Shape) -> Iterator[HostLimit]:
     for comparison in shape.comparisons:
-        if not host_properties.satisfied([comparison], host.properties):
-            name, operator, value = comparison
+        name, operator, value = comparison
+        if host.properties.get(name) is None:
+            yield HostLimit(LimitKind.MISSING_PROPERTY, name, 0)
+        elif not host_properties.satisfied([comparison], host.properties):
             yield HostLimit(LimitKind.PROPERTY, f"{name} {operator} {value}", 0)
 
 

@@ -32,7 +32,7 @@ BEFORE_END = Word("nothing", "snapshot")
 _CAPACITY = "warre:flavor:capacity"
 _WARNINGS = [
     *("devices_shared", "name_taken", "no_candidates", "no_hosts", "not_checked"),
-    *("projects_overbooked", "slots_exceed_hosts", "slots_overbooked"),
+    *("projects_overbooked", "slots_exceed_hosts", "slots_overbooked", "unknown_property"),
 ]
 
 
@@ -165,7 +165,7 @@ class FlavorOffered(Flavor):
         "asked whether a server could ever boot. `projects_overbooked`: projects hold more "
         "instances than a project may hold at a time now. `slots_exceed_hosts`: the hosts hold "
         "fewer instances than the flavor has slots. `slots_overbooked`: more instances are booked "
-        "than the flavor has slots now.",
+        "than the flavor has slots now. `unknown_property`: no host has a property of that name.",
         Use.READ_ONLY | Use.NOT_IN_WARRE | Use.SOMETIMES,
         default=(),
     )

@@ -92,6 +92,27 @@ def test_without_any_host_warning_and_refusal_say_so(site: Site, admin: Person, 
     )
 
 
+def test_property_that_no_host_has_is_told_from_one_that_differs(site: Site, admin: Person):
+    world.add_host(site.cloud, "other", properties={"gpu_model": "h100"}, reservable=False)
+    differs = things.add_flavor(admin, properties='["==", "$gpu_model", "a100"]')
+    assert (differs["bookable"], differs["warnings"]) == (False, [])
+    typo = '["and", ["==", "$gpu_modle", "h100"], ["!=", "$gpu_modle", "x"], [">", "$zzz", "1"]]'
+    made = things.add_flavor(admin, name="typo", properties=typo)
+    changed = admin.patch(f"flavors/{differs['id']}", {"properties": typo}).json
+    for flavor in (made, changed):
+        assert [(each["code"], each["message"]) for each in flavor["warnings"]] == [
+            (
+                "unknown_property",
+                "No host in Blazar has a property gpu_modle, so nobody can book the flavor; the "
+                "most similar property is gpu_model",
+            ),
+            (
+                "unknown_property",
+                "No host in Blazar has a property zzz, so nobody can book the flavor",
+            ),
+        ]
+
+
 @pytest.mark.parametrize("terms", UNBOOKABLE.values(), ids=UNBOOKABLE)
 def test_booking_of_flavor_that_no_host_can_hold_is_refused(
     site: Site, admin: Person, alpha: Person, terms: dict

@@ -50,7 +50,8 @@ def test_slots_limit_a_flavor_whose_hosts_hold_more(admin: Person):
 #: Values of a flavor, and what limits it on the host.
 LIMITS = {
     "zone": ({"availability_zone": "az2"}, "zone", "az2"),
-    "property": ({"properties": GPU}, "property", "gpu == a100"),
+    "property": ({"properties": '["==", "$vcpus", "1"]'}, "property", "vcpus == 1"),
+    "missing": ({"properties": GPU}, "missing_property", "gpu"),
     "trait": ({"extra_specs": {"trait:CUSTOM_X": "required"}}, "required_trait", "CUSTOM_X"),
     "class": ({"extra_specs": {"resources:VGPU": "1"}}, "resource_class", "VGPU"),
 }

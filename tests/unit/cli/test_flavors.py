@@ -496,10 +496,11 @@ def test_create_and_set_warn_of_a_flavor_that_no_host_could_hold(
         assert ("openstack reservation host list" in said) == (hosts == 0)
 
 
-def test_without_any_host_only_that_is_said(
-    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("code", ["no_hosts", "unknown_property"])
+def test_known_cause_of_a_flavor_that_cannot_be_booked_is_all_that_is_said(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str], code: str
 ) -> None:
-    warning = {"code": "no_hosts", "message": "Blazar has no host yet"}
+    warning = {"code": code, "message": "Blazar has no host yet"}
     answer = flavor(name="f", bookable=False, bookable_hosts=0, warnings=[warning])
     api.answers["POST /v2/flavors"] = Answer(202, answer)
     run(flavors.CreateFlavor, "f", *NEEDED)
@@ -554,6 +555,7 @@ _LIMITS = {
             "limits": [
                 _limit("zone", "az1"),
                 _limit("property", "gpu == a100"),
+                _limit("missing_property", "gpus"),
                 _limit("required_trait", "CUSTOM_X", "cmp4"),
                 _limit("forbidden_trait", "CUSTOM_Y", "cmp4"),
             ],
@@ -576,7 +578,8 @@ def test_show_says_what_limits_a_flavor_by_host(
         "cmp0: 2 (can't be booked: drained; 2 CUSTOM_GPU, 1 asked)",
         "cmp1, cmp2: 2 (2 CUSTOM_GPU, 1 asked)",
         "cmp3: 0 (no CUSTOM_GPU)",
-        "cmp4: 0 (not in zone az1; not gpu == a100; no trait CUSTOM_X; has trait CUSTOM_Y)",
+        "cmp4: 0 (not in zone az1; not gpu == a100; no property gpus; no trait CUSTOM_X; has trait "
+        "CUSTOM_Y)",
         "cmp5: 0 (no provider with enough of VCPU, CUSTOM_GPU together)",
         "cmp6: 0 (a new kind x)",
         "cmp10, cmp11, cmp12, cmp13 and 2 more: 0",

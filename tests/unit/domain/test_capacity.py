@@ -80,6 +80,11 @@ LIMITS = {
         0,
         [(LimitKind.PROPERTY, "gpu == h100", 0)],
     ),
+    "no such property": (
+        shape(properties='["!=", "$gpus", "h100"]'),
+        0,
+        [(LimitKind.MISSING_PROPERTY, "gpus", 0)],
+    ),
     "a trait that no device has": (
         shape(device_groups=(gpu(1, "FAST"),)),
         0,

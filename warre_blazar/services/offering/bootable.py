@@ -5,7 +5,8 @@ a reservation may be booked months before that. So they are asked when a flavor 
 """
 
 import dataclasses
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterable, Iterator
 
 from warre_blazar.db import flavors, reservable_hosts, session
 from warre_blazar.domain import device_sharing
@@ -108,6 +109,29 @@ def no_hosts() -> list[Doubt]:
             "openstack reservation host create HOST",
         )
     ]
+
+
+def unknown_properties(shape: Shape) -> list[Doubt]:
+    """The doubts about properties that a shape compares and that no host has."""
+    if not shape.comparisons:
+        return []
+    with session.reader() as db:
+        hosts = [*reservable_hosts.empty(db), *reservable_hosts.empty(db, closed=True)]
+    known = {name for host in hosts for name, value in host.properties.items() if value is not None}
+    return [
+        Doubt(
+            "unknown_property",
+            f"no host in Blazar has a property {name}, so nobody can book the flavor"
+            + "".join(f"; the most similar property is {other}" for other in _similar(name, known)),
+        )
+        for name in dict.fromkeys(name for name, _, _ in shape.comparisons)
+        if hosts and name not in known
+    ]
+
+
+def _similar(name: str, known: Iterable[str]) -> list[str]:
+    """The name that is most like a name, if any."""
+    return difflib.get_close_matches(name, sorted(known), 1)
 
 
 def shared_devices(flavor: Flavor) -> list[Doubt]:

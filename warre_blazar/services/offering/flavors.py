@@ -159,6 +159,7 @@ def _written(flavor: Flavor, doubts: tuple[Doubt, ...]) -> Written:
         *doubts,
         *bootable.shared_devices(flavor),
         *bootable.no_hosts(),
+        *bootable.unknown_properties(flavor.shape),
         *capacity.doubts_about_slots(flavor, timeutils.utcnow()),
         *capacity.doubts_about_projects(flavor, timeutils.utcnow()),
     )
@@ -231,6 +232,8 @@ def update(
         now, found = timeutils.utcnow(), bootable.no_hosts()
         if "name" in values:
             found += _namesakes(flavor)
+        if "properties" in values:
+            found += bootable.unknown_properties(flavor.shape)
         if "slots" in values:
             found += capacity.doubts_about_slots(flavor, now)
         if "max_instances_per_project" in values:
