@@ -17,6 +17,7 @@ from warre_blazar import conf
 from warre_blazar.cmd import setup_errors
 from warre_blazar.db import session as db_session
 from warre_blazar.domain.audit.differences import Difference, Needs
+from warre_blazar.domain.wording import counted
 from warre_blazar.errors.exceptions import TryAgain
 from warre_blazar.plugins import monitor
 from warre_blazar.services.keeping.audit import Audit, Result, reporting
@@ -133,11 +134,12 @@ def _means(needs: Needs) -> str:
 
 def _summary(result: Result) -> str:
     counts = Counter(difference.rule.needs for difference in result.left)
-    parts = [f"{counts[needs]} need {needs}" for needs in Needs if counts[needs]]
-    number = len(result.left)
-    summary = f"{number} difference{'' if number == 1 else 's'}" + (
-        f": {', '.join(parts)}" if parts else ""
-    )
+    parts = [
+        f"{counts[needs]} need{'s' if counts[needs] == 1 else ''} {needs}"
+        for needs in Needs
+        if counts[needs]
+    ]
+    summary = counted(len(result.left), "difference") + (f": {', '.join(parts)}" if parts else "")
     mended = len(result.mended)
     verb = "was" if mended == 1 else "were"
     return f"{summary}; {mended} {verb} mended" if result.mended else summary

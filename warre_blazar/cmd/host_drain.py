@@ -12,6 +12,7 @@ from oslo_utils import timeutils
 
 from warre_blazar.cmd import setup_errors
 from warre_blazar.domain.host_marks import Drain, OnHost
+from warre_blazar.domain.wording import counted
 from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
@@ -128,11 +129,10 @@ def _print(host: str, result: Drained, projects: Mapping[str, str], *, dry_run: 
 
 
 def _line(each: OnHost, projects: Mapping[str, str]) -> str:
-    noun = "instance" if each.instances == 1 else "instances"
     of_flavor = f" of {each.flavor_name}" if each.flavor_name else ""
     return (
         f"{each.shown_id}  {each.start:%Y-%m-%d %H:%M} to {each.end:%Y-%m-%d %H:%M} UTC, "
-        f"{each.instances} {noun}{of_flavor}, "
+        f"{counted(each.instances, 'instance')}{of_flavor}, "
         f"project {projects.get(each.project_id, each.project_id)}"
     )
 

@@ -11,6 +11,7 @@ from warre_blazar.cmd import setup_errors
 from warre_blazar.db import hosts, session
 from warre_blazar.domain.audit.overselling import Overbooked
 from warre_blazar.domain.provider_trees import TreeDifference
+from warre_blazar.domain.wording import counted
 from warre_blazar.plugins import notifications
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.hosts.host_refresh import Refresh, Refreshed
@@ -87,7 +88,7 @@ def _print(result: Refresh) -> None:
         print(f"The zones couldn't be read, so the stored zones stay: {result.zones_failure}")
     changed = sum(1 for host in result.hosts if host.difference)
     failed = sum(1 for host in result.hosts if host.failure)
-    print(f"{len(result.hosts)} hosts: {changed} have changed, {failed} couldn't be read")
+    print(f"{counted(len(result.hosts), 'host')}: {changed} changed, {failed} couldn't be read")
 
 
 def _lines(host: Refreshed) -> Iterator[str]:

@@ -12,6 +12,7 @@ from oslo_utils import timeutils
 
 from warre_blazar import conf, warre_import
 from warre_blazar.cmd import setup_errors, status
+from warre_blazar.domain.wording import counted
 from warre_blazar.warre_import import Report
 from warre_blazar.warre_import.report import KINDS
 from warre_blazar.warre_import.verdicts import Fate, Verdict
@@ -200,7 +201,7 @@ def _print(report: Report) -> None:
     for flavor in report.oversold:
         print(
             f"  flavor {flavor.name} ({flavor.flavor_id}): {flavor.booked} instances are booked at "
-            f"{flavor.at} UTC, and it has {flavor.slots} slots"
+            f"{flavor.at} UTC, and it has {counted(flavor.slots, 'slot')}"
         )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from warre_blazar.domain import timeline
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Flavor
+from warre_blazar.domain.wording import counted
 from warre_blazar.errors import exceptions
 
 
@@ -205,7 +206,7 @@ def _check_instances(
         way = ", or for another time" if count <= most else ""
         raise exceptions.FlavorNotBookable(
             "too_many_instances",
-            f"A project can hold at most {most} instances of the flavor at a time. This "
+            f"A project can hold at most {counted(most, 'instance')} of the flavor at a time. This "
             f"reservation would have {count}, and your project's other reservations hold {held} "
             f"then; ask for fewer instances{way}",
             max_instances_per_project=most,

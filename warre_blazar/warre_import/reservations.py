@@ -7,6 +7,7 @@ from typing import Any
 
 from warre_blazar.domain import host_properties, lease_states, reservation_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
+from warre_blazar.domain.wording import counted
 from warre_blazar.warre_import import rows
 from warre_blazar.warre_import.flavors import TakenFlavor
 
@@ -302,7 +303,9 @@ def _remarks(
         )
     slots = taken.columns["slots"]
     if blazar_row.amount > slots:
-        remarks.append(f"its {blazar_row.amount} instances exceed the flavor's {slots} slots")
+        remarks.append(
+            f"its {blazar_row.amount} instances exceed the flavor's {counted(slots, 'slot')}"
+        )
     if (lease.start, lease.end) != rows.span(row):
         remarks.append(f"its lease is from {lease.start} to {lease.end}, which holds")
     shown = rows.text(row, "compute_flavor")

@@ -375,7 +375,7 @@ def test_rows_that_differ_from_blazars_are_taken_with_a_remark(scene: Scene):
     found = said(report)
     assert "Warre has 3 instances, and Blazar 2: taken with 2" in found[TWO]
     assert "the flavor's sizes have changed" in found[TWO]
-    assert "2 instances exceed the flavor's 1 slots" in found[TWO]
+    assert "2 instances exceed the flavor's 1 slot" in found[TWO]
     assert "its lease is from 2026-11-28" in found[THIRD]
     assert "Warre showed the Nova flavor other" in found[THIRD]
     (sold,) = report.oversold

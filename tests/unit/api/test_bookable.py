@@ -185,6 +185,8 @@ def test_fewer_slots_than_are_booked_are_a_warning(admin: Person, alpha: Person)
         "the last of them until 2100-01-03 11:00 UTC"
     )
     assert codes(admin.patch(f"flavors/{made['id']}", {"slots": 3}).json) == []
+    (warning,) = admin.patch(f"flavors/{made['id']}", {"slots": 1}).json["warnings"]
+    assert "the flavor has 1 slot now" in warning["message"]
     assert codes(admin.patch(f"flavors/{made['id']}", {"category": "x"}).json) == []
 
 

@@ -86,7 +86,7 @@ def test_difference_is_printed_with_its_remedy(run: Run, cloud: Cloud, capsys):
     assert shown.startswith("leftover  Reservation 0c0ffee0-")
     assert "is in no table, but has this: resource class" in shown
     assert "With --fix --yes: The servers and the rest of" in shown
-    assert "1 difference: 1 need --fix --yes" in shown
+    assert "1 difference: 1 needs --fix --yes" in shown
     assert cloud.placement.classes
 
 

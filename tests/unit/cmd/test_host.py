@@ -77,9 +77,7 @@ def test_first_reading_takes_over_the_ids_of_providers(run: Run, cloud: Cloud, c
     assert run() == host_refresh.WELL
     assert "    only ids or unit sizes of providers\n" in capsys.readouterr().out
     assert run() == host_refresh.WELL
-    assert capsys.readouterr().out.splitlines()[-1] == (
-        "1 hosts: 0 have changed, 0 couldn't be read"
-    )
+    assert capsys.readouterr().out.splitlines()[-1] == ("1 host: 0 changed, 0 couldn't be read")
 
 
 def test_changes_are_printed(run: Run, cloud: Cloud, capsys):
@@ -99,7 +97,7 @@ def test_changes_are_printed(run: Run, cloud: Cloud, capsys):
         "    zone: nova -> gpu",
         "    new traits: CUSTOM_A100",
         "    new providers: a_0000:01:00.0",
-        "2 hosts: 1 have changed, 0 couldn't be read",
+        "2 hosts: 1 changed, 0 couldn't be read",
     ]
 
 
@@ -108,7 +106,7 @@ def test_one_host_is_found_by_its_name_or_id(run: Run, cloud: Cloud, capsys):
     add(cloud, "b")
     for ref in ("a", host_id):
         assert run(ref) == host_refresh.WELL
-        assert "1 hosts:" in capsys.readouterr().out
+        assert "1 host:" in capsys.readouterr().out
 
 
 def test_unknown_host_fails(run: Run, capsys):
@@ -132,7 +130,7 @@ def test_host_that_placement_does_not_have_fails_and_others_are_read(run: Run, c
     shown = capsys.readouterr().out
     assert "gone couldn't be read, so its stored data stays: " in shown
     assert "VCPU: 16 -> 8" in shown
-    assert shown.endswith("2 hosts: 1 have changed, 1 couldn't be read\n")
+    assert shown.endswith("2 hosts: 1 changed, 1 couldn't be read\n")
 
 
 def test_zones_that_could_not_be_read_fail(run: Run, cloud: Cloud, capsys):

@@ -266,7 +266,7 @@ def test_reservation_older_than_the_history_is_not_taken():
 DIFFERENT = {
     "count": ({"instance_count": 1}, {}, "Warre has 1 instances, and Blazar 2"),
     "sizes": ({}, {"vcpu": 4}, "sizes have changed"),
-    "slots": ({}, {"slots": 1}, "exceed the flavor's 1 slots"),
+    "slots": ({}, {"slots": 1}, "exceed the flavor's 1 slot"),
     "dates": ({"end": END + datetime.timedelta(days=1)}, {}, "which holds"),
     "flavor": ({"compute_flavor": b"x"}, {}, "Warre showed the Nova flavor x"),
 }

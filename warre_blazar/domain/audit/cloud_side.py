@@ -14,6 +14,7 @@ from warre_blazar.domain.audit.facts import (
     WithoutBooking,
 )
 from warre_blazar.domain.backing_phases import Phase
+from warre_blazar.domain.wording import counted
 
 ACTIVE = "active"
 
@@ -145,7 +146,8 @@ def compare_placement(
         if booking.status == ACTIVE and booking.note.phase is Phase.OPEN:
             for name, instances in sorted(wanted.items()):
                 if actual.get(name) != backing_names.inventory(instances):
-                    what = f"runs, but provider {name} doesn't offer its {instances} instances"
+                    its = counted(instances, "instance")
+                    what = f"runs, but provider {name} doesn't offer its {its}"
                     yield _about(booking, DifferenceKind.INVENTORY_MISSING, what, name)
         for name in sorted(set(actual) - set(wanted if booking.note.phase.is_opened else ())):
             what = (

@@ -14,6 +14,7 @@ from warre_blazar.domain import devices, provider_trees
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import KnownHost, Offered, PlacementFacts, Taking
 from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.wording import counted
 
 
 def highest(
@@ -54,8 +55,8 @@ def oversold_flavors(
         most, when = highest(by_flavor[flavor.id], now)
         if most > flavor.slots:
             text = (
-                f"Flavor {flavor.name} ({flavor.id}) has {flavor.slots} slots, but {most} "
-                f"instances are booked at {when}"
+                f"Flavor {flavor.name} ({flavor.id}) has {counted(flavor.slots, 'slot')}, but "
+                f"{most} instances are booked at {when}"
             )
             yield Difference(DifferenceKind.FLAVOR_OVERSOLD, flavor.id, text)
 

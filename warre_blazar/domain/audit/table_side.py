@@ -14,6 +14,7 @@ from warre_blazar.domain.audit.facts import (
 )
 from warre_blazar.domain.flavor import Shape
 from warre_blazar.domain.lease_states import Action
+from warre_blazar.domain.wording import counted
 
 #: A start or an end is overdue if it should have happened more than this long ago. Managers retry
 #: failed starts and ends at least once a minute.
@@ -55,7 +56,8 @@ def compare_bookings(bookings: Iterable[Booking]) -> Iterator[Difference]:
             continue
         held = sum(place.instances for place in booking.places)
         if held and held != booking.count:
-            text = f"{about} has {held} instances on hosts, but {booking.count} are booked"
+            on_hosts = counted(held, "instance")
+            text = f"{about} has {on_hosts} on hosts, but was booked with {booking.count}"
             yield Difference(DifferenceKind.ALLOCATIONS_DIFFER, booking.reservation_id, text)
         if booking.places and not is_instance_row_right(booking):
             text = f"{about} has no row, or a wrong one, in Blazar's table instance_reservations"
@@ -125,7 +127,9 @@ def lost_notices(given_up: Iterable[tuple[str, int, str]]) -> Iterator[Differenc
     :param given_up: for each channel, how many notices, and why it has given up one of them.
     """
     for channel, count, error in given_up:
-        text = f"The channel {channel} has given up {count} notices, for example: {error}"
+        text = (
+            f"The channel {channel} has given up {counted(count, 'notice')}, for example: {error}"
+        )
         yield Difference(DifferenceKind.NOTICES_LOST, channel, text)
 
 

@@ -18,6 +18,7 @@ from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.host_marks import HostState
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.wording import counted
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.offering.bootable import Doubt
 
@@ -128,9 +129,9 @@ def doubts_about_slots(flavor: Flavor, now: datetime.datetime) -> list[Doubt]:
         doubts.append(
             Doubt(
                 "slots_overbooked",
-                f"up to {beyond.peak} instances are booked, and the flavor has {flavor.slots} "
-                f"slots now; these reservations stay, the last of them until "
-                f"{beyond.until:%Y-%m-%d %H:%M} UTC",
+                f"up to {beyond.peak} instances are booked, and the flavor has "
+                f"{counted(flavor.slots, 'slot')} now; these reservations stay, the last of them "
+                f"until {beyond.until:%Y-%m-%d %H:%M} UTC",
             )
         )
     held = sum(room.instances for room in capacity.when_empty(all_hosts, flavor.shape))
@@ -138,8 +139,9 @@ def doubts_about_slots(flavor: Flavor, now: datetime.datetime) -> list[Doubt]:
         doubts.append(
             Doubt(
                 "slots_exceed_hosts",
-                f"the flavor has {flavor.slots} slots, and its hosts hold only {held} instances "
-                "when they are empty, so no more can be booked at the same time",
+                f"the flavor has {flavor.slots} slots, and its hosts hold only "
+                f"{counted(held, 'instance')} when they are empty, so no more can be booked at "
+                "the same time",
             )
         )
     return doubts

@@ -11,6 +11,7 @@ from warre_blazar.domain import capacity
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.free_time import Question
 from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.wording import counted
 from warre_blazar.errors import exceptions
 from warre_blazar.services.hosts import new_hosts
 from warre_blazar.services.offering import free_slots
@@ -109,15 +110,15 @@ def _by_amount(db: Session, flavor: Flavor, question: Question) -> Reason | None
     if most is not None and flavor.is_limited_by_terms and count > most:
         return Reason(
             "count_over_terms",
-            f"{count} instances were asked for, and a project can hold at most {most} instances of "
-            "the flavor at a time; ask for fewer instances",
+            f"{count} instances were asked for, and a project can hold at most "
+            f"{counted(most, 'instance')} of the flavor at a time; ask for fewer instances",
             {"asked": count, "max_instances_per_project": most},
         )
     if count > flavor.slots:
         return Reason(
             "count_over_slots",
-            f"{count} instances were asked for, and the flavor has {flavor.slots} slots; ask for "
-            "fewer instances",
+            f"{count} instances were asked for, and the flavor has "
+            f"{counted(flavor.slots, 'slot')}; ask for fewer instances",
             {"asked": count, "slots": flavor.slots},
         )
     room = capacity.most_instances(rooms, question.affinity)

@@ -10,6 +10,7 @@ from warre_blazar.db import clock
 from warre_blazar.domain import before_end, messages, payloads
 from warre_blazar.domain.messages import Message, WantedMessages
 from warre_blazar.domain.notices import OF_WAITS, Kind, Notice
+from warre_blazar.domain.wording import counted
 from warre_blazar.errors import exceptions
 from warre_blazar.services.telling import message_settings, recipients
 from warre_blazar.services.telling.delivery import Undeliverable
@@ -141,8 +142,8 @@ class Messages:
             "reservation": _seen(content),
             "title": _title(content),
             "project": messages.one_line(recipient.project),
-            "instances": "1 instance" if count == 1 else f"{count} instances",
-            "servers": "1 server" if count == 1 else f"{count} servers",
+            "instances": counted(count, "instance"),
+            "servers": counted(count, "server"),
             "when": lambda value: messages.shown_time(value, zone),
             "left": messages.shown_length(messages.span_of(notice).end - now),
             "begun": messages.has_begun(notice),
