@@ -20,6 +20,7 @@ _NO_BEFORE_END = (
 #: or names of commands. ``of_project`` is the option that names the project that was booked for, or
 #: empty if that is the user's own.
 _ADVICE = {
+    "invalid_period": "The earliest start is --start now",
     "flavor_inactive": "The operator has closed the flavor; see {flavor-list} for others",
     "flavor_not_accessible": "Ask the operator for access (operators grant it with "
     "{flavor-access-grant})",

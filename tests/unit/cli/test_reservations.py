@@ -844,6 +844,7 @@ def test_fewer_slots_are_suggested_only_if_that_helps(api: Api, run: Run) -> Non
             r"^Over quota\. See .*limits.show;",
         ),
         (error(400, "Too long", "too_long", max_length_hours=9), "^Too long$"),
+        (error(400, "In the past", "invalid_period"), r"^In the past\. .* is --start now$"),
         (
             error(403, "Policy doesn't allow r:x to be performed", "forbidden", action="r:x"),
             r"^Your role doesn't allow this \(r:x\); ask the operator$",
