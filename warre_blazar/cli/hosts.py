@@ -92,11 +92,11 @@ class ListHosts(base.ListCommand):
     def _reservations(self, hosts: Sequence[Host]) -> tuple[Any, Any]:
         held = [{**each, "host": h.name} for h in hosts for each in h.document["reservations"]]
         projects = project_names.names(self, (each["project_id"] for each in held))
-        users = user_names.names(self, (each["user_id"] for each in held))
+        users = user_names.names(self, (each.get("user_id") for each in held))
         for each in held:
-            each["flavor"] = (each["flavor"] or {}).get("name")
+            each["flavor"] = (each.get("flavor") or {}).get("name")
             each["project"] = projects.get(each["project_id"])
-            each["user"] = users.get(each["user_id"])
+            each["user"] = users.get(each.get("user_id"))
         return self.table(_RESERVATION_COLUMNS, held)
 
 

@@ -207,7 +207,7 @@ def _check_instances(
         raise exceptions.FlavorNotBookable(
             "too_many_instances",
             f"A project can hold at most {counted(most, 'instance')} of the flavor at a time. This "
-            f"reservation would have {count}, and your project's other reservations hold {held} "
+            f"reservation would have {count}, and the project's other reservations hold {held} "
             f"then; ask for fewer instances{way}",
             max_instances_per_project=most,
             held=held,

@@ -47,7 +47,8 @@ def test_drained_host_is_empty_and_can_be_deleted(database: sa.Engine, pair, fla
     a, b = pair
     made = [book_on(a, flavor, hours(n, n + 1), 2) for n in range(3)]
     drained = drain()
-    assert [each.reservation_id for each in drained.moved] == [m.reservation_id for m in made]
+    moved = [(each.on_host.reservation_id, each.new_hosts) for each in drained.moved]
+    assert moved == [(lease.reservation_id, ("b",)) for lease in made]
     assert drained.left == []
     assert all(hosts_of(lease) == {b: 2} for lease in made)
     with session.reader() as db:

@@ -1460,6 +1460,17 @@ def test_refused_change_says_how_far_it_could_go(api: Api, run: Run) -> None:
     assert [r.query for r in api.seen if r.method == "PATCH"] == [{}, {"dry_run": "true"}]
 
 
+def test_refused_change_for_another_project_names_it(
+    api: Api, run: Run, of_another_project: str
+) -> None:
+    api.answers[f"PATCH {of_another_project}"] = [
+        error(413, "Over quota", "quota_exceeded"),
+        foreseen(("quota_exceeded", "Over quota", {})),
+    ]
+    with pytest.raises(BlazarClientException, match="limits show --project project-1;"):
+        run(reservations.UpdateReservation, RESERVATION.id, "--end", "2026-12-02T09:00Z")
+
+
 def test_change_that_would_be_accepted_by_now_stays_refused(api: Api, run: Run) -> None:
     path = f"/v2/reservations/{RESERVATION.id}"
     api.answers |= {

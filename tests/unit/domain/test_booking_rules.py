@@ -227,7 +227,7 @@ def test_project_holds_only_so_many_instances_at_a_time(own, count, codes):
 def test_reservation_with_too_many_instances_itself_is_counted_in_the_text():
     limited = flavor(max_instances_per_project=2)
     (refusal,) = booking_rules.project_terms(limited, [], span(0, 120), 5)
-    assert "This reservation would have 5, and your project's other reservations hold 0" in str(
+    assert "This reservation would have 5, and the project's other reservations hold 0" in str(
         refusal
     )
     assert "another time" not in str(refusal)
