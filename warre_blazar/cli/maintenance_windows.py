@@ -253,12 +253,6 @@ class DeleteWindow(_Windows, base.DeleteCommand):
         self.v2.windows.delete(ref)
         return True
 
-    def get_data(self, parsed_args: argparse.Namespace) -> None:
-        super().get_data(parsed_args)
-        if not parsed_args.dry_run:
-            kept = "Reservations that a window has moved or ended keep their new hosts and times"
-            print(kept, file=self.app.stdout)
-
     def describe(self, ref: str) -> str:
         window = self.v2.windows.get(ref)
         return f"{_phrase(window)}, {time_display.period(window.start, window.end, self.where)}"
