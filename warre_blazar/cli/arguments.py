@@ -5,7 +5,7 @@ import datetime
 import re
 
 from warre_blazar.cli import time_display
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.failure import WrongArguments
 
 _AFFINITIES = {"true": True, "false": False, "none": None}
 _MOST_HOURS = 100 * 366 * 24
@@ -270,8 +270,8 @@ def span(
 
     :param lasting: the length, which is used only if there is no end.
     :param where: the zone in which times are shown.
-    :raises Failure: the end isn't after the start, or is later than the year 9999, or the length is
-        in days and could mean different ends.
+    :raises WrongArguments: the end isn't after the start, or is later than the year 9999, or the
+        length is in days and could mean different ends.
     """
     if end is None:
         try:
@@ -281,7 +281,7 @@ def span(
             end = end_utc.astimezone(start.tzinfo)
             shift = (start.utcoffset() or _NO_TIME) - (end.utcoffset() or _NO_TIME)
             if shift and isinstance(lasting, Days):
-                raise Failure(
+                raise WrongArguments(
                     "Clocks are changed in that time, so not each day has 24 hours. Give --end "
                     + " or --end ".join(
                         time_display.argument(moment, start.tzinfo or where)
@@ -289,9 +289,9 @@ def span(
                     )
                 )
         except OverflowError:
-            raise Failure("The end is too far in the future; give fewer hours") from None
+            raise WrongArguments("The end is too far in the future; give fewer hours") from None
     if end.astimezone(datetime.UTC) <= start.astimezone(datetime.UTC):
-        raise Failure(
+        raise WrongArguments(
             f"The end, {time_display.brief(end, where)}, isn't after the start, "
             f"{time_display.brief(start, where)}; give a later end, or a length"
         )

@@ -27,11 +27,13 @@ from warre_blazar.cli import (
     time_zones,
     wording,
 )
-from warre_blazar.cli.failure import Failure, RefusedDryRun, WrongOptions
+from warre_blazar.cli.failure import Failure, RefusedDryRun, WrongArguments, WrongOptions
 from warre_blazar.client import Client, Reservation, Window, errors
 from warre_blazar.client.types import Document
 
 _PIPE_CLOSED = 141
+#: The exit status with which the parser ends a command too.
+_WRONG_ARGUMENTS = 2
 
 
 class Command(BlazarCommand):
@@ -110,7 +112,7 @@ class Command(BlazarCommand):
     ) -> tuple[datetime.datetime | None, datetime.datetime | None]:
         """Return the times that the user has typed after --from and --to. An absent time is None.
 
-        :raises Failure: the second time isn't after the first.
+        :raises WrongArguments: the second time isn't after the first.
         """
         since, until = (
             None
@@ -121,7 +123,7 @@ class Command(BlazarCommand):
         self.tell_time("From", parsed_args.since, since)
         self.tell_time("To", parsed_args.until, until)
         if since is not None and until is not None and until <= since:
-            raise Failure(
+            raise WrongArguments(
                 f"--to, {time_display.brief(until, self.where)}, isn't after --from, "
                 f"{time_display.brief(since, self.where)}; give a later --to"
             )
@@ -148,6 +150,18 @@ class Command(BlazarCommand):
         return parser
 
     def run(self, parsed_args: argparse.Namespace) -> Any:
+        # Both CLIs end with status 1 after an exception, and otherwise with the returned status.
+        try:
+            return self.attempt(parsed_args)
+        except WrongArguments as error:
+            self.log.error("%s", error)
+            return _WRONG_ARGUMENTS
+
+    def attempt(self, parsed_args: argparse.Namespace) -> Any:
+        """Run the command, and return its exit status.
+
+        :raises Failure: the command has failed. The text says why, and what to do.
+        """
         # The blazar CLI passes on arguments that it doesn't know, and doesn't refuse them.
         if self.values_specs:
             unknown = cliff_parsers.unrecognized(self.get_parser(self._program), self.values_specs)
@@ -170,10 +184,7 @@ class Command(BlazarCommand):
             raise Failure(f"{failure}\nCode: {code}") from failure
 
     def _run(self, parsed_args: argparse.Namespace) -> Any:
-        """Run the command.
-
-        :raises Failure: the command has failed. The text says why, and what to do.
-        """
+        """Run the command, and turn errors into a ``Failure``."""
         try:
             result = super().run(parsed_args)
             self.app.stdout.flush()
@@ -187,9 +198,9 @@ class Command(BlazarCommand):
             raise Failure(f"{errors.brief(error)}. {self._after_lost_answer}") from error
         return result
 
-    def _with_help(self, problem: str) -> Failure:
+    def _with_help(self, problem: str) -> WrongArguments:
         """Return the error for wrong arguments: the problem, and the command that prints help."""
-        return Failure(f"{problem}\nSee {cliff_parsers.help_command(self._program)}")
+        return WrongArguments(f"{problem}\nSee {cliff_parsers.help_command(self._program)}")
 
     def advice(self, error: errors.ClientError, parsed_args: argparse.Namespace) -> str:
         """Return the text that is shown for an error: what is wrong, and what to do."""
@@ -216,11 +227,11 @@ class Command(BlazarCommand):
 class ListCommand(Command, lister.Lister):
     """A command that prints a table of objects."""
 
-    def run(self, parsed_args: argparse.Namespace) -> Any:
+    def attempt(self, parsed_args: argparse.Namespace) -> Any:
         # cliff silently leaves out a column that the table doesn't have.
         if parsed_args.columns and "long" in parsed_args:
             parsed_args.long = True
-        return super().run(parsed_args)
+        return super().attempt(parsed_args)
 
     def table(self, names: Sequence[str], documents: Iterable[Document]) -> tuple[Any, Any]:
         """Return the names of the columns, and a row for each document."""
@@ -336,7 +347,7 @@ class ChangeCommand(Command):
 
         :param start: the new start. None: the user gave none. The same holds for ``end`` and
             ``length``.
-        :raises Failure: the end isn't after the start, or can't be calculated.
+        :raises WrongArguments: the end isn't after the start, or can't be calculated.
         """
         if end is None and length is None:
             length = before.end - before.start

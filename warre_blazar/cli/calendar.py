@@ -16,7 +16,7 @@ from warre_blazar.cli import (
     project_names,
     time_display,
 )
-from warre_blazar.cli.failure import Failure, WrongOptions
+from warre_blazar.cli.failure import Failure, WrongArguments, WrongOptions
 from warre_blazar.cli.free_by_day import Row
 from warre_blazar.client import Flavor, Reservation, Window, errors
 
@@ -80,9 +80,9 @@ class ShowCalendar(base.ListCommand):
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
         if parsed_args.days > _MOST_DAYS:
-            raise Failure(f"At most {_MOST_DAYS} days can be shown")
+            raise WrongArguments(f"At most {_MOST_DAYS} days can be shown")
         if parsed_args.output and pathlib.Path(parsed_args.output).suffix not in _PICTURES:
-            raise Failure(
+            raise WrongArguments(
                 f"{parsed_args.output!r} isn't a picture; give a name that ends in .svg or .png"
             )
         if parsed_args.bookings:

@@ -1,4 +1,4 @@
-"""The error that ends a command with status 1."""
+"""The errors that end a command with status 1 or 2."""
 
 from blazarclient.exception import BlazarClientException
 
@@ -9,7 +9,14 @@ class Failure(BlazarClientException):
     """Ends a command. The text tells the user what is wrong and what to do."""
 
 
-class WrongOptions(Failure):
+class WrongArguments(Failure):
+    """What the user has typed isn't understood, or means nothing that could be done.
+
+    The command ends with status 2, as if its parser had refused the arguments.
+    """
+
+
+class WrongOptions(WrongArguments):
     """The options or arguments of a command don't fit together, so its help is named too."""
 
 

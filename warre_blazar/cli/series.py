@@ -16,7 +16,7 @@ from warre_blazar.cli import (
     time_zones,
     wording,
 )
-from warre_blazar.cli.failure import Failure, RefusedDryRun, WrongOptions
+from warre_blazar.cli.failure import RefusedDryRun, WrongArguments, WrongOptions
 from warre_blazar.client import Series, SeriesForeseen, errors
 from warre_blazar.client.types import Document
 from warre_blazar.fields import declaration
@@ -326,11 +326,12 @@ def _local(moment: datetime.datetime, zone: datetime.tzinfo) -> datetime.datetim
 def _zone(zone: datetime.tzinfo) -> str:
     """Return the name of the time zone of a series.
 
-    :raises Failure: the zone is only an offset, with which nobody knows when the clocks change.
+    :raises WrongArguments: the zone is only an offset, with which nobody knows when the clocks
+        change.
     """
     name = time_zones.iana_name(zone)
     if name is None and time_zones.label(zone) != "UTC":
-        raise Failure("A series needs the name of a time zone: --timezone Europe/Berlin")
+        raise WrongArguments("A series needs the name of a time zone: --timezone Europe/Berlin")
     return name or "UTC"
 
 

@@ -12,7 +12,7 @@ import zoneinfo
 from collections.abc import Mapping
 
 from warre_blazar.cli import time_suggestions, time_zones
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.failure import WrongArguments
 from warre_blazar.cli.time_suggestions import MONTHS, WEEKDAYS
 
 #: The years that a time may be in. Some time zones or programs can't represent other years.
@@ -55,7 +55,7 @@ _TIME = re.compile(
 )
 
 
-class NotUnderstood(Failure):
+class NotUnderstood(WrongArguments):
     """A text isn't understood as a time.
 
     :ivar forms: similar texts that would be understood.

@@ -7,7 +7,7 @@ import os
 import re
 import zoneinfo
 
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli.failure import Failure, WrongArguments
 
 _UTC = frozenset({"utc", "gmt", "z", "zulu", "etc/utc", "etc/gmt", "etc/zulu"})
 _OFFSET = re.compile(r"(?:utc|gmt)?\s?([+-])(\d{1,2})(?::?(\d{2}))?", re.IGNORECASE | re.ASCII)
@@ -17,7 +17,7 @@ _NAME = re.compile(r"[a-z_]+(/[a-z0-9_+-]+)+", re.IGNORECASE | re.ASCII)
 _MOST_EAST, _MOST_WEST = datetime.timedelta(hours=14), datetime.timedelta(hours=-12)
 
 
-class NoZone(Failure):
+class NoZone(WrongArguments):
     """A name isn't the name of a time zone.
 
     :ivar problem: what is wrong with the name, for people.

@@ -59,7 +59,7 @@ def run(api: Api) -> Run:
         # A test of a command that fails passes a stdout, and reads it afterwards.
         app = SimpleNamespace(stdout=stdout or io.StringIO(), client_manager=client_manager)
         instance = command(app, None)
-        assert instance.run(instance.get_parser("it").parse_args(arguments)) == 0
+        assert instance.attempt(instance.get_parser("it").parse_args(arguments)) == 0
         return app.stdout.getvalue()
 
     return runs

@@ -1,4 +1,4 @@
-"""The commands in the real CLIs: names, arguments and help; errors are one line with status 1."""
+"""The commands in the real CLIs: names, arguments, help, and what an error prints and returns."""
 
 import argparse
 import configparser
@@ -284,7 +284,7 @@ def test_end_that_the_blazar_parser_takes_is_restored(blazar: Cli, api: Api) -> 
 def test_end_on_a_command_without_it_is_refused(blazar: Cli, api: Api) -> None:
     status, _, errors = blazar("flavor-list", "--end", "2026-12-01T11:00Z")
     unknown = "Unrecognized arguments: --end-date 2026-12-01T11:00Z"
-    assert (status, errors) == (1, [unknown, "See blazar help flavor-list"])
+    assert (status, errors) == (2, [unknown, "See blazar help flavor-list"])
     assert not api.seen
 
 
@@ -312,8 +312,36 @@ def test_usage_error_prints_only_its_reason(openstack: Cli, words: list[str], re
 @pytest.mark.slow
 def test_blazar_refuses_unknown_arguments(blazar: Cli, api: Api) -> None:
     unknown = "Unrecognized arguments: --slot-count 3; is --slots meant?"
-    said = (1, "", [unknown, "See blazar help flavor-update"])
+    said = (2, "", [unknown, "See blazar help flavor-update"])
     assert blazar("flavor-update", "f", "--active", "--slot-count", "3") == said
+    assert not api.seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "words", "reason"),
+    [
+        ("create", ["--start", "31 nov 9:00", "--hours", "1"], "has no day 31"),
+        ("create", ["--hours", "1", "--timezone", "Mars/One"], "isn't a time zone"),
+        ("create", ["--start", "now", "--end", "2020-01-01"], "isn't after the start"),
+        ("wait-create", [], "Say for how long you need it"),
+    ],
+)
+@pytest.mark.parametrize("cli", ["openstack", "blazar"])
+def test_arguments_that_are_not_understood_end_with_the_status_of_a_usage_error(
+    request: pytest.FixtureRequest,
+    api: Api,
+    cli: str,
+    command: str,
+    words: list[str],
+    reason: str,
+) -> None:
+    run: Cli = request.getfixturevalue(cli)
+    name = f"reservation-{command}"
+    names = name.split("-") if cli == "openstack" else [name]
+    status, output, errors = run(*names, "f", *words, "-f", "json")
+    assert (status, output) == (2, "")
+    assert reason in errors[0]
     assert not api.seen
 
 
