@@ -6,6 +6,7 @@ and skip words that they don't know.) A text in one of these forms is still refu
 different times, or if clocks skip the time. A refusal suggests texts that are understood.
 """
 
+import calendar
 import datetime
 import re
 import zoneinfo
@@ -315,21 +316,23 @@ class _Reader:
             try:
                 return _possible(datetime.date.fromisoformat(match["iso"].upper()))
             except ValueError:
-                raise _Unclear(f"the calendar has no {match['iso']}") from None
+                near = _near_iso(match["iso"])
+                forms = [self._with_day("", near)] if near else []
+                raise _Unclear(f"the calendar has no {match['iso']}", *forms) from None
         month = _number_of(match["month"] or match["month_first"], MONTHS) + 1
         number = int(match["day"] or match["day_next"])
         if year := match["year"] or match["year_last"]:
-            return _date(int(year), month, number)
+            return self._with_number(_near(int(year), month, number), number)
         today = self._now.date()
         first = self._start.astimezone(self._zone).date() if self._start else today
-        dates = sorted(_date(first.year + n, month, number) for n in (0, 1, -1))
+        dates = [_near(first.year + n, month, number) for n in (-1, 0, 1)]
         if self._looking_back:
             near = [date for date in dates if abs((date - today).days) <= _NEAR]
             if not near:
                 around = sorted(dates, key=lambda date: abs((date - today).days))[:2]
                 raise self._either(*sorted(around))
-            return near[0]
-        coming = next(date for date in dates if date >= first)
+            return self._with_number(near[0], number)
+        coming = self._with_number(next(date for date in dates if date >= first), number)
         passed = next(date for date in reversed(dates) if date < first)
         if (first - passed).days <= _LATELY:
             problem = (
@@ -337,6 +340,16 @@ class _Reader:
             )
             raise _Unclear(problem, self._with_day("", coming))
         return coming
+
+    def _with_number(self, near: datetime.date, number: int) -> datetime.date:
+        """Return the date in which ``_near`` has found this day of a month.
+
+        :raises _Unclear: the month has no such day, so that ``_near`` has found another one.
+        """
+        if near.day == number:
+            return near
+        problem = f"{MONTHS[near.month - 1].capitalize()} {near.year} has no day {number}"
+        raise _Unclear(problem, self._with_day("", near))
 
     def _same_day(self, clock: tuple[int, int] | None) -> datetime.date:
         """Return the day of the start, for an end that is only a time of day."""
@@ -399,12 +412,18 @@ def _plus(day: datetime.date, days: int) -> datetime.date:
         raise _Unclear("that is too far off") from None
 
 
-def _date(year: int, month: int, day: int) -> datetime.date:
-    try:
-        return _possible(datetime.date(year, month, day))
-    except ValueError:
-        problem = f"{MONTHS[month - 1].capitalize()} {year} has no day {day}"
-        raise _Unclear(problem) from None
+def _near(year: int, month: int, number: int) -> datetime.date:
+    """Return a day of a month, or if the month has no such day, the nearest day that it has."""
+    day = _possible(datetime.date(max(year, 1), month, 1))
+    return day.replace(day=min(max(number, 1), calendar.monthrange(day.year, month)[1]))
+
+
+def _near_iso(text: str) -> datetime.date | None:
+    """Return the date nearest to one such as 2026-11-31. None if not even the month exists."""
+    digits = text.replace("-", "")
+    if not digits.isdigit() or not 1 <= int(digits[4:6]) <= 12:
+        return None
+    return _near(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
 
 
 def _possible(day: datetime.date) -> datetime.date:
