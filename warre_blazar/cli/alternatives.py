@@ -3,15 +3,19 @@
 import contextlib
 import dataclasses
 import datetime
+import shlex
+from collections.abc import Sequence
 
 from warre_blazar.cli import error_advice, no_free_slots, time_display, wording
 from warre_blazar.cli.command_names import Fields
-from warre_blazar.client import Alternatives, DryRun, errors
+from warre_blazar.client import Alternatives, DryRun, Reason, errors
 
 #: Codes of errors after which the same booking may be possible at another time.
 CODES = frozenset(
     {"slots_exhausted", "hosts_exhausted", "maintenance", "before_flavor_start", "after_flavor_end"}
 )
+#: Codes of errors after which the same booking may become possible once others give slots back.
+_ONCE_FREED = frozenset({"slots_exhausted", "hosts_exhausted"})
 _REASONS = {
     "slots_exhausted": "No slot is free then",
     "hosts_exhausted": "No host has room then",
@@ -64,14 +68,37 @@ def instead(wanted: WantedBooking, error: errors.ApiError, app: object) -> str:
     found = error.alternatives
     told = error_advice.text(error, app, wanted.project)
     refusal = why(error) if error.code in CODES else told.rstrip(".")
+    elsewhere = [] if found is None else others(wanted, found, [error], app)
     if found is not None:
         open_ways = ways(found, (wanted.start, wanted.end), wanted.count, wanted.where)
         if open_ways:
-            return "\n".join([f"{refusal}. {open_ways[0]}", *open_ways[1:]])
+            return "\n".join([f"{refusal}. {open_ways[0]}", *open_ways[1:], *elsewhere])
     if error.code not in CODES:
         return told
     way = _otherwise(wanted, found, app)
-    return way.text if way.says_why else f"{refusal}. {way.text}"
+    return way.text if way.says_why else "\n".join([f"{refusal}. {way.text}", *elsewhere])
+
+
+def others(
+    wanted: WantedBooking,
+    found: Alternatives | DryRun,
+    refusals: Sequence[errors.ApiError | Reason],
+    app: object,
+) -> list[str]:
+    """Return a line that names the commands to wait with, and to look at other flavors with.
+
+    :param refusals: why the booking was refused. If that can't change when somebody gives slots
+        back, the result is empty.
+    :param app: the running CLI. The text uses the names that commands have in this CLI.
+    """
+    if any(each.code not in _ONCE_FREED or _over_slots(each) for each in refusals):
+        return []
+    commands = Fields(app)
+    category = f" --category {shlex.quote(found.category)}" if found.category else ""
+    return [
+        f"{commands['reservation-wait-create']} {wanted.flavor} waits for room; "
+        f"{commands['reservation-offers']}{category} shows what can be had instead"
+    ]
 
 
 def ways(
@@ -90,7 +117,7 @@ def ways(
     start, end = (moment.astimezone(datetime.UTC) for moment in period)
     slots = wording.slots(count)
     if found.next_start is not None and found.next_start != start:
-        texts.append(sentence(count, end - start, found.next_start, where))
+        texts.append(_first_later(count, end - start, found.next_start, where))
     longest = datetime.timedelta(hours=found.longest_hours)
     if datetime.timedelta(0) < longest < end - start:
         until = time_display.argument(start + longest, where)
@@ -105,14 +132,20 @@ def why(error: errors.ApiError) -> str:
 
     :param error: the error with which the API refused the booking. Its code is in ``CODES``.
     """
-    asked, slots = error.detail.get("asked"), error.detail.get("slots")
-    if asked and slots and asked > slots:
-        return f"The flavor has {wording.slots(slots)}, and {asked} were asked for"
+    if _over_slots(error):
+        slots = wording.slots(error.detail["slots"])
+        return f"The flavor has {slots}, and {error.detail['asked']} were asked for"
     if error.detail.get("asked") and error.detail.get("free") and error.code in _PARTIAL_REASONS:
         are = "is" if error.detail["free"] == 1 else "are"
         with contextlib.suppress(KeyError):
             return _PARTIAL_REASONS[error.code].format(**{**error.detail, "are": are})
     return _REASONS.get(error.code, str(error).rstrip("."))
+
+
+def _over_slots(refusal: errors.ApiError | Reason) -> bool:
+    """Whether more was asked for than the flavor has, so that it can never be had."""
+    asked, slots = refusal.detail.get("asked"), refusal.detail.get("slots")
+    return bool(asked and slots and asked > slots)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,14 +179,14 @@ def _otherwise(wanted: WantedBooking, found: Alternatives | None, app: object) -
     )
 
 
-def sentence(
+def _first_later(
     count: int, length: datetime.timedelta, start: datetime.datetime, where: datetime.tzinfo
 ) -> str:
-    """Return a sentence with a start at which a booking fits."""
+    """Return a sentence with the first start after the wanted one at which a booking fits."""
     verb = "is" if count == 1 else "are"
     return (
-        f"{wording.slots(count)} {verb} free for {_hours(length)} h from "
-        f"{time_display.brief(start, where)}: --start {time_display.argument(start, where)}"
+        f"After the wanted start, {wording.slots(count)} {verb} first free for {_hours(length)} h "
+        f"from {time_display.brief(start, where)} on: --start {time_display.argument(start, where)}"
     )
 
 

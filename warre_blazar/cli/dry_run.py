@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+from collections.abc import Sequence
 
 from warre_blazar.cli import alternatives, error_advice, time_display, wording
 from warre_blazar.cli.failure import Failure, RefusedDryRun
@@ -20,7 +21,8 @@ def booking(
         booked.
     """
     foreseen = _foreseen(client, wanted, **texts)
-    _check(foreseen, app, wanted.where, wanted.project)
+    others = alternatives.others(wanted, foreseen, foreseen.refusals, app)
+    _check(foreseen, app, wanted.where, wanted.project, others)
     return foreseen
 
 
@@ -120,10 +122,15 @@ def _other_project(client: Client, reservation: Reservation) -> str | None:
 
 
 def _check(
-    foreseen: DryRun, app: object, where: datetime.tzinfo, project: str | None = None
+    foreseen: DryRun,
+    app: object,
+    where: datetime.tzinfo,
+    project: str | None = None,
+    others: Sequence[str] = (),
 ) -> None:
     """
     :param project: the project that the request is about. None: the user's own.
+    :param others: further lines for the text of a refusal.
     :raises RefusedDryRun: a rule refuses the request. The text has every such rule, each in a
         line, and then the ways that are open.
     """
@@ -132,7 +139,7 @@ def _check(
     refusals = [_text(refusal, app, project) for refusal in foreseen.refusals]
     period = (foreseen.start, foreseen.end)
     ways = alternatives.ways(foreseen, period, foreseen.instance_count, where)
-    raise RefusedDryRun("\n".join([*refusals, *ways]), flat(foreseen))
+    raise RefusedDryRun("\n".join([*refusals, *ways, *others]), flat(foreseen))
 
 
 def _text(refusal: Reason, app: object, project: str | None) -> str:

@@ -74,7 +74,11 @@ _WITH_ALTERNATIVES = frozenset(
 
 def _alternatives(foreseen: DryRun, why_not_free: Reason | None = None) -> Alternatives:
     return Alternatives(
-        foreseen.next_start, foreseen.longest_hours, foreseen.most_instances, why_not_free
+        foreseen.next_start,
+        foreseen.longest_hours,
+        foreseen.most_instances,
+        why_not_free,
+        foreseen.category,
     )
 
 

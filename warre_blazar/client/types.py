@@ -182,6 +182,12 @@ class DryRun:
     most_instances: int = 0
     document: Document = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
+    @property
+    def category(self) -> str | None:
+        """The category of the flavor."""
+        category: str | None = self.document.get("flavor", {}).get("category")
+        return category
+
     @classmethod
     def of(cls, document: Document) -> Self:
         """Make a dry run from the API's document."""
@@ -205,6 +211,8 @@ class Alternatives:
     most_instances: int
     #: Why there is no next start. None if there is one, or if the request was a change.
     why_not_free: Reason | None = None
+    #: The category of the flavor that was asked for.
+    category: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

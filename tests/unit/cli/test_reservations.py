@@ -701,10 +701,17 @@ def test_refused_dry_run_says_why_and_what_is_possible(api: Api, run: Run) -> No
     ]
     assert re.match("Over quota. See .*limits.show;", str(refused.value).splitlines()[2])
     assert str(refused.value).splitlines()[3:] == [
-        "2 slots are free for 2 h from 2026-12-02 08:00 UTC: --start 2026-12-02T08:00Z",
+        "After the wanted start, 2 slots are first free for 2 h from 2026-12-02 08:00 UTC on: "
+        "--start 2026-12-02T08:00Z",
         "At the wanted start, 2 slots can be had until --end 2026-12-01T10:00Z",
         "For all of that time, --count 1 can be had",
     ]
+
+
+def test_refused_dry_run_says_how_to_wait_if_only_room_is_missing(api: Api, run: Run) -> None:
+    api.answers["POST /v2/reservations"] = foreseen(("slots_exhausted", "No", {}))
+    with pytest.raises(BlazarClientException, match=_ELSEWHERE):
+        run(reservations.CreateReservation, "f", *_EXACT, "--dry-run")
 
 
 def test_refused_dry_run_offers_no_way_if_there_is_none(api: Api, run: Run) -> None:
@@ -715,6 +722,10 @@ def test_refused_dry_run_offers_no_way_if_there_is_none(api: Api, run: Run) -> N
 
 _PERIOD = ("--start", "2026-12-01T09:00", "--hours", "48", "--count", "2")
 _FULL = error(400, "No capacity", "slots_exhausted", asked=2, free=0, slots=2)
+_ELSEWHERE = (
+    "openstack reservation wait create f waits for room; openstack reservation offers --category "
+    "gpu shows what can be had instead"
+)
 
 
 def _why_not_free(code: str, **detail: Any) -> Answer:
@@ -728,12 +739,15 @@ def _why_not_free(code: str, **detail: Any) -> Answer:
         pytest.param(
             _FULL,
             datetime.datetime(2026, 12, 3, 8),
-            r"^No slot is free then\. 2 slots are free for 48 h from 2026-12-03 08:00 UTC: "
-            r"--start 2026-12-03T08:00Z$",
+            r"^No slot is free then\. After the wanted start, 2 slots are first free for 48 h from "
+            rf"2026-12-03 08:00 UTC on: --start 2026-12-03T08:00Z\n{_ELSEWHERE}$",
             id="later",
         ),
         pytest.param(
-            _FULL, None, "In the year from then on, 2 slots are never free for 48 h", id="never"
+            _FULL,
+            None,
+            rf"In the year from then on, 2 slots are never free for 48 h.*\n{_ELSEWHERE}$",
+            id="never",
         ),
         pytest.param(
             error(400, "No", "slots_exhausted", asked=2, free=1, slots=2),
@@ -745,7 +759,7 @@ def _why_not_free(code: str, **detail: Any) -> Answer:
         pytest.param(
             error(400, "No", "slots_exhausted", asked=2, free=1, slots=1),
             None,
-            r"^The flavor has 1 slot, and 2 were asked for\. In the year from then on",
+            r"^The flavor has 1 slot, and 2 were asked for\. In the year from then on.* is free$",
             id="more than there are",
         ),
         pytest.param(
