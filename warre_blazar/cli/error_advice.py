@@ -79,10 +79,8 @@ def text(error: errors.ClientError, app: object, project: str | None = None) -> 
     if isinstance(error, errors.Unanswered):
         return f"{message}: {Fields(app)[_LISTS[error.noun]]}"
     if isinstance(error, errors.NoSuchReservation):
-        listing = (
-            f"{Fields(app)['reservation-list']} --all-projects --name {shlex.quote(error.ref)}"
-        )
-        return f"{message}. Operators list the IDs with {listing}"
+        listing = f"{Fields(app)['reservation-list']} --name {shlex.quote(error.ref)}"
+        return f"{message}. To list the IDs: {listing}, for operators also with --all-projects"
     if isinstance(error, errors.DeletedReservation):
         names = Fields(app)
         which = error.ids[0] if len(error.ids) == 1 else "ID"

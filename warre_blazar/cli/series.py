@@ -131,7 +131,7 @@ class ListSeries(_AllSeries, base.ListCommand):
 
 
 class ShowSeries(_AllSeries, base.ShowCommand):
-    """Show a series with its reservations."""
+    """Show a series with its reservations. One that was ended is found by its name too."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -139,7 +139,7 @@ class ShowSeries(_AllSeries, base.ShowCommand):
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        return self.details(self.flat(self.v2.series.get(parsed_args.series)))
+        return self.details(self.flat(self.v2.series.get(parsed_args.series, past=True)))
 
 
 class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):

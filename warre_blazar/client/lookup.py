@@ -126,11 +126,12 @@ def window(windows: Any, ref: str) -> str:
     return _sole_id("maintenance window", ref, [w.id for w in matches], matches)
 
 
-def series(all_series: Any, ref: str) -> str:
+def series(all_series: Any, ref: str, *, past: bool = False) -> str:
     """Return the id of a series.
 
     :param ref: the id, the start of the id, or the name. The name works only if exactly one of
         the project's series has it, not counting those that were ended.
+    :param past: whether a name may mean a series that was ended if no other has it.
     :raises errors.NotFound: no series matches.
     :raises errors.Ambiguous: several series match.
     """
@@ -138,8 +139,10 @@ def series(all_series: Any, ref: str) -> str:
         return ref
     own = all_series.list()
     ids = [s.id for s in own if _is_start_of_id(ref, s.id)]
-    named = [s.id for s in own if s.name == ref and s.status != "ended"]
-    return _sole_id("series", ref, ids or named, [])
+    named = [s for s in own if s.name == ref]
+    live = [s.id for s in named if s.status != "ended"]
+    over = [s.id for s in named] if past else []
+    return _sole_id("series", ref, ids or live or over, [])
 
 
 def wait(waits: Any, ref: str) -> str:

@@ -46,9 +46,12 @@ class AllSeries(Collection):
         query = query_of(all_projects=all_projects or None, project_id=project_id)
         return self._page(Series, query, number, size)
 
-    def get(self, ref: str) -> Series:
-        """Return one series, with its reservations."""
-        return Series.of(self._transport.request_document("GET", self._path(ref)))
+    def get(self, ref: str, *, past: bool = False) -> Series:
+        """Return one series, with its reservations.
+
+        :param past: whether a name may mean a series that was ended if no other has it.
+        """
+        return Series.of(self._transport.request_document("GET", self._path(ref, past=past)))
 
     def create(self, flavor: str, **values: Any) -> Series:
         """Book a series. What couldn't be booked is in its ``refused``.
@@ -101,8 +104,8 @@ class AllSeries(Collection):
         response = self._transport.request("DELETE", self._path(ref), query=query)
         return response.status_code != 202
 
-    def _path(self, ref: str) -> str:
-        return path(self.noun, lookup.series(self, ref))
+    def _path(self, ref: str, *, past: bool = False) -> str:
+        return path(self.noun, lookup.series(self, ref, past=past))
 
 
 def _body(

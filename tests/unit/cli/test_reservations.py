@@ -265,7 +265,10 @@ def test_unknown_name_says_where_names_are_looked_up(api: Api, run: Run) -> None
     with pytest.raises(BlazarClientException) as raised:
         run(reservations.ShowReservation, "optest")
     assert "looked up among the reservations of your own project" in str(raised.value)
-    assert str(raised.value).endswith("reservation list --all-projects --name optest")
+    assert str(raised.value).endswith(
+        ". To list the IDs: openstack reservation list --name optest, for operators also with "
+        "--all-projects"
+    )
 
 
 def test_ones_own_name_needs_no_list_of_users(

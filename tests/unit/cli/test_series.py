@@ -119,6 +119,18 @@ def test_list_and_show(api: Api, run: Run) -> None:
     assert "2026-12-07T09:00" in run(series.ShowSeries, "course", "--utc")
 
 
+def test_ended_series_is_shown_by_its_name_if_no_other_has_it(api: Api, run: Run) -> None:
+    live = {name: value for name, value in document().items() if name != "reservations"}
+    old = {**live, "id": ID.replace("4", "5"), "status": "ended"}
+    api.answers[f"GET /v2/series/{ID}"] = Answer(200, document(note="live"))
+    api.answers[f"GET /v2/series/{old['id']}"] = Answer(200, document(note="over"))
+    for listed, shown in (([old, live], "live"), ([old], "over")):
+        api.answers["GET /v2/series"] = Answer(200, {"results": listed, "total": len(listed)})
+        assert shown in run(series.ShowSeries, "course")
+    with pytest.raises(Failure, match="no series 'course'"):
+        run(series.DeleteSeries, "course", "--yes")
+
+
 def test_table_has_a_line_for_each_reservation(
     api: Api, run: Run, run_json: Callable[..., Any]
 ) -> None:
