@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from blazarclient import base as blazar
 from blazarclient.command import BlazarCommand
@@ -28,7 +28,7 @@ from warre_blazar.cli import (
     wording,
 )
 from warre_blazar.cli.failure import Failure, RefusedDryRun, WrongArguments, WrongOptions
-from warre_blazar.client import Client, Reservation, Window, errors
+from warre_blazar.client import Client, Reservation, Window, errors, lookup
 from warre_blazar.client.types import Document
 
 _PIPE_CLOSED = 141
@@ -399,6 +399,25 @@ class ChangeCommand(Command):
             confirmation.refuse(loss)
 
 
+class Deletion(NamedTuple):
+    """What a command has deleted.
+
+    ``what`` tells people which object it was. ``gone`` is False if the deletion isn't finished yet.
+    """
+
+    what: str
+    gone: bool = True
+
+
+def identified(ref: str, object_id: str) -> str:
+    """Return the whole id of an object, after the name by which the user has named the object.
+
+    A name, or the start of an id, may mean another object later. So it isn't enough in a log.
+    """
+    is_name = not lookup.is_id(ref) and not object_id.startswith(ref.lower())
+    return f"{ref} ({object_id})" if is_name else object_id
+
+
 class DeleteCommand(ChangeCommand):
     """A command that deletes objects. After a failure it goes on with the next object."""
 
@@ -412,11 +431,8 @@ class DeleteCommand(ChangeCommand):
         parser.add_argument("refs", metavar=metavar, nargs="+", help=help_text)
         return parser
 
-    def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
-        """Delete one object.
-
-        :returns: True if the object is deleted. False if the deletion isn't finished yet.
-        """
+    def remove(self, ref: str, parsed_args: argparse.Namespace) -> Deletion:
+        """Delete one object."""
         raise NotImplementedError
 
     def describe(self, ref: str) -> str:
@@ -433,7 +449,7 @@ class DeleteCommand(ChangeCommand):
                 if parsed_args.dry_run:
                     self.report_dry_run(f"delete {self.describe(ref)}")
                     continue
-                gone = self.remove(ref, parsed_args)
+                deletion = self.remove(ref, parsed_args)
             except (errors.ClientError, Failure) as error:
                 if len(parsed_args.refs) == 1:
                     raise
@@ -443,8 +459,8 @@ class DeleteCommand(ChangeCommand):
                 else:
                     self.log.error("%s: %s", ref, error)
             else:
-                result = "Deleted" if gone else "Still deleting"
-                print(f"{result} {self.noun}: {ref}", file=self.app.stdout)
+                result = "Deleted" if deletion.gone else "Still deleting"
+                print(f"{result} {self.noun}: {deletion.what}", file=self.app.stdout)
         if failed:
             raise Failure(f"{failed} of {len(parsed_args.refs)} {self.nouns} not deleted")
 

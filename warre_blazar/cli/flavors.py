@@ -241,9 +241,9 @@ class DeleteFlavor(_Flavors, base.DeleteCommand):
     zoned = False
     refs = "ID or name"
 
-    def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
+    def remove(self, ref: str, parsed_args: argparse.Namespace) -> base.Deletion:
         self.v2.flavors.delete(ref)
-        return True
+        return base.Deletion(ref)
 
     def describe(self, ref: str) -> str:
         flavor = self.v2.flavors.get(ref)

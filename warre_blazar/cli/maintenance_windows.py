@@ -6,7 +6,7 @@ from typing import Any
 
 from warre_blazar.cli import arguments, base, flavors, time_display, window_conflicts
 from warre_blazar.cli.failure import WrongOptions
-from warre_blazar.client import Window, errors
+from warre_blazar.client import Window, errors, lookup
 from warre_blazar.client.types import Document
 from warre_blazar.fields.declaration import Use, answered
 
@@ -249,9 +249,10 @@ class DeleteWindow(_Windows, base.DeleteCommand):
 
     refs = "ID, the start of the ID, or note"
 
-    def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
-        self.v2.windows.delete(ref)
-        return True
+    def remove(self, ref: str, parsed_args: argparse.Namespace) -> base.Deletion:
+        window_id = lookup.window(self.v2.windows, ref)
+        self.v2.windows.delete(window_id)
+        return base.Deletion(base.identified(ref, window_id))
 
     def describe(self, ref: str) -> str:
         window = self.v2.windows.get(ref)

@@ -468,13 +468,18 @@ class DeleteReservation(_Reservations, base.DeleteCommand):
     asks = True
     refs = "ID, the start of the ID, the name, or the flavor"
 
-    def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
+    def remove(self, ref: str, parsed_args: argparse.Namespace) -> base.Deletion:
+        reservation = self.v2.reservations.get(ref)
+        whose = self._whose(reservation)
         if not parsed_args.yes:
-            reservation = self.v2.reservations.get(ref)
-            description = self._describe(reservation) + self._whose(reservation)
+            description = self._describe(reservation) + whose
             deletion_confirmation.ask(self.v2.transport.session, reservation, description)
-            ref = reservation.id
-        return self.v2.reservations.delete(ref)
+        gone = self.v2.reservations.delete(reservation.id)
+        what = base.identified(ref, reservation.id)
+        if whose:
+            slots = wording.slots(reservation.instance_count)
+            what += f", {slots} of {reservation.flavor.name}{whose}"
+        return base.Deletion(what, gone)
 
     def describe(self, ref: str) -> str:
         reservation = self.v2.reservations.get(ref)

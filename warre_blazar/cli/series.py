@@ -292,25 +292,35 @@ class DeleteSeries(_AllSeries, base.DeleteCommand):
         )
         return parser
 
-    def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
+    def remove(self, ref: str, parsed_args: argparse.Namespace) -> base.Deletion:
+        series = self.v2.series.get(ref)
         if not parsed_args.yes:
-            series = self.v2.series.get(ref)
             if confirmation.on_terminal():
-                self.tell(self._phrase(series, running=parsed_args.running))
-                confirmation.ask("Is that right?", "Nothing deleted")
+                phrase = self._phrase(series, running=parsed_args.running)
+                confirmation.ask(f"{phrase}. Delete?", "Nothing deleted")
             elif parsed_args.running:
                 confirmation.refuse("Servers may be lost")
-            ref = series.id
-        return self.v2.series.delete(ref, running=parsed_args.running)
+        gone = self.v2.series.delete(series.id, running=parsed_args.running)
+        return base.Deletion(base.identified(ref, series.id), gone)
 
     def describe(self, ref: str) -> str:
         return self._phrase(self.v2.series.get(ref), running=False)
 
     def _phrase(self, series: Series, *, running: bool) -> str:
         states = {"PENDING_CREATE", "ALLOCATED", *(("ACTIVE",) if running else ())}
-        left = sum(each["status"] in states for each in series.document["reservations"])
-        noun = "reservation" if left == 1 else "reservations"
-        return f"{left} {noun} of series {series.name or series.id}"
+        left = [each for each in series.document["reservations"] if each["status"] in states]
+        noun = "reservation" if len(left) == 1 else "reservations"
+        slots = wording.slots(series.document["instance_count"])
+        phrase = (
+            f"{len(left)} {noun} of series {series.name or series.id}, {slots} of "
+            f"{series.document['flavor']['name']}"
+        )
+        if not left:
+            return phrase
+        first = min(_moment(each["start"]) for each in left)
+        last = max(_moment(each["end"]) for each in left)
+        since, until = (time_display.plain(moment, self.where) for moment in (first, last))
+        return f"{phrase}, {since} to {until}"
 
 
 def _is_endless(rule: str) -> bool:

@@ -236,9 +236,10 @@ class DeleteWait(_Waits, base.DeleteCommand):
 
     refs = "ID, the start of the ID, or name"
 
-    def remove(self, ref: str, parsed_args: argparse.Namespace) -> bool:
-        self.v2.waits.delete(self._live(ref).id)
-        return True
+    def remove(self, ref: str, parsed_args: argparse.Namespace) -> base.Deletion:
+        wait = self._live(ref)
+        self.v2.waits.delete(wait.id)
+        return base.Deletion(base.identified(ref, wait.id))
 
     def _live(self, ref: str) -> Wait:
         """

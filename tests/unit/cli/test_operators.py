@@ -181,8 +181,9 @@ def test_note_names_a_window(api: Api, run: Run, run_json: Callable[..., Any]) -
     assert run(maintenance_windows.UpdateWindow, "firmware", *changes) == (
         "Updated maintenance window: firmware\n"
     )
-    assert run(maintenance_windows.DeleteWindow, "firmware") == (
-        "Deleted maintenance window: firmware\n"
+    assert (
+        run(maintenance_windows.DeleteWindow, "firmware")
+        == f"Deleted maintenance window: firmware ({WINDOW['id']})\n"
     )
     (body,) = [r.body for r in api.seen if r.method == "PATCH"]
     assert body == {"end": "2026-12-22T00:00:00+00:00", "note": "x", "flavor_ids": [FLAVOR.id]}

@@ -1035,13 +1035,17 @@ _OTHER = "22222222-9999-4999-8999-999999999999"
 
 
 def test_delete_several(api: Api, run: Run) -> None:
-    api.answers[f"DELETE /v2/reservations/{RESERVATION.id}"] = Answer(204)
-    api.answers[f"DELETE /v2/reservations/{_OTHER}"] = Answer(202)
-    both = (RESERVATION.id, _OTHER, "--yes")
-    assert run(reservations.DeleteReservation, *both).splitlines() == [
-        f"Deleted reservation: {RESERVATION.id}",
-        f"Still deleting reservation: {_OTHER}",
-    ]
+    both = (reservation(name="box"), reservation(id=_OTHER))
+    api.answers["GET /v2/reservations"] = listing(*both)
+    for document, status in zip(both, (204, 202), strict=True):
+        path = f"/v2/reservations/{document['id']}"
+        api.answers |= {f"GET {path}": Answer(200, document), f"DELETE {path}": Answer(status)}
+    for refs, name in (([RESERVATION.id, _OTHER], ""), (["box", _OTHER[:13]], "box ")):
+        shown = f"{name}({RESERVATION.id})" if name else RESERVATION.id
+        assert run(reservations.DeleteReservation, *refs, "--yes").splitlines() == [
+            f"Deleted reservation: {shown}",
+            f"Still deleting reservation: {_OTHER}",
+        ]
 
 
 @pytest.mark.parametrize("answered", ["y", "n", ""])
@@ -1297,6 +1301,15 @@ def test_less_time_for_another_project_is_confirmed_even_if_the_times_are_exact(
     assert ", of project us\n" in told
     assert ("Is that right? [y/N]" in told) == (answered is not None)
     assert (f"PATCH {of_another_project}" in api.requests) == (answered != "n")
+
+
+def test_deletion_for_another_project_says_what_is_gone(
+    api: Api, run: Run, of_another_project: str
+) -> None:
+    api.answers[f"DELETE {of_another_project}"] = Answer(204)
+    said = f"Deleted reservation: {RESERVATION.id}, 2 slots of gpu.large, of project us\n"
+    for words in ([], ["--yes"]):
+        assert run(reservations.DeleteReservation, RESERVATION.id, *words) == said
 
 
 @pytest.mark.parametrize(

@@ -146,15 +146,25 @@ def test_table_has_a_line_for_each_reservation(
     assert run_json(series.ShowSeries, ID)["reservations"] == lines
 
 
-def test_extend_and_delete(api: Api, run: Run) -> None:
+def test_extend_and_delete(
+    api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     api.answers[f"GET /v2/series/{ID}"] = Answer(200, document())
     api.answers[f"PATCH /v2/series/{ID}"] = Answer(200, document(refused=[]))
     api.answers[f"DELETE /v2/series/{ID}"] = Answer(204)
     run(series.ExtendSeries, ID, "--more", "3")
     run(series.ExtendSeries, ID, "--until", "2026-12-31T12:00Z")
+    capsys.readouterr()
     bodies = [request.body for request in api.seen if request.body]
     assert bodies == [{"more": 3}, {"until": "2026-12-31T13:00"}]
-    assert "Deleted series" in run(series.DeleteSeries, ID, "--yes")
+    assert run(series.DeleteSeries, ID, "--yes") == f"Deleted series: {ID}\n"
+    answers("n")
+    with pytest.raises(Failure, match="Nothing deleted"):
+        run(series.DeleteSeries, ID)
+    assert capsys.readouterr().err == (
+        "1 reservation of series course, 1 slot of gpu.large, Mon 2026-12-14 08:00 UTC to "
+        "Mon 2026-12-14 10:00 UTC. Delete? [y/N] "
+    )
 
 
 def test_nothing_is_booked_if_a_user_at_a_terminal_declines(

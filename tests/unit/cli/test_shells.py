@@ -247,7 +247,7 @@ def test_blazar_lists(blazar: Cli, api: Api) -> None:
 
 @pytest.mark.slow
 def test_blazar_says_what_is_wrong(blazar: Cli, api: Api) -> None:
-    api.answers[f"DELETE /v2/reservations/{_ID}"] = error(404, "It doesn't exist")
+    api.answers[f"GET /v2/reservations/{_ID}"] = error(404, "It doesn't exist")
     assert blazar("reservation-delete", _ID, "--yes") == (1, "", ["It doesn't exist"])
 
 

@@ -167,8 +167,10 @@ def test_canceled_wait_is_not_canceled_again(api: Api, run: Run, words: list[str
 def test_wait_is_canceled(api: Api, run: Run) -> None:
     api.answers[f"GET /v2/waits/{WAIT['id']}"] = Answer(200, WAIT)
     api.answers[f"DELETE /v2/waits/{WAIT['id']}"] = Answer(204)
-    run(waits.DeleteWait, WAIT["id"])
-    assert api.seen[-1].line == f"DELETE /v2/waits/{WAIT['id']}"
+    api.answers["GET /v2/waits"] = listing({**WAIT, "name": "later"})
+    for ref, said in ((WAIT["id"], WAIT["id"]), ("later", f"later ({WAIT['id']})")):
+        assert run(waits.DeleteWait, ref) == f"Deleted wait: {said}\n"
+        assert api.seen[-1].line == f"DELETE /v2/waits/{WAIT['id']}"
 
 
 def test_booked_wait_can_not_be_canceled(api: Api, run: Run) -> None:
