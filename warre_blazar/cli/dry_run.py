@@ -60,7 +60,8 @@ class Changed:
 def plan(changed: Changed, zone: datetime.tzinfo) -> str:
     """Return a description of a reservation after a change."""
     before, count = changed.before, changed.instance_count
-    period = time_display.period(changed.start, changed.end, zone)
+    present = (before.start, before.end)
+    period = time_display.period(changed.start, changed.end, zone, present)
     if count == before.instance_count:
         return f"{phrase(before)}, {period}"
     slots = f"{wording.slots(count)} (now {before.instance_count})"

@@ -215,7 +215,7 @@ class UpdateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
         # A time that wasn't typed is in UTC.
         typed = start if parsed_args.start else end if parsed_args.end else None
         zone = (typed.tzinfo if typed else None) or self.where
-        period = time_display.period(start, end, zone)
+        period = time_display.period(start, end, zone, (window.start, window.end))
         texts = (parsed_args.start, parsed_args.end)
         derived = parsed_args.hours is not None
         self.confirm_times(f"{_phrase(window)}, {period}", texts, parsed_args, derived=derived)
@@ -230,7 +230,7 @@ class UpdateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
     ) -> tuple[Any, Any]:
         """Report what a change would do."""
         changed = self.v2.windows.update(window.id, dry_run=True, **values)
-        news = [time_display.period(*times, zone)]
+        news = [time_display.period(*times, zone, (window.start, window.end))]
         if "flavor_ids" in values:
             news.append("flavors " + " ".join(flavor.name for flavor in changed.flavors))
         if "host_ids" in values:

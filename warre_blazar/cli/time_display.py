@@ -48,12 +48,26 @@ def plain(moment: datetime.datetime, where: datetime.tzinfo) -> str:
     return f"{local:%a} {brief(moment, where)}{named}"
 
 
-def period(start: datetime.datetime, end: datetime.datetime, where: datetime.tzinfo) -> str:
-    """Return a text for confirmations, with the start and the end in full, and the length."""
+def period(
+    start: datetime.datetime,
+    end: datetime.datetime,
+    where: datetime.tzinfo,
+    present: tuple[datetime.datetime, datetime.datetime] | None = None,
+) -> str:
+    """Return a text for confirmations, with the start and the end in full, and the length.
+
+    :param present: the present start and end of an object whose times are about to change. The
+        times that change are shown beside the new ones.
+    """
     # The length is calculated in UTC. Within a zone, Python would subtract the times that clocks
     # show. If clocks are changed in between, the result isn't the time that passes.
     lasting = end.astimezone(datetime.UTC) - start.astimezone(datetime.UTC)
-    return f"{plain(start, where)} to {plain(end, where)}, {length(lasting)}"
+    before = present or (start, end)
+    times = (
+        plain(new, where) + ("" if new == old else f" (now {brief(old, where)})")
+        for new, old in zip((start, end), before, strict=True)
+    )
+    return f"{' to '.join(times)}, {length(lasting)}"
 
 
 def argument(moment: datetime.datetime, where: datetime.tzinfo) -> str:

@@ -611,10 +611,10 @@ def test_start_that_was_not_typed_is_confirmed_on_a_terminal(
 @pytest.mark.parametrize(
     ("change", "shown"),
     [
-        (["--hours", "24"], "to Wed 2026-12-02 09:00 UTC, 24 hours"),
-        (["--days", "1"], "to Wed 2026-12-02 09:00 UTC, 24 hours"),
+        (["--hours", "24"], "to Wed 2026-12-02 09:00 UTC (now 2026-12-01 11:00 UTC), 24 hours"),
+        (["--days", "1"], "to Wed 2026-12-02 09:00 UTC (now 2026-12-01 11:00 UTC), 24 hours"),
         (["--count", "1"], "1 slot (now 2) of gpu.large"),
-        (["--longest"], "to Wed 2026-12-02 09:00 UTC, 24 hours"),
+        (["--longest"], "to Wed 2026-12-02 09:00 UTC (now 2026-12-01 11:00 UTC), 24 hours"),
         (["--end", "2026-12-01T12:00Z", "--count", "1"], "1 slot (now 2) of gpu.large"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -1330,7 +1330,7 @@ def test_dry_run_of_update_shows_the_change(api: Api, run: Run) -> None:
     update = reservations.UpdateReservation
     said = run(update, RESERVATION.id, "--hours", "1.5", "--dry-run")
     assert "would change reservation" in said
-    assert said.endswith("to Tue 2026-12-01 10:30 UTC, 1 hour 30 minutes\n")
+    assert said.endswith("10:30 UTC (now 2026-12-01 11:00 UTC), 1 hour 30 minutes\n")
     assert (api.seen[-1].query, api.seen[-1].body) == (
         {"dry_run": "true"},
         {"end": "2026-12-01T10:30:00+00:00"},
@@ -1346,7 +1346,7 @@ def test_dry_run_of_update_shows_the_change(api: Api, run: Run) -> None:
         (
             ["--start", "2026-12-02T09:00Z"],
             {"start": "2026-12-02T09:00:00+00:00", "end": "2026-12-02T11:00:00+00:00"},
-            "Wed 2026-12-02 09:00 UTC to Wed .* 2 hours",
+            "Wed 2026-12-02 09:00 UTC .now 2026-12-01 09:00 UTC. to Wed .* 2 hours",
         ),
         (["--note", "mine"], {"note": "mine"}, "would change reservation"),
     ],
@@ -1405,7 +1405,8 @@ def test_inexact_new_end_is_confirmed(
     kept = r"^Nothing changed: reservation .* to Tue 2026-12-01 11:00 UTC, 2 hours, ALLOCATED\. Use"
     with pytest.raises(BlazarClientException, match=kept):
         run(reservations.UpdateReservation, RESERVATION.id, "--end", "2026-12-01 12:00")
-    assert "09:00 UTC to Tue 2026-12-01 12:00 UTC, 3 hours" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "to Tue 2026-12-01 12:00 UTC (now 2026-12-01 11:00 UTC), 3 hours" in told
     assert [r.method for r in api.seen] == ["GET"]
 
 
