@@ -25,6 +25,8 @@ _BOOKING_COLUMNS = (
     *("id", "flavor", "project", "project_id", "instance_count", "start", "end", "status"),
 )
 _PICTURES = (".svg", ".png")
+#: The number of days that are shown if the user gives none, and the largest number.
+_DAYS, _MOST_DAYS = 14, 366
 
 
 def _closing(windows: Sequence[Window], flavor: Flavor) -> list[free_by_day.Span]:
@@ -58,8 +60,7 @@ class ShowCalendar(base.ListCommand):
             "--days",
             metavar="N",
             type=arguments.count,
-            default=14,
-            help="number of days (default: 14)",
+            help=f"number of days (default: {_DAYS})",
         )
         kind = parser.add_mutually_exclusive_group()
         kind.add_argument(
@@ -68,8 +69,8 @@ class ShowCalendar(base.ListCommand):
         kind.add_argument(
             "--ics",
             metavar="FILE",
-            help="write your project's reservations, or with --bookings everybody's, to a file for "
-            "calendar programs instead; - for stdout",
+            help="write all reservations of your project that haven't ended, or with --bookings "
+            "everybody's on the chosen days, to a file for calendar programs instead; - for stdout",
         )
         parser.add_argument(
             "--bookings",
@@ -79,12 +80,8 @@ class ShowCalendar(base.ListCommand):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> Any:
-        if parsed_args.days > _MOST_DAYS:
-            raise WrongArguments(f"At most {_MOST_DAYS} days can be shown")
-        if parsed_args.output and pathlib.Path(parsed_args.output).suffix not in _PICTURES:
-            raise WrongArguments(
-                f"{parsed_args.output!r} isn't a picture; give a name that ends in .svg or .png"
-            )
+        self._check(parsed_args)
+        parsed_args.days = parsed_args.days or _DAYS
         if parsed_args.bookings:
             return self._bookings(parsed_args)
         if parsed_args.ics:
@@ -106,6 +103,23 @@ class ShowCalendar(base.ListCommand):
             for row in rows
             for day in row.days
         ]
+
+    def _check(self, parsed_args: argparse.Namespace) -> None:
+        """
+        :raises WrongArguments: an option has a wrong value, or doesn't go with another one.
+        """
+        days_are_given = parsed_args.start or parsed_args.days
+        if parsed_args.ics and not parsed_args.bookings and days_are_given:
+            raise WrongOptions(
+                "--ics writes all reservations that haven't ended, whenever they are; leave out "
+                "--start and --days"
+            )
+        if (parsed_args.days or 0) > _MOST_DAYS:
+            raise WrongArguments(f"At most {_MOST_DAYS} days can be shown")
+        if parsed_args.output and pathlib.Path(parsed_args.output).suffix not in _PICTURES:
+            raise WrongArguments(
+                f"{parsed_args.output!r} isn't a picture; give a name that ends in .svg or .png"
+            )
 
     def _bookings(self, parsed_args: argparse.Namespace) -> Any:
         """Show the reservations of flavors on the chosen days, with their projects."""
@@ -247,12 +261,14 @@ class ShowCalendar(base.ListCommand):
 
     def _export_own(self, parsed_args: argparse.Namespace) -> None:
         """Write the project's reservations of the chosen flavors to a file."""
-        flavor_ids = {self._flavor(ref).id for ref in parsed_args.flavors}
+        chosen = None
+        if parsed_args.flavors or parsed_args.category:
+            chosen = {flavor.id for flavor in self._flavors(parsed_args)}
         own = [
             (None, reservation)
             for reservation in self.v2.reservations.list()
             if reservation.status != "COMPLETE"
-            and (not flavor_ids or reservation.flavor.id in flavor_ids)
+            and (chosen is None or reservation.flavor.id in chosen)
         ]
         self._export(own, parsed_args.ics)
 
@@ -274,6 +290,3 @@ class ShowCalendar(base.ListCommand):
             raise Failure(f"{file}: {error.strerror}") from error
         plural = "" if len(events) == 1 else "s"
         print(f"Wrote {file}: {len(events)} reservation{plural}", file=self.app.stdout)
-
-
-_MOST_DAYS = 366

@@ -335,6 +335,8 @@ def test_calendar_shows_who_has_booked(
         (["--output", "c.jpeg"], "a name that ends in .svg or .png"),
         (["--days", "9999"], "At most 366 days"),
         (["--ics", "/nowhere/at/all.ics"], "/nowhere/at/all.ics: No such file"),
+        (["--ics", "-", "--days", "3"], "leave out --start and --days"),
+        (["--ics", "-", "--start", "tomorrow"], "leave out --start and --days"),
     ],
 )
 def test_bad_argument_says_why(api: Api, run: Run, arguments: list[str], said: str) -> None:
@@ -368,6 +370,14 @@ def test_ics_has_an_event_for_each_reservation(api: Api, run: Run, tmp_path: pat
     assert event["dtend"].dt == datetime.datetime(2026, 12, 1, 11, tzinfo=UTC)
     text = run(calendar.ShowCalendar, "--ics", "-", "-f", "json")
     assert text.count("BEGIN:VEVENT") == 2
+
+
+def test_ics_of_a_category_has_the_reservations_of_its_flavors(api: Api, run: Run) -> None:
+    api.answers["GET /v2/flavors"] = listing(flavor())
+    other = reservation(flavor=flavor(id="other", name="other"))
+    api.answers["GET /v2/reservations"] = listing(reservation(), other)
+    text = run(calendar.ShowCalendar, "--category", "gpu", "--ics", "-")
+    assert text.count("BEGIN:VEVENT") == 1
 
 
 def test_ics_leaves_out_reservations_that_have_ended(api: Api, run: Run) -> None:
@@ -407,7 +417,7 @@ def test_ics_of_bookings_has_those_of_all_projects(api: Api, run: Run) -> None:
             200, {"project": {"id": "project-1", "name": "climate"}}
         ),
     }
-    text = run(calendar.ShowCalendar, "gpu.large", "--bookings", "--ics", "-")
+    text = run(calendar.ShowCalendar, "gpu.large", "--bookings", "--ics", "-", "--days", "5")
     (event,) = icalendar.Calendar.from_ical(text).walk("VEVENT")
     assert str(event["summary"]) == "climate: 2 x gpu.large"
 
