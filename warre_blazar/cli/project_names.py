@@ -54,6 +54,17 @@ def names(command: base.Command, ids: Iterable[str | None]) -> dict[str, str]:
     return {p["id"]: p["name"] for p in listed if p["id"] in wanted}
 
 
+def of_another(command: base.Command, project_id: str | None) -> str:
+    """Return the name of another project, or its id if the name isn't known.
+
+    :returns: "" if the project is that of the user who runs the command.
+    """
+    own = command.v2.transport.session.get_project_id()
+    if own is None or project_id in (None, own):
+        return ""
+    return names(command, [project_id]).get(str(project_id), str(project_id))
+
+
 def _named(session: Any, name: str) -> list[dict[str, Any]] | None:
     return ask_keystone(session, "/projects", {"name": name}, "projects")
 

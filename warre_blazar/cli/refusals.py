@@ -3,11 +3,10 @@
 import argparse
 from typing import Any
 
-from warre_blazar.cli import arguments, base, project_names, user_names
+from warre_blazar.cli import arguments, base, owners, project_names, user_names
 from warre_blazar.cli.flavor_filter import FlavorFilter
 
 _COLUMNS = ("at", "code", "flavor", "instance_count", "start", "end", "reservation_id")
-_NAMED = ("project", "project_id", "user", "user_id")
 
 
 class ListRefusals(FlavorFilter, base.ListCommand):
@@ -55,14 +54,5 @@ class ListRefusals(FlavorFilter, base.ListCommand):
             flavor_id=self.flavor_id(parsed_args),
             code=parsed_args.code,
         )
-        projects = project_names.names(self, (each.project_id for each in found))
-        users = user_names.names(self, (each.user_id for each in found))
-        rows = [
-            {
-                **each.document,
-                "project": projects.get(each.project_id),
-                "user": users.get(each.user_id or ""),
-            }
-            for each in found
-        ]
-        return self.table((*_COLUMNS, *_NAMED), rows)
+        rows = owners.named(self, (each.document for each in found))
+        return self.table((*_COLUMNS, *owners.COLUMNS), rows)

@@ -8,6 +8,9 @@ from warre_blazar.cli import wording
 from warre_blazar.client import Reservation
 from warre_blazar.client.types import Document
 
+#: The additional field with the name, by the field with the id of a project or user.
+BESIDE = {"project_id": "project", "user_id": "user", "deleted_by": "deleted_by_name"}
+
 
 @dataclasses.dataclass(frozen=True)
 class Names:
@@ -19,16 +22,14 @@ class Names:
     def beside(self, field: str, identity: Any) -> Document:
         """Return an additional field with the name of a project or user.
 
-        For example, the additional field for ``project_id`` is ``project``.
-
         :param field: the name of the field that has the id.
         :param identity: the id.
         :returns: the additional field, or an empty document if the name isn't known.
         """
-        names = {"project_id": self.projects, "user_id": self.users}.get(field)
-        if not names or identity not in names:
+        names = self.projects if field == "project_id" else self.users
+        if field not in BESIDE or identity not in names:
             return {}
-        return {field.removesuffix("_id"): names[identity]}
+        return {BESIDE[field]: names[identity]}
 
 
 def flat(item: Reservation, names: Names = Names()) -> Document:

@@ -12,14 +12,12 @@ from warre_blazar.cli import (
     user_names,
 )
 from warre_blazar.cli.flavor_filter import FlavorFilter
-from warre_blazar.cli.reservation_fields import Names, flat
+from warre_blazar.cli.reservation_fields import BESIDE, Names, flat
 from warre_blazar.client import Reservation, errors
 from warre_blazar.fields.declaration import Use, columns, fields
 from warre_blazar.fields.reservations import DELETED, STATES
 
 _RARE = [field.name for field in fields(Reservation) if Use.RARE in field.use]
-#: The column before the column with the id of a project or user, which shows the name.
-_NAMES = {"project_id": ["project"], "user_id": ["user"]}
 _SORTS = ("start", "end", "created_at", "project_id", "user_id")
 
 
@@ -85,9 +83,9 @@ class ListReservations(FlavorFilter, base.ListCommand):
         if "project" in columns:
             project_ids = (reservation.project_id for reservation in reservations)
             names = Names(project_names.names(self, project_ids))
-        if "user" in columns:
-            user_ids = (reservation.user_id for reservation in reservations)
-            names = dataclasses.replace(names, users=user_names.names(self, user_ids))
+        if of_users := [name for name in ("user_id", "deleted_by") if BESIDE[name] in columns]:
+            ids = (each.document.get(name) for each in reservations for name in of_users)
+            names = dataclasses.replace(names, users=user_names.names(self, ids))
         return names
 
     def _filters(self, parsed_args: argparse.Namespace) -> dict[str, Any]:
@@ -112,11 +110,14 @@ class ListReservations(FlavorFilter, base.ListCommand):
 
 def _columns(parsed_args: argparse.Namespace, reservations: Sequence[Reservation]) -> list[str]:
     """Return the columns to show. They depend on the options and on the listed reservations."""
-    last = ["status_at_deletion", "deleted_at", "deleted_by"] if parsed_args.deleted else []
+    last: list[str] = []
+    if parsed_args.deleted:
+        last = ["status_at_deletion", "deleted_at", BESIDE["deleted_by"], "deleted_by"]
     last += ["idle_since"] if parsed_args.idle else []
     shown = columns(Reservation, long=parsed_args.long)
     if parsed_args.long:
-        return [name for column in shown for name in (*_NAMES.get(column, ()), column)] + last
+        pairs = ((BESIDE[name], name) if name in BESIDE else (name,) for name in shown)
+        return [column for pair in pairs for column in pair] + last
     # The columns in _RARE are empty in most lists. Show those that have a value in this list.
     shown += [rare for rare in _RARE if any(getattr(r, rare) for r in reservations)]
     if parsed_args.all_projects:

@@ -70,11 +70,8 @@ class _Reservations(base.Command):
 
     def _whose(self, reservation: Reservation) -> str:
         """Return a clause that names the project of a reservation of another project, or ""."""
-        project_id = reservation.project_id
-        own = self.v2.transport.session.get_project_id()
-        if own is None or project_id in (None, own):
-            return ""
-        return f", of project {project_names.names(self, [project_id]).get(project_id, project_id)}"
+        other = project_names.of_another(self, reservation.project_id)
+        return f", of project {other}" if other else ""
 
 
 class ShowReservation(_Reservations, base.ShowCommand):
@@ -100,12 +97,13 @@ class ShowReservation(_Reservations, base.ShowCommand):
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         reservation = self._found(parsed_args)
-        document = flat(reservation, self._names(reservation))
+        names = self._names(reservation)
+        document = flat(reservation, names)
         changes = document.pop("log", [])
         if parsed_args.changes:
             document["changes"] = self._changes(changes)
         if reservation.status == DELETED:
-            self.tell(self._deletion(reservation))
+            self.tell(self._deletion(reservation, names))
         if "snapshots" in document:
             document["snapshots"] = SnapshotColumn(document["snapshots"])
         if parsed_args.hosts:
@@ -131,12 +129,12 @@ class ShowReservation(_Reservations, base.ShowCommand):
                 raise
         return get(ref, log=True)  # Only with its log, a deleted reservation is found.
 
-    def _deletion(self, reservation: Reservation) -> str:
+    def _deletion(self, reservation: Reservation, names: Names) -> str:
         """Return a sentence that says when a reservation was deleted, and by whom if known."""
         values = reservation.document
         deleted_at = datetime.datetime.fromisoformat(values["deleted_at"])
         user_id = values["deleted_by"]
-        by = f" by {user_names.names(self, [user_id]).get(user_id, user_id)}" if user_id else ""
+        by = f" by {names.users.get(user_id, user_id)}" if user_id else ""
         return f"Deleted {time_display.brief(deleted_at, self.where)}{by}"
 
     def _changes(self, changes: list[Document]) -> change_log.LogColumn:
@@ -149,7 +147,7 @@ class ShowReservation(_Reservations, base.ShowCommand):
     def _names(self, reservation: Reservation) -> Names:
         return Names(
             project_names.names(self, [reservation.project_id]),
-            user_names.names(self, [reservation.user_id]),
+            user_names.names(self, [reservation.user_id, reservation.document.get("deleted_by")]),
         )
 
 

@@ -11,6 +11,7 @@ from warre_blazar.cli import (
     base,
     confirmation,
     flavors,
+    owners,
     project_names,
     time_display,
     time_zones,
@@ -127,7 +128,11 @@ class ListSeries(_AllSeries, base.ListCommand):
         names = declaration.columns(Series, long=parsed_args.long)
         found = self.v2.series.list(all_projects=parsed_args.all_projects)
         shown = [each for each in found if parsed_args.ended or each.status != "ended"]
-        return self.table(names, (self.flat(each) for each in shown))
+        rows = [self.flat(each) for each in shown]
+        if parsed_args.long or parsed_args.all_projects:
+            names = [*(name for name in names if name not in owners.COLUMNS), *owners.COLUMNS]
+            rows = owners.named(self, rows)
+        return self.table(names, rows)
 
 
 class ShowSeries(_AllSeries, base.ShowCommand):

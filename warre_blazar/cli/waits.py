@@ -8,6 +8,7 @@ from warre_blazar.cli import (
     arguments,
     base,
     flavors,
+    owners,
     project_names,
     time_display,
     time_input,
@@ -33,11 +34,12 @@ _OPTIONS = {
     "category": "--category",
 }
 _COLUMNS = (
-    *("id", "flavor", "instance_count", "hours", "from", "to", "mode", "status", "position"),
+    *("id", "name", "flavor", "instance_count", "hours", "from", "to", "mode", "status"),
+    "position",
 )
 _LONG = (
-    *("category", "expires_at", "name", "status_reason", "reservation_id", "created_at"),
-    *("ended_at", "project", "project_id", "user", "user_id"),
+    *("category", "expires_at", "status_reason", "reservation_id", "created_at", "ended_at"),
+    *owners.COLUMNS,
 )
 
 
@@ -51,11 +53,12 @@ class _Waits(base.Command):
         return document, self._next(wait)
 
     def _next(self, wait: Wait) -> str:
-        what = f"{wording.slots(wait.instance_count)} of {_goal(wait)}"
-        if wait.status == "WAITING" and wait.mode == "book":
-            return f"Waiting for {what}, number {wait.position} in line. It is booked by itself."
         if wait.status == "WAITING":
-            return f"Waiting for {what}, number {wait.position} in line. You get a message."
+            what = f"{wording.slots(wait.instance_count)} of {_goal(wait)}"
+            other = project_names.of_another(self, wait.project_id)
+            whose = f", for project {other}" if other else ""
+            then = "It is booked by itself." if wait.mode == "book" else "You get a message."
+            return f"Waiting for {what}, number {wait.position} in line{whose}. {then}"
         if wait.status == "BOOKED":
             return f"Booked: {self.name('reservation-show')} {wait.reservation_id}"
         return ""
@@ -206,14 +209,18 @@ class ListWaits(_Waits, base.ListCommand):
             project_id=parsed_args.project and project_names.identity(self, parsed_args.project),
             user_id=parsed_args.user and user_names.identity(self, parsed_args.user),
         )
+        narrowed = ("all_projects", "project", "user", "ended", "status")
+        if not found and not any(getattr(parsed_args, name) for name in narrowed):
+            self.tell(
+                "Your project waits for nothing. --ended also lists waits that are over, and for "
+                "operators --all-projects lists those of other projects."
+            )
         rows = [{**wait.document, "flavor": _goal(wait)} for wait in found]
-        if parsed_args.long:
-            projects = project_names.names(self, (wait.project_id for wait in found))
-            users = user_names.names(self, (wait.user_id for wait in found))
-            for row in rows:
-                row["project"] = projects.get(row["project_id"])
-                row["user"] = users.get(row["user_id"])
-        return self.table((*_COLUMNS, *(_LONG if parsed_args.long else ())), rows)
+        if parsed_args.long or parsed_args.all_projects:
+            rows = owners.named(self, rows)
+            more = _LONG if parsed_args.long else owners.COLUMNS
+            return self.table((*_COLUMNS, *more), rows)
+        return self.table(_COLUMNS, rows)
 
 
 class ShowWait(_Waits, base.ShowCommand):

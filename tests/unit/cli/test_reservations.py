@@ -95,6 +95,11 @@ def test_list_of_deleted_ones_says_when_and_by_whom(api: Api, run_json: Callable
     api.answers["GET /v2/reservations"] = listing(reservation(**gone))
     (row,) = run_json(reservation_list.ListReservations, "--deleted")
     assert {name: row[name] for name in gone} == gone
+    assert row["deleted_by_name"] is None
+    user = {"user": {"id": "user-2", "name": "ada"}}
+    api.answers["GET /v1/users/user-2"] = Answer(200, user)
+    (row,) = run_json(reservation_list.ListReservations, "--deleted")
+    assert (row["deleted_by_name"], row["deleted_by"]) == ("ada", "user-2")
 
 
 def test_deleted_reservation_is_shown_with_when_and_by_whom(

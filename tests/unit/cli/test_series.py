@@ -1,5 +1,6 @@
 """The commands on series: what they send, and what they say about what couldn't be booked."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -115,6 +116,11 @@ def test_list_and_show(api: Api, run: Run) -> None:
     assert "course" in run(series.ListSeries)
     assert "FREQ=YEARLY" not in run(series.ListSeries)
     assert "FREQ=YEARLY" in run(series.ListSeries, "--ended")
+    assert "project_id" not in run(series.ListSeries)
+    names = {"project": {"id": "project-1", "name": "us"}}
+    api.answers["GET /v1/projects/project-1"] = Answer(200, names)
+    for word in ("--all-projects", "--long"):
+        assert re.search(r"\| us +\| project-1 ", run(series.ListSeries, word))
     # The local start stays as it is, in whatever zone the times are shown.
     assert "2026-12-07T09:00" in run(series.ShowSeries, "course", "--utc")
 

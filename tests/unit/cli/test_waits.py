@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from keystoneauth1 import session
 
 from tests.fakes.service import Answer, Request
 from tests.unit.cli.conftest import Run
@@ -62,22 +63,49 @@ def test_wait_needs_a_flavor_or_a_category_and_a_length(
     assert api.seen == []
 
 
-def test_wait_for_another_project(api: Api, run: Run) -> None:
+def test_wait_for_another_project(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     api.answers["POST /v2/waits"] = Answer(201, WAIT)
     given = ("gpu.large", "--hours", "24", "--project", "5" * 32)
     assert f"for project {'5' * 32}, number 3" in run(waits.CreateWait, *given, "--dry-run")
+    monkeypatch.setattr(session.Session, "get_project_id", lambda _: "operators")
+    names = {"project": {"id": "project", "name": "us"}}
+    api.answers["GET /v1/projects/project"] = Answer(200, names)
     run(waits.CreateWait, *given)
-    assert [request.body["project_id"] for request in api.seen] == ["5" * 32] * 2
+    assert [r.body["project_id"] for r in api.seen if r.body] == ["5" * 32] * 2
+    assert "number 3 in line, for project us. It is booked" in capsys.readouterr().err
 
 
 def test_waits_are_listed_with_their_positions(api: Api, run_json: Callable[..., Any]) -> None:
-    other = {**WAIT, "flavor_id": None, "flavor": None, "category": "gpu"}
+    other = {**WAIT, "flavor_id": None, "flavor": None, "category": "gpu", "name": "run 7"}
     api.answers["GET /v2/waits"] = listing(WAIT, other)
     rows = run_json(waits.ListWaits)
-    assert [(row["flavor"], row["position"]) for row in rows] == [
-        ("gpu.large", 3),
-        ("category gpu", 3),
+    assert [(row["flavor"], row["name"], row["position"]) for row in rows] == [
+        ("gpu.large", None, 3),
+        ("category gpu", "run 7", 3),
     ]
+
+
+def test_list_of_all_waits_says_whose_they_are(api: Api, run_json: Callable[..., Any]) -> None:
+    api.answers |= {
+        "GET /v2/waits": listing(WAIT),
+        "GET /v1/projects/project": Answer(200, {"project": {"id": "project", "name": "us"}}),
+        "GET /v1/users/user": Answer(200, {"user": {"id": "user", "name": "ada"}}),
+    }
+    (row,) = run_json(waits.ListWaits, "--all-projects")
+    assert (row["project"], row["user"]) == ("us", "ada")
+
+
+def test_project_without_waits_is_told_where_others_are(
+    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api.answers["GET /v2/waits"] = listing()
+    run(waits.ListWaits, "--ended")
+    assert capsys.readouterr().err == ""
+    run(waits.ListWaits)
+    assert "Your project waits for nothing. --ended also" in capsys.readouterr().err
+    assert len(api.seen) == 2
 
 
 @pytest.mark.parametrize(
