@@ -93,6 +93,8 @@ def others(
     """
     if any(each.code not in _ONCE_FREED or _over_slots(each) for each in refusals):
         return []
+    if wanted.project_id is not None:
+        return []  # Offers are for the user's own project.
     commands = Fields(app)
     category = f" --category {shlex.quote(found.category)}" if found.category else ""
     return [

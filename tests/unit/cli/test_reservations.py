@@ -380,9 +380,10 @@ def test_create_for_another_project(api: Api, run: Run, capsys: pytest.CaptureFi
     assert "2 hours, for project climate" in said
     run(reservations.CreateReservation, *given)
     assert "2 hours, for project climate" in capsys.readouterr().err
-    # The alternatives of a refused booking are asked for the same project.
-    with pytest.raises(BlazarClientException):
+    # The alternatives of a refused booking are asked for the same project. Offers can't be.
+    with pytest.raises(BlazarClientException) as refused:
         run(reservations.CreateReservation, *given)
+    assert "offers" not in str(refused.value)
     sent = [request.body["project_id"] for request in api.seen if request.method == "POST"]
     assert sent == ["5" * 32] * 4
 
