@@ -5,7 +5,7 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
-from warre_blazar.cli import arguments, base, project_names, time_display, user_names
+from warre_blazar.cli import arguments, base, owners, time_display
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Host
 from warre_blazar.client.types import Document
@@ -90,14 +90,12 @@ class ListHosts(base.ListCommand):
         return text and time_display.iso(datetime.datetime.fromisoformat(text), self.where)
 
     def _reservations(self, hosts: Sequence[Host]) -> tuple[Any, Any]:
-        held = [{**each, "host": h.name} for h in hosts for each in h.document["reservations"]]
-        projects = project_names.names(self, (each["project_id"] for each in held))
-        users = user_names.names(self, (each.get("user_id") for each in held))
-        for each in held:
-            each["flavor"] = (each.get("flavor") or {}).get("name")
-            each["project"] = projects.get(each["project_id"])
-            each["user"] = users.get(each.get("user_id"))
-        return self.table(_RESERVATION_COLUMNS, held)
+        held = [
+            {**each, "host": host.name, "flavor": (each["flavor"] or {}).get("name")}
+            for host in hosts
+            for each in host.document["reservations"]
+        ]
+        return self.table(_RESERVATION_COLUMNS, owners.named(self, held))
 
 
 def _chosen(hosts: Sequence[Host], refs: Sequence[str]) -> list[Host]:

@@ -316,8 +316,8 @@ class _Reader:
             try:
                 return _possible(datetime.date.fromisoformat(match["iso"].upper()))
             except ValueError:
-                near = _near_iso(match["iso"])
-                forms = [self._with_day("", near)] if near else []
+                last = _near_iso(match["iso"])
+                forms = [self._with_day("", last)] if last else []
                 raise _Unclear(f"the calendar has no {match['iso']}", *forms) from None
         month = _number_of(match["month"] or match["month_first"], MONTHS) + 1
         number = int(match["day"] or match["day_next"])

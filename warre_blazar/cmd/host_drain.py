@@ -100,7 +100,8 @@ def _fail(message: str) -> int:
 def _project_names(result: Drained) -> dict[str, str]:
     """The names of the reservations' projects by id, as far as Keystone tells them."""
     names: dict[str, str] = {}
-    ids = {each.on_host.project_id for each in (*result.moved, *result.left)}
+    moved, left = (each.on_host for each in result.moved), (each.on_host for each in result.left)
+    ids = {on_host.project_id for on_host in (*moved, *left)}
     with contextlib.suppress(exceptions.WarreError):
         for project_id in sorted(ids):
             if project := people.find_project(project_id):
