@@ -177,4 +177,4 @@ def test_fair_terms_hold_on_warres_path(site: Site, admin: Person, alpha: Person
     things.book(alpha, flavor)
     refused = Person(site.app, "alpha", "/v2/warre/v1").post("reservations", things.booking(flavor))
     assert refused.status_int == 400
-    assert "at most 1 instances" in str(refused.json)
+    assert "at most 1 instance of" in str(refused.json)
