@@ -107,7 +107,9 @@ class Placement(Guarded):
 
     def create_class(self, request: Request) -> Answer:
         name = request.body["name"]
-        if name in self.classes:
+        collides = self.colliding_ids > 0
+        self.colliding_ids -= collides
+        if collides or name in self.classes:
             raise Refusal(409, f"A conflicting resource class {name} already exists.")
         self.classes.add(name)
         return Answer(201)

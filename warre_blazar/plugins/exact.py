@@ -31,6 +31,7 @@ from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors
+from warre_blazar.openstack import placement as our_placement
 from warre_blazar.services.booking import neighbors
 from warre_blazar.services.booking.neighbors import HostNeed
 from warre_blazar.services.hosts import new_hosts
@@ -168,6 +169,18 @@ def _source_request(source: str) -> PlacementRequest:
     return request
 
 
+class _PlacementClient(placement.BlazarPlacementClient):
+    """Blazar's client, which makes a class even if another one is made at the same time.
+
+    Placement then says that the class exists already (``our_placement.make_class``). Blazar's
+    client takes that for a failure, so the booking would fail.
+    """
+
+    def create_resource_class(self, rc_name: str) -> None:
+        with blazar_errors.translated():
+            our_placement.make_class(rc_name)
+
+
 class ExactPhysicalHostPlugin(host_plugin.PhysicalHostPlugin):
     """Blazar's ``physical:host`` with exact admission."""
 
@@ -222,6 +235,10 @@ class ExactPhysicalHostPlugin(host_plugin.PhysicalHostPlugin):
 
 class ExactVirtualInstancePlugin(instance_plugin.VirtualInstancePlugin):
     """Blazar's ``virtual:instance`` with exact admission."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.placement_client = _PlacementClient()
 
     def allocation_candidates(self, reservation: Mapping[str, Any]) -> list[str]:
         """The ids of a reservation's hosts, one for each instance."""
@@ -305,7 +322,7 @@ class ExactFlavorPlugin(flavor_plugin.FlavorPlugin):
         # Blazar's constructor makes Blazar's other two plugins, which would heal reservations
         # beside the exact ones.
         base.BasePlugin.__init__(self)
-        self._placement_client = placement.BlazarPlacementClient()
+        self._placement_client = _PlacementClient()
         self._host_plugin = ExactPhysicalHostPlugin()
         self._instance_plugin = ExactVirtualInstancePlugin()
 

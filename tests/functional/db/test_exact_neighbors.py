@@ -154,6 +154,17 @@ def test_simultaneous_processes_hold_exactly_what_fits(
     assert oversold.find(database) == []
 
 
+def test_class_is_made_even_if_another_one_gets_the_same_id(cloud: Cloud):
+    clients = (
+        exact.ExactVirtualInstancePlugin().placement_client,
+        exact.ExactFlavorPlugin()._placement_client,
+    )
+    for number, client in enumerate(clients):
+        cloud.placement.colliding_ids = 2
+        client.create_reservation_class(f"r-{number}")
+    assert {"CUSTOM_RESERVATION_R_0", "CUSTOM_RESERVATION_R_1"} <= cloud.placement.classes
+
+
 @pytest.mark.parametrize("resource_type", ["virtual:instance", "flavor:instance"])
 def test_reservations_of_all_types_share_room_exactly(
     database: sa.Engine, cloud: Cloud, monkeypatch, resource_type
