@@ -11,14 +11,14 @@ import dataclasses
 import datetime
 import functools
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from warre_blazar.domain import leaving
-from warre_blazar.domain.holdings import Holding, Occupancy
+from warre_blazar.domain import leaving, timeline
+from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.leaving import Crowd, Movable
 from warre_blazar.domain.request_groups import PlacementRequest
-from warre_blazar.domain.timeline import Span
+from warre_blazar.domain.timeline import Claim, Span
 
 #: For how many hosts it is looked at whether others could leave them for a reservation.
 BREADTH = 4
@@ -161,12 +161,9 @@ class MovableHosts:
         """
         window = functools.reduce(Span.hull, spans)
         for cls, amount in request.amounts.items():
-            capacity, taken = 0, _Total()
-            for host in self.hosts.values():
-                of_host = host.tree.capacity(cls)
-                capacity += of_host
-                taken.add(*_taken(host.held(window), cls, of_host))
-            if any(taken.peak(span) + count * amount > capacity for span in spans):
+            capacity = sum(host.tree.capacity(cls) for host in self.hosts.values())
+            taken = [claim for host in self.hosts.values() for claim in _taken(host, cls, window)]
+            if any(timeline.peak(taken, span) + count * amount > capacity for span in spans):
                 return True
         return False
 
@@ -175,33 +172,13 @@ class MovableHosts:
         return leaving.without(self.hosts[host_id], (move.movable for move in moves))
 
 
-def _taken(
-    held: Occupancy, resource_class: str, capacity: int
-) -> tuple[Sequence[datetime.datetime], list[int]]:
-    """How much of a host's capacity is taken, from each of some moments on."""
-    each = zip(held.of_class(resource_class).held, held.wholes.held, strict=True)
-    return held.moments, [capacity if whole else min(n, capacity) for n, whole in each]
-
-
-class _Total:
-    """How much is taken of several hosts together."""
-
-    def __init__(self) -> None:
-        self._changes: dict[datetime.datetime, int] = collections.defaultdict(int)
-
-    def add(self, moments: Sequence[datetime.datetime], levels: Iterable[int]) -> None:
-        """Add what is taken of a host, from each of some moments on."""
-        before = 0
-        for moment, level in zip(moments, levels, strict=True):
-            self._changes[moment] += level - before
-            before = level
-
-    def peak(self, span: Span) -> int:
-        """The most that is taken at a time during a span."""
-        moments = sorted(self._changes)
-        levels = list(itertools.accumulate(map(self._changes.__getitem__, moments)))
-        first = bisect.bisect_right(moments, span.start) - 1
-        return max(levels[first : bisect.bisect_left(moments, span.end)])
+def _taken(host: Host, resource_class: str, window: Span) -> Iterator[Claim]:
+    """How much of a host's capacity is taken, at most all of it, at each time of a span."""
+    capacity, held = host.tree.capacity(resource_class), host.held(window)
+    times = itertools.pairwise([*held.moments, window.end])
+    each = zip(times, held.of_class(resource_class).held, held.wholes.held, strict=True)
+    for (start, end), amount, whole in each:
+        yield Claim(Span(start, end), capacity if whole else min(amount, capacity))
 
 
 class _Lowest:
