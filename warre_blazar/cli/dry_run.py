@@ -4,7 +4,7 @@ import dataclasses
 import datetime
 from collections.abc import Sequence
 
-from warre_blazar.cli import alternatives, error_advice, time_display, wording
+from warre_blazar.cli import alternatives, error_advice, project_names, time_display, wording
 from warre_blazar.cli.failure import Failure, RefusedDryRun
 from warre_blazar.cli.reservation_fields import phrase
 from warre_blazar.client import Client, DryRun, Reason, Reservation, errors
@@ -91,7 +91,8 @@ def change(
     if (start, end, count, *texts.values()) == (None,) * (3 + len(texts)):
         end = changed.end  # The API refuses a change without values.
     foreseen = client.reservations.try_update(before.id, start=start, end=end, count=count, **texts)
-    _check(foreseen, app, where, _other_project(client, before))
+    project = project_names.unless_own(client.transport.session, before.project_id)
+    _check(foreseen, app, where, project)
     return foreseen
 
 
@@ -114,12 +115,6 @@ def flat(foreseen: DryRun) -> Document:
     """Return the fields of a dry run, with the flavor's name and id in place of the flavor."""
     flavor = foreseen.document["flavor"]
     return {**foreseen.document, "flavor": flavor["name"], "flavor_id": flavor["id"]}
-
-
-def _other_project(client: Client, reservation: Reservation) -> str | None:
-    """The id of a reservation's project, or None if it is the user's own, or not known."""
-    own = client.transport.session.get_project_id()
-    return reservation.project_id if own and reservation.project_id != own else None
 
 
 def _check(

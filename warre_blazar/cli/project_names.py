@@ -59,10 +59,14 @@ def of_another(command: base.Command, project_id: str | None) -> str:
 
     :returns: "" if the project is that of the user who runs the command.
     """
-    own = command.v2.transport.session.get_project_id()
-    if own is None or project_id in (None, own):
-        return ""
-    return names(command, [project_id]).get(str(project_id), str(project_id))
+    other = unless_own(command.v2.transport.session, project_id)
+    return names(command, [other]).get(other, other) if other else ""
+
+
+def unless_own(session: Any, project_id: str | None) -> str | None:
+    """Return the id of a project, or None if it is the project of the session, or not known."""
+    own = session.get_project_id()
+    return project_id if own and project_id != own else None
 
 
 def _named(session: Any, name: str) -> list[dict[str, Any]] | None:
