@@ -6,7 +6,7 @@ The cloud has five hosts, and each of them has room for one reservation of any o
 import collections
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -75,19 +75,32 @@ def hosts_of(records: Records, made: list[dict[str, Any]]) -> collections.Counte
     return collections.Counter(row["compute_host_id"] for row in itertools.chain(*rows))
 
 
+@pytest.fixture
+def request_at_once(
+    beta: Person, lease: Callable[..., Any], wanted: Callable[[str], dict[str, Any]]
+) -> Callable[..., list[Any]]:
+    """A function that requests a lease for each period at the same time, and returns the answers.
+
+    The leases are of some types in turn.
+    """
+
+    def answers(periods: Iterable[world.Period], kinds: tuple[str, ...]) -> list[Any]:
+        turns = zip(periods, itertools.cycle(kinds), strict=False)
+        bodies = [world.lease_body(period, wanted(kind)) for period, kind in turns]
+        return at_once([lambda body=body: lease(beta, body) for body in bodies])
+
+    return answers
+
+
 @run
 @kinds
 def test_leases_at_once_get_exactly_what_there_is(
-    beta: Person,
-    lease: Callable[..., Any],
+    request_at_once: Callable[..., list[Any]],
     records: Records,
-    wanted: Callable[[str], dict[str, Any]],
     kinds: tuple[str, ...],
     run: int,
 ) -> None:
-    period = world.far()
-    bodies = [world.lease_body(period, wanted(kinds[n % len(kinds)])) for n in range(ASKED)]
-    answers = at_once([lambda body=body: lease(beta, body) for body in bodies])
+    answers = request_at_once([world.far()] * ASKED, kinds)
     outcomes = collections.Counter(answer.status_code for answer in answers)
     assert outcomes[201] == PLACES, outcomes
     assert {status for status in outcomes if status != 201} <= {400, 409}, outcomes
@@ -98,21 +111,14 @@ def test_leases_at_once_get_exactly_what_there_is(
 @run
 @kinds
 def test_no_lease_is_refused_that_fits_between_others(
-    beta: Person,
-    lease: Callable[..., Any],
+    request_at_once: Callable[..., list[Any]],
     records: Records,
-    wanted: Callable[[str], dict[str, Any]],
     kinds: tuple[str, ...],
     run: int,
 ) -> None:
     first = world.far()
     periods = [first.moved(hour, hour) for hour in range(ASKED // PLACES)]
-    bodies = [
-        world.lease_body(period, wanted(kinds[n % len(kinds)]))
-        for period in periods
-        for n in range(PLACES)
-    ]
-    answers = at_once([lambda body=body: lease(beta, body) for body in bodies])
+    answers = request_at_once([period for period in periods for _ in range(PLACES)], kinds)
     assert [a.text for a in answers if a.status_code != 201] == []
     held = hosts_of(records, [answer.json()["lease"] for answer in answers])
     assert sorted(held.values()) == [len(periods)] * PLACES
