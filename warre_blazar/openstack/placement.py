@@ -181,8 +181,9 @@ def servers_of_reservations(host: str) -> dict[str, int]:
 def lower(host: str, cls: str, amount: int) -> bool:
     """Lower a host's inventory of a reservation's resource class to ``amount``.
 
-    If ``amount`` is 0, the inventory is deleted. A server that is booted at the same moment is
-    either counted, or finds the lowered inventory.
+    If ``amount`` is 0, the inventory is deleted. If there is no inventory, none is added: the end
+    of the reservation may have deleted it, and the class with it. A server that is booted at the
+    same moment is either counted, or finds the lowered inventory.
 
     :param host: the hypervisor hostname.
     :returns: False if the servers on the host take more than ``amount``. In that case nothing is
@@ -195,6 +196,8 @@ def lower(host: str, cls: str, amount: int) -> bool:
         now, usages = _inventories(provider), _usages(provider)
         if usages["usages"].get(cls, 0) > amount:
             return False
+        if cls not in now["inventories"]:
+            return True
         others = {name: each for name, each in now["inventories"].items() if name != cls}
         less = {**others, cls: backing_names.inventory(amount)} if amount else others
         # Both answers must be of the same generation of the provider. Placement refuses the write

@@ -109,8 +109,7 @@ def running(cloud: Cloud) -> Iterator[Running]:
 def booked(count: int, start: datetime.datetime, end: datetime.datetime) -> list[world.Lease]:
     flavor = world.add_flavor(slots=2 * count)
     made = [world.book(world.request(flavor, world.hours(1, 3))) for _ in range(count)]
-    for lease in made:
-        world.write_dates(lease, world.Span(start, end))
+    world.write_same_dates(made, world.Span(start, end))
     return made
 
 
@@ -148,19 +147,15 @@ def settled(leases: list[world.Lease]) -> bool:
 
 
 def test_extended_lease_keeps_its_servers(running: Running, cloud: Cloud):
-    now = timeutils.utcnow()
-    leases = booked(COUNT, minute(now) - datetime.timedelta(minutes=5), minute(now) + LATER)
+    start = minute(timeutils.utcnow()) - datetime.timedelta(minutes=5)
+    leases = booked(COUNT, start, start + LATER)
     world.until(lambda: all(state(lease)[0] == "ACTIVE" for lease in leases), 600)
     servers = {
         lease.id: cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
         for lease in leases
     }
-    due = timeutils.utcnow().replace(microsecond=0) + datetime.timedelta(
-        seconds=COUNT // 20 + AHEAD + 4
-    )
-    for lease in leases:
-        start = db_api.lease_get(lease.id)["start_date"]
-        world.write_dates(lease, world.Span(start, due))
+    due = soon(COUNT // 20 + AHEAD + 4)
+    world.write_same_dates(leases, world.Span(start, due))
     longer = {"end_date": (minute(due) + LATER).strftime(V1_TIME)}
     outcome_by_lease = race(running, leases, due, longer)
     world.until(lambda: settled(leases) and timeutils.utcnow() > due, 300)
@@ -181,15 +176,11 @@ def test_extended_lease_keeps_its_servers(running: Running, cloud: Cloud):
 
 
 def test_postponed_lease_is_not_opened_early(running: Running, cloud: Cloud):
-    now = timeutils.utcnow()
+    end = minute(timeutils.utcnow()) + 2 * LATER
     count = max(COUNT * 2 // 5, 20)
-    leases = booked(count, now + LATER, minute(now) + 2 * LATER)
-    due = timeutils.utcnow().replace(microsecond=0) + datetime.timedelta(
-        seconds=count // 20 + AHEAD + 14
-    )
-    for lease in leases:
-        end = db_api.lease_get(lease.id)["end_date"]
-        world.write_dates(lease, world.Span(due, end))
+    leases = booked(count, end - LATER, end)
+    due = soon(count // 20 + AHEAD + 14)
+    world.write_same_dates(leases, world.Span(due, end))
     # Most updates arrive before the manager claims what is due.
     outcome_by_lease = race(
         running,

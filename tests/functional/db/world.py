@@ -315,12 +315,19 @@ def move(
 
 def write_dates(lease: Lease, span: Span) -> None:
     """Write new dates of a lease and its events."""
-    for kind, due in (("start_lease", span.start), ("end_lease", span.end)):
-        event = db_api.event_get_first_sorted_by_filters(
-            "lease_id", "asc", {"lease_id": lease.id, "event_type": kind}
-        )
-        db_api.event_update(event["id"], {"time": due})
-    write_lease(lease.id, {"start_date": span.start, "end_date": span.end})
+    write_same_dates([lease], span)
+
+
+def write_same_dates(leases: list[Lease], span: Span) -> None:
+    """Write the same new dates of several leases and their events, in one transaction."""
+    ids = [lease.id for lease in leases]
+    events = tables.events
+    with session.writer() as db:
+        for kind, due in (("start_lease", span.start), ("end_lease", span.end)):
+            same = (events.c.lease_id.in_(ids), events.c.event_type == kind)
+            db.execute(events.update().where(*same).values(time=due))
+        dates = {"start_date": span.start, "end_date": span.end}
+        db.execute(tables.leases.update().where(tables.leases.c.id.in_(ids)).values(dates))
 
 
 def add_stock(

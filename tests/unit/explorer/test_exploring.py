@@ -136,3 +136,12 @@ def test_same_name_given_twice_at_once_is_told_once(explorer: Explorer, said: li
 def test_snapshot_may_wait_for_the_new_end_of_a_reservation(explorer: Explorer, said: list[str]):
     explorer.replay("sqlite:active:extend+snapshot:1:1.3>0:-")
     assert said == []
+
+
+def test_end_that_has_removed_the_class_refuses_a_change_plainly(
+    explorer: Explorer, said: list[str]
+):
+    result = explorer.replay("sqlite:ending:delete+count+rename:1:1.27>0,1.29>0,0.23>2,0.32>1:-")
+    assert result is not None
+    assert "invalid_state" in str(result.answers[1])
+    assert said == []
