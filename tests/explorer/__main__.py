@@ -15,7 +15,9 @@ from tests.explorer.exploring import Explorer, all_pairs
 from tests.explorer.operations import OPERATIONS
 from tests.explorer.report import Report
 from tests.explorer.runs import Runner
-from tests.explorer.world import World
+from tests.explorer.world import MOVES_PER_BOOKING, World
+from tests.explorer.year import Year
+from tests.explorer.year_judge import Broken
 
 #: A directory in memory, if there is one.
 _MEMORY = pathlib.Path("/dev/shm")
@@ -35,6 +37,8 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
         "--defects", action="store_true", help="put known defects back, and find each of them"
     )
     what.add_argument("--replay", metavar="SCHEDULE", help="run a schedule again, step by step")
+    what.add_argument("--year", metavar="SEED", type=int, help="a year of a busy site, judged")
+    parser.add_argument("--days", type=int, default=365, help="of a year")
     parser.add_argument("--database", choices=("sqlite", "mariadb"), default="sqlite")
     parser.add_argument("--minutes", type=float, help="end after this time")
     parser.add_argument("--budget", type=int, metavar="RUNS", help="at most so many for a pair")
@@ -76,6 +80,19 @@ def _explore(explorer: Explorer, chosen: argparse.Namespace) -> None:
             print("    ".join(map(str, result.answers)))
 
 
+def _pass_year(seed: int, days: int) -> int:
+    """Let a year pass. Return 1 if anything is broken in it."""
+    with _world("sqlite") as world:
+        year = Year(world, seed, days, MOVES_PER_BOOKING)
+        try:
+            year.run()
+        except Broken as broken:
+            print(f"! {broken}")
+            return 1
+    print(*year.lines(), sep="\n")
+    return 0
+
+
 def _find_defects(minutes: float | None) -> int:
     """Put each defect back until the explorer finds it. Return 1 if it doesn't find one."""
     missed = 0
@@ -91,12 +108,18 @@ def _find_defects(minutes: float | None) -> int:
 
 @contextlib.contextmanager
 def _explorer(report: Report, database: str, budget: int | None = None) -> Iterator[Explorer]:
+    with _world(database) as world:
+        yield Explorer(Runner(world), report, database, budget)
+
+
+@contextlib.contextmanager
+def _world(database: str) -> Iterator[World]:
     place = _MEMORY if _MEMORY.is_dir() else None
     with (
         tempfile.TemporaryDirectory(dir=place) as directory,
         World(pathlib.Path(directory), database) as world,
     ):
-        yield Explorer(Runner(world), report, database, budget)
+        yield world
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -109,6 +132,8 @@ def main(words: Sequence[str] | None = None) -> int:
     logging.disable(logging.CRITICAL)  # Failures are what this is about.
     gc.freeze()  # What has been imported stays.
     gc.set_threshold(_YOUNG)
+    if chosen.year is not None:
+        return _pass_year(chosen.year, chosen.days)
     if chosen.defects:
         return _find_defects(chosen.minutes)
     report = Report(seconds=None if chosen.minutes is None else 60 * chosen.minutes)
