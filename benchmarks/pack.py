@@ -23,6 +23,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 import figures
+import matplotlib
+from matplotlib.figure import Figure
 
 from warre_blazar.domain import placing, timeline
 from warre_blazar.domain.flavor import Shape
@@ -231,13 +233,75 @@ def placing_again(limits: MoveLimits) -> Rule:
     return rule
 
 
+def solved(simulation: Simulation, booking: Booking) -> str | None:
+    """The product's choice; if there is no room, OR-tools' CP-SAT looks for another placing.
+
+    It may move as many as the product's search, and take a quarter of a second of the solver's
+    own time, which is the same on a busy machine. Making the model isn't counted. This is the only
+    rule that needs the package ``ortools``. It doesn't know single devices.
+    """
+    from ortools.sat.python import cp_model  # noqa: PLC0415 - only this rule needs it
+
+    host_id = chosen(simulation, booking)
+    if host_id is not None:
+        return host_id
+    capacity, hosts = simulation.site.capacity, [host.id for host in simulation.hosts]
+    near = [each for each in simulation.placed.values() if _overlap(each[0], booking)]
+    movable = [each for each in near if each[0].span.start > booking.arrival]
+    fixed = [each for each in simulation.placed.values() if each not in movable]
+    model = cp_model.CpModel()
+    put = {
+        each.id: {host: model.new_bool_var("") for host in hosts}
+        for each in (booking, *(other for other, _ in movable))
+    }
+    for of_one in put.values():
+        model.add_exactly_one(of_one.values())
+    stay = [put[other.id][on] for other, on in movable]
+    for literal in stay:
+        model.add_hint(literal, True)
+    model.add(sum(stay) >= len(stay) - PRODUCT.moves)
+    floating = [booking, *(other for other, _ in movable)]
+    for host in hosts:
+        there = [other for other, on in fixed if on == host]
+        for moment in {each.span.start for each in (*floating, *there)}:
+            asked = [each for each in floating if _is_at(each, moment)]
+            if asked:
+                held = sum(each.size for each in there if _is_at(each, moment))
+                terms = [each.size * put[each.id][host] for each in asked]
+                model.add(sum(terms) <= capacity - held)
+    solver = cp_model.CpSolver()
+    solver.parameters.max_deterministic_time = 0.25
+    solver.parameters.num_workers = 1
+    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None
+    for other, on in movable:
+        to = next(host for host in hosts if solver.value(put[other.id][host]))
+        if to != on:
+            simulation.moved += 1
+            simulation.place(other, to)
+    return next(host for host in hosts if solver.value(put[booking.id][host]))
+
+
+def _overlap(one: Booking, other: Booking) -> bool:
+    return one.span.start < other.span.end and other.span.start < one.span.end
+
+
+def _is_at(booking: Booking, moment: datetime.datetime) -> bool:
+    return booking.span.start <= moment < booking.span.end
+
+
+PRODUCT = MoveLimits(20)
+#: The rule of the product.
+AGAIN = "placing again"
+CP_SAT = "CP-SAT"
 RULES: dict[str, Rule] = {
     "spread": spread,
     "fullest at its peak": fullest_at_its_peak,
     "best fit in time": chosen,
-    "placing again": placing_again(MoveLimits(20)),
+    AGAIN: placing_again(PRODUCT),
     "without chains": placing_again(MoveLimits(20, steps=0)),
     "without limits": placing_again(MoveLimits(10**6, 10**6, 10**9)),
+    CP_SAT: solved,
 }
 
 
@@ -324,24 +388,60 @@ def main() -> None:
     parser.add_argument("--sites", nargs="+", choices=SITES, default=list(SITES))
     parser.add_argument("--loads", nargs="+", type=float, default=list(LOADS))
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
-    parser.add_argument("--rules", nargs="+", choices=RULES, default=list(RULES))
+    usual = [rule for rule in RULES if rule != CP_SAT]
+    parser.add_argument(
+        "--rules", nargs="+", choices=RULES, default=usual, help=f"default: all but {CP_SAT}"
+    )
     parser.add_argument(
         "--results",
         type=pathlib.Path,
         help="a file that keeps each result; results that it has are not computed again, so parts "
         "of a run can be made one after the other (default: keep nothing)",
     )
+    parser.add_argument("--picture", help="the SVG file that shows the shares")
     asked = parser.parse_args()
     rules, results = [*asked.rules, *LIMITS], Results(asked.results)
-    table = [["Hosts", "Load", *(rule.capitalize() for rule in rules)]]
+    table = [["Hosts", "Load", *(rule.capitalize() for rule in rules), "Moved"]]
+    shares: dict[str, list[list[float]]] = {name: [] for name in asked.sites}
     for name in asked.sites:
         for load in asked.loads:
-            shares = [
-                statistics.mean(results.of(name, load, seed, rule).share for seed in asked.seeds)
-                for rule in rules
-            ]
-            table.append([name, str(load), *(f"{share:.1f} %" for share in shares)])
+            found = [[results.of(name, load, seed, rule) for seed in asked.seeds] for rule in rules]
+            row = [statistics.mean(each.share for each in of_rule) for of_rule in found]
+            moved = [statistics.mean(each.moved for each in of_rule) for of_rule in found]
+            again = moved[rules.index(AGAIN)] if AGAIN in rules else 0.0
+            table.append([name, str(load), *(f"{share:.1f} %" for share in row), f"{again:.0f}"])
+            shares[name].append(row)
     figures.record("pack", {"seeds": str(len(asked.seeds))}, table)
+    if asked.picture:
+        draw(shares, asked.loads, rules, asked.picture)
+
+
+def draw(
+    shares: Mapping[str, Sequence[Sequence[float]]],
+    loads: Sequence[float],
+    rules: Sequence[str],
+    path: str,
+) -> None:
+    """Draw the shares as lines over the loads, a plot for each site, into an SVG file.
+
+    :param shares: by site, a row for each load, with the share of each rule in percent.
+    """
+    matplotlib.rcParams["svg.hashsalt"] = "warre-blazar"  # Equal results give equal files.
+    picture = Figure(figsize=(11, 4))
+    plots = picture.subplots(1, len(shares), sharey=True, squeeze=False)[0]
+    for plot, (name, rows) in zip(plots, shares.items(), strict=True):
+        for number, rule in enumerate(rules):
+            style = {"linestyle": ":", "color": "gray"} if rule in LIMITS else {}
+            marker = "osv^D*xP"[number % 8]
+            plot.plot(loads, [row[number] for row in rows], marker=marker, label=rule, **style)
+        plot.set_title(f"{name}: accepted, %")
+        plot.set_xlabel("load")
+        plot.set_xticks(list(loads))
+        plot.spines[["top", "right"]].set_visible(False)
+    lines, labels = plots[0].get_legend_handles_labels()
+    picture.legend(lines, labels, loc="lower center", ncols=4, frameon=False)
+    picture.tight_layout(rect=(0, 0.12, 1, 1))
+    picture.savefig(path, format="svg", metadata={"Date": None})
 
 
 if __name__ == "__main__":
