@@ -156,7 +156,7 @@ class FlavorSlotPlugin(base.BasePlugin):
             blazar_errors.check_time(
                 timing.span.start, clock.utcnow(), f"reservation {timing.reservation_id} starts"
             )
-            blazar_start_end.start(timing.reservation_id)
+            blazar_start_end.start(timing.reservation_id, timing.span.start)
 
     def before_end(self, resource_id: str) -> None:
         """Do nothing: an end needs no preparation."""
@@ -169,12 +169,13 @@ class FlavorSlotPlugin(base.BasePlugin):
         """
         with blazar_errors.translated():
             timing = _timing(resource_id)
-            if timing.lease_status != lease_states.DELETING:
+            due = None if timing.lease_status == lease_states.DELETING else timing.span.end
+            if due is not None:
                 blazar_errors.check_time(
-                    timing.span.end, clock.utcnow(), f"reservation {timing.reservation_id} ends"
+                    due, clock.utcnow(), f"reservation {timing.reservation_id} ends"
                 )
             patience = cfg.CONF.warre.server_deletion_timeout
-            blazar_start_end.end(timing.reservation_id, patience)
+            blazar_start_end.end(timing.reservation_id, patience, due)
 
     def list_allocations(
         self, query: Mapping[str, Any] | None, detail: bool = False

@@ -155,7 +155,7 @@ def check_start(cloud: Cloud, flavor, fault) -> None:
         lease = world.book(world.request(flavor, SPAN, 3))
         cloud.mend()
         getattr(cloud, service).fail(first=n, **fault)
-        outcome(lambda lease=lease: blazar_start_end.start(lease.reservation_id))
+        outcome(lambda lease=lease: blazar_start_end.start(lease.reservation_id, lease.span.start))
         cloud.mend()
         world.set_status(lease, "ACTIVE")
         backing.reconcile()

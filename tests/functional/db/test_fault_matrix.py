@@ -160,7 +160,7 @@ def delete(site: Site, lease: world.Lease | None) -> None:
     """Delete a lease as Blazar's manager does."""
     assert lease is not None
     world.set_status(lease, "DELETING")
-    blazar_start_end.end(lease.reservation_id, 5.0)
+    blazar_start_end.end(lease.reservation_id, 5.0, None)
     db_api.lease_destroy(lease.id)
 
 

@@ -8,6 +8,7 @@ import uuid
 
 import pytest
 import sqlalchemy as sa
+from blazar.db import api as db_api
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
@@ -37,6 +38,7 @@ from warre_blazar.domain.slot_use import SlotUse
 from warre_blazar.domain.tallies import Name
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
+from warre_blazar.plugins import flavor_slot
 from warre_blazar.services.hosts.host_status import HostState
 from warre_blazar.services.keeping import history, metrics
 from warre_blazar.services.keeping.metrics import BookedAmount, NamedFlavor, Queue, Site
@@ -300,6 +302,26 @@ def test_delays_of_starts_and_ends_are_counted(cloud: Cloud):
     buckets, total = delays(END)
     assert (buckets[60.0], buckets[300.0], buckets[math.inf], total) == (0, 2, 2, 180.0)
     assert len(leases_made) == 2
+
+
+def test_what_blazars_own_executor_starts_and_ends_is_counted(cloud: Cloud):
+    """It comes first if a lease is booked for now, just before Blazar looks for events."""
+    world.add_host(cloud, "a")
+    flavor = world.add_flavor(slots=2)
+    ended, deleted = (world.book(world.request(flavor, SPAN)) for _ in range(2))
+    timeutils.set_time_override(SPAN.end + 4 * SECOND)
+    plugin = flavor_slot.FlavorSlotPlugin()
+    try:
+        for lease, status in ((ended, "TERMINATING"), (deleted, "DELETING")):
+            resource_id = db_api.reservation_get(lease.reservation_id)["resource_id"]
+            plugin.on_start(resource_id)
+            world.write_lease(lease.id, {"status": status})
+            plugin.on_end(resource_id)
+    finally:
+        timeutils.clear_time_override()
+    length = (SPAN.end - SPAN.start).total_seconds()
+    counted = {action: (delays(action)[0][math.inf], delays(action)[1]) for action in (START, END)}
+    assert counted == {START: (2, 2 * (length + 4)), END: (1, 4.0)}
 
 
 def test_start_that_is_completed_later_is_overdue_until_then(cloud: Cloud):

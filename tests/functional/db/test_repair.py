@@ -250,7 +250,7 @@ def test_deletion_that_has_begun_to_remove_the_backing_is_finished(
 
     with monkeypatch.context() as patched, pytest.raises(db_exc.DBConnectionError):
         patched.setattr(backings, "delete", fail)
-        blazar_start_end.end(lease.reservation_id, 30)
+        blazar_start_end.end(lease.reservation_id, 30, lease.span.end)
     assert cloud.leftovers() == {}
     world.write_lease(lease.id, {"status": "ERROR"})
     keeper.look(DURING if is_running else BEFORE, QUIET)

@@ -68,7 +68,7 @@ def states(expected: list[Wait]) -> list[WaitState]:
 def free(lease_id: str) -> None:
     """Delete a lease that hasn't begun, as Blazar does."""
     (reservation,) = db_api.lease_get(lease_id)["reservations"]
-    blazar_start_end.end(reservation["id"], 5)
+    blazar_start_end.end(reservation["id"], 5, None)
     db_api.lease_destroy(lease_id)
 
 

@@ -282,14 +282,14 @@ def set_event(lease: Lease, event_type: str, to: str) -> None:
 def begin(lease: Lease) -> None:
     """Start a lease as Blazar's executor does."""
     set_status(lease, "STARTING")
-    blazar_start_end.start(lease.reservation_id)
+    blazar_start_end.start(lease.reservation_id, lease.span.start)
     set_status(lease, "ACTIVE")
 
 
 def finish(lease: Lease, patience: float = 10) -> None:
     """End a lease as Blazar's executor does."""
     set_status(lease, "TERMINATING")
-    blazar_start_end.end(lease.reservation_id, patience)
+    blazar_start_end.end(lease.reservation_id, patience, lease.span.end)
     set_status(lease, "TERMINATED")
 
 

@@ -1,20 +1,25 @@
 """Starts or ends one reservation when Blazar's own executor asks for this."""
 
+import datetime
+
 from oslo_log import log as logging
+from sqlalchemy.orm import Session
 
 from warre_blazar.db import hosts, reservations, session
+from warre_blazar.domain.execution_timing import END, START
 from warre_blazar.errors import exceptions
-from warre_blazar.services.running import backing
+from warre_blazar.services.running import backing, delays
 
 LOG = logging.getLogger(__name__)
 
 
-def start(reservation_id: str) -> None:
+def start(reservation_id: str, due: datetime.datetime) -> None:
     """Open a reservation to its project.
 
     If that fails, ``backing.reconcile`` opens the reservation later. Blazar would set the lease to
     ERROR.
 
+    :param due: the reservation's start.
     :raises InvalidState: the reservation is being removed, or has nothing in Nova.
     """
     try:
@@ -26,15 +31,32 @@ def start(reservation_id: str) -> None:
     except exceptions.WarreError as error:
         LOG.warning("Reservation %s will be opened later: %s", reservation_id, error)
         session.change(reservations.set_reason, reservation_id, error.message)
+    else:
+        _count_start(reservation_id, due)
 
 
-def end(reservation_id: str, patience: float) -> None:
+def _count_start(reservation_id: str, due: datetime.datetime) -> None:
+    """Count how late the start was. The reservation has begun even if that fails."""
+    try:
+        session.change(delays.count, START, due)
+    except (exceptions.TryAgain, *session.FAILURES) as error:
+        LOG.warning("The start of reservation %s isn't counted: %s", reservation_id, error)
+
+
+def end(reservation_id: str, patience: float, due: datetime.datetime | None) -> None:
     """Remove a reservation's servers and the rest of its backing, then release slots and hosts.
 
     If a part of the backing can't be removed now, ``backing.reconcile`` removes it later. The
     reservation ends all the same, because others may have booked the time after its end.
 
     :param patience: seconds to wait until the servers are deleted.
+    :param due: the reservation's end. None: the reservation is being deleted.
     """
     backing.remove_or_leave(reservation_id, patience)
-    session.change(hosts.release, reservation_id)
+    session.change(_release, reservation_id, due)
+
+
+def _release(db: Session, reservation_id: str, due: datetime.datetime | None) -> None:
+    hosts.release(db, reservation_id)
+    if due is not None:
+        delays.count(db, END, due)
