@@ -17,8 +17,14 @@ def configure(layout: Layout) -> None:
             "identity": {"password_hash_rounds": str(layout.settings.password_rounds)},
             "token": {"provider": "fernet"},
             # Without its cache, Keystone computes for 70 ms to check any token. The cache is in
-            # memory, so there must be a single process.
-            "cache": {"enabled": True, "backend": "dogpile.cache.memory"},
+            # memory, so there must be a single process. If a request reads a user while another
+            # one changes the user, the cache can keep what was before until it expires. By default
+            # that takes ten minutes.
+            "cache": {
+                "enabled": True,
+                "backend": "dogpile.cache.memory",
+                "expiration_time": 60,
+            },
             "fernet_tokens": {"key_repository": layout.state("keystone", "fernet")},
             "credential": {"key_repository": layout.state("keystone", "credential")},
         },
