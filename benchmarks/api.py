@@ -157,7 +157,11 @@ def remove(db: sa.Connection) -> None:
         db.execute(table.delete().where(table.c.reservation_id.in_(theirs)))
     db.execute(reservation.delete().where(reservation.c.lease_id.in_(ours)))
     db.execute(lease.delete().where(lease.c.project_id == "bench"))
-    db.execute(tables.flavors.delete().where(tables.flavors.c.name.startswith(_MARK)))
+    marked = tables.flavors.c.name.startswith(_MARK)
+    flavors = sa.select(tables.flavors.c.id).where(marked)
+    # The manager has written there that these leases were deleted.
+    db.execute(tables.history.delete().where(tables.history.c.flavor_id.in_(flavors)))
+    db.execute(tables.flavors.delete().where(marked))
 
 
 def timed(url: str, token: str, clients: int, count: int) -> list[float]:
