@@ -246,7 +246,7 @@ def solved(simulation: Simulation, booking: Booking) -> str | None:
     if host_id is not None:
         return host_id
     capacity, hosts = simulation.site.capacity, [host.id for host in simulation.hosts]
-    near = [each for each in simulation.placed.values() if _overlap(each[0], booking)]
+    near = [each for each in simulation.placed.values() if each[0].span.overlaps(booking.span)]
     movable = [each for each in near if each[0].span.start > booking.arrival]
     fixed = [each for each in simulation.placed.values() if each not in movable]
     model = cp_model.CpModel()
@@ -282,16 +282,12 @@ def solved(simulation: Simulation, booking: Booking) -> str | None:
     return next(host for host in hosts if solver.value(put[booking.id][host]))
 
 
-def _overlap(one: Booking, other: Booking) -> bool:
-    return one.span.start < other.span.end and other.span.start < one.span.end
-
-
 def _is_at(booking: Booking, moment: datetime.datetime) -> bool:
     return booking.span.start <= moment < booking.span.end
 
 
+#: The product's limits, and its rule.
 PRODUCT = MoveLimits(20)
-#: The rule of the product.
 AGAIN = "placing again"
 CP_SAT = "CP-SAT"
 RULES: dict[str, Rule] = {

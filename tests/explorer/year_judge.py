@@ -55,7 +55,7 @@ class YearJudge:
     ) -> None:
         self._world, self._sizes, self._slots = world, sizes, slots
         self._capacities = capacities
-        self._start = self._now = world.now
+        self._start = world.now
         #: What people were told to have, by reservation, until it ends.
         self.promises: dict[str, Promise] = {}
         #: The hosts that are down, and those that are drained.
@@ -87,21 +87,21 @@ class YearJudge:
         now = self._world.now
         with self._world.engine.connect() as db:
             rows = db.execute(sa.text(_LEASES), {"since": now - _DAY}).mappings()
-            status_by_id = {row["id"]: row for row in rows}
+            row_by_id = {row["id"]: row for row in rows}
             held: dict[str, dict[str, int]] = collections.defaultdict(dict)
             for reservation_id, host_id, count in db.execute(sa.text(_HELD)):
                 held[reservation_id][host_id] = count
         for reservation_id, promise in list(self.promises.items()):
-            row = status_by_id.get(reservation_id)
+            row = row_by_id.get(reservation_id)
             if promise.end <= now:
                 self._look_at_ended(reservation_id, row, held)
                 continue
             self._require(row is not None, f"{promise} is lost")
             assert row is not None
             self._look_at_live(promise, row, held[reservation_id])
-            self._look_at_hosts(reservation_id, row["status"], held[reservation_id])
+            self._look_at_hosts(reservation_id, held[reservation_id])
         self._require(not (found := oversold.find(self._world.engine)), found)
-        self._begun = {i for i, row in status_by_id.items() if row["status"] in _BEGUN}
+        self._begun = {i for i, row in row_by_id.items() if row["status"] in _BEGUN}
         self._held = dict(held)
 
     def _look_at_ended(self, reservation_id: str, row: Any, held: Mapping[str, Any]) -> None:
@@ -128,8 +128,8 @@ class YearJudge:
         up = sum(count for host_id, count in held.items() if host_id not in self.away)
         self._require(offered >= up, f"{reservation_id} offers {offered} of {up}")
 
-    def _look_at_hosts(self, reservation_id: str, status: str, held: Mapping[str, int]) -> None:
-        """What has begun stays, but off hosts that have failed, and nothing new gets there."""
+    def _look_at_hosts(self, reservation_id: str, held: Mapping[str, int]) -> None:
+        """Begun instances leave only failed hosts. None comes to a failed or drained host."""
         before = self._held.get(reservation_id)
         if before is None:
             return
@@ -140,21 +140,20 @@ class YearJudge:
             if host_id in self.away or host_id in self.drained:
                 self._require(now <= was, f"{reservation_id} moved to {host_id}, which is out")
             if host_id not in self.away and reservation_id in self._begun:
-                self._require(now >= was, f"{reservation_id} was moved after its claim: {status}")
+                self._require(now >= was, f"{reservation_id} was moved after its claim")
 
     def pass_to(self, moment: datetime.datetime) -> None:
-        """Note what was held in each minute until a moment. Nothing happens in between."""
+        """Note what is held from the world's present until a moment. Nothing happens between."""
         first = len(self._minutes[next(iter(self._capacities))])
         last = (moment - self._start) // _MINUTE
         used: dict[str, int] = collections.Counter()
         for reservation_id, promise in self.promises.items():
-            if promise.start <= self._now < promise.end:
+            if promise.start <= self._world.now < promise.end:
                 for host_id, count in self._held.get(reservation_id, {}).items():
                     used[host_id] += count * self._sizes[promise.flavor_id]
                     used[promise.flavor_id] += count
         for key, minutes in self._minutes.items():
             minutes.extend(bytes([used[key]]) * (last - first))
-        self._now = moment
 
     def numbers(self) -> dict[str, Any]:
         """What the minutes say, under names for people."""

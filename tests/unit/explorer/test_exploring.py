@@ -1,8 +1,5 @@
 """The explorer finds a defect that is put in, and runs a schedule again as it was."""
 
-import logging
-from collections.abc import Iterator
-
 import pytest
 
 from tests.explorer.exploring import Explorer
@@ -15,14 +12,6 @@ from warre_blazar.services.requests import once
 from warre_blazar.services.running import backing
 
 FLAVOR = "Nova: POST /v2.1/flavors"
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    logging.disable(logging.CRITICAL)
-    with World(tmp_path_factory.mktemp("explorer")) as made:
-        yield made
-    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture

@@ -1,8 +1,5 @@
 """Some days of a busy site break nothing, and the judge of a year finds what is broken."""
 
-import logging
-from collections.abc import Iterator
-
 import pytest
 import sqlalchemy as sa
 
@@ -11,17 +8,9 @@ from tests.explorer.year import Year
 from tests.explorer.year_judge import Broken, YearJudge
 
 DAYS = 9
-_OF_BEGUN = "(SELECT r.id FROM reservations r JOIN leases l ON l.id = r.lease_id {})"
-ONE_BEGUN = _OF_BEGUN.format("WHERE l.status = 'ACTIVE' LIMIT 1")
-ONE_WAITING = _OF_BEGUN.format("WHERE l.status = 'PENDING' LIMIT 1")
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    logging.disable(logging.CRITICAL)
-    with World(tmp_path_factory.mktemp("year")) as made:
-        yield made
-    logging.disable(logging.NOTSET)
+_RESERVATIONS = "(SELECT r.id FROM reservations r JOIN leases l ON l.id = r.lease_id {})"
+ONE_BEGUN = _RESERVATIONS.format("WHERE l.status = 'ACTIVE' LIMIT 1")
+ONE_WAITING = _RESERVATIONS.format("WHERE l.status = 'PENDING' LIMIT 1")
 
 
 def pass_days(world: World) -> Year:
@@ -61,7 +50,7 @@ def test_days_of_a_site_break_nothing(judge: YearJudge):
         (
             "UPDATE computehost_allocations SET compute_host_id = (SELECT MIN(id) FROM"
             " computehosts) WHERE reservation_id IN "
-            + _OF_BEGUN.format("WHERE l.status = 'PENDING'"),
+            + _RESERVATIONS.format("WHERE l.status = 'PENDING'"),
             "VCPU of 8",
         ),
         (
