@@ -263,7 +263,7 @@ def solved(simulation: Simulation, booking: Booking) -> str | None:
     floating = [booking, *(other for other, _ in movable)]
     for host in hosts:
         there = [other for other, on in fixed if on == host]
-        for moment in {each.span.start for each in (*floating, *there)}:
+        for moment in sorted({each.span.start for each in (*floating, *there)}):
             asked = [each for each in floating if _is_at(each, moment)]
             if asked:
                 held = sum(each.size for each in there if _is_at(each, moment))
