@@ -1,5 +1,6 @@
 """A request that creates something and is repeated with its key creates nothing again."""
 
+import contextlib
 import datetime
 import threading
 from collections.abc import Iterator
@@ -137,14 +138,20 @@ def test_old_keys_are_deleted(site: Site, alpha: Person, flavor):
 
 @pytest.fixture
 def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """The manager does nothing until this is set, and the API gives up waiting for it."""
-    event, function = threading.Event(), trusts.create_ctx_from_trust
+    """The manager does nothing until this is set, and the API gives up waiting for it.
 
-    def wait(trust_id: Any) -> Any:
+    From then on it handles one request after the other. Blazar doesn't repeat a write that SQLite
+    refuses because of another writer, so both requests would fail now and then.
+    """
+    event, function, turn = threading.Event(), trusts.create_ctx_from_trust, threading.Lock()
+
+    @contextlib.contextmanager
+    def wait(trust_id: Any) -> Iterator[Any]:
         if not event.is_set():
             bus.give_up()
             event.wait(30)
-        return function(trust_id)
+        with turn, function(trust_id) as ctx:
+            yield ctx
 
     monkeypatch.setattr(trusts, "create_ctx_from_trust", wait)
     yield event
@@ -161,7 +168,7 @@ def test_lost_answer_is_found_by_repeating(site: Site, alpha: Person, flavor, go
 
 
 def test_repeating_before_the_manager_is_done_books_once(site: Site, alpha: Person, flavor, go):
-    """The manager works on both requests, and the database refuses the second lease."""
+    """The manager has begun both requests, and the database refuses the second lease."""
     body = things.booking(flavor)
     for _ in range(2):
         assert refusal(send(alpha, "reservations", body)) == (503, "no_answer")
