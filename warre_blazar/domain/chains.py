@@ -8,6 +8,7 @@ foresee it, and it is only asked when the plans (``vacating``) have no room.
 """
 
 import dataclasses
+import operator
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from warre_blazar.domain import leaving, placing, provider_search
@@ -126,6 +127,21 @@ class _Clearing:
     cost: float
 
 
+@dataclasses.dataclass(frozen=True)
+class _Room:
+    """How many instances of a reservation that moves fit on a host."""
+
+    host: Host
+    most: int
+    #: How full the host is about that time.
+    fullness: float = 0.0
+
+    @property
+    def order(self) -> tuple[float, str, str]:
+        """The fullest hosts come first."""
+        return -self.fullness, self.host.name, self.host.id
+
+
 class _Search:
     def __init__(self, site: MovableHosts, limits: MoveLimits, closed: Iterable[str] = ()) -> None:
         """
@@ -133,6 +149,10 @@ class _Search:
         """
         self._site, self._limits, self._closed = site, limits, frozenset(closed)
         self._steps = limits.steps
+        # What was found on hosts that are as they were before the search. Nearly all hosts are, on
+        # each branch of the search, and most branches ask for the same.
+        self._known_rooms: dict[tuple[str, str, int], _Room] = {}
+        self._known_ways: dict[tuple[str, str, int], list[_Clearing]] = {}
 
     def clear(self, state: _State, asked: _Asked, count: int) -> tuple[_State, str] | None:
         """Clear a host for some instances, by chains that are as short as possible.
@@ -213,77 +233,91 @@ class _Search:
 
     def _direct(self, state: _State, asked: _Asked) -> dict[str, int]:
         """Hosts with room for instances, or for some of them, by id, the fullest first."""
-        near = placing.around(asked.spans[0])
-        rooms = []
-        for host_id in self._allowed(asked):
-            room = self._room(state, host_id, asked)
-            if room and (room >= asked.count or not asked.affinity):
-                self._steps -= _SWEEP
-                host = self._host(state, host_id)
-                fullness = host.swept(asked.request, near).fullness()
-                rooms.append((-fullness, host.name, host_id, room))
+        rooms = [self._room(state, host_id, asked) for host_id in self._allowed(asked)]
+        fitting = (r for r in rooms if r.most and (r.most >= asked.count or not asked.affinity))
         chosen: dict[str, int] = {}
         missing = asked.count
-        for _, _, host_id, room in sorted(rooms):
+        for room in sorted(fitting, key=operator.attrgetter("order")):
             if not missing:
                 break
-            chosen[host_id] = 1 if asked.affinity is False else min(room, missing)
-            missing -= chosen[host_id]
+            count = 1 if asked.affinity is False else min(room.most, missing)
+            chosen[room.host.id] = count
+            missing -= count
         return chosen
 
-    def _room(self, state: _State, host_id: str, asked: _Asked) -> int:
+    def _room(self, state: _State, host_id: str, asked: _Asked) -> _Room:
         """How many instances of a reservation that moves fit on a host."""
-        host, (span,) = state.hosts.get(host_id), asked.spans
-        if host is None:
-            self._steps -= 1
-            host = self._site.hosts[host_id]
-            room = self._site.lowest(asked.request).on(host_id, span)
-        else:
+        host = state.hosts.get(host_id)
+        if host is not None:
             self._swept(host)
-            room = host.room(asked.request, span)
-        room = min(room, asked.count)
-        if room and host.is_contested(asked.request):
-            self._swept(host)
-            room = host.lasting_room(asked.request, asked.spans, room)
+            return self._found_room(host, asked, host.room(asked.request, asked.spans[0]))
+        key = asked.reservation_id, host_id, asked.count
+        room = self._known_rooms.get(key)
+        self._steps -= 1
+        if room is None:
+            most = self._site.lowest(asked.request).on(host_id, asked.spans[0])
+            room = self._found_room(self._site.hosts[host_id], asked, most)
+            self._known_rooms[key] = room
         return room
+
+    def _found_room(self, host: Host, asked: _Asked, most: int) -> _Room:
+        most = min(most, asked.count)
+        if most and host.is_contested(asked.request):
+            self._swept(host)
+            most = host.lasting_room(asked.request, asked.spans, most)
+        if not most:
+            return _Room(host, 0)
+        self._steps -= _SWEEP
+        fullness = host.swept(asked.request, placing.around(asked.spans[0])).fullness()
+        return _Room(host, most, fullness)
 
     def _clearings(self, state: _State, asked: _Asked, count: int) -> list[_Clearing]:
         """The ways to clear hosts for instances, those that move least first."""
         ways: list[_Clearing] = []
-        looked_at = 0
+        looked_at, most = 0, self._limits.moves - len(state.moved)
         for host_id in self._emptiest(asked):
-            found = list(self._ways(state, host_id, asked, count))
+            found = [
+                way for way in self._ways(state, host_id, asked, count) if len(way.leaving) <= most
+            ]
             ways += found
             looked_at += bool(found)
             if looked_at >= _HOSTS or self._steps <= 0:
                 break
         return sorted(ways, key=lambda way: (way.cost, way.host_id))[:_BREADTH]
 
-    def _ways(self, state: _State, host_id: str, asked: _Asked, count: int) -> Iterator[_Clearing]:
+    def _ways(self, state: _State, host_id: str, asked: _Asked, count: int) -> Sequence[_Clearing]:
         """The ways to clear a host: of little, or of few."""
-        host, most = self._host(state, host_id), self._limits.moves - len(state.moved)
-        near = [
-            movable
-            for movable in self._site.on(host_id)
-            if movable.reservation_id not in state.moved
-            and any(movable.span.overlaps(span) for span in asked.spans)
-        ]
+        on_host = self._site.on(host_id)
+        there = [m for m in on_host if m.reservation_id not in state.moved]
+        if host_id in state.hosts or len(there) < len(on_host):
+            return self._found_ways(self._host(state, host_id), there, asked, count)
+        key = asked.reservation_id, host_id, count
+        ways = self._known_ways.get(key)
+        self._steps -= 1
+        if ways is None:
+            host = self._site.hosts[host_id]
+            ways = self._known_ways[key] = self._found_ways(host, there, asked, count)
+        return ways
+
+    def _found_ways(
+        self, host: Host, there: Sequence[Movable], asked: _Asked, count: int
+    ) -> list[_Clearing]:
+        near = [m for m in there if any(m.span.overlaps(span) for span in asked.spans)]
         self._swept(host)
         crowd = Crowd(host, near, asked.request, asked.spans, count)
         if not crowd.can_make_room():
-            return
-        known = set()
+            return []
+        ways: dict[frozenset[str], _Clearing] = {}
         # What stays is found first: the largest, so that little must move, or the smallest, so that
         # few must move.
         for order in (near, near[::-1]):
             self._steps -= len(near)
             needed = crowd.in_the_way(order)
-            ids = frozenset(movable.reservation_id for movable in needed)
-            if len(needed) <= most and ids not in known:
-                known.add(ids)
-                of_each = {m.reservation_id: leaving.work(host, m) for m in needed}
-                needed.sort(key=lambda m: -of_each[m.reservation_id])
-                yield _Clearing(host_id, needed, sum(of_each.values()))
+            of_each = {m.reservation_id: leaving.work(host, m) for m in needed}
+            needed.sort(key=lambda m: -of_each[m.reservation_id])
+            way = _Clearing(host.id, needed, sum(of_each.values()))
+            ways.setdefault(frozenset(of_each), way)
+        return list(ways.values())
 
     def _allowed(self, asked: _Asked) -> Iterator[str]:
         closed = self._closed if asked.reservation_id else frozenset()
