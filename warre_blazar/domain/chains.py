@@ -29,6 +29,8 @@ _HOSTS = 36
 #: The steps of adding up what is held on a host, besides a step for each holding. To look up a room
 #: that is known is one step.
 _SWEEP = 20
+#: The steps of finding out which devices instances can have.
+_CHECK = 150
 
 
 def place(
@@ -306,6 +308,7 @@ class _Search:
         self._swept(host)
         crowd = Crowd(host, near, asked.request, asked.spans, count)
         if not crowd.can_make_room():
+            self._steps -= _CHECK * crowd.checks
             return []
         ways: dict[frozenset[str], _Clearing] = {}
         # What stays is found first: the largest, so that little must move, or the smallest, so that
@@ -317,6 +320,7 @@ class _Search:
             needed.sort(key=lambda m: -of_each[m.reservation_id])
             way = _Clearing(host.id, needed, sum(of_each.values()))
             ways.setdefault(frozenset(of_each), way)
+        self._steps -= _CHECK * crowd.checks
         return list(ways.values())
 
     def _allowed(self, asked: _Asked) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import dataclasses
 import datetime
 import functools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from warre_blazar.domain import timeline
 from warre_blazar.domain.holdings import Remainder
@@ -66,6 +66,8 @@ class Crowd:
         self._swept = host.swept(request, functools.reduce(Span.hull, spans))
         #: Whether the columns say exactly what fits. If not, they say what doesn't.
         self._is_exact = not self._swept.plan.searches and not host.has_places(request)
+        #: How often the host had to be looked at because the columns don't say exactly what fits.
+        self.checks = 0
 
     def can_make_room(self) -> bool:
         """Whether the instances fit once all of the reservations have left."""
@@ -83,6 +85,19 @@ class Crowd:
 
         :param order: the reservations. The first ones stay if they can.
         """
+        # Whether the instances fit is a long search then, and mostly the columns are right.
+        needed = self._needed(order, lambda _: True)
+        if self._is_exact or self._fits_without(needed):
+            return needed
+        return self._needed(order, self._fits_without)
+
+    def _needed(
+        self, order: Iterable[Movable], fits_without: Callable[[list[Movable]], bool]
+    ) -> list[Movable]:
+        """The reservations that must leave, by the columns and by a function.
+
+        :param fits_without: tells whether the instances fit once some reservations have left.
+        """
         columns = [column.copy() for column in self._columns]
         leaving = list(order)
         for movable in list(leaving):
@@ -92,7 +107,7 @@ class Crowd:
             if any(column.lowest(part) < n for column, n in each if n for part in parts):
                 continue
             rest = [other for other in leaving if other is not movable]
-            if self._is_exact or self._fits_without(rest):
+            if fits_without(rest):
                 leaving = rest
                 for column, amount in each:
                     column.add(movable.span, -amount)
@@ -111,6 +126,7 @@ class Crowd:
         return column.taken(movable.request) * movable.hosts[self._host.id]
 
     def _fits_without(self, leaving: Iterable[Movable]) -> bool:
+        self.checks += 1
         return fits(without(self._host, leaving), self._request, self._spans, self._count)
 
 

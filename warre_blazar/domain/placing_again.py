@@ -103,6 +103,7 @@ class MovableHosts:
         self._lowest: dict[PlacementRequest, _Lowest] = {}
         self._orders: dict[PlacementRequest, list[str]] = {}
         self._with_room: dict[str, Sequence[tuple[str, int]]] = {}
+        self._in_the_way: dict[tuple[str, str, int], Sequence[Movable] | None] = {}
 
     def on(self, host_id: str) -> Sequence[Movable]:
         """The movable reservations on a host, the largest first."""
@@ -153,6 +154,22 @@ class MovableHosts:
         if is_added:
             room = min(host.room(request, wanted.span), room)
         return host.lasting_room(request, [wanted.span], room) if room and is_contested else room
+
+    def in_the_way(self, target: str, wanted: Movable, count: int) -> Sequence[Movable] | None:
+        """The reservations that must leave a host so that instances of another one fit there.
+
+        The largest stay if they can, so that what must leave is small.
+
+        :returns: None if there is no room whatever leaves.
+        """
+        key = target, wanted.reservation_id, count
+        if key not in self._in_the_way:
+            near = [m for m in self.on(target) if m.span.overlaps(wanted.span)]
+            near = [m for m in near if m.reservation_id != wanted.reservation_id]
+            crowd = Crowd(self.hosts[target], near, wanted.request, [wanted.span], count)
+            possible = near and crowd.can_make_room()
+            self._in_the_way[key] = crowd.in_the_way(near) if possible else None
+        return self._in_the_way[key]
 
     def is_full(self, request: PlacementRequest, spans: Sequence[Span], count: int) -> bool:
         """Whether all hosts together have too little left, so that no move makes room.
@@ -301,16 +318,9 @@ class MovePlan:
         :returns: an empty list if what would have to leave has no other place. None: there is no
             room whatever leaves.
         """
-        host, count = self._site.hosts[target], movable.hosts[source]
-        near = [m for m in self._site.on(target) if m.span.overlaps(movable.span)]
-        near = [m for m in near if m.reservation_id != movable.reservation_id]
-        if not near:
+        needed = self._site.in_the_way(target, movable, movable.hosts[source])
+        if needed is None:
             return None
-        crowd = Crowd(host, near, movable.request, [movable.span], count)
-        if not crowd.can_make_room():
-            return None
-        # The largest stay if they can, so that what must leave is small.
-        needed = crowd.in_the_way(near)
         moves: list[HostMove] = []
         for other in needed:
             move = self._direct(other, target, {source})

@@ -1,17 +1,21 @@
 """Room that is made by placing other reservations again, judged by the minute."""
 
 import collections
+import random
+from typing import Any
+from unittest import mock
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.domain.clock import minutes, span, spans
+from warre_blazar.domain import chains
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.leaving import Movable
 from warre_blazar.domain.placing import Packing, Wanted, choose
-from warre_blazar.domain.placing_again import MoveLimits
+from warre_blazar.domain.placing_again import MovableHosts, MoveLimits
 from warre_blazar.domain.providers import Inventory
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.vacating import Vacating
@@ -191,6 +195,53 @@ def test_every_minute_fits_if_a_reservation_stays_for_longer(site, more, moves):
     assert len(found.moved) <= moves
     longer = Movable(own.reservation_id, own.request, window, own.hosts, (), own.affinity)
     judge(others, found.moved, longer)
+
+
+class Nothing(dict):
+    """A dict that stays empty."""
+
+    def __setitem__(self, key: object, value: object) -> None:
+        pass
+
+
+class Forgetful(chains._Search):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._known_rooms = Nothing()
+        self._known_ways = Nothing()
+
+
+class Dice(random.Random):
+    def span(self):
+        return span(*sorted(self.sample(range(LAST + 1), 2)))
+
+    def crowd(self):
+        """Five hosts with many reservations that can move, some of them on several hosts."""
+        reservations, hosts = [], world(5, [])
+        for number in range(30):
+            wanted = Wanted(request(self.randint(1, 5)), self.choice([1, 1, 2, 3]), self.span())
+            chosen, room = choose(self.sample(hosts, 3), wanted)
+            if room == wanted.count:
+                among = [each.id for each in hosts]
+                name = f"r{number}"
+                reservations.append(Movable(name, wanted.request, wanted.window, chosen, among))
+                hosts = world(5, reservations)
+        return hosts, reservations
+
+
+@settings(max_examples=150)
+@given(st.builds(Dice, st.integers(0, 2**64)))
+def test_what_a_search_of_chains_remembers_changes_nothing(dice):
+    hosts, movables = dice.crowd()
+    wanted = Wanted(request(dice.randint(3, CPUS)), dice.randint(1, 2), dice.span())
+
+    def found():
+        limits, among = MoveLimits(6, steps=10**9), [host.id for host in hosts]
+        return chains.place(MovableHosts(hosts, movables), wanted, among, limits)
+
+    remembering = found()
+    with mock.patch.object(chains, "_Search", Forgetful):
+        assert remembering == found()
 
 
 def judge(site, moved, booking):
