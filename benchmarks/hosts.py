@@ -207,19 +207,16 @@ def flavor_row() -> dict[str, Any]:
     }
 
 
+def first_rows() -> Rows:
+    """The flavor, and what all hosts refer to."""
+    prop = {"id": "gpu", "resource_type": "physical:host", "property_name": "gpu"}
+    return {tables.flavors: [flavor_row()], tables.resource_properties: [prop]}
+
+
 def fill(engine: sa.Engine, host_count: int, per_host: int, shape: Shape) -> None:
     dice = random.Random(0)
     with engine.begin() as db:
-        db.execute(tables.flavors.insert().values(**flavor_row()))
-        write(
-            db,
-            {
-                tables.resource_properties: [
-                    {"id": "gpu", "resource_type": "physical:host", "property_name": "gpu"}
-                ]
-            },
-        )
-        rows: Rows = {}
+        rows = first_rows()
         for number in range(host_count):
             host_id = host_rows(rows, number)
             for _ in range(per_host):
