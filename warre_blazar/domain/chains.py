@@ -307,15 +307,14 @@ class _Search:
         near = [m for m in there if any(m.span.overlaps(span) for span in asked.spans)]
         self._swept(host)
         crowd = Crowd(host, near, asked.request, asked.spans, count)
-        if not crowd.can_make_room():
-            self._steps -= _CHECK * crowd.checks
-            return []
         ways: dict[frozenset[str], _Clearing] = {}
         # What stays is found first: the largest, so that little must move, or the smallest, so that
         # few must move.
         for order in (near, near[::-1]):
             self._steps -= len(near)
             needed = crowd.in_the_way(order)
+            if needed is None:
+                break
             of_each = {m.reservation_id: leaving.work(host, m) for m in needed}
             needed.sort(key=lambda m: -of_each[m.reservation_id])
             way = _Clearing(host.id, needed, sum(of_each.values()))

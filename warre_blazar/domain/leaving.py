@@ -71,25 +71,21 @@ class Crowd:
 
     def can_make_room(self) -> bool:
         """Whether the instances fit once all of the reservations have left."""
-        if not self._swept.plan.possible:
-            return False
-        for column in self._columns:
-            if any(column.lowest(span) < 0 for span in self._spans):
-                return False
-        return self._is_exact or self._fits_without(self._near)
+        return self._may_fit and (self._is_exact or self._fits_when_all_leave)
 
-    def in_the_way(self, order: Iterable[Movable]) -> list[Movable]:
+    def in_the_way(self, order: Sequence[Movable]) -> list[Movable] | None:
         """Those reservations that must leave. The rest can stay.
 
-        It must be possible to make room.
-
         :param order: the reservations. The first ones stay if they can.
+        :returns: None if the instances don't fit whatever leaves.
         """
-        # Whether the instances fit is a long search then, and mostly the columns are right.
+        if not self._may_fit:
+            return None
+        # The columns are mostly right, and else each look at the host can be a long search.
         needed = self._needed(order, lambda _: True)
         if self._is_exact or self._fits_without(needed):
             return needed
-        return self._needed(order, self._fits_without)
+        return self._needed(order, self._fits_without) if self._fits_when_all_leave else None
 
     def _needed(
         self, order: Iterable[Movable], fits_without: Callable[[list[Movable]], bool]
@@ -112,6 +108,17 @@ class Crowd:
                 for column, amount in each:
                     column.add(movable.span, -amount)
         return leaving
+
+    @functools.cached_property
+    def _may_fit(self) -> bool:
+        """Whether the columns have enough once all of the reservations have left."""
+        return self._swept.plan.possible and not any(
+            column.lowest(span) < 0 for column in self._columns for span in self._spans
+        )
+
+    @functools.cached_property
+    def _fits_when_all_leave(self) -> bool:
+        return self._fits_without(self._near)
 
     @functools.cached_property
     def _columns(self) -> list[Remainder]:

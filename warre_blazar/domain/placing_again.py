@@ -167,8 +167,7 @@ class MovableHosts:
             near = [m for m in self.on(target) if m.span.overlaps(wanted.span)]
             near = [m for m in near if m.reservation_id != wanted.reservation_id]
             crowd = Crowd(self.hosts[target], near, wanted.request, [wanted.span], count)
-            possible = near and crowd.can_make_room()
-            self._in_the_way[key] = crowd.in_the_way(near) if possible else None
+            self._in_the_way[key] = crowd.in_the_way(near) if near else None
         return self._in_the_way[key]
 
     def is_full(self, request: PlacementRequest, spans: Sequence[Span], count: int) -> bool:

@@ -203,9 +203,9 @@ class Vacating:
             by_id = {move.movable.reservation_id: move for move in moves[host_id]}
             near = _near([move.movable for move in moves[host_id]], wanted)
             crowd = _crowd(host, near, wanted, count)
-            if not crowd.can_make_room():
-                return None
             needed = crowd.in_the_way(near)
+            if needed is None:
+                return None
             made += [each for m in needed for each in by_id[m.reservation_id].every]
         return Rearrangement(dict(chosen), placing_again.moved(made))
 
