@@ -81,7 +81,7 @@ class Crowd:
         """
         if not self._may_fit:
             return None
-        # The columns are mostly right, and else each look at the host can be a long search.
+        # Each look at the host can be a long search. Mostly the columns are right: one is enough.
         needed = self._needed(order, lambda _: True)
         if self._is_exact or self._fits_without(needed):
             return needed
