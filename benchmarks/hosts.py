@@ -239,10 +239,15 @@ def write(db: sa.Connection, rows: Rows) -> None:
 
 
 @garbage_collection.uncollected()  # as the service has it
-def by_us(span: Span) -> int:
+def chosen(shape: Shape, wanted: placing.Wanted) -> int:
+    """How many of the wanted instances get a host by the package's choice."""
     with session.reader() as db:
-        found = hosts.snapshot(db, "flavor", _SHAPE, placing.around(span)).hosts
-    return placing.choose(found, placing.Wanted(_SHAPE.request, COUNT, span))[1]
+        found = hosts.snapshot(db, "flavor", shape, placing.around(wanted.window)).hosts
+    return placing.choose(found, wanted)[1]
+
+
+def by_us(span: Span) -> int:
+    return chosen(_SHAPE, placing.Wanted(_SHAPE.request, COUNT, span))
 
 
 @garbage_collection.uncollected()

@@ -45,8 +45,8 @@ _BETWEEN = 5.0
 _BETWEEN_CHANGES = 6.0
 #: The mean hours from a failure of a host, or its drain, to the next.
 _BETWEEN_OUTAGES = 7 * 24.0
-#: Refusals that people get on a busy site; the last one while all hosts have failed or are drained.
-#: Any other refusal ends the year.
+#: Refusals that people get on a busy site. ``no_host_matches`` means that all hosts have failed or
+#: are drained. Any other refusal ends the year.
 _EXPECTED = frozenset({"hosts_exhausted", "slots_exhausted", "no_host_matches"})
 
 

@@ -29,7 +29,7 @@ _HOSTS = 36
 #: The steps of adding up what is held on a host, besides a step for each holding. To look up a room
 #: that is known is one step.
 _SWEEP = 20
-#: The steps of finding out which devices instances can have.
+#: The steps of one search for devices (``Crowd.checks``).
 _CHECK = 150
 
 
@@ -151,8 +151,8 @@ class _Search:
         """
         self._site, self._limits, self._closed = site, limits, frozenset(closed)
         self._steps = limits.steps
-        # What was found on hosts that are as they were before the search. Nearly all hosts are, on
-        # each branch of the search, and most branches ask for the same.
+        # The results for hosts that the search hasn't changed. On each branch of the search, nearly
+        # all hosts are unchanged, and most branches ask for the same reservations.
         self._known_rooms: dict[tuple[str, str, int], _Room] = {}
         self._known_ways: dict[tuple[str, str, int], list[_Clearing]] = {}
 
@@ -252,17 +252,17 @@ class _Search:
         host = state.hosts.get(host_id)
         if host is not None:
             self._swept(host)
-            return self._found_room(host, asked, host.room(asked.request, asked.spans[0]))
+            return self._compute_room(host, asked, host.room(asked.request, asked.spans[0]))
         key = asked.reservation_id, host_id, asked.count
         room = self._known_rooms.get(key)
         self._steps -= 1
         if room is None:
             most = self._site.lowest(asked.request).on(host_id, asked.spans[0])
-            room = self._found_room(self._site.hosts[host_id], asked, most)
+            room = self._compute_room(self._site.hosts[host_id], asked, most)
             self._known_rooms[key] = room
         return room
 
-    def _found_room(self, host: Host, asked: _Asked, most: int) -> _Room:
+    def _compute_room(self, host: Host, asked: _Asked, most: int) -> _Room:
         most = min(most, asked.count)
         if most and host.is_contested(asked.request):
             self._swept(host)
@@ -289,19 +289,18 @@ class _Search:
 
     def _ways(self, state: _State, host_id: str, asked: _Asked, count: int) -> Sequence[_Clearing]:
         """The ways to clear a host: of little, or of few."""
-        on_host = self._site.on(host_id)
+        host, on_host = self._host(state, host_id), self._site.on(host_id)
         there = [m for m in on_host if m.reservation_id not in state.moved]
         if host_id in state.hosts or len(there) < len(on_host):
-            return self._found_ways(self._host(state, host_id), there, asked, count)
+            return self._compute_ways(host, there, asked, count)
         key = asked.reservation_id, host_id, count
         ways = self._known_ways.get(key)
         self._steps -= 1
         if ways is None:
-            host = self._site.hosts[host_id]
-            ways = self._known_ways[key] = self._found_ways(host, there, asked, count)
+            ways = self._known_ways[key] = self._compute_ways(host, there, asked, count)
         return ways
 
-    def _found_ways(
+    def _compute_ways(
         self, host: Host, there: Sequence[Movable], asked: _Asked, count: int
     ) -> list[_Clearing]:
         near = [m for m in there if any(m.span.overlaps(span) for span in asked.spans)]

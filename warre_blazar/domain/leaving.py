@@ -66,7 +66,7 @@ class Crowd:
         self._swept = host.swept(request, functools.reduce(Span.hull, spans))
         #: Whether the columns say exactly what fits. If not, they say what doesn't.
         self._is_exact = not self._swept.plan.searches and not host.has_places(request)
-        #: How often the host had to be looked at because the columns don't say exactly what fits.
+        #: How many searches were needed because the columns don't say exactly what fits.
         self.checks = 0
 
     def can_make_room(self) -> bool:
@@ -81,7 +81,8 @@ class Crowd:
         """
         if not self._may_fit:
             return None
-        # Each look at the host can be a long search. Mostly the columns are right: one is enough.
+        # Each call of ``_fits_without`` can be a long search. The columns are mostly right, so a
+        # single call mostly confirms what they say.
         needed = self._needed(order, lambda _: True)
         if self._is_exact or self._fits_without(needed):
             return needed
@@ -90,9 +91,9 @@ class Crowd:
     def _needed(
         self, order: Iterable[Movable], fits_without: Callable[[list[Movable]], bool]
     ) -> list[Movable]:
-        """The reservations that must leave, by the columns and by a function.
+        """The reservations that must leave because of the columns or of ``fits_without``.
 
-        :param fits_without: tells whether the instances fit once some reservations have left.
+        :param fits_without: says whether the instances fit once some reservations have left.
         """
         columns = [column.copy() for column in self._columns]
         leaving = list(order)

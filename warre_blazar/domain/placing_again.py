@@ -164,8 +164,8 @@ class MovableHosts:
         """
         key = target, wanted.reservation_id, count
         if key not in self._in_the_way:
-            near = [m for m in self.on(target) if m.span.overlaps(wanted.span)]
-            near = [m for m in near if m.reservation_id != wanted.reservation_id]
+            others = [m for m in self.on(target) if m.reservation_id != wanted.reservation_id]
+            near = [m for m in others if m.span.overlaps(wanted.span)]
             crowd = Crowd(self.hosts[target], near, wanted.request, [wanted.span], count)
             self._in_the_way[key] = crowd.in_the_way(near) if near else None
         return self._in_the_way[key]

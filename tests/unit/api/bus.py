@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import oslo_messaging
+import pytest
 from oslo_messaging._drivers import base, impl_fake
 from oslo_messaging._drivers import common as driver_common
 
@@ -151,6 +152,21 @@ def give_up() -> None:
         waiting = list(_calls)
     for call in waiting:
         call.give_up()
+
+
+def held(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> Iterator[threading.Event]:
+    """Until the event is set, a function waits when it is called, and the API gives up waiting."""
+    event, function = threading.Event(), getattr(module, name)
+
+    def wait(argument: Any) -> Any:
+        if not event.is_set():
+            give_up()
+            event.wait(30)
+        return function(argument)
+
+    monkeypatch.setattr(module, name, wait)
+    yield event
+    event.set()
 
 
 def settle() -> None:

@@ -140,22 +140,18 @@ def test_old_keys_are_deleted(site: Site, alpha: Person, flavor):
 def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """The manager does nothing until this is set, and the API gives up waiting for it.
 
-    From then on it handles one request after the other. Blazar doesn't repeat a write that SQLite
-    refuses because of another writer, so both requests would fail now and then.
+    From then on, the manager handles one request after the other. Blazar doesn't repeat a write
+    that SQLite refuses because of another writer, so both requests would fail now and then.
     """
-    event, function, turn = threading.Event(), trusts.create_ctx_from_trust, threading.Lock()
+    function, turn = trusts.create_ctx_from_trust, threading.Lock()
 
     @contextlib.contextmanager
-    def wait(trust_id: Any) -> Iterator[Any]:
-        if not event.is_set():
-            bus.give_up()
-            event.wait(30)
+    def in_turn(trust_id: Any) -> Iterator[Any]:
         with turn, function(trust_id) as ctx:
             yield ctx
 
-    monkeypatch.setattr(trusts, "create_ctx_from_trust", wait)
-    yield event
-    event.set()
+    monkeypatch.setattr(trusts, "create_ctx_from_trust", in_turn)
+    yield from bus.held(monkeypatch, trusts, "create_ctx_from_trust")
 
 
 def test_lost_answer_is_found_by_repeating(site: Site, alpha: Person, flavor, go):

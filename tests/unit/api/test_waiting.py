@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from blazar import exceptions as blazar_exc
@@ -34,31 +33,16 @@ def flavor(site: Site, admin: Person, alpha: Person) -> Iterator[dict]:
     site.settle()
 
 
-def held(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> Iterator[threading.Event]:
-    """Until the event is set, a function waits when it is called, and the API gives up waiting."""
-    event, function = threading.Event(), getattr(module, name)
-
-    def wait(argument: Any) -> Any:
-        if not event.is_set():
-            bus.give_up()
-            event.wait(30)
-        return function(argument)
-
-    monkeypatch.setattr(module, name, wait)
-    yield event
-    event.set()
-
-
 @pytest.fixture
 def go(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """The manager does nothing with a lease until this is set, and the API gives up waiting."""
-    yield from held(monkeypatch, trusts, "create_ctx_from_trust")
+    yield from bus.held(monkeypatch, trusts, "create_ctx_from_trust")
 
 
 @pytest.fixture
 def go_on(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """The manager doesn't finish a booking that it has written until this is set."""
-    yield from held(monkeypatch, db_api, "event_create")
+    yield from bus.held(monkeypatch, db_api, "event_create")
 
 
 def test_booking_that_takes_long_is_answered_as_pending(site: Site, alpha: Person, flavor, go_on):
