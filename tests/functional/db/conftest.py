@@ -12,7 +12,9 @@ from oslo_config import cfg
 from oslo_config import fixture as config_fixture
 
 from tests.functional.db import databases, nodes
+from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.warre_scene import run, scene, warre  # noqa: F401 - fixtures
+from warre_blazar import waiting
 from warre_blazar.edge import conditions
 
 nodes.use()
@@ -65,6 +67,14 @@ def database(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa
 def filters(conf: config_fixture.Config) -> None:
     """Enable the filter without which the plugin doesn't load."""
     conf.config(enabled_filters=[conditions.STRICT_FILTER], group="enforcement")
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    """The clock by which the package waits. Waiting takes no real time."""
+    made = FakeClock()
+    monkeypatch.setattr(waiting, "clock", made)
+    return made
 
 
 @pytest.fixture(autouse=True)

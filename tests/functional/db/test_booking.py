@@ -11,6 +11,7 @@ from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, races, world
+from tests.functional.db.fake_clock import FakeClock
 from warre_blazar.db import history, session, tables
 from warre_blazar.domain import backing_names
 from warre_blazar.errors import exceptions
@@ -267,17 +268,18 @@ def test_server_that_appears_after_the_end_is_deleted(flavor, cloud: Cloud, dele
     assert set(servers) == {running, "foreign"}
 
 
-def test_slow_deletion_of_a_server_is_requested_once(flavor, cloud: Cloud):
+def test_slow_deletion_of_a_server_is_requested_once(flavor, cloud: Cloud, clock: FakeClock):
     lease = world.book(world.request(flavor, SPAN))
     world.begin(lease)
     cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
     cloud.nova.servers_stay = True
     cloud.nova.requests.clear()
-    world.finish(lease, patience=0.6)
+    world.finish(lease, patience=1)
     on_servers = [line for line in cloud.nova.requests if "/servers" in line]
     deletions = [line for line in on_servers if line.endswith("/action")]
     assert len(deletions) == 1, on_servers
     assert len(on_servers) > 2, on_servers
+    assert clock.seconds <= 1
 
 
 def test_flavor_names_differ_by_case_and_accent(cloud: Cloud):

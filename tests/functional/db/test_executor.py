@@ -2,7 +2,6 @@
 
 import datetime
 import threading
-import time
 from concurrent import futures
 from typing import Any
 
@@ -608,9 +607,7 @@ def test_filter_that_hangs_does_not_delay_the_eviction(cloud: Cloud, lease: worl
     cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)
     filters: list[Any] = []
     manager.executor._pools = Pools(Inline(), Inline(), Held(filters))
-    began = time.monotonic()
     manager.run(SPAN.end)
-    assert time.monotonic() - began < 10
     assert cloud.nova.servers == {}
     assert state(lease) == OVER
     assert manager.outside.ended == []

@@ -14,7 +14,6 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.managers import Manager
-from warre_blazar import waiting
 from warre_blazar.db import executions, outbox, session, tables
 from warre_blazar.domain import payloads
 from warre_blazar.domain.changes import ChangeKind
@@ -90,13 +89,6 @@ class Recorder:
         if error := self.failing.get(notice.subject):
             raise error
         self.sent.append(notice)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-    made = FakeClock()
-    monkeypatch.setattr(waiting, "clock", made)
-    return made
 
 
 def test_whole_life_is_told_in_order(cloud: Cloud, manager: Manager):

@@ -13,7 +13,6 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, world
 from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.test_statements import counted
-from warre_blazar import waiting
 from warre_blazar.db import refusals as stored
 from warre_blazar.db import session
 from warre_blazar.db.refusals import RefusalFilter
@@ -137,11 +136,9 @@ def test_limit_is_exact_with_simultaneous_requests(database: sa.Engine):
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
-    made = FakeClock()
-    monkeypatch.setattr(waiting, "clock", made)
+def clock(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     monkeypatch.setattr(refusals, "_surplus", refusals._Surplus())
-    return made
+    return clock
 
 
 def test_flood_costs_no_statements(database: sa.Engine, clock: FakeClock):
