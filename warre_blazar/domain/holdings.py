@@ -176,32 +176,22 @@ class Occupancy:
 class Remainder:
     """How much of one thing is left of a host, from each of some moments on."""
 
-    def __init__(
-        self,
-        moments: Sequence[datetime.datetime],
-        levels: Sequence[int],
-        taken: Callable[[PlacementRequest], int],
-    ) -> None:
+    def __init__(self, levels: Sequence[int], taken: Callable[[PlacementRequest], int]) -> None:
         """
         :param taken: says how much of it an instance of a request takes.
         """
-        self._moments, self._levels, self.taken = moments, list(levels), taken
+        self._levels, self.taken = list(levels), taken
 
     def copy(self) -> "Remainder":
-        return Remainder(self._moments, self._levels, self.taken)
+        return Remainder(self._levels, self.taken)
 
-    def lowest(self, part: timeline.Span) -> int:
-        """How much is left throughout a part of the time."""
-        return min(self._levels[self._during(part)])
+    def lowest(self, during: slice) -> int:
+        """How much is left at each of some moments (``Swept.during``)."""
+        return min(self._levels[during])
 
-    def add(self, part: timeline.Span, amount: int) -> None:
-        """Add an amount during a span that begins and ends at moments, or outside the time."""
-        during = self._during(part)
+    def add(self, during: slice, amount: int) -> None:
+        """Add an amount at some moments."""
         self._levels[during] = [level + amount for level in self._levels[during]]
-
-    def _during(self, part: timeline.Span) -> slice:
-        first = bisect.bisect_right(self._moments, part.start) - 1
-        return slice(max(first, 0), bisect.bisect_left(self._moments, part.end))
 
 
 class Swept:
@@ -272,14 +262,19 @@ class Swept:
             asked.capacities, asked.request.amounts.items(), strict=True
         ):
             levels = [capacity - count * amount - n for n in next(columns).held]
-            left.append(Remainder(self.moments, levels, functools.partial(_of_class, cls)))
+            left.append(Remainder(levels, functools.partial(_of_class, cls)))
         for further in self.plan.columns:
             amount = further.taken.get(asked.request, 0)
             levels = [further.capacity - count * amount - n for n in next(columns).held]
-            left.append(Remainder(self.moments, levels, functools.partial(_of_kind, further.taken)))
+            left.append(Remainder(levels, functools.partial(_of_kind, further.taken)))
         wholes = [-n for n in self._columns[-1].held]
-        left.append(Remainder(self.moments, wholes, functools.partial(_of_kind, {})))
+        left.append(Remainder(wholes, functools.partial(_of_kind, {})))
         return left
+
+    def during(self, part: timeline.Span) -> slice:
+        """The moments from which on something may be held in a part of the span, by number."""
+        first = bisect.bisect_right(self.moments, part.start) - 1
+        return slice(max(first, 0), bisect.bisect_left(self.moments, part.end))
 
     def room(self, window: timeline.Span | None = None) -> int:
         """How many more instances fit throughout a part of the span, by default all of it.

@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from warre_blazar.domain import timeline
 from warre_blazar.domain.holdings import Remainder
@@ -40,6 +41,17 @@ def fits(host: Host, request: PlacementRequest, spans: Sequence[Span], count: in
     if any(host.room(request, span) < count for span in spans):
         return False
     return host.lasting_room(request, spans, count) >= count
+
+
+class _Taker(NamedTuple):
+    """What a reservation takes of a host."""
+
+    #: Its time.
+    during: slice
+    #: The parts of its time at which instances need the room.
+    parts: Sequence[slice]
+    #: The numbers of the columns, and how much it takes of each.
+    amounts: Sequence[tuple[int, int]]
 
 
 class Crowd:
@@ -98,24 +110,24 @@ class Crowd:
         columns = [column.copy() for column in self._columns]
         leaving = list(order)
         for movable in list(leaving):
-            parts = timeline.intersect([movable.span], self._spans)
-            amounts = [self._amount(movable, column) for column in columns]
-            each = list(zip(columns, amounts, strict=True))
-            if any(column.lowest(part) < n for column, n in each if n for part in parts):
+            taker = self._takers[movable.reservation_id]
+            each = [(columns[number], amount) for number, amount in taker.amounts]
+            if any(column.lowest(part) < n for column, n in each for part in taker.parts):
                 continue
             rest = [other for other in leaving if other is not movable]
             if fits_without(rest):
                 leaving = rest
                 for column, amount in each:
-                    column.add(movable.span, -amount)
+                    column.add(taker.during, -amount)
         return leaving
 
     @functools.cached_property
     def _may_fit(self) -> bool:
         """Whether the columns have enough once all of the reservations have left."""
-        return self._swept.plan.possible and not any(
-            column.lowest(span) < 0 for column in self._columns for span in self._spans
-        )
+        if not self._swept.plan.possible:
+            return False
+        parts = [self._swept.during(span) for span in self._spans]
+        return not any(column.lowest(part) < 0 for column in self._columns for part in parts)
 
     @functools.cached_property
     def _fits_when_all_leave(self) -> bool:
@@ -124,14 +136,30 @@ class Crowd:
     @functools.cached_property
     def _columns(self) -> list[Remainder]:
         """What is left of each column beside the instances, when all reservations have left."""
-        columns = self._swept.left(self._count)
-        for movable in self._near:
-            for column in columns:
-                column.add(movable.span, self._amount(movable, column))
+        columns = [column.copy() for column in self._left]
+        for taker in self._takers.values():
+            for number, amount in taker.amounts:
+                columns[number].add(taker.during, amount)
         return columns
 
-    def _amount(self, movable: Movable, column: Remainder) -> int:
-        return column.taken(movable.request) * movable.hosts[self._host.id]
+    @functools.cached_property
+    def _left(self) -> list[Remainder]:
+        """What is left of each column beside the instances, when no reservation has left."""
+        return self._swept.left(self._count)
+
+    @functools.cached_property
+    def _takers(self) -> dict[str, _Taker]:
+        """What each of the reservations takes, by reservation id."""
+        return {movable.reservation_id: self._taker(movable) for movable in self._near}
+
+    def _taker(self, movable: Movable) -> _Taker:
+        each = ((number, column.taken(movable.request)) for number, column in enumerate(self._left))
+        instances, during = movable.hosts[self._host.id], self._swept.during
+        return _Taker(
+            during(movable.span),
+            [during(part) for part in timeline.intersect([movable.span], self._spans)],
+            [(number, instances * amount) for number, amount in each if amount],
+        )
 
     def _fits_without(self, leaving: Iterable[Movable]) -> bool:
         self.checks += 1
