@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime
+from collections.abc import Iterable
 
 import sqlalchemy as sa
 from oslo_utils import timeutils
@@ -29,10 +30,7 @@ class Unbegun:
     """A reservation that hasn't begun, and that nobody is changing."""
 
     reservation_id: str
-    lease_id: str
-    flavor_id: str
     instance_count: int
-    span: Span
     shape: Shape
     affinity: bool | None
 
@@ -41,7 +39,8 @@ def read(db: Session, now: datetime.datetime) -> list[Unbegun]:
     """The reservations that can be placed again.
 
     Left out are those of leases that a manager is starting or ending, and those to which an update
-    was promised another time.
+    was promised another time. Thousands of them are read for one booking, so only what is needed
+    for each of them.
     """
     is_single = (
         sa.select(sa.func.count())
@@ -53,11 +52,7 @@ def read(db: Session, now: datetime.datetime) -> list[Unbegun]:
     query = (
         sa.select(
             bookings.c.reservation_id,
-            leases.c.id,
-            bookings.c.flavor_id,
             bookings.c.instance_count,
-            leases.c.start_date,
-            leases.c.end_date,
             bookings.c.shape,
             instance_reservations.c.affinity,
         )
@@ -81,40 +76,41 @@ def read(db: Session, now: datetime.datetime) -> list[Unbegun]:
         )
     )
     return [
-        Unbegun(
-            reservation_id,
-            lease_id,
-            flavor_id,
-            count,
-            Span(start, end),
-            Shape.from_json(shape),
-            affinity,
-        )
-        for reservation_id, lease_id, flavor_id, count, start, end, shape, affinity in db.execute(
-            query
-        )
+        Unbegun(reservation_id, count, Shape.from_json(shape), affinity)
+        for reservation_id, count, shape, affinity in db.execute(query)
     ]
 
 
 _OTHERS = reservations.alias()
 
 
-def claim(db: Session, unbegun: Unbegun) -> None:
+def leases_and_flavors(db: Session, reservation_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """The id of the lease and the id of the flavor of each reservation, by its id."""
+    query = (
+        sa.select(reservations.c.id, reservations.c.lease_id, bookings.c.flavor_id)
+        .join(bookings, bookings.c.reservation_id == reservations.c.id)
+        .where(reservations.c.id.in_(reservation_ids))
+    )
+    return {found: (lease_id, flavor_id) for found, lease_id, flavor_id in db.execute(query)}
+
+
+def claim(db: Session, lease_id: str, span: Span) -> None:
     """Write a lease's row, provided that the lease still waits for its start at the same time.
 
     A manager that claims the lease for its start, and a request that changes or deletes the lease,
     write this row too. So none of them can commit at the same time as this transaction.
 
+    :param span: the lease's time, as it was read.
     :raises session.LostRace: the lease has changed since it was read.
     """
     session.write_or_lose(
         db,
         leases.update()
         .where(
-            leases.c.id == unbegun.lease_id,
+            leases.c.id == lease_id,
             leases.c.status == lease_states.PENDING,
-            leases.c.start_date == unbegun.span.start,
-            leases.c.end_date == unbegun.span.end,
+            leases.c.start_date == span.start,
+            leases.c.end_date == span.end,
         )
         .values(updated_at=timeutils.utcnow()),
     )

@@ -90,14 +90,12 @@ class MovableHosts:
         self.breadth = breadth
         self.hosts = {host.id: host for host in hosts}
         self._on: dict[str, list[Movable]] = collections.defaultdict(list)
+        self._sorted: dict[str, Sequence[Movable]] = {}
         spans = []
         for movable in movables:
             spans.append(movable.span)
             for host_id in movable.hosts:
                 self._on[host_id].append(movable)
-        for host_id, movables_there in self._on.items():
-            host = self.hosts[host_id]
-            movables_there.sort(key=lambda m: (-leaving.work(host, m), m.reservation_id))
         #: The time of all movable reservations. None if there are none.
         self.horizon = functools.reduce(Span.hull, spans) if spans else None
         self._lowest: dict[PlacementRequest, _Lowest] = {}
@@ -107,6 +105,16 @@ class MovableHosts:
 
     def on(self, host_id: str) -> Sequence[Movable]:
         """The movable reservations on a host, the largest first."""
+        found = self._sorted.get(host_id)
+        if found is None:
+            host = self.hosts[host_id]
+            found = self._sorted[host_id] = sorted(
+                self.there(host_id), key=lambda m: (-leaving.work(host, m), m.reservation_id)
+            )
+        return found
+
+    def there(self, host_id: str) -> Sequence[Movable]:
+        """The movable reservations on a host, in any order. This is faster than ``on``."""
         return self._on.get(host_id, ())
 
     def fullest(self, request: PlacementRequest) -> list[str]:

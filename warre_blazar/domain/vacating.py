@@ -6,6 +6,7 @@ free once the reservations that overlap it have left a host, so is each part of 
 
 import datetime
 import itertools
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from warre_blazar.domain import chains, leaving, placing, placing_again, provider_search, timeline
@@ -151,9 +152,9 @@ class Vacating:
     def _placed_on_one(self, wanted: Wanted, among: Collection[str]) -> Rearrangement | None:
         ways = []
         for host_id in self._sources(wanted.request, among):
-            host, near = self._site.hosts[host_id], _near(self._site.on(host_id), wanted)
+            host, near = self._site.hosts[host_id], _near(self._site.there(host_id), wanted)
             if near and _crowd(host, near, wanted, wanted.count).can_make_room():
-                ways.append((sum(leaving.work(host, m) for m in near), host_id))
+                ways.append((math.fsum(leaving.work(host, m) for m in near), host_id))
         for _, host_id in sorted(ways):
             for moves in self._ways(host_id):
                 if _weight(move for move in moves if _near([move.movable], wanted)) <= self._moves:

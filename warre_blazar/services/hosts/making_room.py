@@ -1,9 +1,9 @@
 """Makes room for a booking by placing again reservations that haven't begun."""
 
-import collections
 import dataclasses
 import datetime
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from oslo_log import log as logging
 from oslo_utils import timeutils
@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import changes, clock, flavors, hosts, instance_reservations, movables
 from warre_blazar.db.movables import Unbegun
-from warre_blazar.domain import timeline
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.changes import MoveReason, moved
 from warre_blazar.domain.devices import Rules
@@ -20,6 +19,7 @@ from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.leaving import Movable
 from warre_blazar.domain.placing import Wanted
 from warre_blazar.domain.placing_again import MoveLimits, Rearrangement
+from warre_blazar.domain.timeline import Claim, Span
 from warre_blazar.domain.vacating import Vacating
 
 LOG = logging.getLogger(__name__)
@@ -31,7 +31,12 @@ _END_OF_TIME = datetime.datetime(9000, 1, 1)
 class PlacedAgain:
     """A reservation that gets other hosts to make room for a booking."""
 
-    unbegun: Unbegun
+    reservation_id: str
+    lease_id: str
+    #: The time of the lease, as it was read.
+    span: Span
+    #: The shape with which it was booked.
+    shape: Shape
     #: The flavor, as it was read.
     flavor: Flavor
     #: Instances by host id.
@@ -71,7 +76,7 @@ def search(
         return None
     site = _read(db, conditions.moves, conditions.cleaning, conditions.device_rules, own, stays)
     among = site.matching.ids(shape) if only is None else only
-    return _made(db, site, site.vacating.place(wanted, among))
+    return _made(db, site, site.vacating.place(wanted, among), conditions.cleaning)
 
 
 def keep(
@@ -86,7 +91,7 @@ def keep(
     if conditions.moves < 1:
         return None
     site = _read(db, conditions.moves, conditions.cleaning, conditions.device_rules, own)
-    return _made(db, site, site.vacating.keep(wanted))
+    return _made(db, site, site.vacating.keep(wanted), conditions.cleaning)
 
 
 def most(
@@ -129,12 +134,12 @@ def vacating(
 
 def everything(
     db: Session, cleaning: datetime.timedelta, device_rules: Rules
-) -> tuple[list[Host], Mapping[str, Mapping[str, list[timeline.Claim]]]]:
+) -> tuple[list[Host], Mapping[str, Mapping[str, list[Claim]]]]:
     """All reservable hosts and the claims on all flavors, from now on, as ``vacating`` needs them.
 
     The results are those of ``hosts.everything_reservable``.
     """
-    always = timeline.Span(clock.utcnow(), _END_OF_TIME)
+    always = Span(clock.utcnow(), _END_OF_TIME)
     return hosts.everything_reservable(db, always, cleaning, device_rules)
 
 
@@ -143,8 +148,8 @@ class _Site:
     """All reservable hosts, and the reservations that can be placed again, as they were read."""
 
     hosts: Sequence[Host]
-    #: Instances by host id, by reservation id.
-    held: Mapping[str, Mapping[str, int]]
+    #: By reservation id.
+    held: Mapping[str, "_Held"]
     unbegun: Mapping[str, Unbegun]
     matching: "_Matching"
     vacating: Vacating
@@ -170,7 +175,7 @@ def _site(
     own: str | None,
     stays: str | None = None,
 ) -> _Site:
-    held = _instances(reservable)
+    held = _held(reservable)
     if own:
         reservable = [host.without(own) for host in reservable]
     unbegun = {
@@ -179,62 +184,76 @@ def _site(
         if each.reservation_id not in (own, stays)
     }
     matching = _Matching(reservable)
-    found = Vacating(reservable, _movables(unbegun, held, matching, cleaning), MoveLimits(moves))
+    found = Vacating(reservable, _movables(unbegun, held, matching), MoveLimits(moves))
     return _Site(reservable, held, unbegun, matching, found)
 
 
-def _made(db: Session, site: _Site, found: Rearrangement | None) -> MadeRoom | None:
+def _made(
+    db: Session, site: _Site, found: Rearrangement | None, cleaning: datetime.timedelta
+) -> MadeRoom | None:
     if found is None:
         return None
-    held, unbegun = site.held, site.unbegun
-    known = flavors.get_many(db, {unbegun[i].flavor_id for i in found.moved})
-    touched = found.chosen.keys() | {
-        host_id
-        for reservation_id, chosen in found.moved.items()
-        for host_id in held[reservation_id].keys() | chosen.keys()
-    }
-    return MadeRoom(
-        [host for host in site.hosts if host.id in touched],
-        found.chosen,
-        tuple(
-            PlacedAgain(unbegun[i], known[unbegun[i].flavor_id], chosen)
-            for i, chosen in found.moved.items()
-        ),
-    )
+    owners = movables.leases_and_flavors(db, found.moved)
+    known = flavors.get_many(db, {flavor_id for _, flavor_id in owners.values()})
+    touched = set(found.chosen)
+    placed_again = []
+    for reservation_id, chosen in found.moved.items():
+        held, (lease_id, flavor_id) = site.held[reservation_id], owners[reservation_id]
+        touched |= held.hosts.keys() | chosen.keys()
+        placed_again.append(
+            PlacedAgain(
+                reservation_id,
+                lease_id,
+                Span(held.span.start, held.span.end - cleaning),
+                site.unbegun[reservation_id].shape,
+                known[flavor_id],
+                chosen,
+            )
+        )
+    hosts_touched = [host for host in site.hosts if host.id in touched]
+    return MadeRoom(hosts_touched, found.chosen, tuple(placed_again))
 
 
 def _movables(
-    unbegun: Mapping[str, Unbegun],
-    held: Mapping[str, Mapping[str, int]],
-    matching: "_Matching",
-    cleaning: datetime.timedelta,
+    unbegun: Mapping[str, Unbegun], held: Mapping[str, "_Held"], matching: "_Matching"
 ) -> list[Movable]:
-    """The reservations that can be placed again.
-
-    :param held: instances by host id, by reservation id.
-    """
+    """The reservations that can be placed again."""
     return [
         Movable(
             reservation_id,
             each.shape.request,
-            each.span.padded(cleaning),
-            held[reservation_id],
+            there.span,
+            there.hosts,
             matching.ids(each.shape),
             each.affinity,
         )
         for reservation_id, each in unbegun.items()
         # Instances on failed hosts are left to healing.
-        if sum(held[reservation_id].values()) == each.instance_count
+        if (there := held.get(reservation_id)) and sum(there.hosts.values()) == each.instance_count
     ]
 
 
-def _instances(reservable: Sequence[Host]) -> Mapping[str, Mapping[str, int]]:
-    """The instances by host id, by reservation id."""
-    held: dict[str, dict[str, int]] = collections.defaultdict(dict)
+class _Held(NamedTuple):
+    """What hosts hold of a reservation."""
+
+    #: The time, with the cleaning time. A reservation that hasn't begun has a single one, because
+    #: ``movables`` leaves out those to which an update was promised another time.
+    span: Span
+    #: Instances by host id.
+    hosts: dict[str, int]
+
+
+def _held(reservable: Sequence[Host]) -> Mapping[str, _Held]:
+    """What the hosts hold, by reservation id."""
+    held: dict[str, _Held] = {}
     for host in reservable:
-        for holding in host.holdings:
-            of_reservation = held[holding.reservation_id]
-            of_reservation[host.id] = of_reservation.get(host.id, 0) + 1
+        host_id = host.id
+        for reservation_id, span, _ in host.holdings:
+            there = held.get(reservation_id)
+            if there is None:
+                held[reservation_id] = _Held(span, {host_id: 1})
+            else:
+                there.hosts[host_id] = there.hosts.get(host_id, 0) + 1
     return held
 
 
@@ -262,11 +281,10 @@ def write(db: Session, placed_again: Sequence[PlacedAgain], claimed: str) -> Non
     others = {each.flavor.id: each.flavor for each in placed_again if each.flavor.id != claimed}
     for _, flavor in sorted(others.items()):
         flavors.update(db, flavor, {})
-    for each in sorted(placed_again, key=lambda one: one.unbegun.lease_id):
-        unbegun = each.unbegun
-        movables.claim(db, unbegun)
-        hosts.reallocate(db, unbegun.reservation_id, each.chosen)
-        instance_reservations.set_amounts(db, unbegun.reservation_id, unbegun.shape, each.chosen)
-        changes.add(db, unbegun.reservation_id, moved(timeutils.utcnow(), MoveReason.MADE_ROOM))
+    for each in sorted(placed_again, key=lambda one: one.lease_id):
+        movables.claim(db, each.lease_id, each.span)
+        hosts.reallocate(db, each.reservation_id, each.chosen)
+        instance_reservations.set_amounts(db, each.reservation_id, each.shape, each.chosen)
+        changes.add(db, each.reservation_id, moved(timeutils.utcnow(), MoveReason.MADE_ROOM))
     if placed_again:
         LOG.info("%s reservations were placed again to make room for another", len(placed_again))
