@@ -89,9 +89,37 @@ def everything_reservable(
     :returns: the hosts with what is booked on them, and the claims by the flavor's id and by the
         reservation's id in Blazar's table.
     """
+    return _reservable(db, sa.true(), window, cleaning, device_rules)
+
+
+def all_reservable(
+    db: Session,
+    window: timeline.Span,
+    cleaning: datetime.timedelta = NO_TIME,
+    device_rules: Rules = NO_DEVICES,
+) -> list[Host]:
+    """Read all reservable hosts, with what is booked on them.
+
+    The parameters are those of ``snapshot``.
+    """
+    found, _ = _reservable(db, sa.false(), window, cleaning, device_rules)
+    return found
+
+
+def _reservable(
+    db: Session,
+    of_flavor: sa.ColumnElement[bool],
+    window: timeline.Span,
+    cleaning: datetime.timedelta,
+    device_rules: Rules,
+) -> tuple[list[Host], Mapping[str, Mapping[str, list[timeline.Claim]]]]:
+    """All reservable hosts and claims.
+
+    :param of_flavor: as for ``_allocations``.
+    """
     reservable = reservable_hosts.empty(db)
     read = Claims(window, cleaning)
-    query = claiming(_allocations(sa.true(), None, read), window, cleaning)
+    query = claiming(_allocations(of_flavor, None, read), window, cleaning)
     held, claims = _held(db.execute(query).all(), read, device_rules)
     return [host.holding(held[host.id]) for host in reservable], claims
 

@@ -1,8 +1,8 @@
 """Reads reservations that can be placed again, because nothing of them is on their hosts yet."""
 
-import dataclasses
 import datetime
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from oslo_utils import timeutils
@@ -25,8 +25,7 @@ from warre_blazar.domain.timeline import Span
 _UNOPENED = (Phase.PLANNED, Phase.MAKING, Phase.MADE)
 
 
-@dataclasses.dataclass(frozen=True)
-class Unbegun:
+class Unbegun(NamedTuple):
     """A reservation that hasn't begun, and that nobody is changing."""
 
     reservation_id: str

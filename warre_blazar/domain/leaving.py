@@ -1,6 +1,5 @@
 """Says which reservations that haven't begun must leave a host so that instances fit."""
 
-import dataclasses
 import datetime
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -15,8 +14,7 @@ from warre_blazar.domain.timeline import Span
 _HOUR = datetime.timedelta(hours=1)
 
 
-@dataclasses.dataclass(frozen=True)
-class Movable:
+class Movable(NamedTuple):
     """A reservation that hasn't begun, so that it can be placed again."""
 
     reservation_id: str

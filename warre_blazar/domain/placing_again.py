@@ -7,18 +7,19 @@ possible together, and so are any of them.
 
 import bisect
 import collections
+import copy
 import dataclasses
 import datetime
 import functools
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from warre_blazar.domain import leaving, timeline
+from warre_blazar.domain import leaving
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.leaving import Crowd, Movable
 from warre_blazar.domain.request_groups import PlacementRequest
-from warre_blazar.domain.timeline import Claim, Span
+from warre_blazar.domain.timeline import Levels, Span
 
 #: For how many hosts it is looked at whether others could leave them for a reservation.
 BREADTH = 4
@@ -100,7 +101,7 @@ class MovableHosts:
         self.horizon = functools.reduce(Span.hull, spans) if spans else None
         self._lowest: dict[PlacementRequest, _Lowest] = {}
         self._orders: dict[PlacementRequest, list[str]] = {}
-        self._with_room: dict[str, Sequence[tuple[str, int]]] = {}
+        self._with_room: dict[str, Iterator[tuple[str, int]]] = {}
         self._in_the_way: dict[tuple[str, str, int], Sequence[Movable] | None] = {}
 
     def on(self, host_id: str) -> Sequence[Movable]:
@@ -135,8 +136,10 @@ class MovableHosts:
             lowest = self._lowest[request] = _Lowest(self.hosts, request, self.horizon)
         return lowest
 
-    def with_room(self, movable: Movable) -> Sequence[tuple[str, int]]:
+    def with_room(self, movable: Movable) -> Iterator[tuple[str, int]]:
         """The hosts that have room for a reservation at its time, the fullest first.
+
+        A host is looked at only when it is needed, because mostly one of the first is taken.
 
         :returns: their ids, and how many of its instances fit on each.
         """
@@ -144,9 +147,11 @@ class MovableHosts:
         if found is None:
             lowest, among, span = self.lowest(movable.request), movable.among, movable.span
             every = ((i, lowest.on(i, span)) for i in self.fullest(movable.request) if i in among)
-            found = [(host_id, room) for host_id, room in every if room]
+            (found,) = itertools.tee(((host_id, room) for host_id, room in every if room), 1)
             self._with_room[movable.reservation_id] = found
-        return found
+        # The original is never advanced. So each copy begins at the first host, and gets what
+        # others have computed.
+        return copy.copy(found)
 
     def room(self, host_id: str, wanted: Movable, added: Sequence[Holding], most: int) -> int:
         """How many instances of a reservation fit on a host throughout its time.
@@ -185,24 +190,28 @@ class MovableHosts:
         """
         window = functools.reduce(Span.hull, spans)
         for cls, amount in request.amounts.items():
-            capacity = sum(host.tree.capacity(cls) for host in self.hosts.values())
-            taken = [claim for host in self.hosts.values() for claim in _taken(host, cls, window)]
-            if any(timeline.peak(taken, span) + count * amount > capacity for span in spans):
+            left = self._left(cls, window)
+            if any(left.lowest(span) < count * amount for span in spans):
                 return True
         return False
+
+    def _left(self, resource_class: str, window: Span) -> Levels:
+        """How much all hosts together have left during a span of time."""
+        capacity, changes = 0, {window.start: 0}
+        for host in self.hosts.values():
+            most, held, before = host.tree.capacity(resource_class), host.held(window), 0
+            capacity += most
+            column, wholes = held.of_class(resource_class).held, held.wholes.held
+            for moment, amount, whole in zip(held.moments, column, wholes, strict=True):
+                taken = most if whole else min(amount, most)
+                if taken != before:
+                    changes[moment] = changes.get(moment, 0) + before - taken
+                    before = taken
+        return Levels.changing(capacity, changes)
 
     def without(self, host_id: str, moves: Iterable[HostMove]) -> Host:
         """A host that some reservations leave."""
         return leaving.without(self.hosts[host_id], (move.movable for move in moves))
-
-
-def _taken(host: Host, resource_class: str, window: Span) -> Iterator[Claim]:
-    """How much of a host's capacity is taken, at most all of it, at each time of a span."""
-    capacity, held = host.tree.capacity(resource_class), host.held(window)
-    times = itertools.pairwise([*held.moments, window.end])
-    each = zip(times, held.of_class(resource_class).held, held.wholes.held, strict=True)
-    for (start, end), amount, whole in each:
-        yield Claim(Span(start, end), capacity if whole else min(amount, capacity))
 
 
 class _Lowest:

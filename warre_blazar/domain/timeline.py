@@ -13,7 +13,7 @@ import datetime
 import heapq
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 
@@ -164,7 +164,15 @@ class Levels:
                 changes[start] = changes.get(start, 0) - claim.amount
                 if claim.span.end < window.end:
                     changes[claim.span.end] = changes.get(claim.span.end, 0) + claim.amount
-        level, steps = capacity, []
+        return cls.changing(capacity, changes)
+
+    @classmethod
+    def changing(cls, level: int, changes: Mapping[datetime.datetime, int]) -> Self:
+        """The levels that begin with an amount, and change at some moments.
+
+        :param changes: what is added to the amount, by moment.
+        """
+        steps = []
         for moment in sorted(changes):
             level += changes[moment]
             steps.append((moment, level))

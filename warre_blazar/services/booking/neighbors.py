@@ -82,7 +82,7 @@ def fitting(
 
 
 def _candidates(db: Session, need: HostNeed, conditions: BookingConditions) -> list[Host]:
-    reservable, _ = hosts.everything_reservable(
+    reservable = hosts.all_reservable(
         db,
         placing.around(need.span.padded(conditions.cleaning)),
         conditions.cleaning,

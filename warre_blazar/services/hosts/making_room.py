@@ -139,8 +139,11 @@ def everything(
 
     The results are those of ``hosts.everything_reservable``.
     """
-    always = Span(clock.utcnow(), _END_OF_TIME)
-    return hosts.everything_reservable(db, always, cleaning, device_rules)
+    return hosts.everything_reservable(db, _from_now_on(), cleaning, device_rules)
+
+
+def _from_now_on() -> Span:
+    return Span(clock.utcnow(), _END_OF_TIME)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,7 +166,7 @@ def _read(
     own: str | None,
     stays: str | None = None,
 ) -> _Site:
-    reservable, _ = everything(db, cleaning, device_rules)
+    reservable = hosts.all_reservable(db, _from_now_on(), cleaning, device_rules)
     return _site(db, reservable, moves, cleaning, own, stays)
 
 
