@@ -76,7 +76,7 @@ def snapshot(
     return Snapshot([h.holding(held[h.id]) for h in matching], claims[flavor_id], unread)
 
 
-def everything_reservable(
+def all_reservable_with_claims(
     db: Session,
     window: timeline.Span,
     cleaning: datetime.timedelta = NO_TIME,
@@ -89,7 +89,7 @@ def everything_reservable(
     :returns: the hosts with what is booked on them, and the claims by the flavor's id and by the
         reservation's id in Blazar's table.
     """
-    return _reservable(db, sa.true(), window, cleaning, device_rules)
+    return _all_reservable(db, sa.true(), window, cleaning, device_rules)
 
 
 def all_reservable(
@@ -102,11 +102,11 @@ def all_reservable(
 
     The parameters are those of ``snapshot``.
     """
-    found, _ = _reservable(db, sa.false(), window, cleaning, device_rules)
+    found, _ = _all_reservable(db, sa.false(), window, cleaning, device_rules)
     return found
 
 
-def _reservable(
+def _all_reservable(
     db: Session,
     of_flavor: sa.ColumnElement[bool],
     window: timeline.Span,

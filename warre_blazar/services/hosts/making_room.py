@@ -120,7 +120,6 @@ def vacating(
     db: Session,
     reservable: Sequence[Host],
     moves: int,
-    cleaning: datetime.timedelta,
     own: str | None = None,
 ) -> Vacating:
     """What hosts have room for if reservations are placed again.
@@ -129,7 +128,7 @@ def vacating(
     :param moves: how many reservations may be placed again for one booking.
     :param own: the id of a reservation. What it holds is left out.
     """
-    return _site(db, reservable, moves, cleaning, own).vacating
+    return _site(db, reservable, moves, own).vacating
 
 
 def everything(
@@ -137,9 +136,9 @@ def everything(
 ) -> tuple[list[Host], Mapping[str, Mapping[str, list[Claim]]]]:
     """All reservable hosts and the claims on all flavors, from now on, as ``vacating`` needs them.
 
-    The results are those of ``hosts.everything_reservable``.
+    The results are those of ``hosts.all_reservable_with_claims``.
     """
-    return hosts.everything_reservable(db, _from_now_on(), cleaning, device_rules)
+    return hosts.all_reservable_with_claims(db, _from_now_on(), cleaning, device_rules)
 
 
 def _from_now_on() -> Span:
@@ -167,14 +166,13 @@ def _read(
     stays: str | None = None,
 ) -> _Site:
     reservable = hosts.all_reservable(db, _from_now_on(), cleaning, device_rules)
-    return _site(db, reservable, moves, cleaning, own, stays)
+    return _site(db, reservable, moves, own, stays)
 
 
 def _site(
     db: Session,
     reservable: Sequence[Host],
     moves: int,
-    cleaning: datetime.timedelta,
     own: str | None,
     stays: str | None = None,
 ) -> _Site:

@@ -49,7 +49,7 @@ def of_flavors(db: Session, offered: Sequence[Flavor], question: Question, span:
     """
     if question.moves:
         return _with_vacating(db, offered, question, span)
-    found, claims = hosts.everything_reservable(
+    found, claims = hosts.all_reservable_with_claims(
         db, span.padded(question.cleaning), question.cleaning, question.device_rules
     )
     requests = list({flavor.shape.request: None for flavor in offered})
@@ -73,7 +73,7 @@ def _with_vacating(
         claims,
         maintenance_windows.closing_each(db, span),
         _booked(db, offered, question, span),
-        making_room.vacating(db, found, question.moves, question.cleaning, own),
+        making_room.vacating(db, found, question.moves, own),
         unread=_unread(found),
     )
 
