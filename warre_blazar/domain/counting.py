@@ -94,7 +94,7 @@ def places(
 
 def is_contested(tree: Tree, request: PlacementRequest) -> bool:
     """Whether a request asks for a resource class that several providers have."""
-    return any(len(tree.carriers.get(cls, ())) > 1 for cls in request.amounts)
+    return not tree.contested.isdisjoint(request.amounts)
 
 
 def _places(

@@ -76,6 +76,8 @@ class Crowd:
         self._swept = host.swept(request, functools.reduce(Span.hull, spans))
         #: Whether the columns say exactly what fits. If not, they say what doesn't.
         self._is_exact = not self._swept.plan.searches and not host.has_places(request)
+        # By ``id(request)``. Many reservations share a few request objects.
+        self._taken_by: dict[int, Sequence[tuple[int, int]]] = {}
         #: How many searches were needed because the columns don't say exactly what fits.
         self.checks = 0
 
@@ -151,13 +153,22 @@ class Crowd:
         return {movable.reservation_id: self._taker(movable) for movable in self._near}
 
     def _taker(self, movable: Movable) -> _Taker:
-        each = ((number, column.taken(movable.request)) for number, column in enumerate(self._left))
         instances, during = movable.hosts[self._host.id], self._swept.during
         return _Taker(
             during(movable.span),
             [during(part) for part in timeline.intersect([movable.span], self._spans)],
-            [(number, instances * amount) for number, amount in each if amount],
+            [(number, instances * amount) for number, amount in self._taken(movable.request)],
         )
+
+    def _taken(self, request: PlacementRequest) -> Sequence[tuple[int, int]]:
+        """The numbers of the columns from which an instance takes anything, and how much."""
+        taken = self._taken_by.get(id(request))
+        if taken is None:
+            each = ((number, column.taken(request)) for number, column in enumerate(self._left))
+            taken = self._taken_by[id(request)] = [
+                (number, amount) for number, amount in each if amount
+            ]
+        return taken
 
     def _fits_without(self, leaving: Iterable[Movable]) -> bool:
         self.checks += 1

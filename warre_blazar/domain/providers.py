@@ -88,6 +88,12 @@ class Tree:
         #: By resource class, the nodes that have an inventory of the class. Each node is given by
         #: its position in ``nodes``.
         self.carriers = {cls: tuple(numbers) for cls, numbers in carriers.items()}
+        #: The resource classes that several nodes have.
+        self.contested = frozenset(cls for cls, numbers in carriers.items() if len(numbers) > 1)
+        self._capacities = {
+            cls: sum(max(0, self.nodes[n].stocks[cls].capacity) for n in numbers)
+            for cls, numbers in carriers.items()
+        }
         self._kept: dict[Hashable, Any] = {}
 
     @classmethod
@@ -98,7 +104,7 @@ class Tree:
 
     def capacity(self, cls: str) -> int:
         """How much of a resource class all nodes have together."""
-        return sum(max(0, self.nodes[n].stocks[cls].capacity) for n in self.carriers.get(cls, ()))
+        return self._capacities.get(cls, 0)
 
     def kept(self, key: Hashable, compute: Callable[[], T]) -> T:
         """The value that is kept under a key. If there is none yet, compute it and keep it."""
