@@ -399,15 +399,16 @@ def main() -> None:
     parser.add_argument("--picture", help="the SVG file that shows the shares")
     asked = parser.parse_args()
     rules, results = [*asked.rules, *LIMITS], Results(asked.results)
-    table = [["Hosts", "Load", *(rule.capitalize() for rule in rules), "Moved"]]
+    table = [["Hosts", "Load", *(rule.capitalize() for rule in rules), "Moved", "Longest"]]
     shares: dict[str, list[list[float]]] = {name: [] for name in asked.sites}
     for name in asked.sites:
         for load in asked.loads:
             found = [[results.of(name, load, seed, rule) for seed in asked.seeds] for rule in rules]
             row = [statistics.mean(each.share for each in of_rule) for of_rule in found]
-            moved = [statistics.mean(each.moved for each in of_rule) for of_rule in found]
-            again = moved[rules.index(AGAIN)] if AGAIN in rules else 0.0
-            table.append([name, str(load), *(f"{share:.1f} %" for share in row), f"{again:.0f}"])
+            again = found[rules.index(AGAIN)] if AGAIN in rules else []
+            moved = f"{statistics.mean(each.moved for each in again):.0f}" if again else ""
+            longest = figures.milliseconds(1000 * max((each.longest for each in again), default=0))
+            table.append([name, str(load), *(f"{share:.1f} %" for share in row), moved, longest])
             shares[name].append(row)
     figures.record("pack", {"seeds": str(len(asked.seeds))}, table)
     if asked.picture:

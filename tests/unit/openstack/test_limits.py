@@ -1,5 +1,6 @@
 """The limits of projects in Keystone, as several threads read them."""
 
+import contextlib
 import threading
 from concurrent import futures
 
@@ -10,7 +11,8 @@ from tests.fakes.cloud import Cloud
 from tests.fakes.service import Request
 from warre_blazar.domain.quota import Amount
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import limits
+from warre_blazar.openstack import limits, turns
+from warre_blazar.openstack.turns import Turns
 
 _PROJECT = "project-alpha"
 _THREADS = 8
@@ -28,24 +30,37 @@ def test_endpoint_is_found_by_service_type_and_region(cloud: Cloud, conf: config
     assert limits.of_project(_PROJECT) == Amount(1000, 20)
 
 
-def test_one_of_several_threads_asks_keystone_for_all(cloud: Cloud):
+class Arrivals(Turns):
+    """Turns that tell when all threads have asked for theirs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._missing = threading.Semaphore(_THREADS - 1)
+        self.complete = threading.Event()
+
+    def turn(self, name: str) -> contextlib.AbstractContextManager[None]:
+        if not self._missing.acquire(blocking=False):
+            self.complete.set()
+        return super().turn(name)
+
+
+def test_one_of_several_threads_asks_keystone_for_all(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+):
     cloud.keystone.limits = {(_PROJECT, "reservation"): 3, (_PROJECT, "hours"): 20}
     limits.of_project(_PROJECT)  # Logs in.
-    asked, all_wait = [], threading.Event()
+    asked, arrivals = [], Arrivals()
+    monkeypatch.setattr(limits, "_turns", arrivals)
+    monkeypatch.setattr(turns, "_PATIENCE", 60)
 
     def note(request: Request) -> None:
         asked.append(request.line)
-        all_wait.wait(0.3)
+        assert arrivals.complete.wait(60)
 
     cloud.keystone.fail(match="limits", then=note)
-    together = threading.Barrier(_THREADS)
-
-    def ask(_: int) -> Amount:
-        together.wait()
-        return limits.of_project(_PROJECT)
-
     with futures.ThreadPoolExecutor(_THREADS) as pool:
-        assert set(pool.map(ask, range(_THREADS))) == {Amount(3, 20)}
+        answers = pool.map(lambda _: limits.of_project(_PROJECT), range(_THREADS))
+        assert set(answers) == {Amount(3, 20)}
     # The first thread asks for the registered limits and for the project's. What it began to read
     # before the others came isn't new enough for them, so one of them asks once more.
     assert 2 <= len(asked) <= 4

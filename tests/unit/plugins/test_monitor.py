@@ -116,7 +116,9 @@ def test_manager_beats_while_all_its_other_work_hangs():
     beaten, hung = threading.Event(), []
 
     def hanging() -> Callable[[Any], None]:
-        return periodics.periodic(0.01, run_immediately=True)(lambda _: hung.append(beaten.wait(9)))
+        return periodics.periodic(0.01, run_immediately=True)(
+            lambda _: hung.append(beaten.wait(60))
+        )
 
     def beat(owner: Any) -> None:
         owner.calls += 1
