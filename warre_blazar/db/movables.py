@@ -1,7 +1,6 @@
 """Reads reservations that can be placed again, because nothing of them is on their hosts yet."""
 
 import datetime
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import sqlalchemy as sa
@@ -29,6 +28,8 @@ class Unbegun(NamedTuple):
     """A reservation that hasn't begun, and that nobody is changing."""
 
     reservation_id: str
+    lease_id: str
+    flavor_id: str
     instance_count: int
     shape: Shape
     affinity: bool | None
@@ -38,8 +39,8 @@ def read(db: Session, now: datetime.datetime) -> list[Unbegun]:
     """The reservations that can be placed again.
 
     Left out are those of leases that a manager is starting or ending, and those to which an update
-    was promised another time. Thousands of them are read for one booking, so only what is needed
-    for each of them.
+    was promised another time. Their times aren't read, because the holdings of the hosts tell them,
+    and a database driver written in Python takes long to read thousands of DateTimes.
     """
     is_single = (
         sa.select(sa.func.count())
@@ -51,6 +52,8 @@ def read(db: Session, now: datetime.datetime) -> list[Unbegun]:
     query = (
         sa.select(
             bookings.c.reservation_id,
+            leases.c.id,
+            bookings.c.flavor_id,
             bookings.c.instance_count,
             bookings.c.shape,
             instance_reservations.c.affinity,
@@ -75,22 +78,12 @@ def read(db: Session, now: datetime.datetime) -> list[Unbegun]:
         )
     )
     return [
-        Unbegun(reservation_id, count, Shape.from_json(shape), affinity)
-        for reservation_id, count, shape, affinity in db.execute(query)
+        Unbegun(reservation_id, lease_id, flavor_id, count, Shape.from_json(shape), affinity)
+        for reservation_id, lease_id, flavor_id, count, shape, affinity in db.execute(query)
     ]
 
 
 _OTHERS = reservations.alias()
-
-
-def leases_and_flavors(db: Session, reservation_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """The id of the lease and the id of the flavor of each reservation, by its id."""
-    query = (
-        sa.select(reservations.c.id, reservations.c.lease_id, bookings.c.flavor_id)
-        .join(bookings, bookings.c.reservation_id == reservations.c.id)
-        .where(reservations.c.id.in_(reservation_ids))
-    )
-    return {found: (lease_id, flavor_id) for found, lease_id, flavor_id in db.execute(query)}
 
 
 def claim(db: Session, lease_id: str, span: Span) -> None:

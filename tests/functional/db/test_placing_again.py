@@ -139,7 +139,7 @@ def test_claim_between_decision_and_write_wins(flavors, scattered, status):
     with pytest.raises(exceptions.HostsExhausted):
         admission.book(lease.reservation_id, wanted, decision)
     assert [held(each) for each in scattered] == before
-    assert moved.reservation_id in {each.reservation_id for each in scattered}
+    assert moved.unbegun.reservation_id in {each.reservation_id for each in scattered}
 
 
 def test_extension_moves_what_is_in_its_way(database: sa.Engine, cloud: Cloud):

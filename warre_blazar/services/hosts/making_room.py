@@ -31,12 +31,9 @@ _END_OF_TIME = datetime.datetime(9000, 1, 1)
 class PlacedAgain:
     """A reservation that gets other hosts to make room for a booking."""
 
-    reservation_id: str
-    lease_id: str
+    unbegun: Unbegun
     #: The time of the lease, as it was read.
     span: Span
-    #: The shape with which it was booked.
-    shape: Shape
     #: The flavor, as it was read.
     flavor: Flavor
     #: Instances by host id.
@@ -194,23 +191,14 @@ def _made(
 ) -> MadeRoom | None:
     if found is None:
         return None
-    owners = movables.leases_and_flavors(db, found.moved)
-    known = flavors.get_many(db, {flavor_id for _, flavor_id in owners.values()})
+    known = flavors.get_many(db, {site.unbegun[i].flavor_id for i in found.moved})
     touched = set(found.chosen)
     placed_again = []
     for reservation_id, chosen in found.moved.items():
-        held, (lease_id, flavor_id) = site.held[reservation_id], owners[reservation_id]
+        unbegun, held = site.unbegun[reservation_id], site.held[reservation_id]
         touched |= held.hosts.keys() | chosen.keys()
-        placed_again.append(
-            PlacedAgain(
-                reservation_id,
-                lease_id,
-                Span(held.span.start, held.span.end - cleaning),
-                site.unbegun[reservation_id].shape,
-                known[flavor_id],
-                chosen,
-            )
-        )
+        span = Span(held.span.start, held.span.end - cleaning)
+        placed_again.append(PlacedAgain(unbegun, span, known[unbegun.flavor_id], chosen))
     hosts_touched = [host for host in site.hosts if host.id in touched]
     return MadeRoom(hosts_touched, found.chosen, tuple(placed_again))
 
@@ -282,10 +270,11 @@ def write(db: Session, placed_again: Sequence[PlacedAgain], claimed: str) -> Non
     others = {each.flavor.id: each.flavor for each in placed_again if each.flavor.id != claimed}
     for _, flavor in sorted(others.items()):
         flavors.update(db, flavor, {})
-    for each in sorted(placed_again, key=lambda one: one.lease_id):
-        movables.claim(db, each.lease_id, each.span)
-        hosts.reallocate(db, each.reservation_id, each.chosen)
-        instance_reservations.set_amounts(db, each.reservation_id, each.shape, each.chosen)
-        changes.add(db, each.reservation_id, moved(timeutils.utcnow(), MoveReason.MADE_ROOM))
+    for each in sorted(placed_again, key=lambda one: one.unbegun.lease_id):
+        reservation_id = each.unbegun.reservation_id
+        movables.claim(db, each.unbegun.lease_id, each.span)
+        hosts.reallocate(db, reservation_id, each.chosen)
+        instance_reservations.set_amounts(db, reservation_id, each.unbegun.shape, each.chosen)
+        changes.add(db, reservation_id, moved(timeutils.utcnow(), MoveReason.MADE_ROOM))
     if placed_again:
         LOG.info("%s reservations were placed again to make room for another", len(placed_again))
