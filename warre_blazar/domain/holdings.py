@@ -286,9 +286,8 @@ class Swept:
         if window is None:
             columns, peaks = [c.held for c in self._columns], [c.peak for c in self._columns]
         else:
-            first = bisect.bisect_right(self.moments, window.start) - 1
-            last = bisect.bisect_left(self.moments, window.end)
-            columns = [c.held[first:last] for c in self._columns]
+            during = self.during(window)
+            columns = [c.held[during] for c in self._columns]
             peaks = [max(held) for held in columns]
         if self.plan.searches:
             return self._searched(columns)
