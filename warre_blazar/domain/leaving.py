@@ -91,14 +91,24 @@ class Crowd:
         :param order: the reservations. The first ones stay if they can.
         :returns: None if the instances don't fit whatever leaves.
         """
-        if not self._may_fit:
-            return None
-        # Each call of ``_fits_without`` can be a long search. The columns are mostly right, so a
-        # single call mostly confirms what they say.
-        needed = self._needed(order, lambda _: True)
-        if self._is_exact or self._fits_without(needed):
+        needed = self.by_columns(order)
+        if needed is None or self.is_enough(needed):
             return needed
         return self._needed(order, self._fits_without) if self._fits_when_all_leave else None
+
+    def by_columns(self, order: Sequence[Movable]) -> list[Movable] | None:
+        """Those reservations that must leave as far as the columns say, which are mostly right.
+
+        The parameter and the result are those of ``in_the_way``.
+        """
+        return self._needed(order, lambda _: True) if self._may_fit else None
+
+    def is_enough(self, leaving: Iterable[Movable]) -> bool:
+        """Whether the instances fit once the reservations of ``by_columns`` have left.
+
+        This can be a long search, unless the columns say exactly what fits.
+        """
+        return self._is_exact or self._fits_without(leaving)
 
     def _needed(
         self, order: Iterable[Movable], fits_without: Callable[[list[Movable]], bool]

@@ -102,7 +102,7 @@ class MovableHosts:
         self._lowest: dict[PlacementRequest, _Lowest] = {}
         self._orders: dict[PlacementRequest, list[str]] = {}
         self._with_room: dict[str, Iterator[tuple[str, int]]] = {}
-        self._in_the_way: dict[tuple[str, str, int], Sequence[Movable] | None] = {}
+        self._ways_in: dict[tuple[str, str, int], _WayIn | None] = {}
 
     def on(self, host_id: str) -> Sequence[Movable]:
         """The movable reservations on a host, the largest first."""
@@ -168,7 +168,7 @@ class MovableHosts:
             room = min(host.room(request, wanted.span), room)
         return host.lasting_room(request, [wanted.span], room) if room and is_contested else room
 
-    def in_the_way(self, target: str, wanted: Movable, count: int) -> Sequence[Movable] | None:
+    def way_in(self, target: str, wanted: Movable, count: int) -> "_WayIn | None":
         """The reservations that must leave a host so that instances of another one fit there.
 
         The largest stay if they can, so that what must leave is small.
@@ -176,12 +176,13 @@ class MovableHosts:
         :returns: None if there is no room whatever leaves.
         """
         key = target, wanted.reservation_id, count
-        if key not in self._in_the_way:
+        if key not in self._ways_in:
             others = [m for m in self.on(target) if m.reservation_id != wanted.reservation_id]
             near = [m for m in others if m.span.overlaps(wanted.span)]
             crowd = Crowd(self.hosts[target], near, wanted.request, [wanted.span], count)
-            self._in_the_way[key] = crowd.in_the_way(near) if near else None
-        return self._in_the_way[key]
+            needed = crowd.by_columns(near) if near else None
+            self._ways_in[key] = None if needed is None else _WayIn(crowd, needed)
+        return self._ways_in[key]
 
     def is_full(self, request: PlacementRequest, spans: Sequence[Span], count: int) -> bool:
         """Whether all hosts together have too little left, so that no move makes room.
@@ -212,6 +213,18 @@ class MovableHosts:
     def without(self, host_id: str, moves: Iterable[HostMove]) -> Host:
         """A host that some reservations leave."""
         return leaving.without(self.hosts[host_id], (move.movable for move in moves))
+
+
+class _WayIn:
+    """The reservations that must leave a host so that instances fit, as ``Crowd.by_columns``."""
+
+    def __init__(self, crowd: Crowd, needed: Sequence[Movable]) -> None:
+        self._crowd, self.leaving = crowd, needed
+
+    @functools.cached_property
+    def is_enough(self) -> bool:
+        """Whether the instances really fit then. To find this out can take long."""
+        return self._crowd.is_enough(self.leaving)
 
 
 class _Lowest:
@@ -334,18 +347,21 @@ class MovePlan:
         :returns: an empty list if what would have to leave has no other place. None: there is no
             room whatever leaves.
         """
-        needed = self._site.in_the_way(target, movable, movable.hosts[source])
-        if needed is None:
+        way = self._site.way_in(target, movable, movable.hosts[source])
+        if way is None:
             return None
         moves: list[HostMove] = []
-        for other in needed:
+        for other in way.leaving:
             move = self._direct(other, target, {source})
             if move is None:
-                for made in moves:
-                    self._undo(made)
-                return []
+                break
             moves.append(move)
-        return moves
+        # Mostly, what would have to leave has no other place. So the search comes last.
+        if len(moves) == len(way.leaving) and way.is_enough:
+            return moves
+        for made in moves:
+            self._undo(made)
+        return []
 
     def _made(self, move: HostMove) -> HostMove:
         movable = move.movable
