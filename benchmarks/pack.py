@@ -16,12 +16,11 @@ import argparse
 import dataclasses
 import datetime
 import json
-import math
 import pathlib
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import figures
 import matplotlib
@@ -46,7 +45,6 @@ LEAD = 14 * 24
 LENGTHS = (6, 120)
 LOADS = (0.8, 1.0, 1.3)
 SEEDS = range(3)
-_NOTHING = "\N{EN DASH}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -362,25 +360,15 @@ def result(name: str, load: float, seed: int, rule: str) -> Result:
 class Results:
     """The results, which are also kept in a file, so that a long run can be continued."""
 
-    def __init__(self, path: pathlib.Path | None, *, only_known: bool) -> None:
-        """
-        :param only_known: whether results that the file doesn't have are left out.
-        """
-        self._path, self._only_known = path, only_known
+    def __init__(self, path: pathlib.Path | None) -> None:
+        self._path = path
         known = json.loads(path.read_text()) if path and path.exists() else {}
         self._known: dict[str, dict[str, float]] = known
 
-    def of(self, name: str, load: float, seeds: Sequence[int], rule: str) -> list[Result]:
-        """The result of each seed; none at all if one is left out."""
-        each = [self._of(name, load, seed, rule) for seed in seeds]
-        return [] if None in each else [result for result in each if result]
-
-    def _of(self, name: str, load: float, seed: int, rule: str) -> Result | None:
-        """A result. If it isn't known yet, it is computed and printed, or left out."""
+    def of(self, name: str, load: float, seed: int, rule: str) -> Result:
+        """A result. If it isn't known yet, it is computed and printed."""
         key = f"{name} {load} {seed} {rule}"
         if key not in self._known:
-            if self._only_known:
-                return None
             found = result(name, load, seed, rule)
             self._known[key] = dataclasses.asdict(found)
             if self._path:
@@ -408,29 +396,19 @@ def main() -> None:
         help="a file that keeps each result; results that it has are not computed again, so parts "
         "of a run can be made one after the other (default: keep nothing)",
     )
-    parser.add_argument(
-        "--only-known",
-        action="store_true",
-        help="show a dash for what the file of --results doesn't have, and compute nothing",
-    )
     parser.add_argument("--picture", help="the SVG file that shows the shares")
     asked = parser.parse_args()
-    results = Results(asked.results, only_known=asked.only_known)
-    rules = [*asked.rules, *LIMITS]
+    rules, results = [*asked.rules, *LIMITS], Results(asked.results)
     table = [["Hosts", "Load", *(rule.capitalize() for rule in rules), "Moved", "Longest"]]
     shares: dict[str, list[list[float]]] = {name: [] for name in asked.sites}
     for name in asked.sites:
         for load in asked.loads:
-            found = {rule: results.of(name, load, asked.seeds, rule) for rule in rules}
-            row = [_mean(each.share for each in found[rule]) for rule in rules]
-            cells = [_NOTHING if math.isnan(share) else f"{share:.1f} %" for share in row]
-            again = found.get(AGAIN)
-            if again:
-                longest = figures.milliseconds(1000 * max(each.longest for each in again))
-                cells += [f"{_mean(each.moved for each in again):.0f}", longest]
-            else:
-                cells += [_NOTHING, _NOTHING]
-            table.append([name, str(load), *cells])
+            found = {r: [results.of(name, load, seed, r) for seed in asked.seeds] for r in rules}
+            row = [statistics.mean(each.share for each in found[rule]) for rule in rules]
+            again = found.get(AGAIN, [])
+            moved = f"{statistics.mean(each.moved for each in again):.0f}" if again else ""
+            longest = figures.milliseconds(1000 * max((each.longest for each in again), default=0))
+            table.append([name, str(load), *(f"{share:.1f} %" for share in row), moved, longest])
             shares[name].append(row)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for cells in table:
@@ -438,12 +416,6 @@ def main() -> None:
     figures.record("pack", {"seeds": str(len(asked.seeds))}, table)
     if asked.picture:
         draw(shares, asked.loads, rules, asked.picture)
-
-
-def _mean(values: Iterable[float]) -> float:
-    """The mean. NaN, which is drawn as a gap: there are no values."""
-    known = list(values)
-    return statistics.mean(known) if known else math.nan
 
 
 def draw(

@@ -173,7 +173,7 @@ class MovableHosts:
 
         The largest stay if they can, so that what must leave is small.
 
-        :returns: None if there is no room whatever leaves.
+        :returns: None if there is no room whatever leaves, as far as the columns of the host say.
         """
         key = target, wanted.reservation_id, count
         if key not in self._ways_in:
@@ -344,8 +344,8 @@ class MovePlan:
     def _displaced(self, movable: Movable, source: str, target: str) -> list[HostMove] | None:
         """The moves that make room for a reservation on a host.
 
-        :returns: an empty list if what would have to leave has no other place. None: there is no
-            room whatever leaves.
+        :returns: an empty list if what would have to leave has no other place, or if its leaving
+            isn't enough. None: there is no room whatever leaves.
         """
         way = self._site.way_in(target, movable, movable.hosts[source])
         if way is None:
