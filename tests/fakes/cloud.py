@@ -4,7 +4,7 @@ The package's real clients talk to it over HTTP. Tests inspect its dicts, and ma
 fail.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import oslo_limit.limit  # noqa: F401 - registers its options
@@ -85,11 +85,19 @@ class Cloud:
         if self.keystone.endpoints.pop("accelerator", None):
             kept.forget()
 
-    def add_host(self, name: str) -> None:
-        """Add a compute host, with Blazar's provider below the host's own in Placement."""
+    def add_host(
+        self, name: str, *traits: str, inventories: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> str:
+        """Add a compute host, with Blazar's provider below the host's own in Placement.
+
+        :param inventories: by resource class, what the host has, in Placement's terms.
+        :returns: the id of the host's own provider.
+        """
         self.nova.hosts.add(name)
-        parent = self.placement.add_provider(name)
-        self.placement.add_provider(f"blazar_{name}", parent)
+        provider_id = self.placement.add_provider(name, None, *traits)
+        self.placement.providers[provider_id]["inventories"].update(inventories or {})
+        self.placement.add_provider(f"blazar_{name}", provider_id)
+        return provider_id
 
     def add_elsewhere(self, *traits: str, classes: Iterable[str] = ()) -> None:
         """Add a host outside of Blazar, which has these traits, and plenty of everything.

@@ -82,6 +82,15 @@ def test_read_host_has_what_placement_says(cloud: Cloud, host):
     assert device.inventories["CUSTOM_GPU"].capacity == 1
 
 
+def test_hosts_of_these_tests_are_in_placement_as_they_are_stored(cloud: Cloud):
+    # Managers in processes of their own read them again in the middle of other tests.
+    more = {"CUSTOM_NPU": {"total": 4, "reserved": 1}, "VCPU": {"allocation_ratio": 2.0}}
+    world.add_host(cloud, "a", traits=("HW_CPU_X86_VMX",), more=more)
+    before = rows()
+    host_refresh.refresh()
+    assert rows() == before
+
+
 def test_device_that_waits_to_be_cleaned_can_be_booked(cloud: Cloud, host):
     device = cloud.placement.named(DEVICE)
     device["inventories"]["CUSTOM_GPU"]["reserved"] = 1

@@ -38,7 +38,6 @@ def started(config: str) -> Any:
 
 def running(cloud: Cloud) -> world.Lease:
     """A running reservation with servers, which ends in twenty minutes."""
-    world.add_host(cloud, "a", vcpus=99, memory_mb=99999, disk_gb=9999)
     flavor = world.add_flavor(slots=SERVERS, before_end="snapshot")
     lease = world.book(world.request(flavor, world.hours(1, 3), SERVERS))
     world.begin(lease)
@@ -74,6 +73,7 @@ def test_each_server_gets_one_image_although_a_manager_is_killed(
         "warre.request_timeout": "5",
     }
     config = manager_process.written(tmp_path / "blazar.conf", options)
+    world.add_host(cloud, "a", vcpus=99, memory_mb=99999, disk_gb=9999)
     managers = [started(config)]
     killed: list[Request] = []
 

@@ -89,8 +89,6 @@ def test_each_is_booked_in_turn_although_a_manager_is_killed(
         "enforcement.enabled_filters": "StrictLeaseFilter",
         "manager.plugins": "flavor.slot.plugin",
         "warre.request_timeout": "5",
-        # The fake Placement knows no inventories of the host.
-        "warre.provider_poll_interval": "0",
     }
     config = manager_process.written(tmp_path / "blazar.conf", options)
     world.add_host(cloud, "a")

@@ -85,19 +85,23 @@ def add_host(
     inventories = {cls: {"total": total} for cls, total in totals.items()}
     for cls, changes in (more or {}).items():
         inventories[cls] = {**inventories.get(cls, {"total": 0}), **changes}
-    for cls, inventory in inventories.items():
-        _add_inventory(host_id, cls, inventory)
+    complete = {cls: {**_usual(inventory), **inventory} for cls, inventory in inventories.items()}
+    for cls, inventory in complete.items():
+        db_api.host_resource_inventory_create(
+            {"computehost_id": host_id, "resource_class": cls, **inventory}
+        )
     for key, value in (properties or {}).items():
         db_api.host_extra_capability_create(
             {"computehost_id": host_id, "property_name": key, "capability_value": value}
         )
     for trait in traits:
         db_api.host_trait_create({"computehost_id": host_id, "trait": trait})
+    provider_id = f"provider-{host_id}"
     if cloud is not None:
-        cloud.add_host(name)
+        provider_id = cloud.add_host(name, *traits, inventories=complete)
     if children is not None:
-        whole = {c: Inventory(**{**_usual(i), **i}) for c, i in inventories.items()}
-        root = Provider(f"provider-{host_id}", name, None, whole, frozenset(traits))
+        whole = {cls: Inventory(**inventory) for cls, inventory in complete.items()}
+        root = Provider(provider_id, name, None, whole, frozenset(traits))
         store_providers(host_id, (root, *children), zone)
     return host_id
 
@@ -114,12 +118,6 @@ def store_providers(host_id: str, tree: tuple[Provider, ...], zone: str | None =
                 read_at=LONG_AGO,
             )
         )
-
-
-def _add_inventory(host_id: str, cls: str, inventory: dict[str, Any]) -> None:
-    db_api.host_resource_inventory_create(
-        {"computehost_id": host_id, "resource_class": cls, **_usual(inventory), **inventory}
-    )
 
 
 def _usual(inventory: dict[str, Any]) -> dict[str, Any]:
