@@ -81,9 +81,20 @@ class Crowd:
         #: How many searches were needed because the columns don't say exactly what fits.
         self.checks = 0
 
-    def can_make_room(self) -> bool:
-        """Whether the instances fit once all of the reservations have left."""
-        return self._may_fit and (self._is_exact or self._fits_when_all_leave)
+    def can_make_room(self, staying: Iterable[Movable]) -> bool:
+        """Whether the instances fit once the reservations have left, except for some.
+
+        :param staying: those that stay. They are only read until one of them takes too much.
+        """
+        if not self._may_fit:
+            return False
+        columns, leaving = [column.copy() for column in self._columns], list(self._near)
+        for movable in staying:
+            if not self._can_stay(movable, columns):
+                return False
+            self._stay(movable, columns)
+            leaving.remove(movable)
+        return self._is_exact or self._fits_without(leaving)
 
     def in_the_way(self, order: Sequence[Movable]) -> list[Movable] | None:
         """Those reservations that must leave. The rest can stay.
@@ -120,16 +131,27 @@ class Crowd:
         columns = [column.copy() for column in self._columns]
         leaving = list(order)
         for movable in list(leaving):
-            taker = self._takers[movable.reservation_id]
-            each = [(columns[number], amount) for number, amount in taker.amounts]
-            if any(column.lowest(part) < n for column, n in each for part in taker.parts):
-                continue
-            rest = [other for other in leaving if other is not movable]
-            if fits_without(rest):
-                leaving = rest
-                for column, amount in each:
-                    column.add(taker.during, -amount)
+            if self._can_stay(movable, columns):
+                rest = [other for other in leaving if other is not movable]
+                if fits_without(rest):
+                    leaving = rest
+                    self._stay(movable, columns)
         return leaving
+
+    def _can_stay(self, movable: Movable, columns: Sequence[Remainder]) -> bool:
+        """Whether a reservation fits into what is left of the columns beside the instances."""
+        taker = self._takers[movable.reservation_id]
+        return not any(
+            columns[number].lowest(part) < amount
+            for number, amount in taker.amounts
+            for part in taker.parts
+        )
+
+    def _stay(self, movable: Movable, columns: Sequence[Remainder]) -> None:
+        """Take what a reservation needs from what is left of the columns."""
+        taker = self._takers[movable.reservation_id]
+        for number, amount in taker.amounts:
+            columns[number].add(taker.during, -amount)
 
     @functools.cached_property
     def _may_fit(self) -> bool:

@@ -21,8 +21,8 @@ from warre_blazar.domain.leaving import Crowd, Movable
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Levels, Span
 
-#: For how many hosts it is looked at whether others could leave them for a reservation.
-BREADTH = 4
+#: For a reservation without another place, how many hosts a plan considers that others could leave.
+BREADTH = 12
 #: How many steps of a search are about a quarter of a second on a usual machine.
 STEPS = 100_000
 
@@ -33,7 +33,8 @@ class MoveLimits:
 
     #: How many reservations may be placed again.
     moves: int
-    #: For how many hosts a plan looks at whether others could leave them for a reservation.
+    #: For a reservation that has no other place, how many hosts a plan considers that others could
+    #: leave.
     breadth: int = BREADTH
     #: How much a search of chains may look at (``chains``).
     steps: int = STEPS
@@ -86,7 +87,7 @@ class MovableHosts:
         self, hosts: Iterable[Host], movables: Iterable[Movable], breadth: int = BREADTH
     ) -> None:
         """
-        :param breadth: for how many hosts it is looked at whether others could leave them.
+        :param breadth: how many hosts are considered that others could leave for a reservation.
         """
         self.breadth = breadth
         self.hosts = {host.id: host for host in hosts}
@@ -102,7 +103,7 @@ class MovableHosts:
         self._lowest: dict[PlacementRequest, _Lowest] = {}
         self._orders: dict[PlacementRequest, list[str]] = {}
         self._with_room: dict[str, Iterator[tuple[str, int]]] = {}
-        self._ways_in: dict[tuple[str, str, int], _WayIn | None] = {}
+        self._ways_in: dict[tuple[str, str], Sequence[_WayIn]] = {}
 
     def on(self, host_id: str) -> Sequence[Movable]:
         """The movable reservations on a host, the largest first."""
@@ -168,21 +169,54 @@ class MovableHosts:
             room = min(host.room(request, wanted.span), room)
         return host.lasting_room(request, [wanted.span], room) if room and is_contested else room
 
-    def way_in(self, target: str, wanted: Movable, count: int) -> "_WayIn | None":
+    def ways_in(self, wanted: Movable, source: str) -> Sequence["_WayIn"]:
+        """The hosts that may get what a reservation has on a host, once others have left them.
+
+        Only some hosts are considered, the fullest first.
+        """
+        key = wanted.reservation_id, source
+        found = self._ways_in.get(key)
+        if found is None:
+            count, among = wanted.hosts[source], wanted.among
+            avoided = wanted.hosts if wanted.affinity is False else {source}
+            others = (i for i in self.fullest(wanted.request) if i in among and i not in avoided)
+            ways = (self._way_in(i, wanted, count) for i in itertools.islice(others, self.breadth))
+            # Instances that may be on several hosts aren't worth the search.
+            found = list(filter(None, ways)) if count == 1 or wanted.affinity else []
+            self._ways_in[key] = found
+        return found
+
+    def _way_in(self, target: str, wanted: Movable, count: int) -> "_WayIn | None":
         """The reservations that must leave a host so that instances of another one fit there.
 
-        The largest stay if they can, so that what must leave is small.
+        Only those leave for which another host has room. The largest stay if they can, so that what
+        must leave is small.
 
         :returns: None if there is no room whatever leaves, as far as the columns of the host say.
         """
-        key = target, wanted.reservation_id, count
-        if key not in self._ways_in:
-            others = [m for m in self.on(target) if m.reservation_id != wanted.reservation_id]
-            near = [m for m in others if m.span.overlaps(wanted.span)]
-            crowd = Crowd(self.hosts[target], near, wanted.request, [wanted.span], count)
-            needed = crowd.by_columns(near) if near else None
-            self._ways_in[key] = None if needed is None else _WayIn(crowd, needed)
-        return self._ways_in[key]
+        near = [
+            m
+            for m in self.on(target)
+            if m.reservation_id != wanted.reservation_id
+            and m.span.overlaps(wanted.span)
+            and self._has_room_elsewhere(m, target)
+        ]
+        if not near:
+            return None
+        crowd = Crowd(self.hosts[target], near, wanted.request, [wanted.span], count)
+        needed = crowd.by_columns(near)
+        return None if needed is None else _WayIn(target, crowd, needed)
+
+    def may_leave(self, movable: Movable, host_id: str) -> bool:
+        """Whether a plan may find another place for what a reservation has on a host.
+
+        :returns: False only if no plan finds one.
+        """
+        return self._has_room_elsewhere(movable, host_id) or bool(self.ways_in(movable, host_id))
+
+    def _has_room_elsewhere(self, movable: Movable, host_id: str) -> bool:
+        """Whether any other host has room for an instance of a reservation as it is now."""
+        return any(other != host_id for other, _ in self.with_room(movable))
 
     def is_full(self, request: PlacementRequest, spans: Sequence[Span], count: int) -> bool:
         """Whether all hosts together have too little left, so that no move makes room.
@@ -218,7 +252,9 @@ class MovableHosts:
 class _WayIn:
     """The reservations that must leave a host so that instances fit, as ``Crowd.by_columns``."""
 
-    def __init__(self, crowd: Crowd, needed: Sequence[Movable]) -> None:
+    def __init__(self, target: str, crowd: Crowd, needed: Sequence[Movable]) -> None:
+        #: The id of the host.
+        self.target = target
         self._crowd, self.leaving = crowd, needed
 
     @functools.cached_property
@@ -293,10 +329,6 @@ class MovePlan:
         host, added = self._site.hosts[host_id], self._added.get(host_id)
         return host.holding([*host.holdings, *added]) if added else host
 
-    def _targets(self, movable: Movable, source: str) -> Iterable[str]:
-        avoided, among = self._not_for(movable, source), movable.among
-        return (i for i in self._site.fullest(movable.request) if i in among and i not in avoided)
-
     def _not_for(self, movable: Movable, source: str) -> Collection[str]:
         """The ids of the hosts that can't get a reservation that leaves a host."""
         avoided = self._closed | self.moves.keys() | self._settled | {source}
@@ -325,43 +357,35 @@ class MovePlan:
 
     def _displacing(self, movable: Movable, source: str) -> HostMove | None:
         """Move a reservation off a host to another one that others leave for it."""
-        if movable.hosts[source] > 1 and not movable.affinity:
-            return None
-        looked_at = 0
-        for target in self._targets(movable, source):
-            if self._added.get(target):
+        closed = self._not_for(movable, source)
+        for way in self._site.ways_in(movable, source):
+            if way.target in closed or self._added.get(way.target):
                 continue
-            displaced = self._displaced(movable, source, target)
+            displaced = self._displaced(way, source)
             if displaced:
-                self._settled.add(target)
-                chosen = {target: movable.hosts[source]}
-                return self._made(HostMove(movable, source, chosen, tuple(displaced)))
-            looked_at += displaced is not None
-            if looked_at >= self._site.breadth:
-                return None
+                self._settled.add(way.target)
+                chosen = {way.target: movable.hosts[source]}
+                return self._made(HostMove(movable, source, chosen, displaced))
         return None
 
-    def _displaced(self, movable: Movable, source: str, target: str) -> list[HostMove] | None:
-        """The moves that make room for a reservation on a host.
+    def _displaced(self, way: _WayIn, source: str) -> tuple[HostMove, ...]:
+        """The moves by which others leave a host.
 
-        :returns: an empty list if what would have to leave has no other place, or if its leaving
-            isn't enough. None: there is no room whatever leaves.
+        :returns: nothing if what would have to leave has no other place, or if its leaving isn't
+            enough.
         """
-        way = self._site.way_in(target, movable, movable.hosts[source])
-        if way is None:
-            return None
         moves: list[HostMove] = []
         for other in way.leaving:
-            move = self._direct(other, target, {source})
+            move = self._direct(other, way.target, {source})
             if move is None:
                 break
             moves.append(move)
         # Mostly, what would have to leave has no other place. So the search comes last.
         if len(moves) == len(way.leaving) and way.is_enough:
-            return moves
+            return tuple(moves)
         for made in moves:
             self._undo(made)
-        return []
+        return ()
 
     def _made(self, move: HostMove) -> HostMove:
         movable = move.movable

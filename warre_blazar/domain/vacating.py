@@ -153,8 +153,12 @@ class Vacating:
         ways = []
         for host_id in self._sources(wanted.request, among):
             host, near = self._site.hosts[host_id], _near(self._site.there(host_id), wanted)
-            if near and _crowd(host, near, wanted, wanted.count).can_make_room():
-                ways.append((math.fsum(leaving.work(host, m) for m in near), host_id))
+            works = {m.reservation_id: leaving.work(host, m) for m in near}
+            # If a large one has to stay, it mostly leaves too little, and the rest doesn't matter.
+            largest_first = sorted(near, key=lambda m: -works[m.reservation_id])
+            staying = (m for m in largest_first if not self._site.may_leave(m, host_id))
+            if near and _crowd(host, near, wanted, wanted.count).can_make_room(staying):
+                ways.append((math.fsum(works.values()), host_id))
         for _, host_id in sorted(ways):
             for moves in self._ways(host_id):
                 if _weight(move for move in moves if _near([move.movable], wanted)) <= self._moves:

@@ -244,6 +244,21 @@ def test_what_a_search_of_chains_remembers_changes_nothing(dice):
         assert remembering == found()
 
 
+@settings(max_examples=150)
+@given(st.builds(Dice, st.integers(0, 2**64)))
+def test_host_that_a_plan_cannot_clear_needs_no_plan(dice):
+    hosts, movables = dice.crowd()
+    wanted = Wanted(request(dice.randint(3, CPUS)), 1, dice.span())
+
+    def found():
+        plans = Vacating(hosts, movables, MoveLimits(6, steps=0))
+        return plans.place(wanted, [host.id for host in hosts])
+
+    skipping = found()
+    with mock.patch.object(MovableHosts, "may_leave", lambda *_: True):
+        assert skipping == found()
+
+
 def judge(site, moved, booking):
     """Nothing is lost or oversold once reservations have moved to make room for a booking."""
     after = [
