@@ -30,7 +30,7 @@ _HOSTS = 36
 #: that is known is one step.
 _SWEEP = 20
 #: The steps of one search for devices (``Crowd.checks``).
-_CHECK = 150
+_CHECK = 300
 
 
 def place(
