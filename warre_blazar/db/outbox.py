@@ -24,6 +24,7 @@ from warre_blazar.db.tables import (
     reservations,
 )
 from warre_blazar.domain import backing_names, reservation_states
+from warre_blazar.domain.audit.facts import LostNotices
 from warre_blazar.domain.notices import BILLING, STATES, Kind, News, Notice, time_text, to_text
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Wait
@@ -385,15 +386,21 @@ def delete_given_up(db: Session, before: datetime.datetime) -> int:
     return session.changed(db, outbox.delete().where(outbox.c.given_up_at < before))
 
 
-def given_up(db: Session) -> list[tuple[str, int, str]]:
-    """For each channel that has given up notices: their number, and one of the errors."""
-    query = (
-        sa.select(outbox.c.channel, sa.func.count(), sa.func.max(outbox.c.error))
+def given_up(db: Session) -> list[LostNotices]:
+    """For each channel that has given up notices, how many, and the newest of them."""
+    number, newest = sa.func.count().label("number"), sa.func.max(outbox.c.id).label("newest")
+    lost = (
+        sa.select(number, newest)
         .where(outbox.c.given_up_at.is_not(None))
         .group_by(outbox.c.channel)
+        .subquery()
+    )
+    query = (
+        sa.select(outbox.c.channel, lost.c.number, outbox.c.subject, outbox.c.kind, outbox.c.error)
+        .join(lost, lost.c.newest == outbox.c.id)
         .order_by(outbox.c.channel)
     )
-    return [(channel, number, error) for channel, number, error in db.execute(query)]
+    return [LostNotices(*row) for row in db.execute(query)]
 
 
 def waiting(db: Session) -> list[tuple[str, int, datetime.datetime | None, int]]:

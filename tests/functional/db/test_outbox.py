@@ -16,6 +16,7 @@ from tests.functional.db.fake_clock import FakeClock
 from tests.functional.db.managers import Manager
 from warre_blazar.db import executions, outbox, session, tables
 from warre_blazar.domain import payloads
+from warre_blazar.domain.audit.facts import LostNotices
 from warre_blazar.domain.changes import ChangeKind
 from warre_blazar.domain.execution_timing import DELETE
 from warre_blazar.domain.notices import OF_WAITS, Kind, News, Notice
@@ -263,11 +264,15 @@ def test_notice_that_can_never_be_sent_is_given_up_at_once(
     now: list[datetime.datetime], database: sa.Engine
 ):
     add("a")
-    add("a")
+    add("b")
     channel = Recorder(outbox.LEASES)
-    channel.failing["a"] = Undeliverable("The user has no address")
+    channel.failing = dict.fromkeys("ab", Undeliverable("The user has no address"))
     Delivery(channel, beat("one")).run()
-    assert given_up(database) == 2 * [("a", "The user has no address")]
+    why = "The user has no address"
+    assert given_up(database) == [("a", why), ("b", why)]
+    with session.reader() as db:
+        (lost,) = outbox.given_up(db)
+    assert lost == LostNotices(outbox.LEASES, 2, "b", "lease", why)
 
 
 def test_notices_that_wait_for_a_day_are_given_up_and_later_deleted(database: sa.Engine):

@@ -266,3 +266,16 @@ class Promised:
     span: Span
     #: The promise as it was read, for the remedy.
     read: Any = dataclasses.field(default=None, compare=False, repr=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class LostNotices:
+    """The notices that a channel has given up."""
+
+    channel: str
+    count: int
+    #: What the newest of them is about: the id of a reservation or of a lease.
+    subject: str
+    #: What the newest of them tells, and why it was given up.
+    kind: str
+    error: str

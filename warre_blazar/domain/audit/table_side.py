@@ -9,6 +9,7 @@ from warre_blazar.domain.audit.facts import (
     Booking,
     InstanceReservation,
     InWindow,
+    LostNotices,
     Promised,
     SeenLease,
 )
@@ -121,16 +122,14 @@ def booked_in_windows(found: Iterable[InWindow]) -> Iterator[Difference]:
         yield Difference(DifferenceKind.BOOKED_IN_WINDOW, subject, text)
 
 
-def lost_notices(given_up: Iterable[tuple[str, int, str]]) -> Iterator[Difference]:
-    """Report each channel that has given up notices.
-
-    :param given_up: for each channel, how many notices, and why it has given up one of them.
-    """
-    for channel, count, error in given_up:
+def lost_notices(given_up: Iterable[LostNotices]) -> Iterator[Difference]:
+    """Report each channel that has given up notices."""
+    for lost in given_up:
         text = (
-            f"The channel {channel} has given up {counted(count, 'notice')}, for example: {error}"
+            f"The channel {lost.channel} has given up {counted(lost.count, 'notice')}, the last "
+            f"one about {lost.subject} ({lost.kind}): {lost.error}"
         )
-        yield Difference(DifferenceKind.NOTICES_LOST, channel, text)
+        yield Difference(DifferenceKind.NOTICES_LOST, lost.channel, text)
 
 
 def orphan_events(count: int) -> Iterator[Difference]:

@@ -26,6 +26,7 @@ from warre_blazar.domain.audit.facts import (
     Booking,
     InWindow,
     KnownHost,
+    LostNotices,
     NovaFacts,
     Offered,
     PlacementFacts,
@@ -66,8 +67,7 @@ class Tables:
     promises: Sequence[Promised]
     in_windows: Sequence[InWindow]
     orphan_events: int
-    #: For each channel: how many notices it has given up, and why one of them.
-    lost_notices: Sequence[tuple[str, int, str]]
+    lost_notices: Sequence[LostNotices]
     trusts_in_use: Collection[str]
     trusted_leases: Sequence[TrustedLease]
 
