@@ -81,7 +81,7 @@ class Crowd:
         #: How many searches were needed because the columns don't say exactly what fits.
         self.checks = 0
 
-    def can_make_room(self, staying: Iterable[Movable]) -> bool:
+    def can_make_room(self, staying: Iterable[Movable] = ()) -> bool:
         """Whether the instances fit once the reservations have left, except for some.
 
         :param staying: those that stay. They are only read until one of them takes too much.

@@ -150,22 +150,33 @@ class Vacating:
         return found or chains.keep(self._site, wanted, self._limits)
 
     def _placed_on_one(self, wanted: Wanted, among: Collection[str]) -> Rearrangement | None:
-        ways = []
-        for host_id in self._sources(wanted.request, among):
-            host, near = self._site.hosts[host_id], _near(self._site.there(host_id), wanted)
-            works = {m.reservation_id: leaving.work(host, m) for m in near}
+        for host_id, crowd in self._crowds(wanted, among):
             # If a large one has to stay, it mostly leaves too little, and the rest doesn't matter.
-            largest_first = sorted(near, key=lambda m: -works[m.reservation_id])
+            largest_first = _near(self._site.on(host_id), wanted)
             staying = (m for m in largest_first if not self._site.may_leave(m, host_id))
-            if near and _crowd(host, near, wanted, wanted.count).can_make_room(staying):
-                ways.append((math.fsum(works.values()), host_id))
-        for _, host_id in sorted(ways):
+            if not crowd.can_make_room(staying):
+                continue
             for moves in self._ways(host_id):
                 if _weight(move for move in moves if _near([move.movable], wanted)) <= self._moves:
                     found = self._rearranged(wanted, {host_id: wanted.count}, {host_id: moves})
                     if found is not None:
                         return found
         return None
+
+    def _crowds(self, wanted: Wanted, among: Collection[str]) -> list[tuple[str, Crowd]]:
+        """The hosts that have room once everything that can move has left.
+
+        :returns: their ids and what can move, the hosts with the least of it first.
+        """
+        crowds: dict[str, Crowd] = {}
+        work: dict[str, float] = {}
+        for host_id in self._sources(wanted.request, among):
+            host, near = self._site.hosts[host_id], _near(self._site.there(host_id), wanted)
+            crowd = _crowd(host, near, wanted, wanted.count)
+            if near and crowd.can_make_room():
+                crowds[host_id] = crowd
+                work[host_id] = math.fsum(leaving.work(host, m) for m in near)
+        return sorted(crowds.items(), key=lambda item: (work[item[0]], item[0]))
 
     def _placed_on_several(self, wanted: Wanted, among: Collection[str]) -> Rearrangement | None:
         share = self._share(wanted.count)
