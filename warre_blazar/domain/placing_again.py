@@ -192,7 +192,8 @@ class MovableHosts:
         Only those leave for which another host has room. The largest stay if they can, so that what
         must leave is small.
 
-        :returns: None if there is no room whatever leaves, as far as the columns of the host say.
+        :returns: None if there is no room even if all of these leave, as far as the columns of the
+            host say.
         """
         near = [
             m
