@@ -97,7 +97,6 @@ class _Asked:
     @classmethod
     def leaving(cls, movable: Movable, host_id: str) -> "_Asked":
         """The instances of a reservation that leave a host."""
-        apart = movable.affinity is False
         return cls(
             movable.reservation_id,
             movable.request,
@@ -105,7 +104,7 @@ class _Asked:
             [movable.span],
             movable.affinity,
             movable.among,
-            frozenset(movable.hosts if apart else [host_id]),
+            movable.closed_when_leaving(host_id),
         )
 
 

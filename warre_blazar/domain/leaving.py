@@ -27,6 +27,10 @@ class Movable(NamedTuple):
     among: Collection[str]
     affinity: bool | None = None
 
+    def closed_when_leaving(self, host_id: str) -> frozenset[str]:
+        """The ids of the hosts that can't get the instances that leave a host."""
+        return frozenset(self.hosts if self.affinity is False else [host_id])
+
 
 def without(host: Host, movables: Iterable[Movable]) -> Host:
     """A host without some reservations."""
@@ -94,7 +98,9 @@ class Crowd:
                 return False
             self._stay(movable, columns)
             leaving.remove(movable)
-        return self._is_exact or self._fits_without(leaving)
+        if len(leaving) == len(self._near):
+            return self._is_exact or self._fits_when_all_leave
+        return self.is_enough(leaving)
 
     def in_the_way(self, order: Sequence[Movable]) -> list[Movable] | None:
         """Those reservations that must leave. The rest can stay.
@@ -115,9 +121,9 @@ class Crowd:
         return self._needed(order, lambda _: True) if self._may_fit else None
 
     def is_enough(self, leaving: Iterable[Movable]) -> bool:
-        """Whether the instances fit once the reservations of ``by_columns`` have left.
+        """Whether the instances fit once some reservations have left, as the columns say they do.
 
-        This can be a long search, unless the columns say exactly what fits.
+        To confirm it can be a long search, unless the columns say exactly what fits.
         """
         return self._is_exact or self._fits_without(leaving)
 
@@ -205,6 +211,23 @@ class Crowd:
     def _fits_without(self, leaving: Iterable[Movable]) -> bool:
         self.checks += 1
         return fits(without(self._host, leaving), self._request, self._spans, self._count)
+
+
+class WayIn:
+    """A host on which instances may fit once some reservations have left it."""
+
+    def __init__(self, host_id: str, crowd: Crowd, needed: Sequence[Movable]) -> None:
+        """
+        :param needed: the result of ``Crowd.by_columns``.
+        """
+        self.host_id, self._crowd = host_id, crowd
+        #: The reservations that must leave.
+        self.leaving = needed
+
+    @functools.cached_property
+    def is_enough(self) -> bool:
+        """Whether the instances really fit then (``Crowd.is_enough``)."""
+        return self._crowd.is_enough(self.leaving)
 
 
 def share(host: Host, movable: Movable) -> float:

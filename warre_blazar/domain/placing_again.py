@@ -17,11 +17,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from warre_blazar.domain import leaving
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.hosts import Host
-from warre_blazar.domain.leaving import Crowd, Movable
+from warre_blazar.domain.leaving import Crowd, Movable, WayIn
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Levels, Span
 
-#: For a reservation without another place, how many hosts a plan considers that others could leave.
+#: How many hosts a plan looks at to find one that others could leave for a reservation.
 BREADTH = 12
 #: How many steps of a search are about a quarter of a second on a usual machine.
 STEPS = 100_000
@@ -33,8 +33,7 @@ class MoveLimits:
 
     #: How many reservations may be placed again.
     moves: int
-    #: For a reservation that has no other place, how many hosts a plan considers that others could
-    #: leave.
+    #: How many hosts a plan looks at to find one that others could leave for a reservation.
     breadth: int = BREADTH
     #: How much a search of chains may look at (``chains``).
     steps: int = STEPS
@@ -87,7 +86,7 @@ class MovableHosts:
         self, hosts: Iterable[Host], movables: Iterable[Movable], breadth: int = BREADTH
     ) -> None:
         """
-        :param breadth: how many hosts are considered that others could leave for a reservation.
+        :param breadth: as in ``MoveLimits``.
         """
         self.breadth = breadth
         self.hosts = {host.id: host for host in hosts}
@@ -103,7 +102,7 @@ class MovableHosts:
         self._lowest: dict[PlacementRequest, _Lowest] = {}
         self._orders: dict[PlacementRequest, list[str]] = {}
         self._with_room: dict[str, Iterator[tuple[str, int]]] = {}
-        self._ways_in: dict[tuple[str, str], Sequence[_WayIn]] = {}
+        self._ways_in: dict[tuple[str, str], Sequence[WayIn]] = {}
 
     def on(self, host_id: str) -> Sequence[Movable]:
         """The movable reservations on a host, the largest first."""
@@ -169,16 +168,16 @@ class MovableHosts:
             room = min(host.room(request, wanted.span), room)
         return host.lasting_room(request, [wanted.span], room) if room and is_contested else room
 
-    def ways_in(self, wanted: Movable, source: str) -> Sequence["_WayIn"]:
+    def ways_in(self, wanted: Movable, source: str) -> Sequence[WayIn]:
         """The hosts that may get what a reservation has on a host, once others have left them.
 
-        Only some hosts are considered, the fullest first.
+        Only the first hosts are looked at, beginning with the fullest.
         """
         key = wanted.reservation_id, source
         found = self._ways_in.get(key)
         if found is None:
             count, among = wanted.hosts[source], wanted.among
-            avoided = wanted.hosts if wanted.affinity is False else {source}
+            avoided = wanted.closed_when_leaving(source)
             others = (i for i in self.fullest(wanted.request) if i in among and i not in avoided)
             ways = (self._way_in(i, wanted, count) for i in itertools.islice(others, self.breadth))
             # Instances that may be on several hosts aren't worth the search.
@@ -186,7 +185,7 @@ class MovableHosts:
             self._ways_in[key] = found
         return found
 
-    def _way_in(self, target: str, wanted: Movable, count: int) -> "_WayIn | None":
+    def _way_in(self, target: str, wanted: Movable, count: int) -> WayIn | None:
         """The reservations that must leave a host so that instances of another one fit there.
 
         Only those leave for which another host has room. The largest stay if they can, so that what
@@ -206,7 +205,7 @@ class MovableHosts:
             return None
         crowd = Crowd(self.hosts[target], near, wanted.request, [wanted.span], count)
         needed = crowd.by_columns(near)
-        return None if needed is None else _WayIn(target, crowd, needed)
+        return None if needed is None else WayIn(target, crowd, needed)
 
     def may_leave(self, movable: Movable, host_id: str) -> bool:
         """Whether a plan may find another place for what a reservation has on a host.
@@ -248,20 +247,6 @@ class MovableHosts:
     def without(self, host_id: str, moves: Iterable[HostMove]) -> Host:
         """A host that some reservations leave."""
         return leaving.without(self.hosts[host_id], (move.movable for move in moves))
-
-
-class _WayIn:
-    """The reservations that must leave a host so that instances fit, as ``Crowd.by_columns``."""
-
-    def __init__(self, target: str, crowd: Crowd, needed: Sequence[Movable]) -> None:
-        #: The id of the host.
-        self.target = target
-        self._crowd, self.leaving = crowd, needed
-
-    @functools.cached_property
-    def is_enough(self) -> bool:
-        """Whether the instances really fit then. To find this out can take long."""
-        return self._crowd.is_enough(self.leaving)
 
 
 class _Lowest:
@@ -332,9 +317,10 @@ class MovePlan:
 
     def _not_for(self, movable: Movable, source: str) -> Collection[str]:
         """The ids of the hosts that can't get a reservation that leaves a host."""
-        avoided = self._closed | self.moves.keys() | self._settled | {source}
+        avoided = self._closed | self.moves.keys() | self._settled
+        avoided |= movable.closed_when_leaving(source)
         if movable.affinity is False:
-            avoided |= movable.hosts.keys() | self._taken[movable.reservation_id]
+            avoided |= self._taken[movable.reservation_id]
         return avoided
 
     def _direct(
@@ -360,16 +346,16 @@ class MovePlan:
         """Move a reservation off a host to another one that others leave for it."""
         closed = self._not_for(movable, source)
         for way in self._site.ways_in(movable, source):
-            if way.target in closed or self._added.get(way.target):
+            if way.host_id in closed or self._added.get(way.host_id):
                 continue
             displaced = self._displaced(way, source)
             if displaced:
-                self._settled.add(way.target)
-                chosen = {way.target: movable.hosts[source]}
+                self._settled.add(way.host_id)
+                chosen = {way.host_id: movable.hosts[source]}
                 return self._made(HostMove(movable, source, chosen, displaced))
         return None
 
-    def _displaced(self, way: _WayIn, source: str) -> tuple[HostMove, ...]:
+    def _displaced(self, way: WayIn, source: str) -> tuple[HostMove, ...]:
         """The moves by which others leave a host.
 
         :returns: nothing if what would have to leave has no other place, or if its leaving isn't
@@ -377,7 +363,7 @@ class MovePlan:
         """
         moves: list[HostMove] = []
         for other in way.leaving:
-            move = self._direct(other, way.target, {source})
+            move = self._direct(other, way.host_id, {source})
             if move is None:
                 break
             moves.append(move)

@@ -172,11 +172,13 @@ class Vacating:
         work: dict[str, float] = {}
         for host_id in self._sources(wanted.request, among):
             host, near = self._site.hosts[host_id], _near(self._site.there(host_id), wanted)
+            if not near:
+                continue
             crowd = _crowd(host, near, wanted, wanted.count)
-            if near and crowd.can_make_room():
+            if crowd.can_make_room():
                 crowds[host_id] = crowd
                 work[host_id] = math.fsum(leaving.work(host, m) for m in near)
-        return sorted(crowds.items(), key=lambda item: (work[item[0]], item[0]))
+        return [(i, crowds[i]) for i in sorted(crowds, key=lambda i: (work[i], i))]
 
     def _placed_on_several(self, wanted: Wanted, among: Collection[str]) -> Rearrangement | None:
         share = self._share(wanted.count)
