@@ -5,6 +5,7 @@ or in Blazar, joins the same transaction, because Blazar's facade keeps one sess
 """
 
 import contextlib
+import contextvars
 import functools
 import random
 import threading
@@ -27,6 +28,9 @@ LOG = logging.getLogger(__name__)
 #: The lock by which the transactions of ``claiming`` in this process wait for each other.
 #: A thread that foresees claims takes it again for each of them.
 claims_lock: AbstractContextManager[Any] = threading.RLock()
+
+#: Whether the transaction that is under way is one of ``undone``.
+_is_undone = contextvars.ContextVar("_is_undone", default=False)
 
 ATTEMPTS = 16
 _FIRST_WAIT = 0.02
@@ -92,9 +96,13 @@ def writer() -> AbstractContextManager[Session]:
 @contextlib.contextmanager
 def undone() -> Iterator[Session]:
     """A writer's session whose writes are taken back at the end. So it says what they would do."""
-    with writer() as db:
-        yield db
-        db.rollback()
+    token = _is_undone.set(True)
+    try:
+        with writer() as db:
+            yield db
+            db.rollback()
+    finally:
+        _is_undone.reset(token)
 
 
 @contextlib.contextmanager
@@ -110,17 +118,6 @@ def claiming() -> Iterator[Session]:
         yield db
 
 
-@contextlib.contextmanager
-def foreseeing() -> Iterator[Session]:
-    """A session in which transactions of ``claiming`` are foreseen: all of it is undone at the end.
-
-    It takes the lock before it begins to write. Otherwise a claim of another thread could hold the
-    lock, and wait for rows that this transaction has written.
-    """
-    with claims_lock, undone() as db:
-        yield db
-
-
 def reader() -> AbstractContextManager[Session]:
     """A session for reading only."""
     # The facade keeps the settings of its first call, so the first call must enable foreign keys.
@@ -131,13 +128,17 @@ def reader() -> AbstractContextManager[Session]:
 def retried(function: Callable[P, R]) -> Callable[P, R]:
     """A decorator that calls a function again if it lost a race or met a deadlock.
 
-    The function must own its transaction. It is called up to ``ATTEMPTS`` times.
+    The function must own its transaction. It is called up to ``ATTEMPTS`` times. Inside ``undone``
+    it is called once, because the transaction isn't its own there: only a new transaction sees what
+    others have written, and the present one holds what they wait for.
 
     :raises TryAgain: all attempts have lost a race or met a deadlock.
     """
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
+        if _is_undone.get():
+            return function(*args, **kwargs)
         wait = _FIRST_WAIT
         for _ in range(ATTEMPTS):
             try:
@@ -164,6 +165,19 @@ def change(write: Callable[Concatenate[Session, P], R], *args: P.args, **kwargs:
     """
     with writer() as db:
         return write(db, *args, **kwargs)
+
+
+@retried
+def foreseen(write: Callable[[], R]) -> R:
+    """Call ``write`` in a transaction that is undone at the end. So it says what would be done.
+
+    It takes the lock of ``claiming`` before it begins to write. Otherwise a claim of another thread
+    could hold the lock, and wait for rows that this transaction has written.
+
+    :raises TryAgain: the same as for ``retried``.
+    """
+    with claims_lock, undone():
+        return write()
 
 
 def is_uncarried(error: Exception) -> bool:

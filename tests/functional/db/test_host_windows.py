@@ -1,14 +1,14 @@
 """Maintenance windows of hosts, and what becomes of the bookings that windows meet."""
 
-import contextlib
 import datetime
+import functools
 import threading
 
 import pytest
 import sqlalchemy as sa
 
 from tests.fakes.cloud import Cloud
-from tests.functional.db import oversold, world
+from tests.functional.db import oversold, races, world
 from tests.functional.db.outage import book_on, hosts_of
 from warre_blazar.db import changes, reservations, session, tables
 from warre_blazar.domain.changes import ChangeKind
@@ -283,29 +283,15 @@ def test_lease_that_is_being_changed_is_left_and_can_be_cleared_later(pair, flav
     assert hosts_of(lease) == {b: 1}
 
 
-def test_of_windows_and_bookings_at_the_same_time_none_meet_unlisted(pair, flavor):
+def test_of_windows_and_bookings_at_the_same_time_none_meet_unlisted(kind, pair, flavor):
     """Given bookers and an operator at once, what is on the closed host was listed as left."""
     a, _ = pair
     listed: list[tuple[str, Outcome]] = []
-    ready = threading.Barrier(4)
-
-    def operate() -> None:
-        ready.wait()
-        listed.extend(close(hours(2, 4)))
-
-    def book() -> None:
-        ready.wait()
-        for _ in range(2):
-            try:
-                world.book(world.request(flavor, hours(2, 3)))
-            except exceptions.WarreError:
-                return
-
-    threads = [threading.Thread(target=each) for each in (operate, book, book, book)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    wish = world.request(flavor, hours(2, 3))
+    leases = [world.add_lease(wish.span) for _ in range(6)]
+    bookings = [races.Job(lease, wish, races.is_whole(kind)) for lease in leases]
+    result = races.in_threads([lambda: listed.extend(close(hours(2, 4))), *bookings])
+    assert result.outcomes.keys() <= {"held", "hosts_exhausted"}
     with session.reader() as db:
         on_host = maintenance_windows.maintenance_windows.met(db, [], [a], hours(2, 4))
     left = {key for key, outcome in listed if outcome is Outcome.LEFT}
@@ -315,20 +301,34 @@ def test_of_windows_and_bookings_at_the_same_time_none_meet_unlisted(pair, flavo
 def test_dry_runs_and_windows_at_the_same_time_all_end(pair, flavor):
     """A dry run that waits for a claim doesn't hold rows for which the claim waits."""
     book_on(pair[0], flavor, hours(2, 3))
-    ready, done = threading.Barrier(4), []
+    closing = functools.partial(close, hours(2, 4))
+    foreseeing = functools.partial(close, hours(2, 4), dry_run=True)
+    result = races.in_threads([foreseeing, closing, foreseeing, closing])
+    assert result.outcomes == {"held": 4}
 
-    def operate(dry_run: bool) -> None:
-        ready.wait()
-        with contextlib.suppress(exceptions.TryAgain):
-            close(hours(2, 4), dry_run=dry_run)
-        done.append(dry_run)
 
-    threads = [
-        threading.Thread(target=operate, args=(dry_run,), daemon=True)
-        for dry_run in (True, False, True, False)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert sorted(done) == [False, False, True, True]
+def test_dry_run_that_lost_a_race_holds_nothing_until_it_begins_anew(
+    pair, flavor, clock, monkeypatch
+):
+    """Else whatever it waits for would wait for it."""
+    real, made = maintenance_windows.maintenance_windows.insert, []
+
+    def insert(db, window, now) -> None:
+        real(db, window, now)
+        made.append(window.span)
+        if len(made) == 1:
+            raise session.LostRace
+
+    def sleep(seconds: float) -> None:
+        if len(made) > 1:
+            return
+        other = threading.Thread(target=close, args=(hours(5, 6),), daemon=True)
+        other.start()
+        other.join(30)
+
+    monkeypatch.setattr(maintenance_windows.maintenance_windows, "insert", insert)
+    monkeypatch.setattr(clock, "sleep", sleep)
+    assert close(hours(2, 4), dry_run=True) == []
+    assert made == [hours(2, 4), hours(5, 6), hours(2, 4)]
+    (window,), _ = maintenance_windows.listing(None, 0, project_id=None, everything=True)
+    assert window.span == hours(5, 6)

@@ -133,13 +133,12 @@ def update(
 
 
 def _made(make: Callable[[], Window], over: Over, *, dry_run: bool) -> tuple[Window, list[Meeting]]:
+    def cleared() -> tuple[Window, list[Meeting]]:
+        window = make()
+        return window, clear(window, over)
+
     new_hosts.read()
-    if not (dry_run or over.writes_nothing):
-        window = make()
-        return window, clear(window, over)
-    with session.foreseeing():
-        window = make()
-        return window, clear(window, over)
+    return session.foreseen(cleared) if dry_run or over.writes_nothing else cleared()
 
 
 def clear(window: Window, over: Over) -> list[Meeting]:
@@ -188,6 +187,8 @@ def _cleared(item: Reservation, window: Window, over: Over) -> _Result:
         if over.choice is OverBookings.END and is_unbegun and begins_inside:
             reason = f"{reason}; it begins inside the window, so it isn't ended: {_ASK_OR_DELETE}"
     except _FAILURES as error:
+        if session.is_lost_race(error):
+            raise  # It is a dry run, which begins anew as a whole.
         LOG.warning("Reservation %s stays in a maintenance window: %s", item.id, error)
         reason = "it is being started or changed; change the window with the same choice again"
     return Outcome.LEFT, item.span, reason

@@ -1,6 +1,5 @@
 """Creates, finds, changes and deletes flavors."""
 
-import contextlib
 import dataclasses
 import datetime
 from collections.abc import Mapping
@@ -123,10 +122,13 @@ def create(
     _check_cpus(values["vcpu"], values["extra_specs"])
     doubts = _check_boots(flavors.shape_of(columns))
     flavor_id = flavor_id or uuidutils.generate_uuid()
-    with session.undone() if dry_run else contextlib.nullcontext():
+
+    def write() -> Written:
         session.change(flavors.insert, {"id": flavor_id, **columns}, now)
         flavor = get(flavor_id, project_id=None, everything=True)
         return _written(flavor, doubts)
+
+    return session.foreseen(write) if dry_run else write()
 
 
 def _namesakes(flavor: Flavor) -> list[Doubt]:
@@ -225,7 +227,8 @@ def update(
     columns = _checked(values, shape.vcpu, device_rules)
     is_of_boots = "extra_specs" in values
     doubts = _check_boots(flavors.shape_of({**vars(shape), **columns})) if is_of_boots else ()
-    with session.undone() if dry_run else contextlib.nullcontext():
+
+    def write() -> Written:
         flavor = _write(ref, values, columns)
         if is_of_boots:
             return _written(flavor, doubts)
@@ -239,6 +242,8 @@ def update(
         if "max_instances_per_project" in values:
             found += capacity.doubts_about_projects(flavor, now)
         return Written(flavor, tuple(found))
+
+    return session.foreseen(write) if dry_run else write()
 
 
 def _check_resolved(shape: Shape) -> None:
