@@ -18,6 +18,7 @@ from tests.explorer.runs import Runner
 from tests.explorer.world import MOVES_PER_BOOKING, World
 from tests.explorer.year import Year
 from tests.explorer.year_judge import Broken
+from tests.functional.db import databases
 
 #: A directory in memory, if there is one.
 _MEMORY = pathlib.Path("/dev/shm")
@@ -39,7 +40,7 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     what.add_argument("--replay", metavar="SCHEDULE", help="run a schedule again, step by step")
     what.add_argument("--year", metavar="SEED", type=int, help="a year of a busy site, judged")
     parser.add_argument("--days", type=int, default=365, help="of a year")
-    parser.add_argument("--database", choices=("sqlite", "mariadb"), default="sqlite")
+    parser.add_argument("--database", choices=databases.KINDS, default="sqlite")
     parser.add_argument("--minutes", type=float, help="end after this time")
     parser.add_argument("--budget", type=int, metavar="RUNS", help="at most so many for a pair")
     parser.add_argument("--seed", type=int, default=1, help="of pairs with a fault")

@@ -191,6 +191,8 @@ class World(Site):
             cursor.execute("PRAGMA journal_mode = MEMORY")
         elif self.database == "mariadb":
             cursor.execute("SET innodb_lock_wait_timeout = 5")
+        else:
+            cursor.execute("SET lock_timeout = '5s'")
         cursor.close()
 
     def _start_manager(self) -> None:

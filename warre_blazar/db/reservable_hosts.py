@@ -49,6 +49,9 @@ def empty(db: Session, *, closed: bool = False) -> list[Host]:
     say what the host has. Otherwise Blazar's own tables say what the host had when it was
     registered.
     """
+    # The generations come first. On a database whose statements see later commits, whatever changes
+    # after them then has a generation that nobody can claim by these.
+    rows = db.execute(_hosts(closed)).mappings().all()
     capabilities: dict[str, dict[str, Any]] = defaultdict(dict)
     inventories: dict[str, dict[str, Inventory]] = defaultdict(dict)
     traits: dict[str, set[str]] = defaultdict(set)
@@ -63,7 +66,6 @@ def empty(db: Session, *, closed: bool = False) -> list[Host]:
             windows[host_id].append(Holding(_WINDOW, Span(start, end), None))
         else:
             traits[host_id].add(name)
-    rows = db.execute(_hosts(closed)).mappings().all()
     digests = {row["id"]: row["digest"] for row in rows if row["digest"] is not None}
     trees = stored_trees.trees(db, digests)
     hosts = []
