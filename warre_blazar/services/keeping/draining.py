@@ -63,28 +63,13 @@ def drain(
     return _drained(_host_id(host), drain, conditions, now)
 
 
-class _Undone(Exception):
-    """Rolls back the transaction of ``foresee``."""
-
-    def __init__(self, result: Drained) -> None:
-        super().__init__()
-        self.result = result
-
-
 def foresee(
     host: str, drain: Drain, conditions: BookingConditions, now: datetime.datetime
 ) -> Drained:
-    """What ``drain`` would do with the same arguments.
-
-    The same is done in one transaction, which is then rolled back.
-    """
+    """What ``drain`` would do with the same arguments."""
     new_hosts.read()
     host_id = _host_id(host)
-    try:
-        with session.writer():
-            raise _Undone(_drained(host_id, drain, conditions, now))
-    except _Undone as undone:
-        return undone.result
+    return session.foreseen(lambda: _drained(host_id, drain, conditions, now))
 
 
 def _drained(
