@@ -371,9 +371,10 @@ class Packer:
         :returns: the box, all boxes after it, and the traits that are missing after it.
         """
         # The fullest box is tried first, because this leaves emptier boxes for other parts. Over
-        # time, boxes that few other parts can use come before that.
+        # time, boxes that few other parts can use come before that. The order of a set would differ
+        # from process to process, and with it what a search has found when it gives up.
         key = self._over_time if until else _fullest
-        for box in sorted(set(boxes), key=key):
+        for box in sorted(dict.fromkeys(boxes), key=key):
             if not self._takes(box, move):
                 continue
             left = uncovered

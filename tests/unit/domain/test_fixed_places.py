@@ -10,9 +10,11 @@ from tests.unit.domain.choosing import choose
 from tests.unit.domain.clock import span
 from tests.unit.domain.placement_reference import all_stay, host, provider, room_to_stay
 from warre_blazar.domain import provider_search
+from warre_blazar.domain.demands import demand
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.placing import Wanted, free_spans
 from warre_blazar.domain.placing import choose as choose_hosts
+from warre_blazar.domain.provider_search import Packer, Sought
 from warre_blazar.domain.request_groups import Group, PlacementRequest
 
 #: The number of examples of the profile: 30 if few, 150 if many.
@@ -41,6 +43,18 @@ def sold(one, wishes):
         if found:
             one = one.holding([*one.holdings, Holding(f"r{number}", window, request)])
     return one, len(one.holdings)
+
+
+def test_ways_come_in_the_same_order_in_each_process():
+    """Hashes of times differ from process to process, and the order of a set follows them."""
+    tree = host(ROOT, provider("a", VGPU=4)).tree
+    (part,) = (p for p in demand(tree, units(1)).parts if p.amounts == (("VGPU", 1),))
+    packer = Packer(tree, [Sought((part,), isolate=False, uncovered=frozenset())])
+    ((move,),) = packer.items
+    later = [((span(0, end).end, (1,)),) for end in range(1, 9)]
+    boxes = tuple(packer.boxes[0]._replace(ends=ends) for ends in later)
+    found = [box for box, _, _ in packer.ways(boxes, move, frozenset(), until=span(0, 9).end)]
+    assert found == list(boxes)
 
 
 # What fits at each moment, but can't stay. Days are minutes here.
