@@ -49,8 +49,8 @@ def empty(db: Session, *, closed: bool = False) -> list[Host]:
     say what the host has. Otherwise Blazar's own tables say what the host had when it was
     registered.
     """
-    # The generations come first. On a database whose statements see later commits, whatever changes
-    # after them then has a generation that nobody can claim by these.
+    # The generations are read first. Where each statement sees what was committed before it, what
+    # follows may be newer than its generation. Then the host can't be claimed, which does no harm.
     rows = db.execute(_hosts(closed)).mappings().all()
     capabilities: dict[str, dict[str, Any]] = defaultdict(dict)
     inventories: dict[str, dict[str, Inventory]] = defaultdict(dict)

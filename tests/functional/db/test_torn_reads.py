@@ -48,8 +48,8 @@ class Scene:
     #: The reservations that a window or a drain has left on the first host. None: there is none.
     left: set[str] | None = None
 
-    def book(self, flavor: Any, count: int = 1) -> None:
-        wish = world.request(flavor, hours(10, 14), count)
+    def book(self, flavor: Any) -> None:
+        wish = world.request(flavor, hours(10, 14))
         wish = dataclasses.replace(wish, conditions=CONDITIONS)
         admission.book(world.add_lease(wish.span).reservation_id, wish)
 
