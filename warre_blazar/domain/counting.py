@@ -112,8 +112,19 @@ def _sought(
     demands: Mapping[PlacementRequest, Demand], cluster: "_Cluster"
 ) -> dict[PlacementRequest, Sought]:
     return {
-        r: Sought(tuple(ps), demands[r].isolate, demands[r].uncovered) for r, ps in cluster.items()
+        r: Sought(tuple(ps), demands[r].isolate, _uncovered(demands[r], ps))
+        for r, ps in cluster.items()
     }
+
+
+def _uncovered(wanted: Demand, parts: Iterable[Part]) -> frozenset[str]:
+    """The traits that a request's parts in a cluster must cover.
+
+    Parts without a suffix cover them, by their choice of nodes. All such parts of a request are in
+    the same cluster, so the request's parts in other clusters have nothing to cover.
+    """
+    can_cover = any(part.is_choice and not part.suffixed for part in parts)
+    return wanted.uncovered if can_cover else frozenset()
 
 
 def _is_uniform(demands: Mapping[PlacementRequest, Demand], cluster: "_Cluster") -> bool:

@@ -163,6 +163,20 @@ def test_held_devices_that_have_gone_leave_no_room():
     assert less.room(shape().request, HOUR) == 12
 
 
+def test_traits_that_a_held_instance_covers_elsewhere_leave_the_room_for_devices():
+    """Its vCPU or its FPGA comes from a provider with the trait. Its GPUs have no part in this."""
+    one = host(
+        provider("compute1", VCPU=1, FPGA=1),
+        *(provider("a", ["CUSTOM_X"], VCPU=1), provider("b", FPGA=1)),
+        *(provider("c", ["CUSTOM_Y"], GPU=4), provider("d", GPU=1)),
+    )
+    both = Group.of({"VCPU": 1, "FPGA": 1}, ["CUSTOM_X"])
+    held = PlacementRequest.of(both, [Group.of({"GPU": 2}, ["CUSTOM_Y"])])
+    asked = PlacementRequest.of(Group.of({"GPU": 1}))
+    assert room_beside(one, asked, [held]) == 3
+    assert one.holding([Holding("r", HOUR, held)]).room(asked, HOUR) == 3
+
+
 def test_many_alike_devices_of_several_sizes_need_no_search():
     """A kind of search would take forever for so many."""
     gpus = [provider(f"gpu{n}", VGPU=16) for n in range(64)]
