@@ -6,6 +6,7 @@ instance, one instance after the other, and asks Placement's questions of each c
 
 import collections
 import itertools
+import operator
 
 from tests.unit.domain.clock import minutes
 from warre_blazar.domain.holdings import Holding
@@ -82,18 +83,32 @@ def placements(providers, request):
 
 def all_fit(providers, requests):
     """Whether instances of all requests can be placed at once."""
-    capacity = {(p.id, c): i.capacity for p in providers for c, i in p.inventories.items()}
-    # What has been used, whatever the order of the instances.
-    reached = {()}
+    packed = Packed(providers)
     for request in requests:
-        ways = {tuple(sorted(way.items())) for way in placements(providers, request)}
-        reached = {
-            tuple(sorted(used.items()))
-            for before, way in itertools.product(reached, ways)
-            for used in [collections.Counter(dict(before)) + collections.Counter(dict(way))]
-            if all(n <= capacity[cell] for cell, n in used.items())
-        }
-    return bool(reached)
+        packed.add(request)
+    return bool(packed.reached)
+
+
+class Packed:
+    """All that providers may have given to some instances, whatever the order of the instances."""
+
+    def __init__(self, providers):
+        self._providers = providers
+        self._cells = [(p.id, cls) for p in providers for cls in p.inventories]
+        stocks = [stock for p in providers for stock in p.inventories.values()]
+        self._capacities = tuple(max(0, stock.capacity) for stock in stocks)
+        self._ways = {}
+        #: The sums of what was given, in the order of the cells. Empty: the instances don't fit.
+        self.reached = {(0,) * len(self._cells)}
+
+    def add(self, request):
+        """Place an instance more."""
+        if request not in self._ways:
+            found = placements(self._providers, request)
+            self._ways[request] = {tuple(way[cell] for cell in self._cells) for way in found}
+        pairs = itertools.product(self.reached, self._ways[request])
+        sums = {tuple(map(operator.add, before, way)) for before, way in pairs}
+        self.reached = {used for used in sums if all(map(operator.le, used, self._capacities))}
 
 
 def all_stay(providers, holdings):
@@ -126,8 +141,13 @@ def room_to_stay(one, asked, window, most):
 
 
 def room_beside(one, asked, held):
-    fits = (n for n in itertools.count(1) if not all_fit(one.providers, [*held, *[asked] * n]))
-    return next(fits) - 1
+    packed = Packed(one.providers)
+    for request in held:
+        packed.add(request)
+    for room in itertools.count():
+        packed.add(asked)
+        if not packed.reached:
+            return room
 
 
 def held_at(one, minute):
