@@ -129,8 +129,8 @@ def retried(function: Callable[P, R]) -> Callable[P, R]:
     """A decorator that calls a function again if it lost a race or met a deadlock.
 
     The function must own its transaction. It is called up to ``ATTEMPTS`` times. Inside ``undone``
-    it is called once, because the transaction isn't its own there: only a new transaction sees what
-    others have written, and the present one holds what they wait for.
+    it is called once, because the transaction isn't its own there. Another attempt in the same
+    transaction could see the same rows again, and would keep the locks for which others wait.
 
     :raises TryAgain: all attempts have lost a race or met a deadlock.
     """

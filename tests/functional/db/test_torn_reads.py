@@ -1,8 +1,9 @@
-"""What is read in several statements is decided by as if it were read at once.
+"""A job that reads in several statements decides as if it had read everything at once.
 
-On PostgreSQL each statement sees what was committed before it. So whoever reads a generation after
-what it guards takes new writes for things that were seen. Here a job is interrupted before each
-statement by which it reads, and another one is done there as a whole.
+On PostgreSQL each statement sees what was committed before it. So a generation must be read before
+what it guards. Otherwise a job overlooks a change between the two reads, although it has read the
+change's generation. Here each job is interrupted before each of its reads, and another job is done
+there as a whole.
 """
 
 import contextlib
@@ -124,7 +125,7 @@ def interrupted(
 
     :param at: which read it is, counted from 1.
     :param locks_matter: whether the other thread could also wait for rows that were only locked.
-    :returns: a list that has an item if there was such a read.
+    :returns: a list that is no longer empty once the job has come to this read.
     """
     here, reads, reached = threading.get_ident(), itertools.count(1), []
     has_written = threading.local()

@@ -83,16 +83,16 @@ def placements(providers, request):
 
 def all_fit(providers, requests):
     """Whether instances of all requests can be placed at once."""
-    packed = Packed(providers)
-    for request in requests:
-        packed.add(request)
-    return bool(packed.reached)
+    return bool(Packed(providers, requests).reached)
 
 
 class Packed:
     """All that providers may have given to some instances, whatever the order of the instances."""
 
-    def __init__(self, providers):
+    def __init__(self, providers, requests):
+        """
+        :param requests: one for each instance.
+        """
         self._providers = providers
         self._cells = [(p.id, cls) for p in providers for cls in p.inventories]
         stocks = [stock for p in providers for stock in p.inventories.values()]
@@ -100,9 +100,11 @@ class Packed:
         self._ways = {}
         #: The sums of what was given, in the order of the cells. Empty: the instances don't fit.
         self.reached = {(0,) * len(self._cells)}
+        for request in requests:
+            self.add(request)
 
     def add(self, request):
-        """Place an instance more."""
+        """Place one more instance."""
         if request not in self._ways:
             found = placements(self._providers, request)
             self._ways[request] = {tuple(way[cell] for cell in self._cells) for way in found}
@@ -141,9 +143,7 @@ def room_to_stay(one, asked, window, most):
 
 
 def room_beside(one, asked, held):
-    packed = Packed(one.providers)
-    for request in held:
-        packed.add(request)
+    packed = Packed(one.providers, held)
     for room in itertools.count():
         packed.add(asked)
         if not packed.reached:

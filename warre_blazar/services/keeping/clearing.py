@@ -188,7 +188,7 @@ def _cleared(item: Reservation, window: Window, over: Over) -> _Result:
             reason = f"{reason}; it begins inside the window, so it isn't ended: {_ASK_OR_DELETE}"
     except _FAILURES as error:
         if session.is_lost_race(error):
-            raise  # It is a dry run, which begins anew as a whole.
+            raise  # Only a dry run loses a race here. It is tried again as a whole.
         LOG.warning("Reservation %s stays in a maintenance window: %s", item.id, error)
         reason = "it is being started or changed; change the window with the same choice again"
     return Outcome.LEFT, item.span, reason
