@@ -1,4 +1,8 @@
-"""What people get: the mails that the cloud's mail server keeps, and a receiver of webhooks."""
+"""What people get: the mails that the cloud's mail server keeps, and a receiver of webhooks.
+
+A manager that is killed while it sends a message may send it twice, with the same id. Such a
+message counts once here.
+"""
 
 import contextlib
 import email
@@ -19,13 +23,13 @@ SECRET = "the secret of the webhook in tests"
 
 
 def mails(reservation: dict[str, Any]) -> list[EmailMessage]:
-    """The mails about a reservation, in the order in which they have arrived."""
+    """The mails about a reservation."""
     box = mailbox.Maildir(
         devcloud.home() / "mail",
         factory=lambda file: email.message_from_binary_file(file, policy=email.policy.default),
     )
-    in_order = sorted(box.items())
-    return [m for _, m in in_order if reservation["id"] in str(m["Message-ID"])]
+    by_id = {str(mail["Message-ID"]): mail for mail in box}
+    return [mail for message_id, mail in by_id.items() if reservation["id"] in message_id]
 
 
 class Receiver:
@@ -37,7 +41,8 @@ class Receiver:
 
     def about(self, reservation: dict[str, Any]) -> list[str]:
         """The events of a reservation, in the order in which they have arrived."""
-        return [d["event"] for d in self.documents if reservation["id"] in json.dumps(d)]
+        by_id = {d["id"]: d for d in self.documents if reservation["id"] in json.dumps(d)}
+        return [d["event"] for d in by_id.values()]
 
 
 @contextlib.contextmanager
