@@ -34,6 +34,9 @@ PART = 500
 #: compiled statements, these statements would take memory and never be used again.
 UNCACHED: Mapping[str, Any] = {"compiled_cache": None}
 
+#: What managers note by themselves about running reservations. It must not prevent an undo.
+_NOTED = ("counted_until", "looked_at", "look_error", "idle_from", "idle_warned_at")
+
 #: The kinds of imported things that are sealed.
 SEALED = ("flavor", "access", "window", "reservation")
 
@@ -150,7 +153,9 @@ def _of_reservations(ids: Collection[str]) -> list[sa.Select[Any]]:
     of_lease = booked.join(leases, leases.c.id == reservations.c.lease_id)
     lease = [c for c in leases.c if c.name not in ("created_at", "updated_at", "degraded")]
     row = [c for c in instance_reservations.c if c.name not in ("created_at", "updated_at")]
+    own = [c for c in bookings.c if c.name not in _NOTED]
     joins = (
+        (bookings, own),
         (booked, (reservations.c.resource_type, reservations.c.status)),
         (of_lease, lease),
         (
@@ -178,7 +183,7 @@ def _of_reservations(ids: Collection[str]) -> list[sa.Select[Any]]:
             tuple(backings.c),
         ),
     )
-    return [_all_columns(bookings, ids)] + [
+    return [
         sa.select(bookings.c.id.label("owner"), *columns)
         .select_from(joined)
         .where(bookings.c.id.in_(ids))

@@ -22,7 +22,7 @@ from tests.functional.db.managers import OVER, RUNNING, Manager, state
 from tests.functional.db.warre_scene import Said, Scene, counts, left, said
 from tests.functional.db.warre_site import ACTIVE, ALPHA, BIG, HUGE, NOW, OLD, THIRD, TWO, day
 from warre_blazar import warre_import
-from warre_blazar.db import backings, executions, flavors, session, tables
+from warre_blazar.db import backings, executions, flavors, idle, session, tables
 from warre_blazar.db.reservation_filters import Filter
 from warre_blazar.domain.devices import NO_DEVICES
 from warre_blazar.domain.execution_timing import END
@@ -34,6 +34,7 @@ from warre_blazar.services.keeping.audit import Audit, looking
 from warre_blazar.services.offering import flavor_access
 from warre_blazar.services.offering import flavors as offered_flavors
 from warre_blazar.services.running.executor_transactions import Claimed, claim
+from warre_blazar.services.telling import running_time
 from warre_blazar.warre_import import blazar_rows
 
 pytestmark = [
@@ -250,6 +251,27 @@ def test_undo_accepts_that_a_reminder_was_sent(scene: Scene):
     warre_import.undo()
     db_api.event_update(event["id"], {"status": "UNDONE"})
     assert scene.dump().keys() == before.keys()
+
+
+def test_undo_accepts_what_managers_note_about_running_reservations(scene: Scene):
+    scene.take_over()
+    reservation_id = scene.leases[ACTIVE].reservation_id
+    running_time.tell(day(23, 13), "manager")
+    with session.writer() as db:
+        for hour in (13, 14):
+            idle.note(db, {reservation_id: 0}, day(23, hour), without_gap=True)
+        noted = {"idle_warned_at": NOW, "looked_at": NOW, "look_error": "Nova is away"}
+        db.execute(
+            tables.bookings.update()
+            .where(tables.bookings.c.reservation_id == reservation_id)
+            .values(**noted)
+        )
+    warre_import.undo()
+    rows = scene.dump()
+    # What managers have noted of a reservation is kept for some time, as if it had been deleted.
+    assert rows.pop("warre_changes")
+    assert rows.pop("warre_turns")
+    assert rows == scene.before
 
 
 #: A change between import and undo, and the thing that the refusal of the undo names.
