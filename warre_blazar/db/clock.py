@@ -29,10 +29,10 @@ class DatabaseClock:
     def read(self) -> None:
         """Read the database's clock."""
         with session.reader() as db:
-            before = self._monotonic()
             found = db.execute(sa.select(sql_functions.utc_now_exact())).scalar_one()
-            # The answer is taken as the time in the middle of the query.
-            self._read = (found, (before + self._monotonic()) / 2)
+            # The answer may have been under way for long. So the time that is told may be behind
+            # the database's, but it is never ahead of it, and nothing starts early.
+            self._read = (found, self._monotonic())
 
     def utcnow(self) -> datetime.datetime:
         """The present time, as naive UTC. Before the first reading it is this machine's time."""

@@ -3,8 +3,10 @@
 import datetime
 
 import pytest
+import sqlalchemy as sa
 from blazar.db import api as db_api
 from oslo_utils import timeutils
+from sqlalchemy import event
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
@@ -40,6 +42,22 @@ def test_time_between_two_readings_passes_by_the_monotonic_clock():
         assert found.utcnow() - then == datetime.timedelta(seconds=7.5)
     finally:
         timeutils.clear_time_override()
+
+
+def test_clock_is_never_ahead_of_the_database_however_late_its_query_is_run():
+    seconds = 100.0
+
+    def execute(*_: object) -> None:
+        nonlocal seconds
+        seconds += 8.0  # The query waits, and the database answers at once when it gets it.
+
+    found = clock.DatabaseClock(lambda: seconds)
+    event.listen(sa.Engine, "before_cursor_execute", execute)
+    try:
+        found.read()
+    finally:
+        event.remove(sa.Engine, "before_cursor_execute", execute)
+    assert found.utcnow() <= timeutils.utcnow()
 
 
 def test_clock_that_was_never_read_is_the_machines():
