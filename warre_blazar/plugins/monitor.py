@@ -166,7 +166,7 @@ class Threads:
             pools=Pools(
                 events=futures.ThreadPoolExecutor(threads, "warre-event"),
                 tidying=futures.ThreadPoolExecutor(2, "warre-tidy"),
-                telling=futures.ThreadPoolExecutor(4, "warre-tell"),
+                telling=futures.ThreadPoolExecutor(threads, "warre-tell"),
             ),
             # Work may also wait until one of the threads is free.
             time_limit=lambda reservations: 2 * patience(reservations),

@@ -2,6 +2,7 @@
 
 import datetime
 import threading
+import time
 from concurrent import futures
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.functional.db.managers import (
     WAITING,
     Inline,
     Manager,
+    Outside,
     state,
     told,
 )
@@ -26,7 +28,7 @@ from warre_blazar import waiting
 from warre_blazar.db import backings, executions, session, tables
 from warre_blazar.domain.execution_timing import DELETE, END, LEAD, START
 from warre_blazar.services.booking import changing, lookup
-from warre_blazar.services.running import backing
+from warre_blazar.services.running import backing, executor
 from warre_blazar.services.running import executor_transactions as transactions
 from warre_blazar.services.running.executor import Pools
 from warre_blazar.services.running.repair import Repairer
@@ -600,8 +602,32 @@ def test_reservation_moved_between_preparation_and_start_is_opened_on_its_new_ho
     assert list(cloud.placement.offered()) == ["blazar_b"]
 
 
-def test_filter_that_hangs_does_not_delay_the_eviction(cloud: Cloud, lease: world.Lease):
+def test_end_is_written_after_the_filters_were_told(cloud: Cloud, lease: world.Lease):
+    """A manager that is killed meanwhile leaves an end that is executed again."""
+    written: list[bool] = []
+
+    class Slow(Outside):
+        def ending(self, row: Any) -> None:
+            deadline = time.monotonic() + 2
+            while state(lease) != OVER and time.monotonic() < deadline:
+                time.sleep(0.05)
+            written.append(state(lease) == OVER)
+
+    manager = Manager()
+    manager.run(SPAN.start)
+    manager.executor._outside = Slow()
+    with futures.ThreadPoolExecutor(1) as telling:
+        manager.executor._pools = Pools(Inline(), Inline(), telling)
+        manager.run(SPAN.end)
+    assert written == [False]
+    assert state(lease) == OVER
+
+
+def test_filter_that_hangs_does_not_keep_a_lease_from_ending(
+    cloud: Cloud, lease: world.Lease, monkeypatch: pytest.MonkeyPatch
+):
     """The pool for calls of filters never runs the call of ``on_end``."""
+    monkeypatch.setattr(executor, "_FILTERS_TAKE", 0.1)
     manager = Manager()
     manager.run(SPAN.start)
     cloud.nova.boot(backing.nova_flavor_id(lease.reservation_id), world.PROJECT)

@@ -53,6 +53,9 @@ _FAILURES = (
 #: The largest number of leases that are claimed in one transaction.
 _BATCH = 50
 
+#: An end waits at most this many seconds for the filters.
+_FILTERS_TAKE = 5.0
+
 _LeaseRow = Mapping[str, Any]
 
 
@@ -300,13 +303,16 @@ class Executor:
     def _evict(self, claimed: Claimed) -> None:
         """Tell the filters that the lease ends, and delete its servers meanwhile."""
         row = db_api.lease_get(claimed.lease.id)
+        told = []
         # If the lease has ended before its deletion, the filters were already told at its end.
         if row is not None and claimed.reservation_ids:
-            # The end doesn't wait for the filters, because the next lease may be waiting for the
-            # hosts.
-            self._pools.telling.submit(self._outside.ending, row)
+            told.append(self._pools.telling.submit(self._outside.ending, row))
         for reservation_id in claimed.reservation_ids:
             backing.evict(reservation_id, self._patience())
+        # Once the end is written, nobody tells the filters again if this process is killed. So they
+        # are told first. But the next lease may be waiting for the hosts, so filters that hang
+        # don't hold it up.
+        futures.wait(told, _FILTERS_TAKE)
 
     def _tidy(self, claimed: Claimed) -> None:
         for reservation_id in claimed.reservation_ids:
