@@ -88,12 +88,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _handle(self) -> None:
         request = self._read()
         service = self.server.service
+        # ``mend`` may be called as soon as the request is recorded.
+        mended = service.mended
         fault = service.record(request)
         if service.stopped or (fault and fault.drop):
             self._hang_up()
             return
         if fault and fault.hang:
-            mended = service.mended
             service.on_hang()
             mended.wait()
         if fault and fault.then:

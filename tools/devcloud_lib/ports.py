@@ -1,7 +1,12 @@
 """TCP ports of the cloud, which differ from the services' usual ports, and free ports."""
 
+import contextlib
 import dataclasses
+import random
 import socket
+
+#: Linux gives ports from 32768 on to sockets that ask for any port. The cloud has its own below.
+_NEVER_GIVEN = range(10000, 20000)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +35,13 @@ class Ports:
 
 
 def free_port() -> int:
-    """Return a port of loopback on which nothing listens at the moment."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    """Return a port of loopback on which nothing listens at the moment.
+
+    Sockets that ask the system for any port get a higher one. So they don't take this port before
+    the program listens that it is for.
+    """
+    for port in random.sample(_NEVER_GIVEN, len(_NEVER_GIVEN)):
+        with contextlib.suppress(OSError), socket.socket() as listener:
+            listener.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port of loopback is free")

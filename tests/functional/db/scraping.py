@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 import yaml
+from devcloud_lib.ports import free_port
 
 from tests.functional.db import dashboard, world
-from tests.unit.cmd.test_api import free_port
 
 ROOT = pathlib.Path(__file__).parents[3]
 RULES = ROOT / "etc/prometheus/warre-blazar.rules.yml"

@@ -21,6 +21,7 @@ from tests.fakes.cloud import Cloud
 from tests.fakes.service import Answer, Request, Service
 from tests.functional.db import manager_process, world
 from tests.functional.db.managers import OVER, state
+from warre_blazar.db import session, tables
 from warre_blazar.services.running import backing
 
 pytestmark = [
@@ -65,7 +66,8 @@ class Managers:
         return process
 
     def replace_one(self, rng: random.Random) -> None:
-        """Kill one process with SIGKILL, and start another."""
+        """Kill one process with SIGKILL, and start another. All processes are at work before."""
+        world.until(lambda: _have_beaten() == MANAGERS + self.kills, 300, "managers")
         victim = self._running.pop(rng.randrange(MANAGERS))
         victim.kill()
         victim.join()
@@ -76,6 +78,12 @@ class Managers:
         for process in self._running:
             process.kill()
             process.join()
+
+
+def _have_beaten() -> int:
+    """How many managers have ever written a heartbeat."""
+    with session.reader() as db:
+        return len(db.scalars(sa.select(tables.managers.c.id)).all())
 
 
 def booked(count: int) -> list[world.Lease]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from blazar.db import api as db_api
+from devcloud_lib.ports import free_port
 from oslo_config import cfg
 from oslo_utils import timeutils
 
@@ -158,7 +159,7 @@ def mailing(conf: Any) -> Callable[[int], messages.Messages]:
 def test_mail_server_that_is_away_loses_nothing(
     cloud: Cloud, mailing: Callable[[int], messages.Messages]
 ):
-    port = mail_server.free_port()
+    port = free_port()
     delivery_of_mail = Delivery(mailing(port), beat("one"))
     for number in range(3):
         book(cloud, name=f"number {number}")

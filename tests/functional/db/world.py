@@ -382,9 +382,9 @@ def age_promise(lease: Lease, seconds: int) -> None:
         db.execute(tables.bookings.update().where(is_this_reservation).values(promised_at=then))
 
 
-def until(probe: Callable[[], bool], seconds: float = 120) -> None:
+def until(probe: Callable[[], bool], seconds: float = 120, what: str = "a condition") -> None:
     """Wait until a condition holds that must come to hold."""
     deadline = time.monotonic() + seconds
     while not probe():
-        assert time.monotonic() < deadline, f"waited {seconds} s"
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
         time.sleep(0.05)

@@ -198,13 +198,13 @@ def test_calendar_prints_chart_or_rows_by_format(run: Run, run_json: Callable[..
 
 @pytest.mark.usefixtures("free")
 def test_windows_and_own_reservations_are_marked(api: Api, run: Run) -> None:
-    now = datetime.datetime.now(UTC)
-    soon = {
-        "start": (now + datetime.timedelta(minutes=1)).isoformat(),
-        "end": (now + datetime.timedelta(minutes=2)).isoformat(),
+    today = datetime.datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    whole_day = {
+        "start": today.isoformat(),
+        "end": (today + datetime.timedelta(days=1)).isoformat(),
     }
-    api.answers["GET /v2/maintenancewindows"] = listing({**WINDOW, **soon})
-    api.answers["GET /v2/reservations"] = listing(reservation(**soon))
+    api.answers["GET /v2/maintenancewindows"] = listing({**WINDOW, **whole_day})
+    api.answers["GET /v2/reservations"] = listing(reservation(**whole_day))
     assert "1/*" in run(calendar.ShowCalendar, "--days", "3")
 
 

@@ -15,18 +15,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from devcloud_lib.ports import free_port
 
 from warre_blazar.wsgi import request_bodies
 
 pytestmark = pytest.mark.slow
 
 LIMIT = request_bodies.MAX_BODY
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 class Server:

@@ -12,6 +12,7 @@ import prometheus_client
 import pytest
 import sqlalchemy as sa
 from blazar.db.sqlalchemy import facade_wrapper
+from devcloud_lib.ports import free_port
 from oslo_config import cfg
 from prometheus_client import parser
 from prometheus_client.openmetrics import exposition as openmetrics_text
@@ -19,7 +20,6 @@ from prometheus_client.openmetrics import parser as openmetrics_parser
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
-from tests.unit.cmd.test_api import free_port
 from warre_blazar.cmd import manage, metrics_command
 from warre_blazar.cmd.metric_families import Collector
 from warre_blazar.db import models

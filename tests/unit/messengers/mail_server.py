@@ -4,13 +4,13 @@ import contextlib
 import email
 import email.message
 import email.policy
-import socket
 import ssl
 from collections.abc import Iterator
 from typing import Any
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, LoginPassword
+from devcloud_lib.ports import free_port
 
 USER, PASSWORD = "warre", "secret word"
 
@@ -69,13 +69,6 @@ class _StartTls(Controller):
         )
 
 
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextlib.contextmanager
 def serving(
     security: str = "none", tls: ssl.SSLContext | None = None, port: int | None = None
@@ -87,7 +80,7 @@ def serving(
     :param security: "none", "starttls" or "tls".
     """
     mailbox, port = Mailbox(), port or free_port()
-    options: dict[str, Any] = {"hostname": "127.0.0.1", "port": port}
+    options: dict[str, Any] = {"hostname": "127.0.0.1", "port": port, "ready_timeout": 120}
     if security == "starttls":
         assert tls is not None
         controller: Controller = _StartTls(mailbox, tls, **options)

@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 import pytest
+from devcloud_lib.ports import free_port
 from oslo_config import cfg
 
 from tests.unit.messengers import mail_server
@@ -123,7 +124,7 @@ def test_server_that_breaks_off_at_a_mail_holds_up_no_other_mail(
 
 
 def test_server_that_is_away_loses_nothing(made: Any):
-    port = mail_server.free_port()
+    port = free_port()
     messenger = made(port)
     with pytest.raises(ServiceUnavailable, match="refused"):
         messenger.send(MESSAGE)

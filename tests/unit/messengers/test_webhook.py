@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 import requests
+from devcloud_lib.ports import free_port
 from oslo_config import cfg
 
 from tests.unit.messengers.conftest import MESSAGE, Certificate
-from tests.unit.messengers.mail_server import free_port
 from warre_blazar.messengers import Misconfigured, ServiceUnavailable, Undeliverable
 from warre_blazar.messengers.webhook import WebhookMessenger
 

@@ -9,7 +9,8 @@ from warre_blazar.openstack import turns
 from warre_blazar.openstack.turns import Turns
 
 
-def test_block_of_a_name_has_one_thread_at_a_time():
+def test_block_of_a_name_has_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(turns, "_PATIENCE", 600)
     shared = Turns()
     alone, met, together = threading.Lock(), [], threading.Barrier(8)
 

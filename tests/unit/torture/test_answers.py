@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 import requests
+from devcloud_lib.ports import free_port
 
 from tests.torture.answers import Http
-
-from devcloud_lib.ports import free_port  # isort: skip
 
 
 class _Api(http.server.BaseHTTPRequestHandler):

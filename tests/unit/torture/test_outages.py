@@ -8,14 +8,13 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from devcloud_lib import ports, processes, readiness
+from devcloud_lib.service import Service
 
 from tests.torture import outages
 from tests.torture.calm import Absences
 from tests.torture.choices import HANG, KILL, STOP, Outage
 from tests.torture.outages import Outages
-
-from devcloud_lib import ports, processes, readiness  # isort: skip
-from devcloud_lib.service import Service  # isort: skip
 
 
 class OneService:

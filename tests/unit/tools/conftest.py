@@ -1,6 +1,0 @@
-"""Makes the modules of tools/ importable, because they aren't installed."""
-
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "tools"))
