@@ -44,6 +44,8 @@ _SERVICE = "The reservation manager"
 _OVERTAKEN = "DBReferenceError"
 _FAILED = "it failed; its log tells why"
 _CODES = {403: "forbidden", 404: "not_found", 409: "conflict"}
+#: What Blazar says if the minute of the start has passed. It has no code for it.
+_PASSED = "Start date must be later than current date"
 
 
 class ManagerSilent(Exception):
@@ -102,6 +104,8 @@ def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:
         return exceptions.Refused(
             "invalid_state", f"{message} It is being changed; try again later"
         )
+    if message == _PASSED:
+        return exceptions.InvalidPeriod(message)
     if error.code >= 500:
         return exceptions.ServiceRefused(_SERVICE, message)
     return exceptions.Refused(_CODES.get(error.code, "refused"), message)

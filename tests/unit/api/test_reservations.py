@@ -1,11 +1,14 @@
 """/reservations: booking, changing and deleting, refusals, and who may do it."""
 
+import datetime
+
 import pytest
 
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
-from tests.unit.api.site import Site
+from tests.unit.api.site import NOW, Site
 from tests.unit.api.things import at
+from warre_blazar.openstack import manager
 from warre_blazar.services.running import backing
 
 
@@ -47,6 +50,21 @@ def test_booking_is_answered_and_stored(site: Site, alpha: Person, flavor, path)
     assert alpha.get(f"{path.rstrip('/')}/{made['id']}/").json == made
     # Nova has this flavor shortly before the start.
     assert site.cloud.is_clean()
+
+
+def test_minute_that_passes_before_the_manager_checks_has_a_code_of_its_own(
+    site: Site, admin: Person, alpha: Person, monkeypatch: pytest.MonkeyPatch
+):
+    """By this code clients know that they can try the next minute."""
+    create = manager.create_lease
+
+    def late(*args):
+        site.set_time(NOW + datetime.timedelta(minutes=1))
+        return create(*args)
+
+    monkeypatch.setattr(manager, "create_lease", late)
+    wanted = things.booking(things.add_flavor(admin), start=at(0, 12))
+    assert refusal(alpha.post("reservations", wanted)) == (400, "invalid_period")
 
 
 def test_affinity_is_kept_and_shown(alpha: Person, flavor):
