@@ -89,7 +89,8 @@ def remove_class(name: str) -> None:
     if offering is None:
         return
     for provider in offering:
-        send("DELETE", _inventory_url(provider, name), fine=(404,))
+        if not _delete_inventory(provider, name) and not lower(_host(provider), name, 0):
+            raise exceptions.ServiceRefused(SERVICE, f"servers use {name} on {provider['name']}")
     send("DELETE", f"/resource_classes/{name}", fine=(404,))
 
 
@@ -101,12 +102,8 @@ def close_offers(name: str, hosts: Collection[str]) -> None:
     :param hosts: the hypervisor hostnames of the hosts that aren't changed.
     """
     for provider in _offering(name) or ():
-        host = provider["name"].removeprefix(backing_names.PROVIDER_PREFIX)
-        if host in hosts:
-            continue
-        # 409: servers use a part of the inventory.
-        answer = send("DELETE", _inventory_url(provider, name), fine=(404, 409))
-        if answer.status_code == 409:
+        host = _host(provider)
+        if host not in hosts and not _delete_inventory(provider, name):
             _lower_to_servers(host, name)
 
 
@@ -120,8 +117,18 @@ def _offering(name: str) -> list[Any] | None:
     return None if answer.status_code == 400 else list(answer.json()["resource_providers"])
 
 
-def _inventory_url(provider: Any, cls: str) -> str:
-    return f"/resource_providers/{provider['uuid']}/inventories/{cls}"
+def _host(provider: Any) -> str:
+    """The hypervisor hostname of the host that one of Blazar's providers is for."""
+    return str(provider["name"]).removeprefix(backing_names.PROVIDER_PREFIX)
+
+
+def _delete_inventory(provider: Any, cls: str) -> bool:
+    """Delete a provider's inventory of a resource class, if there is one.
+
+    :returns: False if servers use the class, or others have written to the provider meanwhile.
+    """
+    url = f"/resource_providers/{provider['uuid']}/inventories/{cls}"
+    return bool(send("DELETE", url, fine=(404, 409)).status_code != 409)
 
 
 def _lower_to_servers(host: str, cls: str) -> None:

@@ -229,6 +229,16 @@ def test_provider_made_at_the_same_moment_is_used(cloud: Cloud, flavor):
 
 
 @ONE_DATABASE
+def test_backing_is_removed_although_others_write_to_the_provider(cloud: Cloud, flavor):
+    """Placement then answers 409, as it does if servers use the class."""
+    booked = world.book(world.request(flavor, SPAN))
+    world.begin(booked)
+    cloud.placement.fail(match="DELETE .*inventories", times=1, status=409)
+    backing.remove(booked.reservation_id, patience=0)
+    assert cloud.is_clean()
+
+
+@ONE_DATABASE
 @pytest.mark.parametrize(
     "fault",
     [{"hang": True}, {"drop": True}, {"status": 504}, {"status": 502}],
