@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.functional.cloud import devcloud
+from tests.functional.cloud.waiting import LONG
 
 _METERS = pathlib.Path(__file__).resolve().parents[3] / "etc" / "ceilometer"
 
@@ -56,7 +57,7 @@ def running(directory: pathlib.Path) -> Iterator[Agent]:
             yield Agent(samples, agent)
         finally:
             agent.terminate()
-            agent.wait(30)
+            agent.wait(LONG)
             # pytest shows this if the test fails.
             print(log_path.read_text()[-5000:])
             print(samples.read_text() if samples.exists() else "no samples")

@@ -131,7 +131,7 @@ def clean(admin: Person, records: Records) -> Iterator[Callable[[], None]]:
     before = nova_side.orphans(admin, records)
 
     def check() -> None:
-        until("leftovers to go", lambda: nova_side.orphans(admin, records) <= before, 90)
+        until("leftovers to go", lambda: nova_side.orphans(admin, records) <= before)
 
     yield check
     check()

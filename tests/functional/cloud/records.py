@@ -27,7 +27,10 @@ _COUNTERS = (
     "warre_audits",
 )
 #: Columns that change in the background, in all tables.
-BACKGROUND = ("generation", "claim_start", "claim_end", "promised_at", "idle_from")
+BACKGROUND = (
+    *("generation", "claim_start", "claim_end", "promised_at", "idle_from", "idle_warned_at"),
+    *("counted_until", "looked_at"),
+)
 #: Further columns that change with every claim, by table.
 _MOVED = {"computehosts": ("updated_at",)}
 _NOTES = "warre_backings"

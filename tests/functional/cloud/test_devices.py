@@ -24,7 +24,7 @@ CLASS = "CUSTOM_PCI_10DE_20B0"
 ASKED = 10
 ONE_GPU = {"slots": 100, "extra_specs": {"pci_passthrough:alias": "a100:1"}}
 #: How often a server is booted before a test gives up.
-_ATTEMPTS = 5
+_ATTEMPTS = 20
 
 
 def _gpus(placement: Placement, host: str) -> list[str]:

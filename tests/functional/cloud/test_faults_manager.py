@@ -18,7 +18,7 @@ from tests.functional.cloud.waiting import LONG, begun, until
 SLOTS, ASKED = 5, 10
 #: The statuses that a second deletion may get, by the status of the first one. 202: the deletion
 #: was under way; 204: it was done; 503: the manager was killed before it took the request.
-_ON_DELETING_AGAIN = {202: {404, 409}, 204: {404}, 503: {204}}
+_ON_DELETING_AGAIN = {202: {202, 204, 404, 409}, 204: {404}, 503: {202, 204}}
 
 
 @dataclasses.dataclass
@@ -64,7 +64,11 @@ def _kill_in(
     before = leases()
     under_way = [begun(job) for job in jobs]
     try:
-        until("a lease to be half made or deleted", lambda: leases() - before, pause=0.02)
+        until(
+            "a lease to be half made or deleted",
+            lambda: leases() - before or all(job.done() for job in under_way),
+            pause=0.02,
+        )
         devcloud.stop(devcloud.MANAGERS, kill=True)
     finally:
         devcloud.start(devcloud.MANAGERS)
@@ -89,24 +93,25 @@ def test_bookings_under_a_killed_manager_are_kept_or_removed(
     held = {r["id"]: r["status"] for r in _held(alpha, flavor)}
     assert len(held) <= SLOTS
     assert set(held.values()) <= {"ALLOCATED", "PENDING_CREATE"}
-    told = {a.json()["id"] for a in answers if a.status_code == 200}
-    assert told <= set(held)
-    # All free slots can be booked, and not one more.
-    free = SLOTS - len(held)
-    assert world.book(alpha, flavor, period, free + 1).json()["code"] == "slots_exhausted"
-    if free:
-        world.booked(alpha, flavor, period, free)
+    booked = [a.json() for a in answers if a.status_code == 200]
+    assert {r["id"] for r in booked if r["status"] == "ALLOCATED"} <= set(held)
 
     half = [i for i, status in held.items() if status == "PENDING_CREATE"]
     for reservation_id in half:
         early = alpha.ask("DELETE", f"/v2/reservations/{reservation_id}/")
-        assert (early.status_code, early.json()["code"]) == (409, "invalid_state")
+        # 404: it is gone already.
+        assert early.status_code == 404 or early.json()["code"] == "invalid_state", early.text
     # No manager finishes these leases, nor those that have no reservation yet. When they have been
     # unchanged for longer than any work takes, they are removed with everything that they have.
     until("the half made leases to go", lambda: not _leases(records, "CREATING"))
     until(
         "their reservations to go", lambda: not set(half) & {r["id"] for r in _held(alpha, flavor)}
     )
+    # All free slots can be booked, and not one more.
+    free = SLOTS - len(_held(alpha, flavor))
+    assert world.book(alpha, flavor, period, free + 1).json()["code"] == "slots_exhausted"
+    if free:
+        world.booked(alpha, flavor, period, free)
     until("leftovers to go", lambda: nova_side.orphans(admin, records) <= killed.orphans_before)
     for reservation_id in half:
         until("its traces to go", lambda i=reservation_id: not records.traces(i))
@@ -135,7 +140,11 @@ def test_starts_that_a_killed_manager_had_claimed_are_executed(
     leases = {r["lease_id"] for r in booked}
     records.start_now(leases)
     try:
-        until("one to start", lambda: leases & _leases(records, "STARTING"), pause=0.02)
+        until(
+            "one to start",
+            lambda: leases & (_leases(records, "STARTING") | _leases(records, "ACTIVE")),
+            pause=0.02,
+        )
         devcloud.stop(devcloud.MANAGERS, kill=True)
     finally:
         devcloud.start(devcloud.MANAGERS)

@@ -45,7 +45,7 @@ def test_booked_used_and_returned(admin: Person, alpha: Person, beta: Person, of
     ids = [s.id for s in [*servers, third]]
     assert len(nova_side.leftovers(admin, mine["id"], ids)) == 6
     alpha.asks("DELETE", f"/v2/reservations/{mine['id']}/", want=204)
-    assert nova_side.leftovers(admin, mine["id"], ids) == []
+    until("all of it to go", lambda: not nova_side.leftovers(admin, mine["id"], ids))
     answers = at_once(
         [
             lambda: alpha.ask("GET", f"/v2/reservations/{mine['id']}/"),

@@ -31,7 +31,7 @@ def test_every_query_has_data(alpha: Person, offer: Offer, tmp_path: pathlib.Pat
             missing.difference_update({query for query in missing if server.values(query)})
             return sorted(missing)
 
-        until("data for each query", lambda: not still_missing(), 90)
+        until("data for each query", lambda: not still_missing())
         dashboard.draw(server.lines, pathlib.Path(os.environ.get("WARRE_PICTURES", tmp_path)))
 
 

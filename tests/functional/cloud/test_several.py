@@ -64,8 +64,8 @@ def test_lease_that_mixes_resource_types_is_refused(
 def test_refused_lease_leaves_nothing(
     admin: Person, records: Records, orphans_before: set[tuple[str, str]]
 ) -> None:
-    until("leftovers to go", lambda: nova_side.orphans(admin, records) <= orphans_before, 90)
-    until("notes to go", lambda: not records.stale_notes(), 90)
+    until("leftovers to go", lambda: nova_side.orphans(admin, records) <= orphans_before)
+    until("notes to go", lambda: not records.stale_notes())
 
 
 def test_two_flavors_in_one_lease(admin: Person, alpha: Person, running: dict[str, Any]) -> None:

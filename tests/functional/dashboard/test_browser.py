@@ -112,7 +112,10 @@ def test_run_extend_launch_and_give_back(
     page.get_by_role("button", name="Launch a Server").click()
     expect(page.get_by_text("Nova starts the server worker.")).to_be_visible()
     alpha = people["alpha"].cloud.compute
-    until("the server", lambda: [s for s in alpha.servers() if s.name == "worker"])
+    until(
+        "the server",
+        lambda: [s for s in alpha.servers() if s.name == "worker" and s.status == "ACTIVE"],
+    )
     page.reload()
     expect(page.get_by_role("link", name="worker")).to_be_visible()
     picture(page, "reservation")

@@ -138,8 +138,9 @@ def all_stay(providers, holdings):
 def room_to_stay(one, asked, window, most):
     """How many more instances can stay on a host throughout a window; at most ``most``."""
     new = Holding("new", window, asked)
-    fits = (n for n in range(most, 0, -1) if all_stay(one.providers, [*one.holdings, *[new] * n]))
-    return next(fits, 0) if asked.amounts else 0
+    # From one on, because too many instances have very many ways.
+    fits = (all_stay(one.providers, [*one.holdings, *[new] * n]) for n in range(1, most + 1))
+    return len(list(itertools.takewhile(bool, fits))) if asked.amounts else 0
 
 
 def room_beside(one, asked, held):

@@ -179,8 +179,11 @@ def test_all_that_is_sold_can_stay_and_no_more_can(dice):
     one, _ = sold(one, dice.wishes(kinds, 7, 6))
     assert all_stay(one.providers, one.holdings)
     asked, window = dice.choice(kinds), dice.span(6)
-    room = min(one.room(asked, window), one.lasting_room(asked, [window], 2))
-    assert room == room_to_stay(one, asked, window, 2)
+    with provider_search.bounded() as allowance:
+        room = min(one.room(asked, window), one.lasting_room(asked, [window], 2))
+    exact = room_to_stay(one, asked, window, 2)
+    # A search that gives up may find less.
+    assert room == exact or (allowance.given_up and room < exact)
 
 
 @settings(max_examples=EXAMPLES)
