@@ -5,7 +5,8 @@ import dataclasses
 import random
 import socket
 
-#: Linux gives ports from 32768 on to sockets that ask for any port. The cloud has its own below.
+#: Linux gives ports from 32768 on to sockets that ask for any port. Most ports of the dev cloud are
+#: between this range and 32768.
 _NEVER_GIVEN = range(10000, 20000)
 
 
@@ -37,8 +38,8 @@ class Ports:
 def free_port() -> int:
     """Return a port of loopback on which nothing listens at the moment.
 
-    Sockets that ask the system for any port get a higher one. So they don't take this port before
-    the program listens that it is for.
+    Sockets that ask Linux for any port get a higher one. So none of them takes this port before the
+    caller's program listens on it.
     """
     for port in random.sample(_NEVER_GIVEN, len(_NEVER_GIVEN)):
         with contextlib.suppress(OSError), socket.socket() as listener:

@@ -105,7 +105,7 @@ def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:
             "invalid_state", f"{message} It is being changed; try again later"
         )
     if message == _PASSED:
-        return exceptions.InvalidPeriod(message)
+        return exceptions.Refused(exceptions.InvalidPeriod.code, message)
     if error.code >= 500:
         return exceptions.ServiceRefused(_SERVICE, message)
     return exceptions.Refused(_CODES.get(error.code, "refused"), message)

@@ -89,8 +89,8 @@ def remove_class(name: str) -> None:
     if offering is None:
         return
     for provider in offering:
-        if not _delete_inventory(provider, name) and not lower(_host(provider), name, 0):
-            raise exceptions.ServiceRefused(SERVICE, f"servers use {name} on {provider['name']}")
+        if not _delete_inventory(provider, name):
+            remove_inventory(_host(provider), name)
     send("DELETE", f"/resource_classes/{name}", fine=(404,))
 
 
@@ -264,16 +264,14 @@ def find_provider(name: str) -> str | None:
     return answer["resource_providers"][0]["uuid"] if answer["resource_providers"] else None
 
 
-def remove_inventory(provider: str, cls: str) -> None:
-    """Delete a provider's inventory of a resource class.
+def remove_inventory(host: str, cls: str) -> None:
+    """Delete a host's inventory of a reservation's resource class.
 
-    :param provider: the provider's name.
+    :param host: the hypervisor hostname.
     :raises ServiceRefused: servers still use the inventory.
     """
-    provider_id = find_provider(provider)
-    if provider_id is None:
-        return
-    send("DELETE", f"/resource_providers/{provider_id}/inventories/{cls}", fine=(404,))
+    if not lower(host, cls, 0):
+        raise exceptions.ServiceRefused(SERVICE, f"servers use {cls} on {host}")
 
 
 def has_candidates(request: PlacementRequest) -> bool:

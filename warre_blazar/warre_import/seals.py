@@ -153,7 +153,7 @@ def _of_reservations(ids: Collection[str]) -> list[sa.Select[Any]]:
     of_lease = booked.join(leases, leases.c.id == reservations.c.lease_id)
     lease = [c for c in leases.c if c.name not in ("created_at", "updated_at", "degraded")]
     row = [c for c in instance_reservations.c if c.name not in ("created_at", "updated_at")]
-    own = [c for c in bookings.c if c.name not in _NOTED]
+    own = [sa.null().label(c.name) if c.name in _NOTED else c for c in bookings.c]
     joins = (
         (bookings, own),
         (booked, (reservations.c.resource_type, reservations.c.status)),

@@ -1,8 +1,4 @@
-"""What people get: the mails that the cloud's mail server keeps, and a receiver of webhooks.
-
-A manager that is killed while it sends a message may send it twice, with the same id. Such a
-message counts once here.
-"""
+"""What people get: the mails that the cloud's mail server keeps, and a receiver of webhooks."""
 
 import contextlib
 import email
@@ -28,8 +24,7 @@ def mails(reservation: dict[str, Any]) -> list[EmailMessage]:
         devcloud.home() / "mail",
         factory=lambda file: email.message_from_binary_file(file, policy=email.policy.default),
     )
-    by_id = {str(mail["Message-ID"]): mail for mail in box}
-    return [mail for message_id, mail in by_id.items() if reservation["id"] in message_id]
+    return [mail for mail in box if reservation["id"] in str(mail["Message-ID"])]
 
 
 class Receiver:
@@ -39,10 +34,9 @@ class Receiver:
         self.url = f"http://127.0.0.1:{port}/hook"
         self.documents: list[dict[str, Any]] = []
 
-    def about(self, reservation: dict[str, Any]) -> list[str]:
-        """The events of a reservation, in the order in which they have arrived."""
-        by_id = {d["id"]: d for d in self.documents if reservation["id"] in json.dumps(d)}
-        return [d["event"] for d in by_id.values()]
+    def about(self, reservation: dict[str, Any]) -> list[dict[str, Any]]:
+        """The documents about a reservation, in the order in which they have arrived."""
+        return [d for d in self.documents if reservation["id"] in json.dumps(d)]
 
 
 @contextlib.contextmanager

@@ -34,6 +34,7 @@ BACKGROUND = (
 #: Further columns that change with every claim, by table.
 _MOVED = {"computehosts": ("updated_at",)}
 _NOTES = "warre_backings"
+ORPHAN = "orphan-"
 
 
 class Records:
@@ -109,12 +110,16 @@ class Records:
             db.execute(events.update().where(event).values(time=when))
 
     def add_orphan_event(self) -> None:
-        """Add a start event that is due and belongs to no lease."""
+        """Add a start event that is due and belongs to no lease. Its id begins with ``ORPHAN``."""
         now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
         event = {"event_type": "start_lease", "time": now, "status": "UNDONE"}
         events = self._metadata.tables["events"]
         with self._engine.begin() as db:
-            db.execute(events.insert().values(id=str(uuid.uuid4()), lease_id=None, **event))
+            db.execute(
+                events.insert().values(
+                    id=f"{ORPHAN}{uuid.uuid4().hex[:24]}", lease_id=None, **event
+                )
+            )
 
     def delete(self, table: str, **values: Any) -> None:
         """Delete the rows of a table that have these values."""

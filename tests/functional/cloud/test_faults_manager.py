@@ -70,6 +70,7 @@ def _kill_in(
             pause=0.02,
         )
         devcloud.stop(devcloud.MANAGERS, kill=True)
+        print(f"{sum(not job.done() for job in under_way)} of {len(under_way)} were under way")
     finally:
         devcloud.start(devcloud.MANAGERS)
     return under_way

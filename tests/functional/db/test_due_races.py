@@ -16,9 +16,11 @@ from typing import Any
 
 import pytest
 from blazar import context
+from blazar import exceptions as blazar_exc
 from blazar.db import api as db_api
 from blazar.enforcement import UsageEnforcement
 from blazar.manager import service
+from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
@@ -93,7 +95,7 @@ class Running:
         try:
             with context.BlazarContext(project_id=world.PROJECT, user_id="user"):
                 self.blazars.update_lease(lease_id=lease.id, values=dict(values))
-        except Exception as error:
+        except (blazar_exc.BlazarException, db_exc.DBError) as error:
             return type(error).__name__
         return "done"
 

@@ -246,7 +246,8 @@ def test_managers_count_as_alive_by_their_heartbeats(database):
         session.change(executions.beat, number, manager_host)
         with session.writer() as db:
             same = tables.managers.c.id == number
-            then = timeutils.utcnow() - datetime.timedelta(seconds=silent)
+            # The database's present time has no fractions of a second.
+            then = timeutils.utcnow().replace(microsecond=0) - datetime.timedelta(seconds=silent)
             db.execute(tables.managers.update().where(same).values(heartbeat=then))
     site = read()
     assert site.managers_alive == 1

@@ -37,7 +37,7 @@ def spans(url: str) -> dict[str, tuple]:
     found: dict[str, tuple] = {}
 
     def read() -> bool:
-        # Nodes take a node that was slow for gone. It answers with an error until it is back.
+        # The other nodes shut out a node that was slow. Then it answers with errors for a moment.
         with contextlib.suppress(sa.exc.OperationalError), engine.connect() as connection:
             rows = connection.execute(sa.text(_SPANS))
             found.update({key: (start, end) for key, start, end in rows})

@@ -199,12 +199,12 @@ def test_calendar_prints_chart_or_rows_by_format(run: Run, run_json: Callable[..
 @pytest.mark.usefixtures("free")
 def test_windows_and_own_reservations_are_marked(api: Api, run: Run) -> None:
     today = datetime.datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    whole_day = {
+    two_days = {
         "start": today.isoformat(),
-        "end": (today + datetime.timedelta(days=1)).isoformat(),
+        "end": (today + datetime.timedelta(days=2)).isoformat(),
     }
-    api.answers["GET /v2/maintenancewindows"] = listing({**WINDOW, **whole_day})
-    api.answers["GET /v2/reservations"] = listing(reservation(**whole_day))
+    api.answers["GET /v2/maintenancewindows"] = listing({**WINDOW, **two_days})
+    api.answers["GET /v2/reservations"] = listing(reservation(**two_days))
     assert "1/*" in run(calendar.ShowCalendar, "--days", "3")
 
 

@@ -79,7 +79,10 @@ class _Work:
 
 @dataclasses.dataclass(frozen=True)
 class Pools:
-    """A pool of threads for each kind of work. Slow work of one kind can't delay another kind."""
+    """A pool of threads for each kind of work. Slow work of one kind can't delay another kind.
+
+    There is one exception: an end waits for a few seconds until the filters were told.
+    """
 
     #: For starts, ends and deletions.
     events: futures.Executor

@@ -179,7 +179,7 @@ class Mender:
         if note is None or (note.phase.is_opened and hypervisor in hypervisors):
             raise session.RowChanged
         cls = backing_names.resource_class(reservation_id)
-        placement.remove_inventory(provider_name, cls)
+        placement.remove_inventory(hypervisor, cls)
 
     def _excess_access(self, difference: Difference) -> None:
         reservation_id, project_id = difference.details
