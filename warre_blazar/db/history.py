@@ -107,7 +107,8 @@ def record_deletion(
             continue
         if not is_half_made:
             same = outbox.of_reservations([row["reservation_id"]])
-            outbox.end_counting(connection, same, now)
+            if row["reservation_status"] != "deleted":
+                outbox.end_counting(connection, same, now)
             outbox.add(connection, same, News(Kind.DELETED, now, user_id))
         nova_flavor = row["nova_flavor"] or backing_names.nova_flavor_id(row["reservation_id"])
         connection.execute(
@@ -141,8 +142,13 @@ def find(
 
 
 def find_by_lease(db: Session, lease_id: str) -> Reservation | None:
-    """The record of the reservation of a lease that was deleted, or None."""
-    query = sa.select(history).where(history.c.lease_id == lease_id)
+    """The record of the reservation of a lease that was deleted, or None.
+
+    A lease that was deleted half made counts as one that never was.
+    """
+    query = sa.select(history).where(
+        history.c.lease_id == lease_id, history.c.status != reservation_states.PENDING_CREATE
+    )
     row = db.execute(query).mappings().first()
     return _reservation(row) if row else None
 

@@ -125,51 +125,78 @@ def count_until(
 
     :param of: which reservations, as an SQL condition.
     """
-    _add_periods(db, of, at)
-    _set_counted(db, _is_counted(of, at), at.replace(microsecond=0))
-
-
-def _is_counted(of: sa.ColumnElement[bool], at: datetime.datetime) -> sa.ColumnElement[bool]:
-    """The SQL condition that a reservation was running before a moment."""
-    return sa.and_(of, bookings.c.counted_until < at.replace(microsecond=0))
-
-
-def _add_periods(
-    db: Session | sa.Connection, of: sa.ColumnElement[bool], at: datetime.datetime
-) -> None:
-    """Write notices about the time for which reservations were running until a moment."""
     at = at.replace(microsecond=0)
-
-    def period(row: sa.RowMapping) -> News:
-        return News(Kind.EXISTS, at, period=Span(row["counted_until"], at))
-
-    _insert(db, _snapshots(db, _is_counted(of, at), billing=True), period)
+    counted = _counted(db, of)
+    _add_periods(db, counted, at)
+    _set_counted(db, [i for i, until in counted.items() if until < at], at)
 
 
 def begin_counting(
     db: Session | sa.Connection, of: sa.ColumnElement[bool], at: datetime.datetime
 ) -> None:
     """Note that reservations are running from a moment on, unless this is noted already."""
-    fresh = sa.and_(of, bookings.c.counted_until.is_(None))
-    _set_counted(db, fresh, at.replace(microsecond=0))
+    fresh = _locked(db, sa.and_(of, bookings.c.counted_until.is_(None)))
+    _set_counted(db, [i for i, until in fresh.items() if until is None], at.replace(microsecond=0))
 
 
 def end_counting(
     db: Session | sa.Connection, of: sa.ColumnElement[bool], at: datetime.datetime
 ) -> None:
     """Write that reservations were running until a moment, and aren't running any more."""
-    _add_periods(db, of, at)
-    _set_counted(db, sa.and_(of, bookings.c.counted_until.is_not(None)), None)
+    counted = _counted(db, of)
+    _add_periods(db, counted, at.replace(microsecond=0))
+    _set_counted(db, counted, None)
+
+
+def _counted(
+    db: Session | sa.Connection, of: sa.ColumnElement[bool]
+) -> dict[str, datetime.datetime]:
+    """Until when the time of running reservations has been told, by id. The rows are locked."""
+    found = _locked(db, sa.and_(of, bookings.c.counted_until.is_not(None)))
+    return {i: until for i, until in found.items() if until is not None}
+
+
+def _locked(
+    db: Session | sa.Connection, of: sa.ColumnElement[bool]
+) -> dict[str, datetime.datetime | None]:
+    """The column ``counted_until`` of reservations, by id.
+
+    Another transaction may have told the time of a reservation since this one has begun. So the
+    rows are read once more with a lock, which shows them as they are now. Only the rows of this
+    table are locked: Blazar doesn't repeat its writes to the others after a deadlock.
+    """
+    ids = db.scalars(sa.select(bookings.c.id).select_from(bookings_in_leases).where(of)).all()
+    if not ids:
+        return {}
+    query = sa.select(bookings.c.id, bookings.c.counted_until).where(bookings.c.id.in_(ids))
+    rows = db.execute(query.order_by(bookings.c.id).with_for_update())
+    return {row.id: row.counted_until for row in rows}
+
+
+def _add_periods(
+    db: Session | sa.Connection,
+    counted: Mapping[str, datetime.datetime],
+    at: datetime.datetime,
+) -> None:
+    """Write notices about the time for which reservations were running until a moment.
+
+    :param counted: until when this has been told already, by id.
+    """
+    since = {i: until for i, until in counted.items() if until < at}
+    if not since:
+        return
+
+    def period(row: sa.RowMapping) -> News:
+        return News(Kind.EXISTS, at, period=Span(since[row["id"]], at))
+
+    _insert(db, _snapshots(db, bookings.c.id.in_(list(since)), billing=True), period)
 
 
 def _set_counted(
-    db: Session | sa.Connection, of: sa.ColumnElement[bool], at: datetime.datetime | None
+    db: Session | sa.Connection, ids: Collection[str], at: datetime.datetime | None
 ) -> None:
-    # MariaDB can't update a table that a subquery reads, so the ids are read first.
-    query = sa.select(bookings.c.id).select_from(bookings_in_leases).where(of)
-    ids = [row.id for row in db.execute(query)]
     if ids:
-        db.execute(bookings.update().where(bookings.c.id.in_(ids)).values(counted_until=at))
+        db.execute(bookings.update().where(bookings.c.id.in_(list(ids))).values(counted_until=at))
 
 
 def _snapshots(

@@ -61,6 +61,24 @@ def test_drained_host_is_empty_and_can_be_deleted(database: sa.Engine, pair, fla
     db_api.host_destroy(a)
 
 
+def test_reservation_that_begins_while_a_host_is_drained_stays(
+    pair, flavor, monkeypatch: pytest.MonkeyPatch
+):
+    a, _ = pair
+    lease = book_on(a, flavor, hours(1, 3))
+    relocate = draining.relocate
+
+    def begun_meanwhile(*args):
+        world.begin(lease)
+        return relocate(*args)
+
+    monkeypatch.setattr(draining, "relocate", begun_meanwhile)
+    drained = drain()
+    assert drained.moved == []
+    assert whys(drained)[lease.reservation_id].startswith("it has begun")
+    assert hosts_of(lease) == {a: 1}
+
+
 def test_drained_host_gets_no_new_bookings_and_no_moves_until_undone(pair, flavor):
     a, b = pair
     drain()

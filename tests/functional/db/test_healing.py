@@ -10,6 +10,7 @@ from blazar.plugins.oshosts.host_plugin import PhysicalHostMonitorPlugin
 from oslo_utils import timeutils
 
 from tests.fakes.cloud import Cloud
+from tests.fakes.service import Request
 from tests.functional.db import oversold, world
 from tests.functional.db.managers import Manager, state
 from tests.functional.db.outage import (
@@ -245,6 +246,24 @@ def test_opening_that_began_on_the_failed_host_is_done_again(cloud: Cloud, pair,
     backing.grant(lease.reservation_id, prepared)
     world.set_status(lease, "ACTIVE")
     assert offered(cloud, lease) == {"blazar_a": 1}
+    backing.reconcile()
+    assert offered(cloud, lease) == {"blazar_b": 1}
+    assert aggregate_hosts(cloud, lease) == {"b"}
+
+
+def test_opening_that_is_overtaken_by_a_move_is_done_again(cloud: Cloud, pair, flavor):
+    """A manager reads the hosts; another moves the reservation and opens it; the first goes on."""
+    a, _ = pair
+    lease = book_on(a, flavor, hours(1, 3))
+
+    def moved(_: Request) -> None:
+        fail(a)
+        heal()
+        backing.open_to_project(lease.reservation_id)
+
+    world.set_status(lease, "ACTIVE")
+    cloud.placement.fail(match="POST .*inventories", times=1, then=moved)
+    backing.open_to_project(lease.reservation_id)
     backing.reconcile()
     assert offered(cloud, lease) == {"blazar_b": 1}
     assert aggregate_hosts(cloud, lease) == {"b"}

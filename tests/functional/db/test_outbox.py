@@ -3,6 +3,8 @@
 import datetime
 import json
 import pathlib
+import threading
+from typing import Any
 
 import jsonschema
 import pytest
@@ -221,6 +223,32 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[datetime.datetime]:
     present = [world.NOW]
     monkeypatch.setattr(delivery.clock, "utcnow", lambda: present[0])
     return present
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "postgresql"], indirect=True, scope="session")
+def test_full_hour_beside_an_end_tells_no_time_twice(cloud: Cloud, manager: Manager):
+    """The lease ends after another manager has read it, and before this one has written."""
+    lease = book(cloud)
+    manager.run(SPAN.start)
+    ended: list[threading.Thread] = []
+
+    def end(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        writes = statement.startswith("UPDATE") or "FOR UPDATE" in statement
+        if not ended and writes and "counted_until" in statement:
+            ended.append(threading.Thread(target=manager.run, args=(SPAN.end + 3 * SECOND,)))
+            ended[0].start()
+            ended[0].join()
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", end)
+    try:
+        running_time.tell(SPAN.end, "another manager")
+    finally:
+        sa.event.remove(sa.Engine, "before_cursor_execute", end)
+    assert ended
+    timeutils.set_time_override(SPAN.end + 30 * HOUR)
+    db_api.lease_destroy(lease.id)
+    periods = [n.news.period for n in waiting_for("bills") if n.news.kind is Kind.EXISTS]
+    assert [p and (p.start, p.end) for p in periods] == [(SPAN.start, SPAN.end + 3 * SECOND)]
 
 
 def test_notice_that_fails_delays_only_its_own_subject(now: list[datetime.datetime]):

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from blazar.db import api as db_api
 from blazar.utils import trusts
 from oslo_utils import timeutils
 
 from tests.unit.api import bus, things
 from tests.unit.api.people import Answer, Person, refusal
 from tests.unit.api.site import NOW, Site
-from warre_blazar.db import models
+from warre_blazar.db import history, models, session, tables
+from warre_blazar.domain import lease_states
 from warre_blazar.services.requests import once
 
 FIRST, SECOND = "key-1", "key-2"
@@ -112,6 +114,21 @@ def test_reservation_that_was_deleted_is_not_booked_again(alpha: Person, flavor)
     again = things.made(send(alpha, "reservations", body))
     assert again["id"] == made["id"]
     assert alpha.get("reservations").json["total"] == 0
+
+
+def test_half_made_reservation_that_was_removed_is_booked_again(site: Site, alpha: Person, flavor):
+    """A manager was killed while it made the lease, and another one has removed it."""
+    first = things.made(send(alpha, "reservations", bodies(flavor)["reservations"]))
+    with session.writer() as db:
+        lease = tables.leases.c.id == first["lease_id"]
+        db.execute(tables.leases.update().where(lease).values(status=lease_states.CREATING))
+        half_made = (db.connection(), first["lease_id"], NOW, None)
+        history.record_deletion(*half_made, is_half_made=True)
+    db_api.lease_destroy(first["lease_id"])
+    again = things.made(send(alpha, "reservations", bodies(flavor)["reservations"]))
+    assert again["id"] != first["id"]
+    assert again["status"] == "ALLOCATED"
+    assert things.made(send(alpha, "reservations", bodies(flavor)["reservations"])) == again
 
 
 def test_reservation_that_took_the_last_slot_is_answered(alpha: Person, flavor):

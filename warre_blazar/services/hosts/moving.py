@@ -133,6 +133,9 @@ def relocate(
             return Relocated(MoveResult.WELL)
         if case.is_busy:
             return Relocated(MoveResult.BUSY if case.to_leave else MoveResult.WELL)
+        # Only off a failed host. It has begun since the caller has read it.
+        if case.is_running and leaving.host_ids:
+            return Relocated(MoveResult.BUSY)
         place = _elsewhere(db, case, conditions, now)
         chosen = _merged(case, place.chosen)
         _write_flags(db, case, place, chosen)

@@ -214,7 +214,8 @@ def grant(reservation_id: str, prepared: Places) -> None:
     """
     with session.reader() as db:
         backing = _get(db, reservation_id)
-    if backing.phase in (Phase.OPEN, Phase.CLOSING):
+    # If the caller has prepared hosts, others may have opened the reservation on other hosts since.
+    if backing.phase is Phase.CLOSING or (backing.phase is Phase.OPEN and not prepared):
         return
     nova.grant(backing.flavor_id, backing.project_id)
     if not session.change(_finish_opening, reservation_id, prepared):
