@@ -188,23 +188,23 @@ def _affinity(text: str) -> bool | None:
     return _AFFINITIES[text.lower()]
 
 
-def count(text: str) -> int:
-    """Parse a whole number of at least 1."""
+def count(text: str, least: int = 1) -> int:
+    """Parse a whole number of at least ``least``."""
     try:
         value = int(text)
     except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} isn't a whole number of at least 1")
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{text!r} isn't a whole number of at least {least}")
     return value
 
 
-def count_or_none(text: str) -> int | None:
-    """Parse a whole number of at least 1, or the word none."""
+def count_or_none(text: str, least: int = 1) -> int | None:
+    """Parse a whole number of at least ``least``, or the word none."""
     if text.lower() == "none":
         return None
     try:
-        return count(text)
+        return count(text, least)
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(f"{error}, or none") from None
 

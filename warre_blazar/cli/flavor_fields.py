@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+import functools
 from typing import Any
 
 from warre_blazar.cli import arguments, base, sizes, time_display
@@ -107,7 +108,7 @@ def _add(parser: argparse.ArgumentParser, field: Field[Any], *, new: bool) -> No
         if field.key in _TIMES:
             _TIMES[field.key](either, _help(field), absent=argparse.SUPPRESS)
         elif isinstance(kind, Integer):
-            _add_number(either, field, required=new and field.mandatory)
+            _add_number(either, field, kind.minimum, required=new and field.mandatory)
         else:
             either.add_argument(
                 _flag(field.key),
@@ -121,13 +122,16 @@ def _add(parser: argparse.ArgumentParser, field: Field[Any], *, new: bool) -> No
             _add_clearing(either, field.key)
 
 
-def _add_number(parser: argparse._ActionsContainer, field: Field[Any], *, required: bool) -> None:
+def _add_number(
+    parser: argparse._ActionsContainer, field: Field[Any], least: int, *, required: bool
+) -> None:
     """Add an option for a number without a unit. The word none stands for null."""
     nullable, null = field.kind.nullable, field.description.partition("Null: ")[2].rstrip(".")
+    read = arguments.count_or_none if nullable else arguments.count
     parser.add_argument(
         _flag(field.key),
         metavar="N",
-        type=arguments.count_or_none if nullable else arguments.count,
+        type=functools.partial(read, least=least),
         required=required,
         default=argparse.SUPPRESS,
         help=_help(field) + (f"; none: {null}" if nullable else ""),

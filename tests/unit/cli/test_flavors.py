@@ -93,6 +93,7 @@ def test_unknown_field_of_a_newer_api_is_shown(api: Api, run_json: Callable[...,
             {"max_days_ahead": None, "gap_hours": 4},
             id="terms",
         ),
+        pytest.param(["--gap-hours", "0"], {"gap_hours": 0}, id="no gap"),
         pytest.param(
             [
                 *("--ephemeral-gb", "0", "--description", "two\nlines", "--category", "gpu"),
@@ -275,8 +276,11 @@ def test_number_that_is_none_of_both_names_the_word(
     api: Api, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
-        run(flavors.UpdateFlavor, "f", "--gap-hours", "0")
+        run(flavors.UpdateFlavor, "f", "--max-days-ahead", "0")
     assert "'0' isn't a whole number of at least 1, or none" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run(flavors.UpdateFlavor, "f", "--gap-hours", "soon")
+    assert "'soon' isn't a whole number of at least 0, or none" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         run(flavors.UpdateFlavor, "f", "--slots", "none")  # Each flavor has slots.
     assert "'none' isn't a whole number of at least 1\n" in capsys.readouterr().err
