@@ -101,6 +101,9 @@ class Command(BlazarCommand):
         texts = [getattr(parsed_args, name, None) for name in ("start", "end")]
         now = self.now()
         start, end = None, None
+        if absent_start is not None:
+            # An end without a zone is on the day that it is then for the user.
+            absent_start = absent_start.astimezone(self.where)
         if texts[0] is not None:
             start = time_input.parse(texts[0], self.where, now)
         if texts[1] is not None:

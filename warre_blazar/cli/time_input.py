@@ -359,7 +359,8 @@ class _Reader:
         if start is None:
             raise _Unclear("it has no day", f"today {text}", f"tomorrow {text}")
         begun = start.astimezone(self._zone)
-        if begun.utcoffset() != start.utcoffset() and self._zone is self._where:
+        typed_zone = self._match["offset"] or self._match["zone"]
+        if begun.utcoffset() != start.utcoffset() and not typed_zone:
             zones = (time_zones.label(zone or _UTC) for zone in (start.tzinfo, self._zone))
             raise _Unclear("the start has a zone of its own", *(f"{text} {z}" for z in zones))
         if self._at(begun.date(), clock) <= start:

@@ -476,6 +476,16 @@ def test_create_with_invalid_times_is_refused(
         (["--start", "mon 9:00", "--end", "mon 5pm"], "2026-11-23T17:00:00+00:00"),
         (["--start", "fri", "--end", "mon"], "2026-11-30T00:00:00+00:00"),
         (["--end", "17:00"], "2026-11-21T17:00:00+00:00"),
+        (["--end", "17:00", "--timezone", "Europe/Berlin"], "2026-11-21T17:00:00+01:00"),
+        # In Honolulu, it is still Friday.
+        (["--end", "23:00", "--timezone", "Pacific/Honolulu"], "2026-11-20T23:00:00-10:00"),
+        (
+            [
+                *("--start", "2026-11-23T09:00+09:00", "--end", "17:00 Europe/Berlin"),
+                *("--timezone", "Europe/Berlin"),
+            ],
+            "2026-11-23T17:00:00+01:00",
+        ),
         (["--start", "mon 9:00", "--days", "3"], "2026-11-26T09:00:00+00:00"),
         (["--start", "mon 9:00", "--length", "3d"], "2026-11-26T09:00:00+00:00"),
         (["--start", "mon 9:00", "--length", "1d12h"], "2026-11-24T21:00:00+00:00"),
