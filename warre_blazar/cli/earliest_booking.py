@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from warre_blazar.cli import alternatives, base, flavors, offers, wording
+from warre_blazar.cli import alternatives, arguments, base, flavors, offers, wording
 from warre_blazar.cli.alternatives import WantedBooking
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Offer, Reservation, errors
@@ -35,8 +35,8 @@ def planned(
     command: base.Command, parsed_args: argparse.Namespace, offer: Offer
 ) -> tuple[WantedBooking, str]:
     """Return the booking of an offer, and a text that describes it."""
-    start = offers.next_start(offer, command.now())
-    end = start + parsed_args.hours
+    start = offers.next_start(offer, command.now()).astimezone(command.where)
+    start, end = arguments.span(start, None, parsed_args.hours, command.where)
     count, affinity = parsed_args.count, parsed_args.affinity
     wanted = WantedBooking(offer.flavor.id, start, end, count, affinity, command.where)
     return wanted, f"{wording.slots(count)} of {offer.flavor.name}, {wanted.period}"

@@ -304,7 +304,10 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         """
         start, end = self.times(parsed_args, self.now())
         start, end = arguments.span(
-            start or _next_minute(self.now()), end, parsed_args.hours, self.where
+            start or _next_minute(self.now()).astimezone(self.where),
+            end,
+            parsed_args.hours,
+            self.where,
         )
         return alternatives.WantedBooking(
             parsed_args.flavor,

@@ -7,8 +7,9 @@ from warre_blazar.cli import time_zones
 from warre_blazar.fields import declaration, flavors, others, reservations, usage, waits
 from warre_blazar.fields.kinds import Time
 
-#: The fields of the API's documents that are times.
-FIELDS = frozenset(
+#: The fields of the API's documents that are times. The first one is a field of offers, the second
+#: one is a field of dry runs.
+FIELDS = frozenset({"latest_end", "next_start"}) | frozenset(
     field.name
     for resource in (
         *(flavors.Flavor, reservations.Reservation, others.Window, usage.Refusal, waits.Wait),

@@ -179,6 +179,18 @@ def test_earliest_without_an_offer_says_why_and_books_nothing(api: Api, run: Run
     ]
 
 
+def test_times_are_in_the_zone_of_the_user(
+    api: Api, run: Run, run_json: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    api.answers["GET /v2/offers"] = found(offer(1))
+    (row,) = run_json(offers.ListOffers)
+    assert row["start"] == "2099-12-01T18:00:00+09:00"
+    assert row["latest_end"] == "2099-12-02T18:00:00+09:00"
+    said = run(reservations.CreateReservation, "--earliest", "--hours", "3", "--dry-run")
+    assert "18:00 +09:00 (Asia/Tokyo) to Tue 2099-12-01 21:00 +09:00 (Asia/Tokyo), 3 h" in said
+
+
 def test_dry_run_of_earliest_books_nothing(api: Api, run: Run) -> None:
     api.answers["GET /v2/offers"] = found(offer(1))
     assert "would book" in run(

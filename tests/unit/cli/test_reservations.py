@@ -607,6 +607,20 @@ def test_exact_time_is_not_confirmed(
     assert len(api.seen) == 1
 
 
+@pytest.mark.usefixtures("saturday")
+def test_start_that_was_not_typed_is_shown_in_the_zone_of_the_user(
+    api: Api, run: Run, run_json: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    later = datetime.datetime(2026, 12, 1, 12)
+    api.answers["POST /v2/reservations"] = foreseen(next_start=later)
+    given = ("f", "--hours", "4", "--dry-run")
+    said = run(reservations.CreateReservation, *given)
+    assert "Sat 2026-11-21 15:11 +09:00 (Asia/Tokyo) to Sat 2026-11-21 19:11 +09:00" in said
+    shown = run_json(reservations.CreateReservation, *given)
+    assert shown["next_start"] == "2026-12-01T21:00:00+09:00"
+
+
 @pytest.mark.parametrize("more", [[], ["--wait", "--count", "2"]])
 def test_start_that_was_not_typed_is_confirmed_on_a_terminal(
     api: Api,
