@@ -279,8 +279,7 @@ def span(
             # clocks are changed between the start and the end.
             end_utc = start.astimezone(datetime.UTC) + (lasting or datetime.timedelta())
             end = end_utc.astimezone(start.tzinfo)
-            shift = (start.utcoffset() or _NO_TIME) - (end.utcoffset() or _NO_TIME)
-            if shift and isinstance(lasting, Days):
+            if shift := _shift_in_days(start, end, lasting):
                 raise WrongArguments(
                     "Clocks are changed in that time, so not each day has 24 hours. Give --end "
                     + " or --end ".join(
@@ -296,3 +295,31 @@ def span(
             f"{time_display.brief(start, where)}; give a later end, or a length"
         )
     return start, end
+
+
+def check_days(
+    start: datetime.datetime, lasting: datetime.timedelta, where: datetime.tzinfo
+) -> None:
+    """Refuse a length in days that could mean different ends, where a user can't give an end.
+
+    :param where: the user's time zone, in which days are counted.
+    :raises WrongArguments: clocks are changed between the start and the end.
+    """
+    start = start.astimezone(where)
+    end = (start.astimezone(datetime.UTC) + lasting).astimezone(where)
+    if shift := _shift_in_days(start, end, lasting):
+        since, until = (time_display.brief(moment, where) for moment in (start, end))
+        minutes = sorted(int(long.total_seconds()) // 60 for long in (lasting, lasting + shift))
+        raise WrongArguments(
+            f"Clocks are changed between {since} and {until}, so not each day has 24 hours. Give "
+            + " or ".join(f"--hours {count // 60}:{count % 60:02}" for count in minutes)
+        )
+
+
+def _shift_in_days(
+    start: datetime.datetime, end: datetime.datetime, lasting: datetime.timedelta | None
+) -> datetime.timedelta:
+    """Return by how much clocks are changed between two times. 0 if no length in days is given."""
+    if not isinstance(lasting, Days):
+        return _NO_TIME
+    return (start.utcoffset() or _NO_TIME) - (end.utcoffset() or _NO_TIME)

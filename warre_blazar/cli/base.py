@@ -356,7 +356,7 @@ class ChangeCommand(Command):
             length = before.end - before.start
             if start:
                 self.tell(f"Its length stays: {time_display.length(length)}")
-        return arguments.span(start or before.start, end, length, self.where)
+        return arguments.span(start or before.start.astimezone(self.where), end, length, self.where)
 
     def confirm_times(
         self,

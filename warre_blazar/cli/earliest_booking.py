@@ -36,6 +36,7 @@ def planned(
 ) -> tuple[WantedBooking, str]:
     """Return the booking of an offer, and a text that describes it."""
     start = offers.next_start(offer, command.now()).astimezone(command.where)
+    arguments.check_days(start, parsed_args.hours, command.where)
     start, end = arguments.span(start, None, parsed_args.hours, command.where)
     count, affinity = parsed_args.count, parsed_args.affinity
     wanted = WantedBooking(offer.flavor.id, start, end, count, affinity, command.where)

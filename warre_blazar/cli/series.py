@@ -214,6 +214,10 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
         }
         slots = f"{wording.slots(parsed_args.count)} of {parsed_args.flavor}"
         foresee = functools.partial(self.v2.series.try_create, parsed_args.flavor, **values)
+        if isinstance(parsed_args.hours, arguments.Days):
+            # Only the API knows when the reservations are.
+            for each in foresee().occurrences:
+                arguments.check_days(each.start, parsed_args.hours, self.where)
         if parsed_args.dry_run:
             foreseen = foresee()
             self._tell_if_endless(parsed_args.rrule, foreseen)

@@ -63,9 +63,11 @@ def period(
     # The length is calculated in UTC. Within a zone, Python would subtract the times that clocks
     # show. If clocks are changed in between, the result isn't the time that passes.
     lasting = end.astimezone(datetime.UTC) - start.astimezone(datetime.UTC)
-    before = present or (start, end)
+    before = [moment.astimezone(datetime.UTC) for moment in present or (start, end)]
     times = (
-        plain(new, where) + ("" if new == old else f" (now {brief(old, where)})")
+        plain(new, where)
+        # Python takes times in two zones for different if clocks show one of them twice.
+        + ("" if new.astimezone(datetime.UTC) == old else f" (now {brief(old, where)})")
         for new, old in zip((start, end), before, strict=True)
     )
     return f"{' to '.join(times)}, {length(lasting)}"

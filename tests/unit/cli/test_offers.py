@@ -191,6 +191,22 @@ def test_times_are_in_the_zone_of_the_user(
     assert "18:00 +09:00 (Asia/Tokyo) to Tue 2099-12-01 21:00 +09:00 (Asia/Tokyo), 3 h" in said
 
 
+def test_earliest_refuses_days_over_a_change_of_clocks(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    start = datetime.datetime(2099, 10, 24, 7)
+    span = Span(start, start + datetime.timedelta(days=7))
+    api.answers["GET /v2/offers"] = found(Offer(FLAVOR, span, 2))
+    with pytest.raises(Failure) as refused:
+        run(reservations.CreateReservation, "--earliest", "--length", "1d12h")
+    assert str(refused.value) == (
+        "Clocks are changed between 2099-10-24 09:00 +02:00 and 2099-10-25 20:00 +01:00, so not "
+        "each day has 24 hours. Give --hours 36:00 or --hours 37:00"
+    )
+    assert not [request for request in api.seen if request.body]
+
+
 def test_dry_run_of_earliest_books_nothing(api: Api, run: Run) -> None:
     api.answers["GET /v2/offers"] = found(offer(1))
     assert "would book" in run(

@@ -522,6 +522,36 @@ def test_days_over_a_change_of_clocks_are_refused(api: Api, run: Run) -> None:
     ]
 
 
+def test_days_over_a_change_of_clocks_are_refused_without_a_typed_start(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    now = datetime.datetime(2027, 3, 26, 8, 0, tzinfo=datetime.UTC)
+    monkeypatch.setattr(base.Command, "now", lambda _: now)
+    with pytest.raises(BlazarClientException) as refused:
+        run(reservations.CreateReservation, "f", "--days", "3")
+    first, second = "2027-03-29T09:01+02:00", "2027-03-29T10:01+02:00"
+    assert str(refused.value).endswith(f"Give --end {first} or --end {second}")
+    path = f"/v2/reservations/{RESERVATION.id}"
+    times = {"start": "2027-03-26T08:00:00+00:00", "end": "2027-03-27T08:00:00+00:00"}
+    api.answers[f"GET {path}"] = Answer(200, reservation(**times))
+    with pytest.raises(BlazarClientException) as refused:
+        run(reservations.UpdateReservation, RESERVATION.id, "--days", "3")
+    first, second = "2027-03-29T09:00+02:00", "2027-03-29T10:00+02:00"
+    assert str(refused.value).endswith(f"Give --end {first} or --end {second}")
+    assert not [request for request in api.seen if request.body]
+
+
+def test_start_that_clocks_show_twice_is_not_shown_as_changed(api: Api, run: Run) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    times = {"start": "2027-10-31T00:30:00+00:00", "end": "2027-10-31T06:00:00+00:00"}
+    api.answers[f"GET {path}"] = Answer(200, reservation(**times))
+    api.answers[f"PATCH {path}"] = foreseen()
+    given = ("--hours", "8", "--timezone", "Europe/Berlin", "--dry-run")
+    said = run(reservations.UpdateReservation, RESERVATION.id, *given)
+    assert said.count("(now 2027-10-31 07:00 +01:00)") == said.count("(now ") == 1
+
+
 @pytest.mark.usefixtures("saturday")
 def test_list_looks_back(api: Api, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     api.answers["GET /v2/reservations"] = listing()

@@ -103,6 +103,25 @@ def test_dry_run_lists_what_would_be_booked(api: Api, run: Run) -> None:
         run(series.CreateSeries, *WORDS, "--dry-run")
 
 
+@pytest.mark.parametrize("more", [["--dry-run"], []], ids=["dry run", "booking"])
+def test_days_over_a_change_of_clocks_are_refused(api: Api, run: Run, more: list[str]) -> None:
+    spans = [
+        {"start": "2027-03-20T08:00:00+00:00", "end": "2027-03-22T08:00:00+00:00"},
+        {"start": "2027-03-27T08:00:00+00:00", "end": "2027-03-29T08:00:00+00:00"},
+    ]
+    foreseen = {"bookable": True, "occurrences": spans, "refused": []}
+    api.answers["POST /v2/series"] = Answer(200, foreseen)
+    rule = ("--rrule", "FREQ=WEEKLY;COUNT=2", "--timezone", "Europe/Berlin")
+    given = ("gpu.large", "--start", "2027-03-20 9:00", *rule, *more)
+    with pytest.raises(Failure) as refused:
+        run(series.CreateSeries, *given, "--days", "2")
+    assert str(refused.value) == (
+        "Clocks are changed between 2027-03-27 09:00 +01:00 and 2027-03-29 10:00 +02:00, so not "
+        "each day has 24 hours. Give --hours 47:00 or --hours 48:00"
+    )
+    assert [request.query for request in api.seen] == [{"dry_run": "true"}]
+
+
 def test_offset_is_no_time_zone_of_a_series(run: Run) -> None:
     with pytest.raises(Failure, match="name of a time zone"):
         run(series.CreateSeries, *WORDS[:-4], "--timezone", "+10:00")
