@@ -35,6 +35,9 @@ _SIZES = {
     "disk_gb": ("--disk-gb", "only flavors with at least this disk, in GiB"),
 }
 
+#: How many offers to ask for. Sizes are compared here, so no offer may be left out before that.
+_ALL = 2**31 - 1
+
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose flavors."""
@@ -105,8 +108,7 @@ class ListOffers(base.ListCommand):
             count=parsed_args.count,
             affinity=parsed_args.affinity,
             flavor=parsed_args.flavor,
-            # Sizes are compared here, so no offer may be left out before that.
-            limit=2**31 - 1,
+            limit=_ALL,
             **chosen(parsed_args),
         )
         if parsed_args.category and not (found.offers or found.missing):
@@ -242,6 +244,7 @@ def earliest(
         count=parsed_args.count,
         affinity=parsed_args.affinity,
         flavor=parsed_args.flavor,
+        limit=_ALL,
         **chosen(parsed_args),
     )
     offers = [each for each in found.offers if is_large_enough(each.flavor, parsed_args)]

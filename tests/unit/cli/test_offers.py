@@ -117,6 +117,10 @@ def test_sizes_leave_out_smaller_flavors(api: Api, run_json: Callable[..., Any])
     api.answers["GET /v2/offers"] = found(offer(1, SMALL), offer(2))
     rows = run_json(offers.ListOffers, "--vcpu", "2", "--limit", "1")
     assert [row["flavor"] for row in rows] == ["gpu.large"]
+    run_json(
+        reservations.CreateReservation, "--earliest", "--hours", "1", "--vcpu", "2", "--dry-run"
+    )
+    assert [request.query["limit"] for request in api.seen] == [str(2**31 - 1)] * 2
 
 
 def test_availability_has_a_row_for_each_day(api: Api, run_json: Callable[..., Any]) -> None:
