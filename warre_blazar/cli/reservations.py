@@ -1,6 +1,7 @@
 """Commands that show, book, change and delete reservations."""
 
 import argparse
+import dataclasses
 import datetime
 import functools
 from collections.abc import Mapping
@@ -269,10 +270,16 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         try:
             return self._create(wanted, parsed_args)
         except errors.ApiError as error:
-            if parsed_args.start != "now" or error.code != "invalid_period":
+            means_now = (parsed_args.start or "now").strip().lower() == "now"
+            if not means_now or error.code != "invalid_period":
                 raise
-        # The present minute ended before the request arrived. Try once more with the next minute.
-        return self._create(self._wanted(parsed_args, wanted.project_id), parsed_args)
+        # The minute of the start ended before the request arrived, for example because the user
+        # has thought about the question. Try once more with the minute that it is now.
+        again = self._wanted(parsed_args, wanted.project_id)
+        if parsed_args.end is not None:
+            # Read again, the end could be later, or on the next day.
+            again = dataclasses.replace(again, end=wanted.end)
+        return self._create(again, parsed_args)
 
     def _create(
         self, wanted: alternatives.WantedBooking, parsed_args: argparse.Namespace

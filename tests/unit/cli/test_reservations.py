@@ -1318,6 +1318,46 @@ def test_end_now_has_not_passed_when_the_manager_decides(
     assert [r.body for r in api.seen if r.body] == [{"end": f"2026-12-01T{end}:00+00:00"}]
 
 
+@pytest.mark.parametrize(
+    ("times", "sent"),
+    [
+        (["--start", "now", "--hours", "1"], [("10:00", "11:00"), ("10:05", "11:05")]),
+        (["--start", " NOW", "--hours", "1"], [("10:00", "11:00"), ("10:05", "11:05")]),
+        (["--hours", "1"], [("10:01", "11:01"), ("10:06", "11:06")]),
+        (["--end", "in 2 hours"], [("10:01", "12:00"), ("10:06", "12:00")]),
+    ],
+    ids=["now", "case and space", "no start", "the end stays"],
+)
+def test_start_now_that_passes_during_the_question_is_moved(
+    api: Api,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    times: list[str],
+    sent: list[tuple[str, str]],
+) -> None:
+    typed_at = datetime.datetime(2026, 12, 1, 10, 0, 55, tzinfo=datetime.UTC)
+    answered_at = typed_at + datetime.timedelta(minutes=5)
+
+    def answer(*_: object) -> None:
+        monkeypatch.setattr(base.Command, "now", lambda _: answered_at)
+
+    monkeypatch.setattr(base.Command, "now", lambda _: typed_at)
+    monkeypatch.setattr(confirmation, "on_terminal", lambda: True)
+    monkeypatch.setattr(confirmation, "ask", answer)
+    passed = error(400, "In the past", "invalid_period")
+    api.answers["POST /v2/reservations"] = [foreseen(), passed, Answer(200, reservation())]
+    run(reservations.CreateReservation, "f", *times)
+    bodies = [request.body for request in api.seen if not request.query]
+    assert [(body["start"][11:16], body["end"][11:16]) for body in bodies] == sent
+
+
+def test_typed_start_that_has_passed_is_not_moved(api: Api, run: Run) -> None:
+    api.answers["POST /v2/reservations"] = [error(400, "In the past", "invalid_period")]
+    with pytest.raises(BlazarClientException, match="In the past"):
+        run(reservations.CreateReservation, "f", *_EXACT)
+    assert len(api.seen) == 1
+
+
 @pytest.fixture
 def of_another_project(api: Api, monkeypatch: pytest.MonkeyPatch) -> str:
     """The path of a reservation of the project "us", for an operator of another project."""
