@@ -76,10 +76,32 @@ def book(
             command.tell(f"Somebody else was faster. {alternatives.why(refused)}. Next:")
         command.confirm_times(plan, (), parsed_args, otherwise="Nothing booked", derived=True)
         try:
-            return create(wanted)
+            return _in_time(command, parsed_args, offer, wanted, create)
         except errors.ApiError as error:
             if error.code not in _TAKEN:
                 raise
             refused = error
     assert refused is not None
     raise Failure(f"Others were faster each time. {alternatives.why(refused)}; try again")
+
+
+def _in_time(
+    command: base.Command,
+    parsed_args: argparse.Namespace,
+    offer: Offer,
+    wanted: WantedBooking,
+    create: Callable[[WantedBooking], Reservation],
+) -> Reservation:
+    """Book an offer. If the start has passed meanwhile, book the same offer a little later.
+
+    :param wanted: the booking of the offer, as the user has confirmed it.
+    """
+    try:
+        return create(wanted)
+    except errors.ApiError as error:
+        if error.code != "invalid_period":
+            raise
+    later, plan = planned(command, parsed_args, offer)
+    made = create(later)
+    command.tell(f"The start has passed. Booked instead: {plan}")
+    return made
