@@ -35,9 +35,10 @@ def planned(
     command: base.Command, parsed_args: argparse.Namespace, offer: Offer
 ) -> tuple[WantedBooking, str]:
     """Return the booking of an offer, and a text that describes it."""
-    start = offers.next_start(offer, command.now()).astimezone(command.where)
-    arguments.check_days(start, parsed_args.hours, command.where)
-    start, end = arguments.span(start, None, parsed_args.hours, command.where)
+    length = parsed_args.hours
+    start = offers.next_start(offer, length, command.now()).astimezone(command.where)
+    arguments.check_days(start, length, command.where)
+    start, end = arguments.span(start, None, length, command.where)
     count, affinity = parsed_args.count, parsed_args.affinity
     wanted = WantedBooking(offer.flavor.id, start, end, count, affinity, command.where)
     return wanted, f"{wording.slots(count)} of {offer.flavor.name}, {wanted.period}"

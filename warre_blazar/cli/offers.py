@@ -219,10 +219,18 @@ def _hours(offer: Offer) -> float:
     return time_display.hours(datetime.timedelta(hours=offer.longest_hours))
 
 
-def next_start(offer: Offer, now: datetime.datetime) -> datetime.datetime:
-    """The start at which an offer can be booked. The present minute may end before a request."""
-    minute = now.replace(second=0, microsecond=0) + datetime.timedelta(minutes=1)
-    return max(offer.start, minute)
+def next_start(
+    offer: Offer, length: datetime.timedelta, now: datetime.datetime
+) -> datetime.datetime:
+    """The start at which an offer can be booked for some length.
+
+    It isn't before the next minute, because the present minute may end before a request. But if the
+    booking would then end after the offer's latest end, it may start in the present minute.
+    """
+    minute = now.replace(second=0, microsecond=0)
+    start = max(offer.start, minute + datetime.timedelta(minutes=1))
+    # An offer that ends as far ahead as can be booked now gets longer with each minute.
+    return start if start + length <= offer.latest_end else max(offer.start, minute)
 
 
 def is_chosen(parsed_args: argparse.Namespace) -> bool:

@@ -198,6 +198,23 @@ def test_earliest_books_the_same_offer_later_if_the_start_passes_during_the_ques
     assert "faster" not in told
 
 
+@pytest.mark.parametrize(
+    ("minute", "hours", "start"),
+    [(0, "23", "09:01"), (0, "24", "09:00"), (1, "24", "09:01")],
+    ids=["next minute", "present minute", "a minute after the search"],
+)
+def test_earliest_starts_in_the_present_minute_if_it_would_end_too_late_otherwise(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch, minute: int, hours: str, start: str
+) -> None:
+    now = datetime.datetime(2099, 12, 1, 9, minute, 20, tzinfo=datetime.UTC)
+    monkeypatch.setattr(base.Command, "now", lambda _: now)
+    api.answers["GET /v2/offers"] = found(offer(1))
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    run(reservations.CreateReservation, "--earliest", "--hours", hours)
+    (body,) = [request.body for request in api.seen if request.body]
+    assert body["start"][:16] == f"2099-12-01T{start}"
+
+
 def test_earliest_without_an_offer_says_why_and_books_nothing(api: Api, run: Run) -> None:
     lacking = Missing(SMALL, NoOffer.SLOTS, offer(2, SMALL), None)
     api.answers["GET /v2/offers"] = found(missing=(lacking,))
