@@ -12,6 +12,7 @@ from warre_blazar.cli import (
     project_names,
     time_display,
     time_input,
+    time_zones,
     user_names,
     wording,
 )
@@ -145,7 +146,7 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
             latest=latest,
             mode="tell" if parsed_args.tell else "book",
             expires_at=expires,
-            timezone=getattr(self.where, "key", None),
+            timezone=time_zones.iana_name(self.where),
             project_id=project and project_names.identity(self, project),
             **{name: getattr(parsed_args, name) for name in _TEXTS},
         )

@@ -1,5 +1,6 @@
 """The commands about waits."""
 
+import zoneinfo
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +43,26 @@ def test_wait_is_made_and_its_position_is_told(
     assert (body["flavor_id"], body["hours"], body["instance_count"]) == ("gpu.large", 24, 2)
     assert (body["mode"], body["name"], body["to"][:16]) == ("book", "run 7", "2099-12-31T09:00")
     assert "Waiting for 2 slots of gpu.large, number 3 in line" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "sent"),
+    [
+        (["--timezone", "europe/berlin"], "Europe/Berlin"),
+        (["--timezone", "+01:00"], None),
+        (["--utc"], None),
+        ([], None),
+    ],
+)
+def test_wait_sends_the_zone_as_a_booking_does(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch, option: list[str], sent: str | None
+) -> None:
+    monkeypatch.delenv("TZ")
+    # This is the zone of a machine in UTC.
+    monkeypatch.setattr("tzlocal.get_localzone", lambda: zoneinfo.ZoneInfo("Etc/UTC"))
+    api.answers["POST /v2/waits"] = Answer(201, WAIT)
+    run(waits.CreateWait, "gpu.large", "--hours", "24", *option)
+    assert api.seen[0].body.get("timezone") == sent
 
 
 def test_category_is_waited_for_to_be_told(api: Api, run: Run) -> None:
