@@ -194,7 +194,7 @@ def _published(schema: Schema) -> Schema:
         return schema
     fields = {
         name: {"anyOf": [field, {"type": "string", "pattern": f"^{parsing.DIGITS}$"}]}
-        if field["type"] == "integer"
+        if parsing.is_whole_number(field)
         else field
         for name, field in schema["properties"].items()
     }

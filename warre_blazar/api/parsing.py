@@ -54,13 +54,18 @@ def body(request: Request, schema: Schema) -> dict[str, Any]:
     document = _json_object(request)
     properties = schema["properties"]
     for field, value in document.items():
-        if properties.get(field, {}).get("type") == "integer":
+        if is_whole_number(properties.get(field, {})):
             document[field] = whole(value)
     check(document, schema)
     for field, value in document.items():
         if properties[field].get("format") == "date-time" and value is not None:
             document[field] = time(field, value)
     return document
+
+
+def is_whole_number(schema: Schema) -> bool:
+    """Whether a field's schema is that of a whole number. The field may also allow null."""
+    return schema.get("type") in ("integer", ["integer", "null"])
 
 
 def whole(value: Any) -> Any:

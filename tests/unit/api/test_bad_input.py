@@ -433,6 +433,8 @@ def test_whole_number_as_string_or_float_is_accepted(admin: Person, alpha: Perso
     assert (flavor["slots"], flavor["ephemeral_gb"], flavor["vcpu"]) == (3, 0, 1)
     assert isinstance(flavor["vcpu"], int)
     assert things.book(alpha, flavor, instance_count=2.0)["instance_count"] == 2
+    flavor = things.add_flavor(admin, max_days_ahead="30", extend_within_hours=24.0)
+    assert (flavor["max_days_ahead"], flavor["extend_within_hours"]) == (30, 24)
 
 
 def test_unicode_text_is_stored_unchanged(admin: Person):
