@@ -17,7 +17,7 @@ from warre_blazar.db.reservation_filters import SORT_KEYS
 from warre_blazar.domain import host_properties, refusals, reservation_states
 from warre_blazar.errors import exceptions
 from warre_blazar.fields import waits
-from warre_blazar.fields.kinds import EXPECTED, Schema
+from warre_blazar.fields.kinds import EXPECTED, Schema, Text
 from warre_blazar.fields.usage import KEYS as USAGE_KEYS
 from warre_blazar.wsgi.request_bodies import MAX_BODY
 
@@ -32,6 +32,8 @@ DIGITS = r"-?[0-9]{1,10}"
 _HOURS = r"[0-9]{1,6}(\.[0-9]{1,6})?"
 _ANY_STATE = "|".join(reservation_states.ALL)
 _ANY_WAIT = "|".join(waits.STATES)
+#: Words in queries are as in bodies, so that what was named in a body is found by its name.
+_WORD = Text(255, 1)
 _PARTS = {"day": datetime.timedelta(days=1), "hour": datetime.timedelta(hours=1)}
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 _TYPE_NAMES = {
@@ -266,9 +268,10 @@ def hours(field: str, text: str) -> datetime.timedelta:
 
 def word(field: str, text: str) -> str:
     """The value of a query parameter that is a text of 1 to 255 printable characters."""
-    if not 1 <= len(text) <= 255 or not text.isprintable():
-        raise exceptions.InvalidField(field, "expected 1 to 255 printable characters")
-    return text
+    try:
+        return _WORD.validate(text)
+    except ValueError:
+        raise exceptions.InvalidField(field, "expected 1 to 255 printable characters") from None
 
 
 def properties(field: str, text: str) -> list[host_properties.Comparison]:

@@ -1,6 +1,7 @@
 """Bad input is refused with a 4xx status that names the field, and nothing is written."""
 
 import json
+import urllib.parse
 from typing import Any
 
 import pytest
@@ -442,3 +443,15 @@ def test_unicode_text_is_stored_unchanged(admin: Person):
     flavor = things.add_flavor(admin, name=text, description=f"{text}\n\tmore", category=text)
     assert admin.get(f"flavors/{flavor['id']}").json["name"] == text
     assert flavor["description"] == f"{text}\n\tmore"
+
+
+@pytest.mark.parametrize("name", ["gpu\u00a0half", "a\u2028b", "\u200bx", "\u0600\ue000"])
+def test_name_that_a_body_may_have_is_found_in_paths_and_filters(
+    admin: Person, alpha: Person, name: str
+):
+    flavor = things.add_flavor(admin, name=name)
+    quoted = urllib.parse.quote(name)
+    assert admin.get(f"flavors/{quoted}").json["id"] == flavor["id"]
+    booked = things.book(alpha, flavor, name=name)
+    listed = alpha.get(f"reservations?name={quoted}&flavor_id={flavor['id']}").json["results"]
+    assert [each["id"] for each in listed] == [booked["id"]]

@@ -21,7 +21,7 @@ from warre_blazar.api.error_hook import ErrorHook, is_warres
 from warre_blazar.api.turn_hook import TurnHook
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.fields.declaration import Field, Use
-from warre_blazar.fields.kinds import Schema
+from warre_blazar.fields.kinds import Schema, Text
 from warre_blazar.openstack import people
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.requests import once
@@ -32,6 +32,8 @@ T = TypeVar("T")
 blazar_errors.expose_to_v1()
 
 MAX_ID = 64
+#: What a path may have in place of an id. It is as in bodies, because it may be a flavor's name.
+_ID = Text(MAX_ID)
 
 _KEY_HEADER = "Idempotency-Key"
 _KEY = re.compile(r"[!-~]{1,255}")
@@ -272,9 +274,10 @@ def item_id(path: tuple[str, ...]) -> str:
     """
     if len(path) != 1:
         raise webob.exc.HTTPMethodNotAllowed if not path else webob.exc.HTTPNotFound
-    if len(path[0]) > MAX_ID or not path[0].isprintable():
-        raise webob.exc.HTTPNotFound
-    return path[0]
+    try:
+        return _ID.validate(path[0])
+    except ValueError:
+        raise webob.exc.HTTPNotFound from None
 
 
 def page_of(query: dict[str, Any]) -> tuple[int | None, int]:
