@@ -258,7 +258,7 @@ def _not_found(
 
 
 def repeated(db: Session, since: datetime.datetime) -> list[ServerSnapshot]:
-    """The images that are saved, and were requested more than once, the last time since a time."""
+    """The images that were requested more than once, and are complete since a time or later."""
     query = sa.select(snapshots).where(
         snapshots.c.status == Status.SAVED.value,
         snapshots.c.attempts > 1,

@@ -59,7 +59,8 @@ class ServerSnapshot:
     error: str | None = None
     #: How many attempts have begun.
     attempts: int = 0
-    #: When the next attempt is due. None: at once.
+    #: When the next attempt is due. None: at once. Of a saved snapshot: when a manager saw that its
+    #: image was complete.
     next_at: datetime.datetime | None = None
 
     def document(self) -> dict[str, Any]:

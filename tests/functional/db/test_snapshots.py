@@ -465,3 +465,24 @@ def test_each_call_meets_each_fault(site: Site, cloud: Cloud, monkeypatch, call,
     site.manager.run(SPAN.end)
     assert state(site.lease) == OVER
     assert len(site.told()) == 1
+
+
+def test_late_image_of_a_first_request_is_deleted_however_long_the_second_image_takes(
+    site: Site, cloud: Cloud, monkeypatch
+):
+    outside = Outside(cloud, monkeypatch)
+    server = site.boot()
+    request = Call("Nova", "POST /servers/ID/action createImage", 1)
+    with outside.failing(request, Fault.HANGS):
+        site.look(BEGIN)
+        site.look(BEGIN + 2 * MINUTE)
+    site.look(BEGIN + 12 * MINUTE)
+    assert site.statuses() == [(server, "saving")]
+    cloud.glance.finish()
+    # Nova begins a second image of a server once the first one is complete.
+    outside.act_late()
+    assert len(cloud.glance.images) == 2
+    site.look(BEGIN + 14 * MINUTE)
+    (snapshot,) = site.made()
+    assert snapshot.status is Status.SAVED
+    assert list(cloud.glance.images) == [snapshot.image_id]

@@ -151,7 +151,7 @@ def _follow(of: Unfinished, now: datetime.datetime) -> None:
         error = None
         if image.owner != snapshot.project_id:
             error = _give(snapshot.image_id, snapshot.project_id)
-        _write(snapshot, status=Status.SAVED.value, error=error)
+        _write(snapshot, status=Status.SAVED.value, error=error, next_at=now)
     elif now > (of.end or snapshot.at) + _FINISHED_WITHIN:
         _write(snapshot, status=Status.FAILED.value, error=_NOT_FINISHED)
 
@@ -179,5 +179,5 @@ def _remove_surplus(snapshot: ServerSnapshot) -> None:
             glance.delete(image_id)
 
 
-def _write(snapshot: ServerSnapshot, **values: str | None) -> None:
+def _write(snapshot: ServerSnapshot, **values: str | datetime.datetime | None) -> None:
     session.change(snapshots.update, snapshot, **values)
