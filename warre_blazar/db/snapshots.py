@@ -285,10 +285,12 @@ def untold(db: Session) -> list[str]:
 def tell(db: Session, reservation_id: str, now: datetime.datetime) -> None:
     """Write a notice about a reservation's snapshots, if all are finished and some aren't told."""
     made = of_reservation(db, reservation_id)
-    if any(snapshot.status in UNFINISHED for snapshot in made):
+    if not made or any(snapshot.status in UNFINISHED for snapshot in made):
         return
-    fresh = (snapshots.c.reservation_id == reservation_id, snapshots.c.told.is_(False))
-    if session.changed(db, snapshots.update().where(*fresh).values(told=True)):
+    # Another manager may note a snapshot meanwhile. That one isn't told yet.
+    read = sa.or_(*(sa.and_(*_same(snapshot)) for snapshot in made))
+    fresh = snapshots.update().where(read, snapshots.c.told.is_(False))
+    if session.changed(db, fresh.values(told=True)):
         news = News(Kind.SNAPSHOT, now, after={"snapshots": [each.document() for each in made]})
         outbox.add(db, outbox.of_reservations([reservation_id]), news)
 

@@ -6,6 +6,7 @@ import itertools
 import pytest
 import sqlalchemy as sa
 from oslo_utils import timeutils
+from sqlalchemy.orm import Session
 
 from tests.fakes.cloud import Cloud
 from tests.fakes.glance import SERVICE_PROJECT
@@ -17,7 +18,7 @@ from warre_blazar.db import snapshots as stored
 from warre_blazar.domain.before_end import SiteRule
 from warre_blazar.domain.execution_timing import DELETE
 from warre_blazar.domain.notices import Notice
-from warre_blazar.domain.snapshots import ServerSnapshot, Status
+from warre_blazar.domain.snapshots import ServerSnapshot, ServerToSave, Status
 from warre_blazar.openstack import kept
 from warre_blazar.plugins import change_records, deletion_records
 from warre_blazar.services.keeping import history as keeping
@@ -486,3 +487,29 @@ def test_late_image_of_a_first_request_is_deleted_however_long_the_second_image_
     (snapshot,) = site.made()
     assert snapshot.status is Status.SAVED
     assert list(cloud.glance.images) == [snapshot.image_id]
+
+
+def test_snapshot_that_is_noted_while_others_are_told_is_told_later(
+    site: Site, cloud: Cloud, monkeypatch
+):
+    """A manager that lists servers notes another one just after the others have been read."""
+    site.boot(on_volume=True)
+    with session.reader() as db:
+        (due,) = stored.due(db, RULE, BEGIN)
+    servers = snapshots.nova.servers_to_save(due.nova_flavor)
+    session.change(stored.looked, due, servers, RULE, BEGIN)
+    read = stored.of_reservation
+
+    def read_before_another_is_noted(db: Session, reservation_id: str) -> list[ServerSnapshot]:
+        found = read(db, reservation_id)
+        stored._insert(db, stored._new(due, ServerToSave("late", "late"), 1, BEGIN))
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stored, "of_reservation", read_before_another_is_noted)
+        session.change(stored.tell, due.reservation_id, BEGIN)
+    site.manager.run(SPAN.end)
+    site.look(SPAN.end + PAUSE)
+    assert {status for _, status in site.statuses()} == {"failed"}
+    told = [notice.news.after["snapshots"] for notice in site.told()]
+    assert [len(each) for each in told] == [1, 2]
