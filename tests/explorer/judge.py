@@ -27,6 +27,8 @@ _RESERVATIONS = (
 _EVENTS = "SELECT lease_id, event_type, status FROM events"
 #: Managers make the backings of reservations this long before their start.
 _AHEAD = datetime.timedelta(minutes=10)
+#: For so long after a request, a service may still carry it out.
+_LATE = datetime.timedelta(minutes=10)
 #: All spans of the states that are explored are whole hours.
 _HOUR = datetime.timedelta(hours=1)
 _HOURS = """
@@ -53,7 +55,7 @@ _OUTBOX = (
     "SELECT channel, subject, kind, content FROM warre_outbox WHERE kind != 'lease' ORDER BY id"
 )
 _SNAPSHOTS = """
-SELECT n.server_id, n.status, l.end_date, r.status AS reservation_status
+SELECT n.server_id, n.status, n.next_at, l.end_date, r.status AS reservation_status
 FROM warre_snapshots n
 LEFT JOIN reservations r ON r.id = n.reservation_id
 LEFT JOIN leases l ON l.id = r.lease_id
@@ -384,9 +386,15 @@ def snapshots(sight: Sight) -> list[str]:
 
 
 def _has_time(snapshot: Row, now: datetime.datetime) -> bool:
-    """Whether a snapshot waits for a later end, because its reservation was extended."""
-    if snapshot["status"] != "waiting" or snapshot["reservation_status"] != "active":
+    """Whether a snapshot may wait.
+
+    Either it waits for a later end, because its reservation was extended. Or its reservation is
+    over, and Nova may still carry out the last request.
+    """
+    if snapshot["status"] != "waiting":
         return False
+    if snapshot["reservation_status"] != "active":
+        return snapshot["next_at"] is not None and now <= _moment(snapshot["next_at"]) + _LATE
     return bool(now < _moment(snapshot["end_date"]) - SNAPSHOTS.ahead)
 
 

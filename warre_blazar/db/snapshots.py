@@ -226,14 +226,15 @@ def close(
 ) -> None:
     """Note which snapshots weren't made by the end of reservations, and tell it.
 
-    Snapshots that Nova is making stay unfinished.
+    Snapshots that have been requested stay unfinished: Nova may make the image, or have made it,
+    although nobody has heard of it.
 
     :param reservation_ids: the ids of running reservations that are about to end.
     """
     of = snapshots.c.reservation_id.in_(reservation_ids)
-    waiting = snapshots.update().where(of, snapshots.c.status == Status.WAITING.value)
-    error = sa.func.coalesce(snapshots.c.error, _TOO_LATE)
-    db.execute(waiting.values(status=Status.FAILED.value, error=error))
+    waiting = (snapshots.c.status == Status.WAITING.value, snapshots.c.attempts == 0)
+    never_requested = snapshots.update().where(of, *waiting)
+    db.execute(never_requested.values(status=Status.FAILED.value, error=_TOO_LATE))
     columns = (
         *(bookings.c.reservation_id, leases.c.project_id, leases.c.end_date),
         *(bookings.c.looked_at, bookings.c.look_error),

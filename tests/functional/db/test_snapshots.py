@@ -308,6 +308,8 @@ def test_refusals_until_the_end_are_told_with_what_nova_said(site: Site, cloud: 
     assert len(attempts) == 3
     cloud.nova.mend()
     site.manager.run(SPAN.end)
+    # The last attempt is so long ago that Nova can't carry it out any more.
+    site.look(SPAN.end + PAUSE)
     assert site.statuses() == [(server, "failed")]
     assert "the fake said so" in (site.made()[0].error or "")
     assert len(site.told()) == 1
@@ -367,6 +369,8 @@ def test_deleted_reservation_keeps_what_is_known_until_it_is_purged(site: Site, 
     site.manager.run(BEGIN + MINUTE)
     assert state(site.lease) is None
     site.look(BEGIN + 2 * MINUTE)
+    assert dict(site.statuses()) == {first: "saved", second: "waiting"}
+    site.look(BEGIN + 12 * MINUTE)
     assert dict(site.statuses()) == {first: "saved", second: "failed"}
     keeping.purge(BEGIN + datetime.timedelta(days=2), 3)
     assert len(site.made()) == 2
@@ -513,3 +517,57 @@ def test_snapshot_that_is_noted_while_others_are_told_is_told_later(
     assert {status for _, status in site.statuses()} == {"failed"}
     told = [notice.news.after["snapshots"] for notice in site.told()]
     assert [len(each) for each in told] == [1, 2]
+
+
+def is_killed_just_before_the_end(site: Site, monkeypatch: pytest.MonkeyPatch, fault: Fault):
+    """A manager is killed while it asks for a snapshot, and another one ends the reservation."""
+    outside = Outside(site.cloud, monkeypatch)
+    request = Call("Nova", "POST /servers/ID/action createImage", 1)
+    with outside.failing(request, fault), pytest.raises(Killed):
+        site.look(SPAN.end - PAUSE)
+    with session.writer() as db:
+        db.execute(tables.managers.update().values(heartbeat=world.LONG_AGO))
+    site.manager = Manager(before_end=RULE)
+    site.cloud.glance.finish()
+    site.manager.run(SPAN.end)
+    assert state(site.lease) == OVER
+
+
+def test_image_of_an_attempt_that_nobody_heard_of_is_found_after_the_end(
+    site: Site, cloud: Cloud, monkeypatch
+):
+    server = site.boot()
+    is_killed_just_before_the_end(site, monkeypatch, Fault.KILLED_AFTER)
+    cloud.glance.stop()
+    site.look(SPAN.end + PAUSE)
+    assert (site.statuses(), site.told()) == ([(server, "waiting")], [])
+    cloud.glance.start()
+    site.look_on(SPAN.end + 2 * MINUTE, 2)
+    (snapshot,) = site.made()
+    assert snapshot.status is Status.SAVED
+    assert cloud.glance.images[snapshot.image_id]["owner"] == world.PROJECT
+    assert len(site.told()) == 1
+
+
+def test_attempt_without_an_image_is_given_up_once_nova_can_not_carry_it_out_any_more(
+    site: Site, cloud: Cloud, monkeypatch
+):
+    server = site.boot()
+    is_killed_just_before_the_end(site, monkeypatch, Fault.KILLED_BEFORE)
+    site.look(SPAN.end + 9 * MINUTE)
+    assert (site.statuses(), site.told()) == ([(server, "waiting")], [])
+    site.look(SPAN.end + 11 * MINUTE)
+    assert site.statuses() == [(server, "failed")]
+    assert "Nova made no image" in (site.made()[0].error or "")
+    assert len(site.told()) == 1
+
+
+def test_snapshot_that_was_never_requested_is_given_up_at_the_end(site: Site, cloud: Cloud):
+    server = site.boot()
+    with session.reader() as db:
+        (due,) = stored.due(db, RULE, BEGIN)
+    servers = snapshots.nova.servers_to_save(due.nova_flavor)
+    session.change(stored.looked, due, servers, RULE, BEGIN)
+    site.manager.run(SPAN.end)
+    assert site.statuses() == [(server, "failed")]
+    assert len(site.told()) == 1

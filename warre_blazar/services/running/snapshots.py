@@ -42,6 +42,7 @@ _FINISHED_WITHIN = datetime.timedelta(hours=1)
 _GONE = "Nova gave the snapshot up: the image is gone"
 _NOT_FINISHED = "The snapshot wasn't finished at the end of the reservation, so Nova gave it up"
 _TOO_LATE = "The reservation ended before a snapshot could be requested"
+_NOT_MADE = "A snapshot was requested shortly before the end, but Nova made no image"
 
 T = TypeVar("T", Due, Unfinished, ServerSnapshot)
 
@@ -103,8 +104,7 @@ def _go_on(of: Unfinished, rule: SiteRule, now: datetime.datetime) -> None:
     if of.snapshot.status is Status.SAVING:
         _follow(of, now)
     elif not _may_try(of, now):
-        error = of.snapshot.error or _TOO_LATE
-        _write(of.snapshot, status=Status.FAILED.value, error=error)
+        _look_a_last_time(of.snapshot, now)
     elif _is_due(of, rule, now):
         _request(of, now)
 
@@ -136,6 +136,19 @@ def _request(of: Unfinished, now: datetime.datetime) -> None:
         _write(snapshot, error=plain(error.message))
         raise
     _write(snapshot, status=Status.SAVING.value, image_id=image_id, error=None)
+
+
+def _look_a_last_time(snapshot: ServerSnapshot, now: datetime.datetime) -> None:
+    """Look for an image that no request can be sent for any more, and give it up in the end.
+
+    Nobody may have heard the answer to the last request, or Nova may still carry it out.
+    """
+    if not snapshot.attempts:
+        _write(snapshot, status=Status.FAILED.value, error=_TOO_LATE)
+    elif found := glance.find(image_properties(snapshot)):
+        _write(snapshot, status=Status.SAVING.value, image_id=found[0], error=None)
+    elif now > (snapshot.next_at or snapshot.at) + LATE:
+        _write(snapshot, status=Status.FAILED.value, error=snapshot.error or _NOT_MADE)
 
 
 def _follow(of: Unfinished, now: datetime.datetime) -> None:
