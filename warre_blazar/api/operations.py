@@ -72,8 +72,8 @@ class Operation:
         if self.creates:
             codes |= {"idempotency_key_reused", "try_again"}
         if self.body:
-            codes |= {"empty_body", "incomplete_body", "malformed_json", "length_required"}
-            codes.add("body_too_large")
+            codes |= {"empty_body", "incomplete_body", "malformed_json"}
+            codes |= {"length_required", "body_too_large"}
         by_status: dict[int, list[str]] = defaultdict(list)
         for code in sorted(codes):
             by_status[statuses.in_controllers(code, self.method)].append(code)

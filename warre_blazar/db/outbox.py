@@ -126,9 +126,7 @@ def count_until(
     :param of: which reservations, as an SQL condition.
     """
     at = at.replace(microsecond=0)
-    counted = _counted(db, of)
-    _add_periods(db, counted, at)
-    _set_counted(db, [i for i, until in counted.items() if until < at], at)
+    _set_counted(db, _add_periods(db, _counted(db, of), at), at)
 
 
 def begin_counting(
@@ -177,19 +175,20 @@ def _add_periods(
     db: Session | sa.Connection,
     counted: Mapping[str, datetime.datetime],
     at: datetime.datetime,
-) -> None:
+) -> list[str]:
     """Write notices about the time for which reservations were running until a moment.
 
     :param counted: until when this has been told already, by id.
+    :returns: the ids of the reservations that were running before this moment.
     """
-    since = {i: until for i, until in counted.items() if until < at}
-    if not since:
-        return
+    before = [i for i, until in counted.items() if until < at]
 
     def period(row: sa.RowMapping) -> News:
-        return News(Kind.EXISTS, at, period=Span(since[row["id"]], at))
+        return News(Kind.EXISTS, at, period=Span(counted[row["id"]], at))
 
-    _insert(db, _snapshots(db, bookings.c.id.in_(list(since)), billing=True), period)
+    if before:
+        _insert(db, _snapshots(db, bookings.c.id.in_(before), billing=True), period)
+    return before
 
 
 def _set_counted(

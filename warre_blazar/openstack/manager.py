@@ -44,7 +44,7 @@ _SERVICE = "The reservation manager"
 _OVERTAKEN = "DBReferenceError"
 _FAILED = "it failed; its log tells why"
 _CODES = {403: "forbidden", 404: "not_found", 409: "conflict"}
-#: What Blazar says if the minute of the start has passed. It has no code for it.
+#: What Blazar says if the minute of the start has passed. Blazar has no code for this error.
 _PASSED = "Start date must be later than current date"
 
 

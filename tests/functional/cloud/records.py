@@ -34,6 +34,7 @@ BACKGROUND = (
 #: Further columns that change with every claim, by table.
 _MOVED = {"computehosts": ("updated_at",)}
 _NOTES = "warre_backings"
+#: How the ids of the events begin that tests add without a lease.
 ORPHAN = "orphan-"
 
 
@@ -75,6 +76,11 @@ class Records:
         query = self._metadata.tables[table].select().where(*conditions)
         with self._engine.connect() as db:
             return [dict(row) for row in db.execute(query).mappings()]
+
+    def phase(self, reservation: dict[str, Any]) -> str | None:
+        """The phase of a reservation's backing. None: it has no note."""
+        notes = self.rows(_NOTES, reservation_id=reservation["id"])
+        return notes[0]["phase"] if notes else None
 
     def traces(self, reservation_id: str) -> list[str]:
         """The tables that have rows of a reservation."""

@@ -168,7 +168,7 @@ def test_reservations_on_a_failed_host_go_on_elsewhere(
         assert found == [(False, False), (False, True), (True, False)]
         until("the offer", lambda: _offers(admin, OTHER, booked.running))
         # The host joins the aggregate beside the offer.
-        until("the move to be done", lambda: _is_open(records, booked.running))
+        until("the move to be done", lambda: records.phase(booked.running) == "open")
         assert boots(alpha, admin, booked.running).compute_host == OTHER
         records.start_now([booked.soon["lease_id"]])
         world.becomes(alpha, booked.soon, "ACTIVE")
@@ -191,11 +191,6 @@ def _offers(admin: Person, name: str, reservation: dict[str, Any]) -> bool:
     )
     listed = found.json().get("resource_providers", [])
     return f"blazar_{name}" in {provider["name"] for provider in listed}
-
-
-def _is_open(records: Records, reservation: dict[str, Any]) -> bool:
-    (note,) = records.rows("warre_backings", reservation_id=reservation["id"])
-    return bool(note["phase"] == "open")
 
 
 def _drain_and_delete(admin: Person, alpha: Person, records: Records, booked: Booked) -> None:

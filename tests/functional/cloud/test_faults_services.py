@@ -110,18 +110,12 @@ def test_starts_while_keystone_refuses_the_service_user_are_opened_later(
         devcloud.restart(devcloud.MANAGERS)
         records.start_now([r["lease_id"] for r in starting], ahead=8)
         making = ["making"] * len(starting)
-        until("the starts", lambda: [_phase(records, r) for r in starting] == making)
+        until("the starts", lambda: [records.phase(r) for r in starting] == making)
         time.sleep(float(os.environ.get("WARRE_REFUSED_SECONDS", "20")))
-        assert [_phase(records, r) for r in starting] == making
+        assert [records.phase(r) for r in starting] == making
     finally:
         identity.update_user(user, is_enabled=True)
     for reservation in starting:
-        until("an open reservation", lambda r=reservation: _phase(records, r) == "open", 2 * LONG)
+        until("an open reservation", lambda r=reservation: records.phase(r) == "open", 2 * LONG)
         shown = world.show(alpha, reservation)
         assert (shown["status"], shown["status_reason"]) == ("ACTIVE", None)
-
-
-def _phase(records: Records, reservation: dict[str, Any]) -> str | None:
-    """The phase of a reservation's backing. None: nothing is prepared yet."""
-    notes = records.rows(NOTES, reservation_id=reservation["id"])
-    return notes[0]["phase"] if notes else None

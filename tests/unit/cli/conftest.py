@@ -3,6 +3,7 @@
 ``test_shells`` has the tests of what differs in the blazar CLI.
 """
 
+import datetime
 import io
 import json
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from blazarclient import client as blazarclient
 from keystoneauth1 import session, token_endpoint
 
 from tests.unit.cli.fake_api import Api
-from warre_blazar.cli import confirmation
+from warre_blazar.cli import base, confirmation
 
 Run = Callable[..., str]
 
@@ -32,6 +33,22 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     def sit_down(answer: str) -> None:
         monkeypatch.setattr(confirmation, "on_terminal", lambda: True)
         monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n" * 9))
+
+    return sit_down
+
+
+@pytest.fixture
+def answers_slowly(monkeypatch: pytest.MonkeyPatch) -> Callable[[datetime.datetime], None]:
+    """A terminal at which a user agrees five minutes after the command was typed at some time."""
+
+    def sit_down(typed_at: datetime.datetime) -> None:
+        def answer(*_: object) -> None:
+            answered_at = typed_at + datetime.timedelta(minutes=5)
+            monkeypatch.setattr(base.Command, "now", lambda _: answered_at)
+
+        monkeypatch.setattr(base.Command, "now", lambda _: typed_at)
+        monkeypatch.setattr(confirmation, "on_terminal", lambda: True)
+        monkeypatch.setattr(confirmation, "ask", answer)
 
     return sit_down
 

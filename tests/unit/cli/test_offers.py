@@ -11,7 +11,7 @@ from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation
 from warre_blazar.api import views
-from warre_blazar.cli import base, confirmation, offers, reservations
+from warre_blazar.cli import base, offers, reservations
 from warre_blazar.cli.failure import Failure
 from warre_blazar.domain.offers import Missing, NoOffer, Offer
 from warre_blazar.domain.timeline import Span
@@ -173,17 +173,13 @@ def test_earliest_asks_for_each_start_on_a_terminal(
 
 
 def test_earliest_books_the_same_offer_later_if_the_start_passes_during_the_question(
-    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    api: Api,
+    run: Run,
+    answers_slowly: Callable[[datetime.datetime], None],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     asked_at = datetime.datetime(2099, 12, 1, 9, 0, 55, tzinfo=datetime.UTC)
-    answered_at = asked_at + datetime.timedelta(minutes=5)
-
-    def answer(*_: object) -> None:
-        monkeypatch.setattr(base.Command, "now", lambda _: answered_at)
-
-    monkeypatch.setattr(base.Command, "now", lambda _: asked_at)
-    monkeypatch.setattr(confirmation, "on_terminal", lambda: True)
-    monkeypatch.setattr(confirmation, "ask", answer)
+    answers_slowly(asked_at)
     api.answers["GET /v2/offers"] = found(offer(1), offer(2))
     passed = error(400, "In the past", "invalid_period")
     api.answers["POST /v2/reservations"] = [passed, Answer(200, reservation())]

@@ -1331,19 +1331,12 @@ def test_end_now_has_not_passed_when_the_manager_decides(
 def test_start_now_that_passes_during_the_question_is_moved(
     api: Api,
     run: Run,
-    monkeypatch: pytest.MonkeyPatch,
+    answers_slowly: Callable[[datetime.datetime], None],
     times: list[str],
     sent: list[tuple[str, str]],
 ) -> None:
     typed_at = datetime.datetime(2026, 12, 1, 10, 0, 55, tzinfo=datetime.UTC)
-    answered_at = typed_at + datetime.timedelta(minutes=5)
-
-    def answer(*_: object) -> None:
-        monkeypatch.setattr(base.Command, "now", lambda _: answered_at)
-
-    monkeypatch.setattr(base.Command, "now", lambda _: typed_at)
-    monkeypatch.setattr(confirmation, "on_terminal", lambda: True)
-    monkeypatch.setattr(confirmation, "ask", answer)
+    answers_slowly(typed_at)
     passed = error(400, "In the past", "invalid_period")
     api.answers["POST /v2/reservations"] = [foreseen(), passed, Answer(200, reservation())]
     run(reservations.CreateReservation, "f", *times)

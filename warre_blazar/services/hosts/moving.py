@@ -133,7 +133,7 @@ def relocate(
             return Relocated(MoveResult.WELL)
         if case.is_busy:
             return Relocated(MoveResult.BUSY if case.to_leave else MoveResult.WELL)
-        # Only off a failed host. It has begun since the caller has read it.
+        # A running reservation leaves only failed hosts. This one has begun since it was listed.
         if case.is_running and leaving.host_ids:
             return Relocated(MoveResult.BUSY)
         place = _elsewhere(db, case, conditions, now)
