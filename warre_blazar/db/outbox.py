@@ -186,8 +186,7 @@ def _add_periods(
     def period(row: sa.RowMapping) -> News:
         return News(Kind.EXISTS, at, period=Span(counted[row["id"]], at))
 
-    if before:
-        _insert(db, _snapshots(db, bookings.c.id.in_(before), billing=True), period)
+    _insert(db, _snapshots(db, bookings.c.id.in_(before), billing=True), period)
     return before
 
 
