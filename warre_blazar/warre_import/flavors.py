@@ -94,7 +94,23 @@ def flavor(row: Mapping[str, Any], hosts: Sequence[Host]) -> TakenFlavor:
     reason = None if is_closed else _reason_for_no_room(shape, hosts)
     if reason is not None:
         remarks.append(reason)
+    remarks += rows.cut_fractions(row, "start", "end")
+    defaults = (("active", "false"), ("is_public", "false"), ("extra_specs", "{}"))
+    remarks += [f"its {c} is empty: taken as {value}" for c, value in defaults if row[c] is None]
     return TakenFlavor(columns, shape, tuple(remarks))
+
+
+def of(row: Mapping[str, Any], taken: Mapping[str, TakenFlavor]) -> TakenFlavor:
+    """The flavor to which a row refers.
+
+    :param taken: the flavors that are taken, by ``rows.key`` of their ids.
+    :raises Unusable: the flavor isn't taken.
+    """
+    flavor_id = rows.required(row, "flavor_id")
+    try:
+        return taken[rows.key(flavor_id)]
+    except KeyError:
+        raise rows.Unusable(f"its flavor {flavor_id} isn't taken") from None
 
 
 def _reason_for_no_room(shape: Shape, hosts: Sequence[Host]) -> str | None:
@@ -125,7 +141,7 @@ def _reason_for_no_room(shape: Shape, hosts: Sequence[Host]) -> str | None:
 def _properties(expression: str | None, remarks: list[str]) -> str | None:
     try:
         host_properties.parse(expression)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         remarks.append(f"taken without its properties, and closed, for they can't be read: {error}")
         return None
     return expression or None
@@ -138,7 +154,7 @@ def _extra_specs(document: str | None, vcpu: int, remarks: list[str]) -> dict[st
             raise ValueError("expected an object")
         specs = {str(key): _spec(value) for key, value in values.items()}
         flavor_rules.check_extra_specs(specs, vcpu)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         remarks.append(f"taken without its extra specs, and closed, since they are wrong: {error}")
         return {}
     return specs

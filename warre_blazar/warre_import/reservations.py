@@ -8,7 +8,7 @@ from typing import Any
 from warre_blazar.domain import host_properties, lease_states, reservation_states
 from warre_blazar.domain.flavor import RESOURCE_TYPE, Shape
 from warre_blazar.domain.wording import counted
-from warre_blazar.warre_import import rows
+from warre_blazar.warre_import import flavors, rows
 from warre_blazar.warre_import.flavors import TakenFlavor
 
 #: The resource type of the reservations that Warre makes in Blazar.
@@ -96,9 +96,10 @@ class Past:
 class Surroundings:
     """The data that decisions on reservations need in addition to the row and the lease."""
 
-    #: By id, the flavors of Warre's that this import or an earlier one has imported.
+    #: By ``rows.key`` of their ids, the flavors of Warre's that this import or an earlier one has
+    #: imported.
     flavors: Mapping[str, TakenFlavor]
-    #: The ids of leases that are named in several live reservations of Warre's.
+    #: ``rows.key`` of the ids of leases that are named in several live reservations of Warre's.
     shared: Collection[str]
     #: Reservations that ended before this moment aren't taken into the history. None: there is no
     #: limit.
@@ -122,26 +123,24 @@ def reservation(
     :raises TooOld: the reservation ended too long ago for the history.
     """
     rows.identifier(row)
-    flavor_id = rows.required(row, "flavor_id")
-    if flavor_id not in around.flavors:
-        raise rows.Unusable(f"its flavor {flavor_id} isn't taken")
+    taken = flavors.of(row, around.flavors)
     status = rows.required(row, "status")
     rows.span(row)
     if status in (reservation_states.COMPLETE, reservation_states.ERROR):
-        return _past(row, around, status, _remarks_on_live_lease(lease, status))
+        return _past(row, around.oldest, taken, status, _remarks_on_live_lease(lease, status))
     if status not in reservation_states.LIVE:
         raise rows.Unusable(f"its status {status} is none of Warre's")
     lease_id = rows.text(row, "lease_id")
     if lease is None:
         if status == reservation_states.PENDING_CREATE and not lease_id:
-            return _past(row, around, reservation_states.ERROR, (), _UNMADE)
+            return _past(row, around.oldest, taken, reservation_states.ERROR, (), _UNMADE)
         raise rows.Unusable(f"its lease {lease_id or lease_name(rows.required(row, 'id'))} is gone")
-    if lease.id in around.shared:
+    if rows.key(lease.id) in around.shared:
         raise rows.Unusable(f"another reservation of Warre's names its lease {lease.id} too")
     if lease.status == lease_states.TERMINATED:
         remarks = () if status == reservation_states.ACTIVE else ("its lease is over",)
-        return _past(row, around, reservation_states.COMPLETE, remarks)
-    return _adoption(row, lease, around.flavors[flavor_id])
+        return _past(row, around.oldest, taken, reservation_states.COMPLETE, remarks)
+    return _adoption(row, lease, taken)
 
 
 def refuse_deleted(decision: Adoption | Past) -> None:
@@ -164,28 +163,34 @@ def _remarks_on_live_lease(lease: BlazarLease | None, status: str) -> tuple[str,
 
 def _past(
     row: Mapping[str, Any],
-    around: Surroundings,
+    oldest: datetime.datetime | None,
+    taken: TakenFlavor,
     status: str,
     remarks: tuple[str, ...],
     reason: str | None = None,
 ) -> Past:
     start, end = rows.span(row)
-    if around.oldest is not None and end < around.oldest:
+    if oldest is not None and end < oldest:
         raise TooOld
-    shape = around.flavors[rows.required(row, "flavor_id")].shape
+    created_at = rows.moment(row, "created_at")
+    if created_at is None:
+        remarks = (*remarks, f"its created_at is no time: taken with its start, {start}")
+    instances = rows.number(row, "instance_count")
+    if instances < 1:
+        remarks = (*remarks, f"it has {instances} instances, which stays")
     return Past(
         {
             "id": rows.required(row, "id"),
             "reservation_id": None,
             "lease_id": rows.text(row, "lease_id"),
-            "flavor_id": rows.required(row, "flavor_id"),
-            "instance_count": rows.number(row, "instance_count"),
+            "flavor_id": taken.columns["id"],
+            "instance_count": instances,
             "affinity": None,
             "name": None,
             "note": None,
             "contact": None,
             "timezone": None,
-            "shape": shape.to_json(),
+            "shape": taken.shape.to_json(),
             "start_date": start,
             "end_date": end,
             "project_id": rows.required(row, "project_id"),
@@ -193,9 +198,9 @@ def _past(
             "status": status,
             "status_reason": reason or rows.text(row, "status_reason"),
             "compute_flavor": rows.text(row, "compute_flavor"),
-            "created_at": rows.moment(row, "created_at") or start,
+            "created_at": created_at or start,
         },
-        remarks,
+        (*remarks, *rows.cut_fractions(row, "start", "end", "created_at")),
     )
 
 
@@ -204,7 +209,7 @@ def _adoption(row: Mapping[str, Any], lease: BlazarLease, taken: TakenFlavor) ->
     properties = instances.resource_properties or None
     try:
         host_properties.parse(properties)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise rows.Unusable(
             f"the properties of its lease {lease.id} can't be read: {error}"
         ) from None
@@ -220,7 +225,7 @@ def _adoption(row: Mapping[str, Any], lease: BlazarLease, taken: TakenFlavor) ->
     )
     return Adoption(
         id=rows.required(row, "id"),
-        flavor_id=rows.required(row, "flavor_id"),
+        flavor_id=taken.columns["id"],
         flavor_name=taken.columns["name"],
         user_id=rows.required(row, "user_id"),
         created_at=rows.moment(row, "created_at") or lease.start,
@@ -241,6 +246,9 @@ def _adoptable(row: Mapping[str, Any], lease: BlazarLease) -> tuple[BlazarReserv
     """
     if lease.status == lease_states.ERROR:
         raise rows.Unusable(f"its lease {lease.id} is in ERROR")
+    # MariaDB's driver returns a date that doesn't exist, such as 0000-00-00, as a text.
+    if not all(isinstance(moment, datetime.datetime) for moment in (lease.start, lease.end)):
+        raise rows.Unusable(f"its lease {lease.id} has no valid start and end")
     if lease.status not in _RESERVATION_STATUS:
         raise rows.Unusable(
             f"its lease {lease.id} is {lease.status}, so Blazar works on it; import again later"
@@ -306,6 +314,11 @@ def _remarks(
         remarks.append(
             f"its {blazar_row.amount} instances exceed the flavor's {counted(slots, 'slot')}"
         )
+    if rows.moment(row, "created_at") is None:
+        remarks.append(
+            f"its created_at is no time: taken with the start of its lease, {lease.start}"
+        )
+    remarks += rows.cut_fractions(row, "created_at")
     if (lease.start, lease.end) != rows.span(row):
         remarks.append(f"its lease is from {lease.start} to {lease.end}, which holds")
     shown = rows.text(row, "compute_flavor")

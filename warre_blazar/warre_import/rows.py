@@ -45,6 +45,14 @@ def identifier(row: Mapping[str, Any]) -> str:
     return value
 
 
+def key(identifier: str) -> str:
+    """What is the same for all spellings of an id that are one id for Warre.
+
+    MariaDB's collation for Warre's tables ignores the case of letters and blanks at the end.
+    """
+    return identifier.rstrip(" ").lower()
+
+
 def number(row: Mapping[str, Any], field: str) -> int:
     """The value of a column of integers.
 
@@ -58,7 +66,11 @@ def number(row: Mapping[str, Any], field: str) -> int:
 
 def shown_id(row: Mapping[str, Any]) -> str:
     """The id of a row as a text that can be printed, even if the id isn't UTF-8."""
-    raw = row["id"]
+    return shown(row["id"])
+
+
+def shown(raw: Any) -> str:
+    """A value that was read as bytes, as a text that can be printed, even if it isn't UTF-8."""
     return raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else str(raw)
 
 
@@ -77,3 +89,13 @@ def span(row: Mapping[str, Any]) -> tuple[datetime.datetime, datetime.datetime]:
     if start is None or end is None or end <= start:
         raise Unusable("its end isn't after its start")
     return start, end
+
+
+def cut_fractions(row: Mapping[str, Any], *fields: str) -> list[str]:
+    """Remarks on times with fractions of a second, which the columns of this package don't have."""
+    moments = {field: moment(row, field) for field in fields}
+    return [
+        f"its {field} of {value} is taken without the fraction of a second"
+        for field, value in moments.items()
+        if value is not None and value.microsecond
+    ]

@@ -1,11 +1,14 @@
 """Seals: digests of the rows of imported things, in the column ``after`` of ``warre_imported``.
 
 A seal shows whether the rows are still as the import left them. If they aren't, the import can't be
-undone.
+undone. A manager repairs a lease whose start event or end event is missing or contradicts the
+lease. Such a repair isn't a change: a seal consists of two digests of the same length, one of the
+rows as they are, and one of the rows as they will be after a repair.
 """
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -26,7 +29,9 @@ from warre_blazar.db.tables import (
     reservations,
     window_flavors,
 )
-from warre_blazar.domain.lease import BEFORE_END_EVENT
+from warre_blazar.domain import lease_states
+from warre_blazar.domain.lease import BEFORE_END_EVENT, END_EVENT, START_EVENT
+from warre_blazar.domain.lease_states import Summary
 
 #: The number of things that are read or sealed at a time.
 PART = 500
@@ -36,6 +41,16 @@ UNCACHED: Mapping[str, Any] = {"compiled_cache": None}
 
 #: What managers note by themselves about running reservations. It must not prevent an undo.
 _NOTED = ("counted_until", "looked_at", "look_error", "idle_from", "idle_warned_at")
+
+#: The number of characters of each digest.
+_DIGEST = 32
+#: The statuses that the events of an adopted lease should have, by the status of the lease.
+_TARGETS = {
+    lease_states.TARGETS[summary].lease: lease_states.TARGETS[summary]
+    for summary in (Summary.PENDING, Summary.ACTIVE)
+}
+_BOOKED = bookings.join(reservations, reservations.c.id == bookings.c.reservation_id)
+_OF_LEASE = _BOOKED.join(leases, leases.c.id == reservations.c.lease_id)
 
 #: The kinds of imported things that are sealed.
 SEALED = ("flavor", "access", "window", "reservation")
@@ -73,7 +88,10 @@ def broken_seals(db: Session, kind: str) -> list[str]:
         query = sa.select(imported.c.id, imported.c.after).where(
             imported.c.kind == kind, imported.c.id.in_(ids)
         )
-        broken += [thing_id for thing_id, after in db.execute(query) if digests[thing_id] != after]
+        for thing_id, after in db.execute(query):
+            as_it_is = digests[thing_id][:_DIGEST]
+            if after is None or as_it_is not in (after[:_DIGEST], after[_DIGEST:]):
+                broken.append(thing_id)
     return sorted(broken)
 
 
@@ -92,15 +110,52 @@ def parts(db: Session, kind: str, *conditions: sa.ColumnElement[bool]) -> Iterat
 
 
 def _digests(db: Session, kind: str, ids: Collection[str]) -> dict[str, str]:
-    """A digest of all rows of each thing, by the id of the thing."""
+    """Two digests of all rows of each thing, one after the other, by the id of the thing."""
     parts: dict[str, list[Any]] = {thing_id: [] for thing_id in ids}
     for query in _sealed_columns(kind, ids):
         for owner, *values in db.execute(query):
             parts[owner].append(values)
+    events, repaired = _events(db, ids) if kind == "reservation" else ({}, {})
     return {
-        thing_id: hashlib.sha256(json.dumps(sorted(map(_plain, rows))).encode()).hexdigest()
+        thing_id: "".join(_digest(rows + more.get(thing_id, [])) for more in (events, repaired))
         for thing_id, rows in parts.items()
     }
+
+
+def _digest(rows: Sequence[Sequence[Any]]) -> str:
+    content = json.dumps(sorted(map(_plain, rows))).encode()
+    return hashlib.sha256(content).hexdigest()[:_DIGEST]
+
+
+_Events = dict[str, list[Sequence[Any]]]
+
+
+def _events(db: Session, ids: Collection[str]) -> tuple[_Events, _Events]:
+    """The events of adopted leases as they are, and as they are after a manager's repair.
+
+    :returns: two dictionaries by the id of the reservation.
+    """
+    as_they_are: _Events = defaultdict(list)
+    wanted: _Events = {}
+    query = (
+        sa.select(bookings.c.id, leases.c.status, leases.c.start_date, leases.c.end_date)
+        .add_columns(events.c.event_type, events.c.status, events.c.time)
+        .select_from(_OF_LEASE.outerjoin(events, events.c.lease_id == leases.c.id))
+        .where(bookings.c.id.in_(ids))
+    )
+    for owner, lease_status, start, end, event_type, status, time in db.execute(query):
+        if target := _TARGETS.get(lease_status):
+            wanted[owner] = [(START_EVENT, target.start, start), (END_EVENT, target.end, end)]
+        if event_type is not None:
+            # The status of a before-end event isn't sealed. It changes when Blazar sends the
+            # reminder that the lease is about to end. This must not prevent an undo.
+            sealed_status = None if event_type == BEFORE_END_EVENT else status
+            as_they_are[owner].append((event_type, sealed_status, time))
+    repaired = {
+        owner: rows + [event for event in as_they_are[owner] if event[0] == BEFORE_END_EVENT]
+        for owner, rows in wanted.items()
+    }
+    return as_they_are, repaired
 
 
 def _plain(values: Sequence[Any]) -> str:
@@ -149,8 +204,7 @@ def _of_windows(ids: Collection[str]) -> list[sa.Select[Any]]:
 
 
 def _of_reservations(ids: Collection[str]) -> list[sa.Select[Any]]:
-    booked = bookings.join(reservations, reservations.c.id == bookings.c.reservation_id)
-    of_lease = booked.join(leases, leases.c.id == reservations.c.lease_id)
+    booked, of_lease = _BOOKED, _OF_LEASE
     lease = [c for c in leases.c if c.name not in ("created_at", "updated_at", "degraded")]
     row = [c for c in instance_reservations.c if c.name not in ("created_at", "updated_at")]
     own = [sa.null().label(c.name) if c.name in _NOTED else c for c in bookings.c]
@@ -158,16 +212,6 @@ def _of_reservations(ids: Collection[str]) -> list[sa.Select[Any]]:
         (bookings, own),
         (booked, (reservations.c.resource_type, reservations.c.status)),
         (of_lease, lease),
-        (
-            of_lease.join(events, events.c.lease_id == leases.c.id),
-            (
-                events.c.event_type,
-                # The status of a before-end event isn't sealed. It changes when Blazar sends the
-                # reminder that the lease is about to end. This must not prevent an undo.
-                sa.case((events.c.event_type != BEFORE_END_EVENT, events.c.status)),
-                events.c.time,
-            ),
-        ),
         (
             booked.join(
                 instance_reservations, instance_reservations.c.reservation_id == reservations.c.id

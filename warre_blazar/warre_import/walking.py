@@ -4,6 +4,7 @@ A few hundred rows are read, decided on and written at a time. So the memory tha
 doesn't grow with the number of reservations.
 """
 
+import contextlib
 import datetime
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,8 +12,9 @@ from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import reservable_hosts, session
-from warre_blazar.domain import devices
+from warre_blazar.db import leases, reservable_hosts, session
+from warre_blazar.domain import devices, lease_states
+from warre_blazar.domain.lease_states import Action, Age
 from warre_blazar.warre_import import blazar_rows, reading
 from warre_blazar.warre_import import flavors as flavor_verdicts
 from warre_blazar.warre_import import reservations as reservation_verdicts
@@ -113,24 +115,36 @@ class _Walk:
             else:
                 self._add(kind, row, Fate.LEFT, refusal)
 
+    @contextlib.contextmanager
+    def _deciding(self, kind: str, row: Row) -> Iterator[None]:
+        """Report a row as not taken if the decision on it raises an error.
+
+        Others' rows may have values that nobody has thought of. Whatever they do, only the row
+        itself isn't taken.
+        """
+        try:
+            yield
+        except warre_rows.Unusable as error:
+            self._add(kind, row, Fate.LEFT, str(error))
+        except Exception as error:
+            why = str(error).partition("\n")[0]
+            self._add(kind, row, Fate.LEFT, f"it can't be read: {type(error).__name__}: {why}")
+
     def _take_flavors(self) -> None:
         hosts = reservable_hosts.empty(self._db)
         for rows in self._source.rows("flavor"):
             known = blazar_rows.known(self._db, "flavors", _ids(rows))
             decided: list[tuple[Row, TakenFlavor]] = []
             for row in rows:
-                try:
+                with self._deciding("flavor", row):
                     flavor = flavor_verdicts.flavor(row, hosts)
-                except warre_rows.Unusable as error:
-                    self._add("flavor", row, Fate.LEFT, str(error))
-                    continue
-                if flavor.columns["id"] in known:
-                    self._flavors[flavor.columns["id"]] = flavor
-                    self._add("flavor", row, Fate.KNOWN, name=flavor.columns["name"])
-                    continue
-                decided.append((row, flavor))
+                    if flavor.columns["id"] in known:
+                        self._flavors[warre_rows.key(flavor.columns["id"])] = flavor
+                        self._add("flavor", row, Fate.KNOWN, name=flavor.columns["name"])
+                    else:
+                        decided.append((row, flavor))
             for row, flavor in self._taken("flavor", decided, self._writer.flavors):
-                self._flavors[flavor.columns["id"]] = flavor
+                self._flavors[warre_rows.key(flavor.columns["id"])] = flavor
                 name = flavor.columns["name"]
                 if devices.named(flavor.shape.extra_specs):
                     self._report.with_devices.append(name)
@@ -142,55 +156,53 @@ class _Walk:
             granted = blazar_rows.granted(self._db)
             decided: list[tuple[Row, Mapping[str, Any]]] = []
             for row in rows:
-                try:
+                with self._deciding("access", row):
                     warre_rows.identifier(row)
                     columns = {c: warre_rows.required(row, c) for c in row}
-                    if columns["flavor_id"] not in self._flavors:
-                        raise warre_rows.Unusable(f"its flavor {columns['flavor_id']} isn't taken")
-                except warre_rows.Unusable as error:
-                    self._add("access", row, Fate.LEFT, str(error))
-                    continue
-                right = (columns["flavor_id"], columns["project_id"])
-                if columns["id"] in known or right in granted:
-                    self._add("access", row, Fate.KNOWN)
-                    continue
-                granted.add(right)
-                decided.append((row, columns))
+                    columns["flavor_id"] = flavor_verdicts.of(row, self._flavors).columns["id"]
+                    right = (columns["flavor_id"], columns["project_id"])
+                    if columns["id"] in known or right in granted:
+                        self._add("access", row, Fate.KNOWN)
+                    else:
+                        granted.add(right)
+                        decided.append((row, columns))
             for row, _ in self._taken("access", decided, self._writer.access):
                 self._add("access", row, Fate.TAKEN)
 
     def _take_windows(self) -> None:
-        closed: dict[bytes, list[str]] = defaultdict(list)
-        others: dict[bytes, list[str]] = defaultdict(list)
+        closed: dict[str, list[str]] = defaultdict(list)
+        others: dict[str, list[str]] = defaultdict(list)
         for row in self._source.window_flavors():
-            flavor_id = warre_rows.shown_id({"id": row["flavor_id"]})
-            chosen = closed if flavor_id in self._flavors else others
-            chosen[row["maintenance_window_id"]].append(flavor_id)
+            window = warre_rows.key(warre_rows.shown(row["maintenance_window_id"]))
+            flavor_id = warre_rows.shown(row["flavor_id"])
+            if flavor := self._flavors.get(warre_rows.key(flavor_id)):
+                closed[window].append(flavor.columns["id"])
+            else:
+                others[window].append(flavor_id)
         for rows in self._source.rows("maintenance_window"):
             known = blazar_rows.known(self._db, "windows", _ids(rows))
             decided: list[tuple[Row, tuple[Mapping[str, Any], Sequence[str]]]] = []
             for row in rows:
-                try:
+                with self._deciding("window", row):
                     start, end = warre_rows.span(row)
                     window_id, note = warre_rows.identifier(row), warre_rows.text(row, "note")
-                except warre_rows.Unusable as error:
-                    self._add("window", row, Fate.LEFT, str(error))
-                    continue
-                if window_id in known:
-                    self._add("window", row, Fate.KNOWN)
-                    continue
-                columns = {"id": window_id, "start_date": start, "end_date": end, "note": note}
-                decided.append((row, (columns, closed[row["id"]])))
+                    columns = {"id": window_id, "start_date": start, "end_date": end, "note": note}
+                    if window_id in known:
+                        self._add("window", row, Fate.KNOWN)
+                    else:
+                        decided.append((row, (columns, closed[warre_rows.key(window_id)])))
             for row, _ in self._taken("window", decided, self._writer.windows):
                 remarks = [
                     f"it also closes {flavor_id} in Warre, a flavor that isn't taken"
-                    for flavor_id in others[row["id"]]
+                    for flavor_id in others[warre_rows.key(warre_rows.identifier(row))]
                 ]
+                remarks += warre_rows.cut_fractions(row, "start", "end")
                 self._add("window", row, Fate.TAKEN, *remarks)
 
     def _take_reservations(self) -> None:
         oldest = self._now - datetime.timedelta(days=self._days) if self._days else None
-        around = Surroundings(self._flavors, self._source.shared_leases(), oldest)
+        shared = {warre_rows.key(lease_id) for lease_id in self._source.shared_leases()}
+        around = Surroundings(self._flavors, shared, oldest)
         # The shared leases are read first: while the loop streams rows, the connection can't run
         # another query.
         for rows in self._source.rows("reservation"):
@@ -216,9 +228,27 @@ class _Walk:
                 adopted.append((row, decision))
         for row, record in self._taken("reservation", past, self._writer.past):
             self._add("reservation", row, Fate.PAST, *record.remarks)
-        for row, adoption in self._taken("reservation", adopted, self._writer.adopt):
+        taken = list(self._taken("reservation", adopted, self._writer.adopt))
+        repairs = self._repairs([adoption.lease.id for _, adoption in taken])
+        for row, adoption in taken:
             self._report.note_slots(adoption)
-            self._add("reservation", row, Fate.TAKEN, *adoption.remarks)
+            remarks = (*adoption.remarks, *repairs.get(adoption.lease.id, ()))
+            self._add("reservation", row, Fate.TAKEN, *remarks)
+
+    def _repairs(self, lease_ids: Sequence[str]) -> dict[str, tuple[str]]:
+        """By lease, a remark on each lease that a manager will repair soon after the import."""
+        decisions = {
+            lease.id: lease_states.decide(lease.state(self._now, Age.STUCK))
+            for lease in leases.read(self._db, lease_ids)
+        }
+        return {
+            lease_id: (
+                f"a manager will repair its lease {lease_id}, since its events are missing or "
+                "contradict the lease; the import can still be undone after such a repair",
+            )
+            for lease_id, decision in decisions.items()
+            if decision.action is Action.SETTLE
+        }
 
     def _decision(
         self,
@@ -232,27 +262,26 @@ class _Walk:
         :param failed: the same as the result of ``blazar_rows.failed_records``.
         """
         row_id = warre_rows.shown_id(row)
-        try:
-            decision = reservation_verdicts.reservation(row, lease, around)
+        with self._deciding("reservation", row):
+            try:
+                decision = reservation_verdicts.reservation(row, lease, around)
+            except reservation_verdicts.TooOld:
+                self._add("reservation", row, Fate.KNOWN if row_id in failed else Fate.OLD)
+                return None
             if isinstance(decision, Adoption) and decision.lease.id in self._adopted:
                 raise warre_rows.Unusable(
                     f"its lease {decision.lease.id} is another reservation's already"
                 )
             if failed.get(row_id):
                 reservation_verdicts.refuse_deleted(decision)
-        except reservation_verdicts.TooOld:
-            self._add("reservation", row, Fate.KNOWN if row_id in failed else Fate.OLD)
-            return None
-        except warre_rows.Unusable as error:
-            self._add("reservation", row, Fate.LEFT, str(error))
-            return None
-        if isinstance(decision, Past) and row_id in failed:
-            self._add("reservation", row, Fate.KNOWN)
-            return None
-        return decision
+            if isinstance(decision, Past) and row_id in failed:
+                self._add("reservation", row, Fate.KNOWN)
+                return None
+            return decision
+        return None
 
     def _leases(self, rows: Sequence[Row]) -> dict[str, reservation_verdicts.BlazarLease]:
-        """The leases to which the rows belong, each under its id and under its name.
+        """The leases to which the rows belong, each under the keys of its id and of its name.
 
         If a row has no lease id, its lease is found by name, because Warre puts the row's id into
         the name of the lease.
@@ -263,8 +292,8 @@ class _Walk:
             for row in rows
             if not row["lease_id"] and warre_rows.shown_id(row).isascii()
         }
-        leases = blazar_rows.leases_of(self._db, ids, names)
-        return {key: lease for lease in leases for key in (lease.id, lease.name)}
+        found = blazar_rows.leases_of(self._db, ids, names)
+        return {warre_rows.key(name): lease for lease in found for name in (lease.id, lease.name)}
 
 
 def _ids(rows: Sequence[Row]) -> list[str]:
@@ -282,5 +311,5 @@ def _id_or_none(raw: Any) -> str | None:
 def _lease_of(
     row: Row, leases: Mapping[str, reservation_verdicts.BlazarLease]
 ) -> reservation_verdicts.BlazarLease | None:
-    lease_id = _id_or_none(row["lease_id"])
-    return leases.get(lease_id or reservation_verdicts.lease_name(warre_rows.shown_id(row)))
+    name = _id_or_none(row["lease_id"]) or reservation_verdicts.lease_name(warre_rows.shown_id(row))
+    return leases.get(warre_rows.key(name))

@@ -1,10 +1,13 @@
 """Writes the rows that an import takes, and the old values that ``undoing`` restores."""
 
+import contextlib
 import datetime
 import json
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from oslo_db.sqlalchemy import exc_filters
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import history, session
@@ -40,7 +43,7 @@ class Writer:
 
     def _refusal(self, things: Sequence[T], write: Callable[[Sequence[T]], None]) -> str | None:
         try:
-            with self._db.begin_nested():
+            with _without_log(), self._db.begin_nested():
                 write(things)
         except session.FAILURES as error:
             if not session.refuses_values(error):
@@ -103,6 +106,17 @@ class Writer:
         blazar_rows.note(
             self._db, [{"kind": kind, "id": thing_id, "before": None} for thing_id in ids]
         )
+
+
+@contextlib.contextmanager
+def _without_log() -> Iterator[None]:
+    """Keep oslo.db from logging errors with tracebacks, because the report names the rows."""
+    log, level = exc_filters.LOG, exc_filters.LOG.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 def _before(adoption: Adoption) -> dict[str, Any]:
