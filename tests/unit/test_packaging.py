@@ -7,6 +7,8 @@ import re
 
 import pytest
 from oslo_config import cfg
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from warre_blazar import conf
 
@@ -116,3 +118,36 @@ def test_file_for_horizon_names_what_is_there(path: pathlib.Path) -> None:
     source = (SETUP.parent / f"{module.replace('.', '/')}.py").read_text()
     slug = values["PANEL"]
     assert f"class {name}(" in source and f'slug = "{slug}"' in source
+
+
+#: The upper constraints of the oldest OpenStack release that is supported, and of the next one.
+CONSTRAINTS = [
+    SETUP.parent / "tests" / "constraints" / f"{name}.txt" for name in ("2026.1", "master")
+]
+
+
+def pins(path: pathlib.Path) -> dict[str, str]:
+    """The versions of a file of upper constraints, by the normalized names of the packages."""
+    lines = [line.partition(";")[0].split("===") for line in path.read_text().splitlines()]
+    return {canonicalize_name(name): version.strip() for name, version in lines}
+
+
+def lower_bounds() -> list[Requirement]:
+    """The requirements of the package and of its extras."""
+    setup = configparser.ConfigParser(interpolation=None)
+    setup.read(SETUP)
+    texts = [SETUP.with_name("requirements.txt").read_text(), *setup["extras"].values()]
+    return [Requirement(line) for text in texts for line in text.split()]
+
+
+@pytest.mark.parametrize("requirement", lower_bounds(), ids=str)
+def test_lower_bound_is_the_version_of_the_oldest_release(requirement):
+    """Deployers install with the constraints of a release, and older versions aren't tested."""
+    oldest, newest = (pins(path).get(canonicalize_name(requirement.name)) for path in CONSTRAINTS)
+    (bound,) = requirement.specifier
+    assert bound.operator == ">="
+    if requirement.name in ("blazar", "matplotlib"):
+        assert oldest is None
+    else:
+        assert bound.version == oldest
+        assert requirement.specifier.contains(newest)

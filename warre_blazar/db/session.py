@@ -208,10 +208,18 @@ def _original(error: Exception) -> Exception:
     return getattr(cause, "orig", None) or cause
 
 
+#: MariaDB's error ER_CHECKREAD, if ``innodb_snapshot_isolation`` is on.
+_RECORD_HAS_CHANGED = 1020
+
+
 def is_lost_race(error: Exception) -> bool:
     """Whether a transaction failed because of another one, so that a retry may succeed."""
     # If a foreign key refers to a row that is gone, the row was removed after it had been read.
     if isinstance(error, LostRace | db_exc.DBDeadlock | db_exc.DBReferenceError):
+        return True
+    # MariaDB: a row has changed since the transaction's snapshot. oslo.db calls it a deadlock only
+    # since version 18.1.1.
+    if isinstance(error, FAILURES) and _original(error).args[:1] == (_RECORD_HAS_CHANGED,):
         return True
     # SQLite allows one writer at a time. Other writers get an error that oslo.db doesn't translate.
     return isinstance(error, sa_exc.OperationalError) and "database is locked" in str(error)
