@@ -25,7 +25,7 @@ _NAME = Text(
     '".", ".." or "freeslots"',
 )
 _PROSE = or_null(Text(4096, forbidden=kinds.CONTROL_IN_PROSE))
-_MIB, _GIB = Integer(unit="MiB"), Integer(unit="GiB")
+_MIB, _GIB = Integer(unit="MiB"), Integer(0, unit="GiB")
 #: What can be done with the servers of a reservation before they are deleted at its end.
 BEFORE_END = Word("nothing", "snapshot")
 #: The rule about callers who may see how much room the hosts have.
@@ -33,6 +33,7 @@ _CAPACITY = "warre:flavor:capacity"
 _WARNINGS = [
     *("devices_shared", "name_taken", "no_candidates", "no_hosts", "not_checked"),
     *("projects_overbooked", "slots_exceed_hosts", "slots_overbooked", "unknown_property"),
+    "volumes_only",
 ]
 
 
@@ -45,7 +46,11 @@ class Flavor(Resource):
     memory_mb = Field(
         _MIB, "The memory of one instance in MiB.", Use.REQUIRED | Use.FIXED | Use.BRIEF
     )
-    disk_gb = Field(_GIB, "The disk of one instance in GiB.", Use.REQUIRED | Use.FIXED | Use.BRIEF)
+    disk_gb = Field(
+        _GIB,
+        "The disk of one instance in GiB. 0: its servers boot from volumes.",
+        Use.REQUIRED | Use.FIXED | Use.BRIEF,
+    )
     slots = Field(
         Integer(),
         "The number of instances that can be booked at the same time.",
@@ -55,9 +60,7 @@ class Flavor(Resource):
         Integer(), "The longest time of one reservation, in hours.", Use.REQUIRED | Use.BRIEF
     )
     category = Field(or_null(Text(64, 1)), "A word by which flavors are grouped.", Use.BRIEF)
-    ephemeral_gb = Field(
-        Integer(0, unit="GiB"), "The ephemeral disk of one instance in GiB.", Use.FIXED, default=0
-    )
+    ephemeral_gb = Field(_GIB, "The ephemeral disk of one instance in GiB.", Use.FIXED, default=0)
     extra_specs = Field(
         TextMap(128, 255),
         "The extra specs of the Nova flavors that are made for reservations of the flavor, such as "

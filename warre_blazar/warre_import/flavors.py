@@ -24,7 +24,7 @@ _SHAPE_COLUMNS = (
 )
 #: The columns with numbers, and the smallest number that a flavor may have there.
 _LEAST = {
-    **{"vcpu": 1, "memory_mb": 1, "disk_gb": 1, "ephemeral_gb": 0},
+    **{"vcpu": 1, "memory_mb": 1, "disk_gb": 0, "ephemeral_gb": 0},
     **{"slots": 1, "max_length_hours": 1},
 }
 
@@ -94,6 +94,8 @@ def flavor(row: Mapping[str, Any], hosts: Sequence[Host]) -> TakenFlavor:
     reason = None if is_closed else _reason_for_no_room(shape, hosts)
     if reason is not None:
         remarks.append(reason)
+    if shape.disk_gb == 0:
+        remarks.append("its disk_gb is 0, so its servers can boot only from volumes")
     remarks += rows.cut_fractions(row, "start", "end")
     defaults = (("active", "false"), ("is_public", "false"), ("extra_specs", "{}"))
     remarks += [f"its {c} is empty: taken as {value}" for c, value in defaults if row[c] is None]

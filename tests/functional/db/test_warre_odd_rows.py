@@ -152,7 +152,7 @@ def test_texts_in_latin1_are_converted(scene: Scene):
 OUT_OF_RANGE = {
     "no vCPU": ("vcpu = 0", "vcpu is 0"),
     "negative memory": ("memory_mb = -1", "memory_mb is -1"),
-    "no disk": ("disk_gb = 0", "disk_gb is 0"),
+    "negative disk": ("disk_gb = -1", "disk_gb is -1"),
     "negative ephemeral disk": ("ephemeral_gb = -5", "ephemeral_gb is -5"),
     "no slots": ("slots = 0", "slots is 0"),
     "no length": ("max_length_hours = 0", "max_length_hours is 0"),
@@ -172,6 +172,13 @@ def test_flavor_out_of_range_is_taken_closed_with_a_remark(scene: Scene, case: s
     assert "closed" in said(report)[HUGE]
     with session.reader() as db:
         assert not flavors.get_many(db, {HUGE})[HUGE].active
+
+
+def test_flavor_without_a_disk_is_taken_with_a_remark(scene: Scene):
+    scene.warre.run(f"UPDATE flavor SET active = 1, disk_gb = 0 WHERE id = '{HUGE}'")
+    assert "its servers can boot only from volumes" in said(scene.take_over())[HUGE]
+    with session.reader() as db:
+        assert flavors.get_many(db, {HUGE})[HUGE].active
 
 
 def test_window_over_a_flavor_that_is_not_taken_gets_a_remark(scene: Scene):

@@ -207,6 +207,20 @@ def test_projects_that_hold_more_than_the_new_term_are_a_warning(
     assert codes(admin.patch(path, {"max_instances_per_project": None}).json) == []
 
 
+def test_flavor_without_a_disk_can_be_booked_and_has_a_warning(
+    site: Site, admin: Person, alpha: Person
+):
+    made = things.add_flavor(admin, disk_gb=0)
+    assert codes(made) == ["volumes_only"]
+    assert made["bookable_hosts"] == 1
+    booked = things.book(alpha, made)
+    site.set_time(things.moment(2, 9))
+    site.execute()
+    (nova_flavor,) = site.cloud.nova.flavors.values()
+    assert booked["compute_flavor"] == nova_flavor["id"]
+    assert nova_flavor["disk"] == 0
+
+
 def test_more_slots_than_hosts_hold_are_a_warning(admin: Person):
     made = things.add_flavor(admin, slots=9)
     assert codes(made) == ["slots_exceed_hosts"]

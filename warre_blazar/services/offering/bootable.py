@@ -48,9 +48,9 @@ def check(shape: Shape) -> BootCheck:
     This sends requests, so it must not be called inside a transaction. Nothing is asked about a
     shape without extra specs, because Nova and Placement never refuse mere sizes.
     """
+    refusals, doubts = [], _volumes_only(shape)
     if not shape.extra_specs:
-        return BootCheck()
-    refusals, doubts = [], []
+        return BootCheck(doubts=tuple(doubts))
     for ask in (_ask_nova, _ask_placement):
         try:
             doubts += ask(shape)
@@ -65,6 +65,18 @@ def check(shape: Shape) -> BootCheck:
                 )
             )
     return BootCheck("; ".join(refusals), tuple(doubts))
+
+
+def _volumes_only(shape: Shape) -> list[Doubt]:
+    if shape.disk_gb:
+        return []
+    return [
+        Doubt(
+            "volumes_only",
+            "the flavor has no disk, so its servers can boot only from volumes; Nova refuses to "
+            "boot them from images",
+        )
+    ]
 
 
 def _ask_nova(shape: Shape) -> list[Doubt]:

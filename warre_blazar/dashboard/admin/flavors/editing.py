@@ -22,7 +22,7 @@ class FlavorForm(fields.BaseForm):
     name = forms.CharField(label=gettext_lazy("Name"), max_length=64)
     vcpu = _number(gettext_lazy("vCPU"))
     memory_mb = _number(gettext_lazy("Memory in MiB"))
-    disk_gb = _number(gettext_lazy("Disk in GiB"))
+    disk_gb = _number(gettext_lazy("Disk in GiB"), 0)
     ephemeral_gb = _number(gettext_lazy("Ephemeral disk in GiB"), 0, initial=0, required=False)
     slots = _number(
         gettext_lazy("Slots"),
