@@ -29,9 +29,9 @@ from warre_blazar.domain.recurrence import Recurrence
 from warre_blazar.domain.series import BookedSeries, Lesson, SeriesStatus
 from warre_blazar.domain.waits import Wait
 from warre_blazar.domain.window_meetings import Outcome, OverBookings
+from warre_blazar.edge import wait_permits
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
-from warre_blazar.plugins import wait_permits
 from warre_blazar.services.booking import admission, lookup
 from warre_blazar.services.booking import series as series_steps
 from warre_blazar.services.keeping import clearing, device_recount, draining, history

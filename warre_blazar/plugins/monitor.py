@@ -17,9 +17,9 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from warre_blazar.db import clock, migration
-from warre_blazar.edge import conditions
+from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.errors import exceptions
-from warre_blazar.plugins import notifications, telling, wait_permits
+from warre_blazar.plugins import notifications, telling
 from warre_blazar.plugins.blazar_work import LeaseWorks
 from warre_blazar.plugins.notifications import BlazarsOutside
 from warre_blazar.services.hosts import host_refresh

@@ -13,8 +13,7 @@ from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from tests.unit.api.things import at
 from warre_blazar.db import tables
-from warre_blazar.edge import conditions
-from warre_blazar.plugins import wait_permits
+from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.services.waits.serving import WaitServer
 
 FROM, TO = at(2, 9), at(2, 11)

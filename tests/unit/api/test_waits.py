@@ -14,10 +14,9 @@ from tests.unit.api.site import Site
 from tests.unit.api.things import at
 from warre_blazar.db import outbox, session, tables
 from warre_blazar.domain.notices import Kind
-from warre_blazar.edge import conditions
+from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
-from warre_blazar.plugins import wait_permits
 from warre_blazar.services.waits.serving import WaitServer
 
 
@@ -198,6 +197,23 @@ def test_user_who_is_gone_books_nothing(site, admin, alpha: Person, beta: Person
     assert ended["status_reason"]
     assert told(Kind.WAIT_ENDED) == [wait["id"]]
     assert shown(admin, behind)["status"] == "BOOKED"
+
+
+def test_user_whose_roles_keystone_does_not_list_can_only_be_told(
+    site: Site, alpha: Person, beta: Person, full
+):
+    """A federated user has roles by the token, and no role assignments."""
+    flavor, booked = full
+    site.cloud.keystone.roles[alpha.user_id, alpha.project_id] = []
+    for path in ("waits", "waits?dry_run=true"):
+        answer = alpha.post(path, wish(flavor))
+        assert refusal(answer) == (403, "forbidden")
+        assert "wait with the mode tell" in answer.json["error_message"]
+    assert alpha.get("waits").json["results"] == []
+    wait = post(alpha, flavor, mode="tell")
+    beta.delete(f"reservations/{booked['id']}")
+    serve(site)
+    assert shown(alpha, wait)["status"] == "TOLD"
 
 
 @pytest.mark.usefixtures("listened")

@@ -14,7 +14,7 @@ from warre_blazar.db.waits import WaitFilter
 from warre_blazar.domain import labels
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.waits import Mode, Wait
-from warre_blazar.edge import conditions, contacts
+from warre_blazar.edge import conditions, contacts, wait_permits
 from warre_blazar.errors import exceptions
 from warre_blazar.policies import waits as policies
 from warre_blazar.services.waits import posting
@@ -64,12 +64,12 @@ class WaitsController(base.Controller):
         most = cfg.CONF.warre.max_waits_per_project
         exempt = conditions.projects_of_any_length()
         if is_dry_run:
-            wait = _wait(uuidutils.generate_uuid(), project_id, values)
+            wait = _permitted(uuidutils.generate_uuid(), project_id, values)
             return views.wait(posting.foresee(wait, most, exempt))
         made = base.made_once(
             values,
             base.found(posting.status, exceptions.WaitNotFound),
-            lambda wait_id: posting.create(_wait(wait_id, project_id, values), most, exempt),
+            lambda wait_id: posting.create(_permitted(wait_id, project_id, values), most, exempt),
         )
         return base.reply(201, views.wait(made))
 
@@ -79,6 +79,16 @@ class WaitsController(base.Controller):
         wait = _find(policies.DELETE, base.item_id(path))
         posting.cancel(wait, timeutils.utcnow())
         return base.empty(204)
+
+
+def _permitted(wait_id: str, project_id: str, values: dict[str, Any]) -> Wait:
+    """The wait that a body asks for, if a manager could serve it for the caller.
+
+    :raises InvalidField, Forbidden, ServiceUnavailable, ServiceRefused:
+    """
+    wait = _wait(wait_id, project_id, values)
+    wait_permits.require(wait)
+    return wait
 
 
 def _wait(wait_id: str, project_id: str, values: dict[str, Any]) -> Wait:

@@ -1,0 +1,49 @@
+"""Finds out whether those who wait may still book, without a trust."""
+
+from blazar.context import BlazarContext
+
+from warre_blazar import policy
+from warre_blazar.domain.waits import Mode, Wait
+from warre_blazar.errors import exceptions
+from warre_blazar.openstack import people
+from warre_blazar.policies import reservations as policies
+from warre_blazar.services.caller import Caller
+from warre_blazar.services.waits.serving import NotPermitted
+
+
+def permit(wait: Wait) -> Caller:
+    """The user of a wait, with the roles that Keystone says they have in the project now.
+
+    A user who is only told needs no role.
+
+    :raises NotPermitted: the user, the project or a domain of theirs is gone or disabled, or the
+        policy doesn't let the user book.
+    :raises ServiceUnavailable, ServiceRefused: Keystone doesn't say.
+    """
+    if reason := people.why_disabled(wait.user_id, wait.project_id):
+        raise NotPermitted(reason)
+    books = wait.mode is Mode.BOOK
+    roles = people.roles(wait.user_id, wait.project_id) if books else []
+    context = BlazarContext(user_id=wait.user_id, project_id=wait.project_id, roles=roles)
+    if books and not policy.allows(context, policies.CREATE):
+        raise NotPermitted("Keystone lists no role of yours in the project that lets you book")
+    return Caller(wait.user_id, context.to_dict())
+
+
+def require(wait: Wait) -> None:
+    """Refuse a new wait that couldn't be served, because Keystone wouldn't let its user book.
+
+    The token of a federated user may have roles that Keystone doesn't list as role assignments.
+
+    :raises Forbidden: as ``permit`` raises ``NotPermitted``.
+    :raises ServiceUnavailable, ServiceRefused: Keystone doesn't say.
+    """
+    try:
+        permit(wait)
+    except NotPermitted as error:
+        raise exceptions.Forbidden(
+            policies.CREATE,
+            f"{error}, so nobody could book for you later. A federated login has roles only while "
+            "you are logged in. Book now, wait with the mode tell, or ask for a role assignment of "
+            "your own",
+        ) from None
