@@ -28,6 +28,7 @@ class Nova(Guarded):
         ("DELETE", "/v2.1/os-aggregates/([0-9]+)", "delete_aggregate"),
         ("POST", "/v2.1/os-aggregates/([0-9]+)/action", "act_on_aggregate"),
         ("GET", "/v2.1/os-services", "list_services"),
+        ("GET", "/v2.1/os-hypervisors(?:/detail)?", "list_hypervisors"),
         ("GET", "/v2.1/servers(?:/detail)?", "list_servers"),
         ("DELETE", "/v2.1/servers/([^/]+)", "delete_server"),
         ("POST", "/v2.1/servers/([^/]+)/action", "act_on_server"),
@@ -50,6 +51,8 @@ class Nova(Guarded):
         self.server_groups: dict[str, Any] = {}
         #: The host names of compute services.
         self.hosts: set[str] = set()
+        #: The ids of hypervisors by hostname.
+        self.hypervisors: dict[str, str] = {}
         #: The zones of hosts that aren't in the default zone, "nova".
         self.zones: dict[str, str] = {}
         #: The ids of servers in a cell that doesn't answer.
@@ -238,6 +241,10 @@ class Nova(Guarded):
         if values["host"] not in aggregate["hosts"]:
             raise Refusal(404, "The host is not in the aggregate")
         aggregate["hosts"].remove(values["host"])
+
+    def list_hypervisors(self, request: Request) -> Answer:
+        shown = [{"id": i, "hypervisor_hostname": name} for name, i in self.hypervisors.items()]
+        return Answer(200, {"hypervisors": shown})
 
     def list_services(self, request: Request) -> Answer:
         if request.query.get("binary") != "nova-compute":

@@ -5,6 +5,7 @@ import importlib.metadata
 import sys
 from collections.abc import Callable
 
+from novaclient import api_versions
 from oslo_config import cfg
 from oslo_db import options as db_options
 from oslo_upgradecheck import common_checks, upgradecheck
@@ -12,11 +13,12 @@ from oslo_upgradecheck import common_checks, upgradecheck
 from warre_blazar import compat, enforcement
 from warre_blazar.cmd import setup_errors
 from warre_blazar.db import migration
+from warre_blazar.domain import backing_names
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.edge import device_rules
 from warre_blazar.edge.conditions import STRICT_FILTER
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import limits, nova
+from warre_blazar.openstack import keystone, limits, nova
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.keeping import device_recount
 from warre_blazar.services.offering import capacity
@@ -137,6 +139,62 @@ class Checks(upgradecheck.UpgradeCommands):
         return Result(_SUCCESS)
 
     @_failing_safely
+    def _region(self) -> Result:
+        """Whether it is said which region's Nova and Placement are used, and the region has them.
+
+        Otherwise keystoneauth takes the region that Keystone lists first.
+        """
+        region = cfg.CONF.os_region_name
+        regions = {
+            service["type"]: {endpoint["region"] for endpoint in service["endpoints"]}
+            for service in keystone.service_catalog()
+            if service["type"] in (cfg.CONF.nova.compute_service, "placement")
+        }
+        every = sorted(set[str]().union(*regions.values()))
+        if not region and len(every) > 1:
+            return Result(
+                _FAILURE,
+                "[DEFAULT] os_region_name isn't set, and Keystone has endpoints of Nova and "
+                f"Placement in several regions: {_joined(every)}.",
+            )
+        lacking = sorted(kind for kind, names in regions.items() if region and region not in names)
+        if lacking:
+            return Result(
+                _FAILURE,
+                f"[DEFAULT] os_region_name is {region}, and Keystone has no endpoint of "
+                f"{' and '.join(lacking)} in this region. It has the regions {_joined(every)}.",
+            )
+        return Result(_SUCCESS)
+
+    @_failing_safely
+    def _host_ids(self) -> Result:
+        """Whether Blazar knows each host by the id that it gets from Nova.
+
+        Blazar looks for failed hosts by these ids. Nova's ids are numbers until microversion 2.52,
+        and UUIDs from 2.53 on.
+        """
+        version = cfg.CONF.nova.nova_client_version
+        if api_versions.get_api_version(version) >= api_versions.APIVersion("2.88"):
+            return Result(
+                _FAILURE,
+                f"[nova] nova_client_version is {version}. From 2.88 on, Nova doesn't tell the "
+                "sizes of hosts, so Blazar can't register any.",
+            )
+        ids = nova.hypervisor_ids()
+        others = [
+            f"{host.name} as {host.id}, Nova as {ids[host.name]}"
+            for host in capacity.survey().hosts
+            if ids.get(host.name, host.id) != host.id
+        ]
+        if others:
+            return Result(
+                _FAILURE,
+                f"Blazar knows {_joined(others, '; ')}. [nova] nova_client_version was changed "
+                "after these hosts had been registered, so Blazar doesn't notice when they fail.",
+            )
+        return Result(_SUCCESS)
+
+    @_failing_safely
     def _hosts(self) -> Result:
         """Whether each host is in the freepool, or in the aggregate of a host reservation."""
         freepool = cfg.CONF.nova.aggregate_freepool_name
@@ -154,7 +212,12 @@ class Checks(upgradecheck.UpgradeCommands):
         known_hosts = {
             host
             for a in aggregates
-            if a.name == freepool or cfg.CONF.nova.blazar_owner in a.metadata
+            # Hosts of reservations of instances stay in the freepool.
+            if a.name == freepool
+            or (
+                cfg.CONF.nova.blazar_owner in a.metadata
+                and not backing_names.of_aggregate(a.name, dict(a.metadata))
+            )
             for host in a.hosts
         }
         strays = [h.name for h in hosts if h.properties["service_name"] not in known_hosts]
@@ -237,7 +300,9 @@ class Checks(upgradecheck.UpgradeCommands):
         ("Plugin and filters", _plugin),
         ("Controllers", _controllers),
         ("Limits", _limits),
+        ("Region", _region),
         ("Freepool and hosts", _hosts),
+        ("Ids of hosts", _host_ids),
         ("Slots", _slots),
         ("Properties", _properties),
         ("Room on hosts", _room),

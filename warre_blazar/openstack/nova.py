@@ -174,6 +174,12 @@ def aggregates() -> list[Aggregate]:
         ]
 
 
+def hypervisor_ids() -> dict[str, str]:
+    """The ids of all hypervisors, by hostname, in the microversion in which Blazar reads them."""
+    with _nova(cfg.CONF.nova.nova_client_version) as nova:
+        return {h.hypervisor_hostname: str(h.id) for h in nova.hypervisors.list()}
+
+
 def find_aggregate(name: str) -> int | None:
     """The id of the aggregate with this name, or None if there is no such aggregate."""
     with _nova() as nova:

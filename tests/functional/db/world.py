@@ -81,6 +81,8 @@ def add_host(
             "reservable": reservable,
         }
     )["id"]
+    if cloud is not None:
+        cloud.nova.hypervisors[name] = host_id
     totals = {"VCPU": vcpus, "MEMORY_MB": memory_mb, "DISK_GB": disk_gb}
     inventories = {cls: {"total": total} for cls, total in totals.items()}
     for cls, changes in (more or {}).items():

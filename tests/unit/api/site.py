@@ -84,8 +84,14 @@ class SiteCloud(Cloud):
     def _objects(self) -> list[Any]:
         """The dicts and sets with the objects that reservations and hosts have in the cloud."""
         nova, placement = self.nova, self.placement
-        kinds = (nova.flavors, nova.aggregates, nova.servers, nova.hosts, self.glance.images)
-        return [*kinds, placement.classes, placement.traits, placement.providers]
+        kinds = (nova.flavors, nova.aggregates, nova.servers, nova.hosts, nova.hypervisors)
+        return [
+            *kinds,
+            self.glance.images,
+            placement.classes,
+            placement.traits,
+            placement.providers,
+        ]
 
     def copied(self) -> list[Any]:
         """Copies of all objects, and of Keystone's trusts."""

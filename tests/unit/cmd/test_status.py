@@ -17,9 +17,10 @@ from tests.functional.db import world
 from warre_blazar import compat, enforcement
 from warre_blazar.cmd import status
 from warre_blazar.db import migration, models, session, tables
+from warre_blazar.domain import backing_names
 from warre_blazar.edge import device_rules
 from warre_blazar.errors import exceptions
-from warre_blazar.openstack import limits
+from warre_blazar.openstack import keystone, limits
 from warre_blazar.services.hosts import host_refresh
 
 SUCCESS, WARNING, FAILURE = (
@@ -27,6 +28,7 @@ SUCCESS, WARNING, FAILURE = (
     upgradecheck.Code.WARNING,
     upgradecheck.Code.FAILURE,
 )
+RESERVATION = "1b2acbb4-7844-414e-94f5-62035a7650e4"
 CHECKS = {name: check if callable(check) else None for name, check in status.Checks._upgrade_checks}
 
 
@@ -125,6 +127,47 @@ def test_missing_database_is_a_failure(healthy, name):
     assert "database" in text
 
 
+@pytest.fixture
+def two_regions(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keystone's catalog has Nova and Placement in another region too."""
+    catalog = keystone.service_catalog()
+    for service in catalog:
+        service["endpoints"] += [{**each, "region": "RegionTwo"} for each in service["endpoints"]]
+    monkeypatch.setattr(keystone, "service_catalog", lambda: catalog)
+
+
+@pytest.mark.usefixtures("two_regions")
+def test_several_regions_and_none_chosen_is_a_failure(healthy):
+    assert outcome("Region") == (SUCCESS, "")
+    healthy.config(os_region_name=None)
+    code, text = outcome("Region")
+    assert code == FAILURE
+    assert "os_region_name isn't set" in text
+    assert "RegionOne, RegionTwo" in text
+
+
+def test_region_without_nova_is_a_failure(healthy):
+    healthy.config(os_region_name="RegionThree")
+    code, text = outcome("Region")
+    assert code == FAILURE
+    assert "no endpoint of compute and placement in this region" in text
+
+
+def test_hosts_whose_ids_are_others_in_nova_are_a_failure(healthy, cloud: Cloud):
+    cloud.nova.hypervisors["cmp1"] = "9f8a0a1c-64d0-4b1f-9d27-4f4c2f9e6c11"
+    code, text = outcome("Ids of hosts")
+    assert code == FAILURE
+    assert "cmp1 as" in text
+    assert "nova_client_version was changed" in text
+
+
+def test_version_of_nova_without_sizes_of_hosts_is_a_failure(healthy):
+    healthy.config(nova_client_version="2.88", group="nova")
+    code, text = outcome("Ids of hosts")
+    assert code == FAILURE
+    assert "2.88" in text
+
+
 def test_disabled_plugin_is_a_failure(healthy):
     healthy.config(plugins=["physical.host.plugin"], group="manager")
     code, text = outcome("Plugin and filters")
@@ -198,6 +241,9 @@ def test_host_outside_blazars_aggregates_is_a_warning(healthy, cloud):
     cloud.nova.aggregates[2] = aggregate(2, "zone", "cmp2", "cmp3")
     # This host is reserved as a whole.
     cloud.nova.aggregates[3] = aggregate(3, "reserved", "cmp3", **{"blazar:owner": "somebody"})
+    # An aggregate of a reservation of instances doesn't replace the freepool.
+    ours = backing_names.aggregate_metadata(RESERVATION, "p", world.add_flavor().shape)
+    cloud.nova.aggregates[4] = aggregate(4, RESERVATION, "cmp2", **ours)
     code, text = outcome("Freepool and hosts")
     assert code == WARNING
     assert "cmp2" in text
