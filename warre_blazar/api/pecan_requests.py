@@ -29,10 +29,13 @@ _HANDLERS = ("get_all", "get_one", "get", "post", "put", "patch", "delete")
 def install(ours: type[rest.RestController]) -> None:
     """Make Blazar's controller prepare each request to our controllers before it is routed.
 
-    Blazar has no hook for this, so the method ``_route`` of Blazar's controller is replaced.
+    Blazar has no hook for this, so the method ``_route`` of Blazar's controller is replaced. A
+    second call changes nothing.
 
     :param ours: the base class of our controllers.
     """
+    if rest.RestController._lookup_child is child:
+        return
     stock = V2Controller._route
     # Before Blazar 18, ``_route`` takes only the path, and Pecan finds the request by itself.
     takes_request = "request" in inspect.signature(stock).parameters

@@ -16,7 +16,11 @@ DEFAULT_API_VERSION = "1"
 
 
 def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """Return the parser of global options as it is. The extension has no options."""
+    """Return the parser of global options as it is. The extension has no options.
+
+    The openstack command line calls this before it loads commands.
+    """
+    _name_class("UnsetAttributeHost", "UnsetAttributesHost")
     return parser
 
 
@@ -26,6 +30,3 @@ def _name_class(wanted: str, present: str) -> None:
         hosts = importlib.import_module("blazarclient.v1.shell_commands.hosts")
         if not hasattr(hosts, wanted) and hasattr(hosts, present):
             setattr(hosts, wanted, getattr(hosts, present))
-
-
-_name_class("UnsetAttributeHost", "UnsetAttributesHost")

@@ -1,7 +1,9 @@
 """Alembic migrations of this package's tables, which are in Blazar's database."""
 
+import contextlib
 import pathlib
 import sys
+from collections.abc import Iterator
 
 import alembic.command
 import alembic.config
@@ -9,6 +11,8 @@ import alembic.script
 import sqlalchemy as sa
 from alembic import util as alembic_util
 from oslo_log import log as logging
+
+from warre_blazar.db import models
 
 LOG = logging.getLogger(__name__)
 
@@ -72,16 +76,33 @@ def head() -> str:
 
 def revision_of(url: str) -> str | None:
     """The revision of the database, or None if it doesn't have this package's tables."""
+    with _connected(url) as connection:
+        return _revision(connection)
+
+
+@contextlib.contextmanager
+def _connected(url: str) -> Iterator[sa.Connection]:
     engine = sa.create_engine(url)
     try:
         with engine.connect() as connection:
-            if not sa.inspect(connection).has_table(VERSION_TABLE):
-                return None
-            return connection.execute(
-                sa.text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608
-            ).scalar()
+            yield connection
     finally:
         engine.dispose()
+
+
+def _revision(connection: sa.Connection) -> str | None:
+    if not sa.inspect(connection).has_table(VERSION_TABLE):
+        return None
+    return connection.execute(
+        sa.text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608
+    ).scalar()
+
+
+def _missing(connection: sa.Connection) -> set[str]:
+    """The names of this package's tables that don't exist."""
+    return {name for name in models.metadata.tables if name.startswith("warre_")} - set(
+        sa.inspect(connection).get_table_names()
+    )
 
 
 def check(url: str) -> None:
@@ -103,4 +124,24 @@ def check(url: str) -> None:
             f"The tables of warre-blazar are at revision {found}, and this release needs {head()}. "
             "Stop Blazar, install the same release everywhere, and run warre-blazar-manage db "
             "upgrade"
+        )
+
+
+def require(url: str) -> None:
+    """Check that there are tables of this package, of whatever release.
+
+    If the database can't be read, this is only logged.
+
+    :raises MigrationError: there are no tables, or only some of those of the first revision.
+    """
+    try:
+        with _connected(url) as connection:
+            is_missing = _revision(connection) is None and _missing(connection)
+    except sa.exc.SQLAlchemyError as error:
+        LOG.warning("Whether this package's tables exist can't be read: %s", error)
+        return
+    if is_missing:
+        raise MigrationError(
+            "The tables of warre-blazar are missing: run warre-blazar-manage db upgrade, and then "
+            "restart blazar-manager and blazar-api"
         )

@@ -1,10 +1,11 @@
 """This package's filters for Blazar's usage enforcement.
 
 Blazar has no entry point for filters. It looks filters up by name in its own module, so
-``register`` adds this package's filters to that module when the plugin is imported.
+``register`` adds this package's filters to that module when a plugin of this package is made.
 """
 
 from blazar.enforcement import filters
+from oslo_config import cfg
 
 from warre_blazar.enforcement.max_length import FlavorMaxLengthFilter
 from warre_blazar.enforcement.quota import ProjectQuotaFilter
@@ -22,3 +23,12 @@ def register() -> None:
         setattr(filters, cls.__name__, cls)
         if cls.__name__ not in filters.all_filters:
             filters.all_filters.append(cls.__name__)
+
+
+def withdraw() -> None:
+    """Take this package's filters out of ``[enforcement] enabled_filters`` in this process.
+
+    Blazar doesn't start if the option names a filter that it doesn't find.
+    """
+    left = [name for name in cfg.CONF.enforcement.enabled_filters if name not in FILTERS]
+    cfg.CONF.set_override("enabled_filters", left, group="enforcement")

@@ -26,12 +26,13 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_utils import strutils
 
-from warre_blazar.db import hosts, session
+from warre_blazar.db import hosts, migration, session
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors
 from warre_blazar.openstack import placement as our_placement
+from warre_blazar.plugins import blazar_changes
 from warre_blazar.services.booking import neighbors
 from warre_blazar.services.booking.neighbors import HostNeed
 from warre_blazar.services.hosts import new_hosts
@@ -181,8 +182,30 @@ class _PlacementClient(placement.BlazarPlacementClient):
             our_placement.make_class(rc_name)
 
 
-class ExactPhysicalHostPlugin(host_plugin.PhysicalHostPlugin):
+class _Exact:
+    """The base class of the plugins.
+
+    If this package's tables are missing, Blazar's plugin is made instead. Then the leases that
+    there are can start and end, and others be booked as with Blazar alone.
+    """
+
+    #: Blazar's plugin for the same type.
+    stock: type[base.BasePlugin]
+
+    def __new__(cls) -> Any:
+        try:
+            blazar_changes.make()
+        except migration.MigrationError as error:
+            resource_type = cls.stock.resource_type
+            LOG.error("%s. Blazar's own plugin serves %s meanwhile", error, resource_type)
+            return cls.stock()
+        return super().__new__(cls)
+
+
+class ExactPhysicalHostPlugin(_Exact, host_plugin.PhysicalHostPlugin):
     """Blazar's ``physical:host`` with exact admission."""
+
+    stock = host_plugin.PhysicalHostPlugin
 
     def _matching_hosts(
         self,
@@ -233,8 +256,10 @@ class ExactPhysicalHostPlugin(host_plugin.PhysicalHostPlugin):
         return bool(_changed(super()._reallocate, allocation))
 
 
-class ExactVirtualInstancePlugin(instance_plugin.VirtualInstancePlugin):
+class ExactVirtualInstancePlugin(_Exact, instance_plugin.VirtualInstancePlugin):
     """Blazar's ``virtual:instance`` with exact admission."""
+
+    stock = instance_plugin.VirtualInstancePlugin
 
     def __init__(self) -> None:
         super().__init__()
@@ -315,8 +340,10 @@ class ExactVirtualInstancePlugin(instance_plugin.VirtualInstancePlugin):
         return bool(_changed(super()._heal_reservation, reservation, host_ids))
 
 
-class ExactFlavorPlugin(flavor_plugin.FlavorPlugin):
+class ExactFlavorPlugin(_Exact, flavor_plugin.FlavorPlugin):
     """Blazar's ``flavor:instance`` with exact admission."""
+
+    stock = flavor_plugin.FlavorPlugin
 
     def __init__(self) -> None:
         # Blazar's constructor makes Blazar's other two plugins, which would heal reservations

@@ -15,7 +15,6 @@ from blazar.plugins import base
 from oslo_config import cfg
 from oslo_utils import strutils, uuidutils
 
-from warre_blazar import conf, enforcement
 from warre_blazar.db import clock, hosts, leases, session
 from warre_blazar.domain import before_end, labels, lease_states
 from warre_blazar.domain.booking_conditions import BookingConditions
@@ -26,35 +25,10 @@ from warre_blazar.edge import carried_decisions, conditions, contacts
 from warre_blazar.edge.conditions import STRICT_FILTER
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.fields import reservations as reservation_fields
-from warre_blazar.plugins import (
-    change_records,
-    deletion_records,
-    joined_writes,
-    lease_contexts,
-    lease_guard,
-    monitor,
-    refusal_log,
-    refusal_records,
-)
+from warre_blazar.plugins import blazar_changes, monitor
 from warre_blazar.plugins.host_failures import HostFailures
 from warre_blazar.services.booking import admission, changing, lookup
 from warre_blazar.services.running import blazar_start_end
-
-# After Blazar has loaded its plugins, it looks up filters by name, and its v1 API looks up
-# exceptions by name. Blazar calls no function of a plugin before these lookups. So the import of
-# this module registers the options, the filters, what listens to Blazar's writes, the contexts
-# without trusts, the filters of the log, and the exceptions.
-conf.register(cfg.CONF)
-enforcement.register()
-deletion_records.register()
-joined_writes.register()
-lease_contexts.register()
-lease_guard.register()
-refusal_log.register()
-refusal_records.register()
-# After lease_guard, which may correct what Blazar writes.
-change_records.register()
-blazar_errors.expose_to_v1()
 
 _FAR = datetime.datetime(9999, 12, 31)
 _MAX_AMOUNT = 2**31 - 1
@@ -78,13 +52,17 @@ class FlavorSlotPlugin(base.BasePlugin):
 
     def __init__(self) -> None:
         """
-        :raises Misconfigured: ``StrictLeaseFilter`` isn't enabled. Blazar then works without this
-            plugin.
+        :raises MigrationError: this package's tables are missing.
+        :raises Misconfigured: ``StrictLeaseFilter`` isn't enabled.
+
+        After these errors, Blazar works without this plugin.
         """
+        blazar_changes.make()
         if STRICT_FILTER not in cfg.CONF.enforcement.enabled_filters:
             raise exceptions.Misconfigured(
                 "[enforcement] enabled_filters", f"it lacks {STRICT_FILTER}"
             )
+        blazar_changes.make_for_slots()
         self._failures = HostFailures()
         self.monitor = monitor.SlotMonitor(self._hosts_of, self._failures.look_again)
 

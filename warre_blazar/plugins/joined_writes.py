@@ -11,10 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
-from blazar.db.sqlalchemy import api, models
+from blazar.db.sqlalchemy import api, facade_wrapper, models
 from sqlalchemy.orm import util as orm_util
-
-from warre_blazar.db import session
 
 _FUNCTIONS = (
     "lease_create",
@@ -38,7 +36,7 @@ def register() -> None:
 def _remembered(event_get: Callable[[str], Any]) -> Callable[[str], Any]:
     @functools.wraps(event_get)
     def get(event_id: str) -> Any:
-        with session.reader() as db:
+        with facade_wrapper.session_for_read() as db:
             written = db.identity_map.get(orm_util.identity_key(models.Event, event_id))
             is_whole = written is not None and not sa.inspect(written).expired_attributes
             return written if is_whole else event_get(event_id)
@@ -49,7 +47,7 @@ def _remembered(event_get: Callable[[str], Any]) -> Callable[[str], Any]:
 def _joined(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def write(*args: Any, **kwargs: Any) -> Any:
-        with session.writer():
+        with facade_wrapper.session_for_write():
             return function(*args, **kwargs)
 
     return write

@@ -6,6 +6,7 @@ import pecan
 from blazar import policy
 from blazar.api import app as stock_app
 from oslo_config import cfg
+from oslo_log import log as logging
 from oslo_middleware import debug
 
 from warre_blazar import conf
@@ -13,6 +14,8 @@ from warre_blazar.db import migration
 from warre_blazar.edge import device_rules
 from warre_blazar.wsgi import after_authentication, blazar_answers, lease_trusts
 from warre_blazar.wsgi.guard import Guard
+
+LOG = logging.getLogger(__name__)
 
 #: The configuration of Blazar's own v2 application.
 _V2 = {
@@ -37,8 +40,7 @@ def build(stock: Any) -> Guard:
     :raises MigrationError: the tables are those of another release.
     """
     conf.register(cfg.CONF)
-    if cfg.CONF.database.connection:
-        migration.check(cfg.CONF.database.connection)
+    has_tables = _check_tables()
     device_rules.configured()
     _load_policies()
     blazar_answers.correct_statuses()
@@ -49,9 +51,27 @@ def build(stock: Any) -> Guard:
     if not isinstance(stock, stock_app.VersionSelectorApplication):
         return Guard(blazar_answers.Translated(v2))
     after_authentication.install(stock.v1)
-    lease_trusts.register()
+    if has_tables:
+        lease_trusts.register()
     stock.v2 = v2
     return Guard(blazar_answers.Translated(stock))
+
+
+def _check_tables() -> bool:
+    """Whether this package's tables are there. If they aren't, this is logged.
+
+    :raises MigrationError: the tables are those of another release.
+    """
+    url = cfg.CONF.database.connection
+    if not url:
+        return True
+    migration.check(url)
+    try:
+        migration.require(url)
+    except migration.MigrationError as error:
+        LOG.error("%s. Until then, only Blazar's own paths work", error)
+        return False
+    return True
 
 
 def _load_policies() -> None:

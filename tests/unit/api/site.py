@@ -12,7 +12,7 @@ import datetime
 import logging
 import pathlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from typing import Any, Self, TypeVar
 from unittest import mock
@@ -130,8 +130,15 @@ class Clock(waiting.Clock):
 class Site:
     """The whole site. ``app`` is its WSGI application."""
 
-    #: The manager's plugins.
+    #: The manager's plugins and filters, and the controllers of v2.
     plugins = "flavor.slot.plugin"
+    filters = "StrictLeaseFilter,FlavorMaxLengthFilter,ProjectQuotaFilter"
+    controllers = (
+        "flavors,flavorprojects,reservations,maintenancewindows,limits,hosts,usage,refusals,"
+        "messages,offers,availability,series,waits,audit,warre,leases,oshosts"
+    )
+    #: The tables that the database has.
+    tables: Collection[sa.Table] = models.metadata.sorted_tables
 
     def __init__(self, directory: pathlib.Path) -> None:
         self.cloud = SiteCloud()
@@ -151,7 +158,7 @@ class Site:
         self._stack.enter_context(cached_for)
         self._stack.enter_context(bus.installed())
         self.engine = self._stack.enter_context(databases.connected())
-        models.metadata.create_all(self.engine)
+        models.metadata.create_all(self.engine, self.tables)
         self._start_manager()
         self.app = self._make_app()
         return self
@@ -184,14 +191,8 @@ class Site:
                     "sqlite_synchronous": "false",
                 },
                 "manager": {"plugins": self.plugins},
-                "enforcement": {
-                    "enabled_filters": "StrictLeaseFilter,FlavorMaxLengthFilter,ProjectQuotaFilter",
-                },
-                "api": {
-                    "api_v2_controllers": "flavors,flavorprojects,reservations,"
-                    "maintenancewindows,limits,hosts,usage,refusals,messages,offers,availability,"
-                    "series,waits,audit,warre,leases,oshosts"
-                },
+                "enforcement": {"enabled_filters": self.filters},
+                "api": {"api_v2_controllers": self.controllers},
                 "oslo_policy": {"policy_file": str(self.policy_file)},
                 **self.cloud.keystone.options(),
             }

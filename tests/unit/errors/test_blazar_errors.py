@@ -172,7 +172,8 @@ def test_v1_answers_unknown_exception_class_with_500():
 @pytest.mark.slow
 def test_controllers_expose_our_exceptions_to_v1():
     script = (
-        "import warre_blazar.api.controllers.reservations, warre_blazar.api.controllers.warre\n"
+        "from warre_blazar.api.controllers.reservations import ReservationsController\n"
+        "ReservationsController()\n"
         "import blazar.api.v1.app, blazar.api.v2.app\n"
         "from blazar.manager import exceptions\n"
         "print(exceptions.WarreTryAgain.code)"

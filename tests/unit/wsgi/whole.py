@@ -44,6 +44,10 @@ class WholeSite(Site):
         """Empty the site, and add hosts in Blazar's freepool and a plain Nova flavor."""
         for name in HOSTS:
             world.add_host(self.cloud, name, vcpus=16, zone="az1")
+        self.furnish_nova()
+
+    def furnish_nova(self) -> None:
+        """Add the freepool and a plain Nova flavor."""
         nova = self.cloud.nova
         nova.aggregates[1000] = {
             "id": 1000,

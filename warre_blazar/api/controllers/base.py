@@ -28,9 +28,6 @@ from warre_blazar.services.requests import once
 
 T = TypeVar("T")
 
-# Blazar's v1 API runs in the same process, and looks up a manager's exception by its class name.
-blazar_errors.expose_to_v1()
-
 MAX_ID = 64
 #: What a path may have in place of an id. It is as in bodies, because it may be a flavor's name.
 _ID = Text(MAX_ID)
@@ -58,6 +55,18 @@ class Controller(rest.RestController, hooks.HookController):
     name = ""
     extra_routes: dict[str, str] = {}  # noqa: RUF012
 
+    def __init__(self) -> None:
+        """Make a controller, and change Blazar's API in this process as controllers need it.
+
+        The import of the module changes nothing, because stevedore imports the controllers of all
+        installed packages. Blazar makes only the controllers that ``[api] api_v2_controllers``
+        names.
+        """
+        pecan_requests.install(Controller)
+        # Blazar's v1 runs in the same process, and looks up a manager's exception by its class
+        # name.
+        blazar_errors.expose_to_v1()
+
     @pecan.expose()
     def _route(self, args: list[str], request: Any = None) -> Any:
         """The controller's method for a request. If Pecan finds no method, this is ``_refuse``.
@@ -80,11 +89,6 @@ class Controller(rest.RestController, hooks.HookController):
     @pecan.expose("json")
     def _refuse(self, **_query: Any) -> None:
         raise pecan.request.environ[pecan_requests.REFUSAL]
-
-
-# Blazar imports controllers, but calls none of their functions before the first request. So
-# ``install`` is called when this module is imported.
-pecan_requests.install(Controller)
 
 
 def context() -> BlazarContext:

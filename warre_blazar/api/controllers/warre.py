@@ -26,20 +26,22 @@ from warre_blazar.api.controllers.waits import WaitsController
 
 
 class _V1(base.Controller):
-    flavors = FlavorsController()
-    flavorprojects = FlavorProjectsController()
-    reservations = ReservationsController()
-    maintenancewindows = WindowsController()
-    limits = LimitsController()
-    hosts = HostsController()
-    usage = UsageController()
-    refusals = RefusalsController()
-    messages = MessagesController()
-    offers = OffersController()
-    availability = AvailabilityController()
-    series = SeriesController()
-    waits = WaitsController()
-    audit = AuditController()
+    def __init__(self) -> None:
+        super().__init__()
+        self.flavors = FlavorsController()
+        self.flavorprojects = FlavorProjectsController()
+        self.reservations = ReservationsController()
+        self.maintenancewindows = WindowsController()
+        self.limits = LimitsController()
+        self.hosts = HostsController()
+        self.usage = UsageController()
+        self.refusals = RefusalsController()
+        self.messages = MessagesController()
+        self.offers = OffersController()
+        self.availability = AvailabilityController()
+        self.series = SeriesController()
+        self.waits = WaitsController()
+        self.audit = AuditController()
 
 
 class WarreController(base.Controller):
@@ -47,9 +49,11 @@ class WarreController(base.Controller):
 
     name = "warre"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.v1 = _V1()
+
     @pecan.expose()
     def _route(self, args: list[str], request: Any = None) -> Any:
         error_hook.mark_as_warres(request or pecan.request)
         return super()._route(args, request)
-
-    v1 = _V1()

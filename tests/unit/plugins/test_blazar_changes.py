@@ -1,0 +1,71 @@
+"""This package changes Blazar only where it is enabled, and leaves Blazar's own types alone."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[3]
+MISSING = (
+    "The tables of warre-blazar are missing: run warre-blazar-manage db upgrade, and then restart "
+    "blazar-manager and blazar-api"
+)
+
+pytestmark = pytest.mark.slow
+
+
+def output(module: str, *words: str) -> Any:
+    """The JSON that a module of this directory prints in a process of its own."""
+    command = [sys.executable, "-W", "ignore", "-m", f"tests.unit.plugins.{module}", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def changes() -> Any:
+    return output("changes_of_blazar")
+
+
+def test_import_changes_nothing(changes):
+    assert changes["imported"] == []
+
+
+def test_changes_are_made_once(changes):
+    assert changes["again"] == []
+
+
+def test_design_page_lists_every_change(changes):
+    page = (ROOT / "doc/source/design.rst").read_text()
+    section = page.split("\nWhat is changed in Blazar\n----", 1)[1].split("\n----", 1)[0]
+    packages = "blazar|blazarclient|oslo_messaging|pecan|sqlalchemy"
+    names = re.findall(rf"``((?:{packages})\.[\w.]+)``", section)
+    assert sorted(names) == changes["enabled"]
+
+
+LIFE = [201, "ACTIVE", "TERMINATED"]
+TYPES = ("physical:host", "virtual:instance", "flavor:instance", "virtual:floatingip")
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "ours"),
+    [
+        # Blazar tries to make a controller of what it doesn't know.
+        ("Stock", [], [405, 400]),
+        ("ExactAlone", [], [405, 400]),
+        ("BeforeTables", [MISSING] * 2, [503, 400]),
+        ("ExactBeforeTables", [MISSING] * 5, [503, 400]),
+    ],
+)
+def test_leases_of_all_stock_types_are_booked_started_and_ended(
+    kind: str, said: list[str], ours: list[int], tmp_path: pathlib.Path
+):
+    found = output("stock_site", kind, str(tmp_path))
+    assert found["lives"] == dict.fromkeys(TYPES, LIFE)
+    assert found["left"] == []
+    assert [MISSING for line in found["log"] if MISSING in line] == said
+    assert found["ours"] == ours

@@ -1,0 +1,57 @@
+"""Changes Blazar's manager in this process, as the enabled plugins of this package need it.
+
+The import of this package changes nothing, because stevedore imports the plugins of all installed
+packages, enabled or not. Blazar makes only the plugins that ``[manager] plugins`` names. It makes
+them before it looks up filters, and before it serves the first request. So the plugins call these
+functions when they are made. Each change can be made repeatedly.
+"""
+
+from oslo_config import cfg
+
+from warre_blazar import conf, enforcement
+from warre_blazar.db import migration
+from warre_blazar.errors import blazar_errors
+from warre_blazar.plugins import (
+    change_records,
+    deletion_records,
+    joined_writes,
+    lease_contexts,
+    lease_guard,
+    refusal_log,
+    refusal_records,
+)
+
+#: For every plugin of this package.
+ALWAYS = (enforcement.register, refusal_log.register, blazar_errors.expose_to_v1)
+#: For flavor:slot.
+FOR_SLOTS = (
+    deletion_records.register,
+    joined_writes.register,
+    lease_contexts.register,
+    lease_guard.register,
+    refusal_records.register,
+    # After lease_guard, which may correct what Blazar writes.
+    change_records.register,
+)
+
+
+def make() -> None:
+    """Make the changes that every plugin of this package needs.
+
+    :raises MigrationError: this package's tables are missing. Then nothing is changed, and this
+        package's filters are taken out of the option, so that Blazar serves its own types.
+    """
+    conf.register(cfg.CONF)
+    try:
+        migration.require(cfg.CONF.database.connection)
+    except migration.MigrationError:
+        enforcement.withdraw()
+        raise
+    for change in ALWAYS:
+        change()
+
+
+def make_for_slots() -> None:
+    """Make the further changes that flavor:slot needs."""
+    for change in FOR_SLOTS:
+        change()
