@@ -34,6 +34,13 @@ def _add_db_parsers(subparsers: Any) -> None:
     downgrade.add_argument(
         "revision", help="the revision; 'base' removes all tables of this package"
     )
+    downgrade.add_argument("--yes", action="store_true", help="don't ask for confirmation")
+    downgrade.add_argument(
+        "--with-reservations",
+        action="store_true",
+        help="downgrade even if there are reservations, series or waits, which nothing starts or "
+        "ends afterwards",
+    )
     actions.add_parser("current", help="Print the revision of the database.")
     actions.add_parser("history", help="Print all revisions.")
 
@@ -108,12 +115,31 @@ def _db(conf: cfg.ConfigOpts) -> int:
     command = getattr(migration, conf.command.action)
     revision = [conf.command.revision] if hasattr(conf.command, "revision") else []
     try:
+        if command is migration.downgrade:
+            _check_downgrade(url, conf.command)
         command(url, *revision)
     except migration.MigrationError as error:
         return _fail(str(error))
     except setup_errors.DATABASE as error:
         return _fail(setup_errors.database(error))
     return 0
+
+
+def _check_downgrade(url: str, command: Any) -> None:
+    """Refuse a downgrade while managers need the tables, and let an operator confirm any other one.
+
+    :raises MigrationError:
+    """
+    if not command.with_reservations:
+        migration.check_unused(url, command.revision)
+    if command.yes:
+        return
+    lost = "This deletes all data for which the older revision has no table or column"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise migration.MigrationError(f"{lost}. Without a terminal, it needs --yes")
+    print(f"{lost}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise migration.MigrationError("Nothing was downgraded")
 
 
 def _quota(conf: cfg.ConfigOpts) -> int:

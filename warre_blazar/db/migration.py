@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from alembic import util as alembic_util
 from oslo_log import log as logging
 
-from warre_blazar.db import models
+from warre_blazar.db import models, unfinished
 
 LOG = logging.getLogger(__name__)
 
@@ -49,12 +49,43 @@ def upgrade(url: str, revision: str = "head") -> None:
     _run(url, "upgrade", revision)
 
 
+def check_unused(url: str, revision: str) -> None:
+    """Check that a downgrade drops no table that managers still need.
+
+    :raises MigrationError: reservations, waits or series would be left, or the revision is unknown.
+    """
+    script = alembic.script.ScriptDirectory.from_config(_config(""))
+    with _connected(url) as connection:
+        present = _revision(connection)
+        if present is None:
+            return
+        try:
+            steps = script.iterate_revisions(present, revision, select_for_downgrade=True)
+            dropped = [step.revision for step in steps]
+        except alembic.script.revision.RevisionError as error:
+            raise MigrationError(str(error)) from error
+        left = unfinished.counts(connection, dropped)
+    if left:
+        raise MigrationError(
+            f"The tables are in use ({', '.join(f'{noun}: {n}' for noun, n in left.items())}). "
+            "Delete all of them while blazar-manager runs, and try again a minute later. With "
+            "--with-reservations, the tables are downgraded nevertheless. Then nothing starts or "
+            "ends these reservations any more, and what they have stays in Nova and Placement"
+        )
+
+
 def downgrade(url: str, revision: str) -> None:
-    """Downgrade the database to a revision.
+    """Downgrade the database to a revision, whatever is in the tables.
+
+    After a downgrade to ``base``, nothing of this package is left in the database.
 
     :raises MigrationError: the revision is unknown.
     """
     _run(url, "downgrade", revision)
+    with _connected(url) as connection:
+        if _revision(connection) is None:
+            connection.execute(sa.text(f"DROP TABLE IF EXISTS {VERSION_TABLE}"))
+            connection.commit()
 
 
 def current(url: str) -> None:

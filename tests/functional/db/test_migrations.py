@@ -1,9 +1,14 @@
 """Our migrations on MariaDB, before and after Blazar's migrations, in each character set."""
 
 import dataclasses
+import datetime
+import functools
+import io
 import itertools
 import pathlib
+import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -11,7 +16,9 @@ from alembic import op
 
 from tests.functional.db import databases
 from warre_blazar.cmd.manage import main as manage_main
-from warre_blazar.db import migration
+from warre_blazar.db import migration, models, unfinished
+from warre_blazar.db import tables as all_tables
+from warre_blazar.domain.backing_phases import Phase
 
 
 @pytest.fixture(params=["utf8mb3", "utf8mb4"])
@@ -39,16 +46,22 @@ class Said:
 
 
 @pytest.fixture
-def manage(url: str, tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]):
-    """A function that runs ``warre-blazar-manage db`` on the database."""
-    config = databases.write_config(url, tmp_path)
+def manage_db(tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]):
+    """A function that runs ``warre-blazar-manage db`` on the database with a URL."""
 
-    def run(*words: str) -> Said:
+    def run(url: str, *words: str) -> Said:
+        config = databases.write_config(url, tmp_path)
         capfd.readouterr()
         status = manage_main(["--config-file", config, "db", *words])
         return Said(status, *capfd.readouterr())
 
     return run
+
+
+@pytest.fixture
+def manage(url: str, manage_db):
+    """A function that runs ``warre-blazar-manage db`` on the database."""
+    return functools.partial(manage_db, url)
 
 
 def test_upgrade_and_downgrade_can_be_repeated(url: str, tmp_path: pathlib.Path):
@@ -59,8 +72,7 @@ def test_upgrade_and_downgrade_can_be_repeated(url: str, tmp_path: pathlib.Path)
         assert migration.revision_of(url) == migration.head()
         migration.upgrade(url)
         migration.downgrade(url, "base")
-        assert tables(url) <= {migration.VERSION_TABLE}
-        assert migration.revision_of(url) is None
+        assert tables(url) == set()
 
 
 def indexed(url: str) -> dict[str, list[list[str | None]]]:
@@ -138,7 +150,8 @@ def test_command_upgrades_downgrades_and_shows_revisions(url: str, tmp_path: pat
     assert manage("upgrade").status == 0
     assert manage("current").out.strip() == f"{migration.head()} (head)"
     assert "-> 0001" in manage("history").out
-    assert manage("downgrade", "base").status == 0
+    assert manage("downgrade", "base", "--yes").status == 0
+    assert tables(url) == set()
     unknown = manage("upgrade", "nonesuch")
     assert (unknown.status, "nonesuch" in unknown.err) == (1, True)
 
@@ -170,3 +183,158 @@ def test_missing_server_fails_and_says_what_to_do(monkeypatch, tmp_path: pathlib
     monkeypatch.delenv("WARRE_TEST_MARIADB_URL")
     with pytest.raises(databases.NoServer, match="tools/test"), databases.made("mariadb", tmp_path):
         pass
+
+
+NOW = datetime.datetime(2100, 1, 1)
+ID = "00000000-0000-0000-0000-000000000001"
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A database with all tables, which each test leaves empty."""
+    directory = tmp_path_factory.mktemp("filled")
+    with databases.made("mariadb", directory) as url:
+        databases.fill("mariadb", url, directory)
+        yield url
+
+
+@pytest.fixture
+def engine(filled: str) -> Iterator[sa.Engine]:
+    engine = sa.create_engine(filled, poolclass=sa.NullPool)
+    yield engine
+    databases.empty(engine)
+
+
+def add(engine: sa.Engine, table: sa.Table, **values: Any) -> None:
+    """Add a row. Columns that must have a value get one that nothing depends on."""
+    usual = {datetime.datetime: NOW, str: ID, int: 1, bool: False}
+    needed = {
+        column.name: usual[column.type.python_type]
+        for column in table.c
+        if not (column.nullable or column.autoincrement is True or column.name in values)
+    }
+    with engine.begin() as db:
+        db.execute(table.insert().values({**needed, **values}))
+
+
+def add_lease(engine: sa.Engine, status: str | None, resource_type: str = "flavor:slot") -> None:
+    add(engine, all_tables.leases, status=status, end_date=NOW)
+    add(engine, all_tables.reservations, lease_id=ID, resource_type=resource_type)
+
+
+def add_wait(engine: sa.Engine, state: str) -> None:
+    add(engine, models.waits, state=state, mode="book")
+
+
+def add_series(engine: sa.Engine, status: str) -> None:
+    add(engine, models.flavors, properties="", extra_specs="{}")
+    add(engine, models.series, status=status)
+
+
+IN_USE = {
+    **{
+        f"lease {status}": (lambda db, s=status: add_lease(db, s), "reservations: 1")
+        for status in (None, "CREATING", "PENDING", "ACTIVE", "UPDATING", "DELETING", "ERROR")
+    },
+    "backing": (
+        lambda db: add(db, models.backings, phase=Phase.CLOSING),
+        "reservations that have something in Nova or Placement: 1",
+    ),
+    "wait": (lambda db: add_wait(db, "WAITING"), "waits: 1"),
+    "series": (lambda db: add_series(db, "booked"), "series: 1"),
+}
+UNUSED = {
+    "nothing": lambda db: None,
+    "lease that is over": lambda db: add_lease(db, "TERMINATED"),
+    "stock lease": lambda db: add_lease(db, "ACTIVE", "physical:host"),
+    "planned backing": lambda db: add(db, models.backings, phase=Phase.PLANNED),
+    "wait that is over": lambda db: add_wait(db, "EXPIRED"),
+    "series that has ended": lambda db: add_series(db, "ended"),
+}
+
+
+@pytest.mark.parametrize("name", IN_USE)
+def test_tables_in_use_are_not_dropped(engine: sa.Engine, filled: str, name: str):
+    fill, said = IN_USE[name]
+    fill(engine)
+    with pytest.raises(migration.MigrationError) as refused:
+        migration.check_unused(filled, "base")
+    assert f"({said})" in str(refused.value)
+    assert "--with-reservations" in str(refused.value)
+
+
+@pytest.mark.parametrize("name", UNUSED)
+def test_what_is_over_may_be_dropped(engine: sa.Engine, filled: str, name: str):
+    UNUSED[name](engine)
+    migration.check_unused(filled, "base")
+
+
+@pytest.mark.parametrize(("kind", "last"), [("wait", "0014"), ("series", "0011")])
+def test_downgrade_looks_at_the_tables_that_it_drops(
+    engine: sa.Engine, filled: str, kind: str, last: str
+):
+    IN_USE[kind][0](engine)
+    migration.check_unused(filled, last)
+    with pytest.raises(migration.MigrationError, match="in use"):
+        migration.check_unused(filled, f"{int(last) - 1:04}")
+
+
+def test_tables_that_an_interrupted_downgrade_has_dropped_are_not_in_use():
+    engine = sa.create_engine("sqlite://")
+    models.metadata.create_all(engine, [all_tables.leases, all_tables.reservations])
+    with engine.connect() as db:
+        assert unfinished.counts(db, ["0001", "0011", "0014"]) == {}
+
+
+@pytest.mark.parametrize("revision", ["nonesuch", "+1"])
+def test_downgrade_to_what_is_no_older_revision_is_refused(filled: str, revision: str):
+    with pytest.raises(migration.MigrationError):
+        migration.check_unused(filled, revision)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def answer(monkeypatch: pytest.MonkeyPatch):
+    """A function that sets what an operator types. It returns what is shown to the operator."""
+
+    def type_in(text: str) -> Terminal:
+        shown = Terminal()
+        monkeypatch.setattr(sys, "stdin", Terminal(text))
+        monkeypatch.setattr(sys, "stderr", shown)
+        return shown
+
+    return type_in
+
+
+def test_command_needs_a_terminal_or_a_yes(filled: str, manage_db):
+    unasked = manage_db(filled, "downgrade", "base")
+    assert (unasked.status, "needs --yes" in unasked.err) == (1, True)
+    assert migration.revision_of(filled) == migration.head()
+
+
+@pytest.mark.parametrize("text", ["n\n", "\n", ""])
+def test_operator_can_keep_the_tables(filled: str, manage_db, answer, text: str):
+    shown = answer(text)
+    assert manage_db(filled, "downgrade", "base").status == 1
+    assert "[y/N]" in shown.getvalue()
+    assert migration.revision_of(filled) == migration.head()
+
+
+def test_yes_does_not_drop_tables_in_use(engine: sa.Engine, filled: str, manage_db):
+    add_lease(engine, "ACTIVE")
+    refused = manage_db(filled, "downgrade", "base", "--yes")
+    assert (refused.status, "reservations: 1" in refused.err) == (1, True)
+    assert migration.revision_of(filled) == migration.head()
+
+
+def test_tables_in_use_are_dropped_with_reservations(tmp_path: pathlib.Path, manage_db, answer):
+    with databases.made("mariadb", tmp_path) as url:
+        databases.fill("mariadb", url, tmp_path)
+        add_lease(sa.create_engine(url, poolclass=sa.NullPool), "ACTIVE")
+        answer("y\n")
+        assert manage_db(url, "downgrade", "base", "--with-reservations").status == 0
+        assert tables(url) == set()

@@ -1,0 +1,61 @@
+"""Counts what managers still have to do, and couldn't do any more without this package's tables."""
+
+import dataclasses
+from collections.abc import Collection
+from typing import Any
+
+import sqlalchemy as sa
+
+from warre_blazar.db.tables import backings, leases, reservations, series, waits
+from warre_blazar.domain.backing_phases import Phase
+from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.domain.lease_states import TERMINATED
+from warre_blazar.domain.series import SeriesStatus
+from warre_blazar.domain.waits import OPEN
+
+
+@dataclasses.dataclass(frozen=True)
+class _Kind:
+    noun: str
+    #: The revision whose downgrade loses it.
+    revision: str
+    table: sa.Table
+    condition: sa.ColumnElement[bool]
+
+
+_OVER = sa.select(leases.c.id).where(leases.c.status == TERMINATED)
+_KINDS = (
+    _Kind(
+        "reservations",
+        "0001",
+        reservations,
+        sa.and_(
+            reservations.c.resource_type == RESOURCE_TYPE, reservations.c.lease_id.not_in(_OVER)
+        ),
+    ),
+    _Kind(
+        "reservations that have something in Nova or Placement",
+        "0001",
+        backings,
+        backings.c.phase != Phase.PLANNED,
+    ),
+    _Kind("series", "0011", series, series.c.status != SeriesStatus.ENDED.value),
+    _Kind("waits", "0014", waits, waits.c.state.in_(OPEN)),
+)
+
+
+def counts(db: sa.Connection, revisions: Collection[str]) -> dict[str, int]:
+    """How many there are of each kind of which there are any.
+
+    :param revisions: the revisions whose tables are looked at. A downgrade that was interrupted may
+        have dropped some of these tables.
+    """
+    names = set(sa.inspect(db).get_table_names())
+    found: dict[str, Any] = {
+        kind.noun: db.scalar(
+            sa.select(sa.func.count()).select_from(kind.table).where(kind.condition)
+        )
+        for kind in _KINDS
+        if kind.revision in revisions and kind.table.name in names
+    }
+    return {noun: number for noun, number in found.items() if number}
