@@ -1,6 +1,7 @@
 """A fake Keystone: password logins with a catalog, limits, trusts, users and projects."""
 
 import datetime
+import re
 import uuid
 from typing import Any
 
@@ -196,6 +197,7 @@ class Keystone(Service):
         if query.get("effective") is None or query.get("include_names") is None:
             raise Refusal(400, "The fake knows only effective roles with names")
         user_id, project_id = query["user.id"], query["scope.project.id"]
+        self._check_id("scope.project.id", project_id)
         shown = [
             {
                 "role": {"id": f"role-{name}", "name": name},
@@ -205,6 +207,11 @@ class Keystone(Service):
             for name in self.roles_of(user_id, project_id)
         ]
         return Answer(200, {"role_assignments": shown})
+
+    @staticmethod
+    def _check_id(name: str, value: str) -> None:
+        if not re.fullmatch("[a-zA-Z0-9-]{1,64}", value):
+            raise Refusal(400, f"Invalid input for field/attribute {name}. Value: {value}.")
 
     def roles_of(self, user_id: str, project_id: str) -> list[str]:
         """The names of the roles that a user has in a project."""
@@ -228,6 +235,8 @@ class Keystone(Service):
         return Answer(204)
 
     def list_limits(self, request: Request) -> Answer:
+        if "project_id" in request.query:
+            self._check_id("project_id", request.query["project_id"])
         shown = [
             {
                 "id": f"{project}-{name}",

@@ -17,7 +17,7 @@ from warre_blazar.db.reservation_filters import SORT_KEYS
 from warre_blazar.domain import host_properties, refusals, reservation_states
 from warre_blazar.errors import exceptions
 from warre_blazar.fields import waits
-from warre_blazar.fields.kinds import EXPECTED, Schema, Text
+from warre_blazar.fields.kinds import EXPECTED, PROJECT_ID, Schema, Text
 from warre_blazar.fields.usage import KEYS as USAGE_KEYS
 from warre_blazar.wsgi.request_bodies import MAX_BODY
 
@@ -274,6 +274,14 @@ def word(field: str, text: str) -> str:
         raise exceptions.InvalidField(field, "expected 1 to 255 printable characters") from None
 
 
+def project_id(field: str, text: str) -> str:
+    """The value of a query parameter that is the id of a project."""
+    try:
+        return PROJECT_ID.validate(text)
+    except ValueError as error:
+        raise exceptions.InvalidField(field, str(error)) from None
+
+
 def properties(field: str, text: str) -> list[host_properties.Comparison]:
     """The comparisons of a query parameter that is an expression on host properties."""
     try:
@@ -398,6 +406,7 @@ QUERY_SCHEMAS: dict[Callable[[str, str], Any], Schema] = {
         "examples": ["start", "created_at:desc"],
     },
     word: {"type": "string", "minLength": 1, "maxLength": 255},
+    project_id: {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9-]+$"},
     moment: {
         "type": "string",
         "pattern": f"^({_DATE}|{_TIME})$",

@@ -134,6 +134,17 @@ class Email(_Pattern):
         super().__init__(254, rf"{local}@{label}(\.{label})*", expected)
 
 
+class ProjectId(_Pattern):
+    """The id of a project, with the characters that Keystone allows in ids."""
+
+    def __init__(self) -> None:
+        expected = (
+            "expected the id of a project, which has letters, digits and hyphens; 'openstack "
+            "project list' shows it"
+        )
+        super().__init__(64, "[A-Za-z0-9-]+", expected)
+
+
 class TimeZone(_Pattern):
     """The name of a time zone, such as Europe/Berlin, as IANA publishes it."""
 
@@ -222,5 +233,6 @@ BOOLEAN = Boolean({"type": "boolean"})
 _ID = {"type": "string", "minLength": 1, "maxLength": 64}
 #: The id of an item, or in bodies perhaps the name of a flavor.
 ID: FieldKind[str] = FieldKind(_ID, Text(64, 1).body)
+PROJECT_ID = ProjectId()
 #: A text in an answer that Blazar or Keystone has chosen.
 VALUE: FieldKind[str] = FieldKind({"type": "string"})

@@ -4,7 +4,17 @@ from typing import Any
 
 from warre_blazar.fields import kinds
 from warre_blazar.fields.declaration import Field, Resource, Use
-from warre_blazar.fields.kinds import BOOLEAN, ID, FieldKind, Integer, Text, Time, Word, or_null
+from warre_blazar.fields.kinds import (
+    BOOLEAN,
+    ID,
+    PROJECT_ID,
+    FieldKind,
+    Integer,
+    Text,
+    Time,
+    Word,
+    or_null,
+)
 
 
 class Access(Resource):
@@ -13,7 +23,7 @@ class Access(Resource):
     id = Field(ID, "The id of the access.", Use.READ_ONLY)
     flavor = Field(ID, "The flavor's id.", Use.READ_ONLY)
     flavor_id = Field(ID, "The flavor's id or name.", Use.REQUIRED | Use.WRITE_ONLY)
-    project_id = Field(Text(255, 1), "The project's id.", Use.REQUIRED)
+    project_id = Field(PROJECT_ID, "The project's id.", Use.REQUIRED)
 
 
 _CLOSED = {"type": "array", "items": kinds.answer(id=ID.answer, name={"type": "string"})}

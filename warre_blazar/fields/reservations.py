@@ -9,6 +9,7 @@ from warre_blazar.fields.flavors import BEFORE_END
 from warre_blazar.fields.kinds import (
     BOOLEAN,
     ID,
+    PROJECT_ID,
     VALUE,
     Email,
     FieldKind,
@@ -166,7 +167,7 @@ class Reservation(Resource):
     project_id = Field(VALUE, "The project that has booked.", Use.READ_ONLY)
     #: Answers on Warre's path have ``project_id``, and bodies there don't. So it is declared twice.
     booked_for = Field(
-        Text(255, 1),
+        PROJECT_ID,
         "The project for which to book. Default: the caller's own. Another one needs a role of the "
         "caller in it.",
         Use.WRITE_ONLY | Use.NOT_IN_WARRE | Use.FIXED,

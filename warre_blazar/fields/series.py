@@ -8,6 +8,7 @@ from warre_blazar.fields.declaration import Field, Resource, Use
 from warre_blazar.fields.kinds import (
     BOOLEAN,
     ID,
+    PROJECT_ID,
     VALUE,
     FieldKind,
     Integer,
@@ -140,7 +141,7 @@ class Series(Resource):
         "flavor.",
     )
     project_id = Field(
-        Text(255, 1),
+        PROJECT_ID,
         "The project. Default: the caller's own. Another one needs a role of the caller in it.",
     )
     user_id = Field(VALUE, "The user who has made the series.", Use.READ_ONLY)

@@ -7,6 +7,7 @@ from warre_blazar.fields.flavors import BEFORE_END
 from warre_blazar.fields.kinds import (
     BOOLEAN,
     ID,
+    PROJECT_ID,
     VALUE,
     FieldKind,
     Integer,
@@ -101,7 +102,7 @@ class Wait(Resource):
     )
     found_end: Field[datetime.datetime | None] = Field(or_null(Time()), "Its end.", Use.READ_ONLY)
     project_id = Field(
-        Text(255, 1),
+        PROJECT_ID,
         "The project that waits. Default: the caller's own. Another one needs a role of the caller "
         "in it.",
         Use.FIXED,

@@ -268,6 +268,7 @@ QUERIES: dict[Any, list[str]] = {
     parsing.boolean: ["", "maybe", "2", "%00", "true%0A", "%FF"],
     parsing.positive: ["", "0", "-1", "1.5", "x", "1%0A", "2147483648", "9" * 30, "%D9%A3", "%FF"],
     parsing.word: ["", "%00", "a%07", "x" * 256, "%FF", "%ED%A0%80"],
+    parsing.project_id: ["", "a_b", "a%20b", "..%2Fa", "a%0A", "%D9%A3", "x" * 65, "%FF"],
     parsing.moment: ["", "soon", "2100-02-29", "1969-12-31", "9000-01-01", "2100-01-01%0A", "%FF"],
     parsing.hours: [
         "",

@@ -80,3 +80,25 @@ def test_warres_path_knows_no_project_in_bodies(site: Site, admin: Person, alpha
     site.cloud.keystone.roles[admin.user_id, alpha.project_id] = ["member"]
     wanted = body("reservations", flavor, alpha.project_id)
     assert refusal(admin.post("warre/v1/reservations", wanted)) == (422, "invalid_field")
+
+
+#: What Keystone refuses as the id of a project.
+ODD_IDS = ["../../users", "climate_lab", "climate lab", "a%2Fb", "\u0663", "p" * 65, ""]
+
+
+@pytest.mark.parametrize("odd", ODD_IDS)
+def test_odd_project_id_is_refused_and_named(site: Site, admin: Person, flavor, odd: str, caplog):
+    series = {**body("reservations", flavor, odd), "rrule": "FREQ=DAILY;COUNT=2", "hours": 1}
+    series = {**series, "start": series["start"][:16], "timezone": "UTC"}
+    del series["end"]
+    access = {"flavor_id": flavor["id"], "project_id": odd}
+    answers = [
+        *(admin.post(noun, body(noun, flavor, odd)) for noun in NOUNS),
+        *(admin.post(f"{noun}?dry_run=true", body(noun, flavor, odd)) for noun in NOUNS),
+        admin.post("series", series),
+        *(admin.post(f"{path}flavorprojects", access) for path in ("", "warre/v1/")),
+    ]
+    for answer in answers:
+        assert refusal(answer) == (422, "invalid_field")
+        assert answer.json["error_message"].startswith("project_id: expected")
+    assert not [record for record in caplog.records if record.exc_info]

@@ -11,7 +11,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.policies import flavor_access as policies
 from warre_blazar.services.offering import flavor_access
 
-LIST_QUERY = {"flavor_id": parsing.word, "project_id": parsing.word, **base.PAGING}
+LIST_QUERY = {"flavor_id": parsing.word, "project_id": parsing.project_id, **base.PAGING}
 
 
 class FlavorProjectsController(base.Controller):

@@ -12,7 +12,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.policies import limits as policies
 from warre_blazar.services.booking import quotas
 
-QUERY = {"project_id": parsing.word, "all_projects": parsing.boolean, **base.PAGING}
+QUERY = {"project_id": parsing.project_id, "all_projects": parsing.boolean, **base.PAGING}
 
 
 class LimitsController(base.Controller):

@@ -14,7 +14,7 @@ from warre_blazar.services.telling import refusals
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
-    "project_id": parsing.word,
+    "project_id": parsing.project_id,
     "user_id": parsing.word,
     "flavor_id": parsing.word,
     "code": parsing.refusal_code,

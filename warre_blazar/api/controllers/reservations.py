@@ -24,7 +24,7 @@ from warre_blazar.services.requests import change, creation, deletion
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
-    "project_id": parsing.word,
+    "project_id": parsing.project_id,
     "user_id": parsing.word,
     "flavor_id": parsing.word,
     "status": parsing.statuses,

@@ -23,7 +23,7 @@ from warre_blazar.services.requests.series import Occurrences, SeriesOutcome
 
 conf.register(cfg.CONF)
 
-LIST_QUERY = {"all_projects": parsing.boolean, "project_id": parsing.word, **base.PAGING}
+LIST_QUERY = {"all_projects": parsing.boolean, "project_id": parsing.project_id, **base.PAGING}
 DELETE_QUERY = {"running": parsing.boolean}
 
 

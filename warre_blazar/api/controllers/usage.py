@@ -17,7 +17,7 @@ from warre_blazar.services.telling import usage
 
 QUERY = {
     "all_projects": parsing.boolean,
-    "project_id": parsing.word,
+    "project_id": parsing.project_id,
     "user_id": parsing.word,
     "flavor_id": parsing.word,
     "from": parsing.moment,

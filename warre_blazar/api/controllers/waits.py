@@ -24,7 +24,7 @@ _SEARCHED = datetime.timedelta(days=90)
 
 LIST_QUERY = {
     "all_projects": parsing.boolean,
-    "project_id": parsing.word,
+    "project_id": parsing.project_id,
     "user_id": parsing.word,
     "status": parsing.wait_states,
     **base.PAGING,
