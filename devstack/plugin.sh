@@ -70,12 +70,15 @@ function configure_warre_blazar {
     _warre_blazar_add manager plugins "${WARRE_BLAZAR_PLUGINS[@]}"
     _warre_blazar_add api api_v2_controllers "${WARRE_BLAZAR_CONTROLLERS[@]}"
     _warre_blazar_add enforcement enabled_filters "${WARRE_BLAZAR_FILTERS[@]}"
+    # For application credentials with access rules.
+    iniset "$BLAZAR_CONF_FILE" keystone_authtoken service_type $_WARRE_BLAZAR_LIMITED
 }
 
 function unconfigure_warre_blazar {
     _warre_blazar_drop manager plugins "${WARRE_BLAZAR_PLUGINS[@]}"
     _warre_blazar_drop api api_v2_controllers "${WARRE_BLAZAR_CONTROLLERS[@]}"
     _warre_blazar_drop enforcement enabled_filters "${WARRE_BLAZAR_FILTERS[@]}"
+    inidelete "$BLAZAR_CONF_FILE" keystone_authtoken service_type
     local option
     for option in auth_type auth_url username password user_domain_id system_scope \
         endpoint_service_type endpoint_region_name endpoint_interface; do

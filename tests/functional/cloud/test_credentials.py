@@ -25,6 +25,18 @@ def script(alpha: Person, request: pytest.FixtureRequest) -> Iterator[Person]:
     identity.delete_application_credential(user_id, credential)
 
 
+@pytest.fixture
+def listed(alpha: Person) -> Iterator[Person]:
+    """Alpha's script, whose application credential allows nothing but to book over v2."""
+    identity, user_id = alpha.cloud.identity, alpha.cloud.current_user_id
+    rule = {"service": "reservation", "method": "POST", "path": "/v2/reservations"}
+    credential = identity.create_application_credential(
+        user_id, world.unique("functional"), access_rules=[rule]
+    )
+    yield Person("alpha", credential=credential)
+    identity.delete_application_credential(user_id, credential)
+
+
 def _over_v1(who: Person, flavor: dict[str, Any]) -> dict[str, Any]:
     lease = world.lease_now(lambda body: who.ask("POST", "/v1/leases", body), world.slot(flavor))
     (reservation,) = lease["reservations"]
@@ -56,3 +68,21 @@ def test_application_credential_books_starts_extends_and_deletes(
     assert lease["trust_id"] is None
     assert script.ask("DELETE", path).status_code in (202, 204)
     until("its traces to go", lambda: not records.traces(booked["id"]))
+
+
+def test_access_rules_allow_what_they_list_and_nothing_else(
+    alpha: Person, listed: Person, offer: Offer
+) -> None:
+    period = world.far()
+    body = {"flavor_id": offer()["id"], **period.v2}
+    booked = listed.asks("POST", "/v2/reservations", body)
+    path = f"/v2/reservations/{booked['id']}/"
+    refused = [
+        listed.ask("GET", path),
+        listed.ask("DELETE", path),
+        listed.ask("GET", "/v2/reservations"),
+        listed.ask("GET", "/v1/leases"),
+    ]
+    assert [answer.status_code for answer in refused] == [401] * 4
+    assert alpha.asks("GET", path)["id"] == booked["id"]
+    alpha.ask("DELETE", path)

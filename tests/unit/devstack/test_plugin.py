@@ -90,6 +90,7 @@ def test_stacking_twice_changes_nothing_the_second_time(stack: Devstack, keyston
     assert found["enforcement"]["enabled_filters"] == (
         "MaxLeaseDurationFilter,StrictLeaseFilter,FlavorMaxLengthFilter,ProjectQuotaFilter"
     )
+    assert found["keystone_authtoken"]["service_type"] == "reservation"
     assert found["oslo_limit"] == {
         "auth_type": "password",
         "auth_url": "http://127.0.0.1/identity",

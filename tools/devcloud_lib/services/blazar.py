@@ -165,7 +165,7 @@ def _peer_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
         "oslo_messaging_notifications": {"driver": "messagingv2"},
         # Blazar's tables have utf8mb3's collation.
         "database": {"connection": layout.database("blazar", charset="utf8")},
-        "keystone_authtoken": layout.token_check("blazar"),
+        "keystone_authtoken": {**layout.token_check("blazar"), "service_type": "reservation"},
         "nova": {"aggregate_freepool_name": "freepool", "endpoint_type": "public"},
         "placement": {"endpoint_type": "public"},
         "oslo_policy": {"enforce_scope": False},
