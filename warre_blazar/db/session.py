@@ -7,7 +7,9 @@ or in Blazar, joins the same transaction, because Blazar's facade keeps one sess
 import contextlib
 import contextvars
 import functools
+import logging as stock_logging
 import random
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -29,8 +31,8 @@ LOG = logging.getLogger(__name__)
 #: A thread that foresees claims takes it again for each of them.
 claims_lock: AbstractContextManager[Any] = threading.RLock()
 
-#: Whether the transaction that is under way is one of ``undone``.
-_is_undone = contextvars.ContextVar("_is_undone", default=False)
+#: Whether a writer's transaction is under way in this thread.
+_is_writing = contextvars.ContextVar("_is_writing", default=False)
 
 ATTEMPTS = 16
 _FIRST_WAIT = 0.02
@@ -87,22 +89,27 @@ def insert_or_lose(db: Session, statement: sa.Insert, error: type[RowChanged] = 
         raise error from None
 
 
-def writer() -> AbstractContextManager[Session]:
-    """A session that commits at the end of the outermost ``with``, or rolls back on an error."""
-    # SQLite enforces foreign keys and their cascades only if that is enabled.
-    return facade_wrapper.session_for_write(sqlite_fk=True)
+@contextlib.contextmanager
+def writer(*, sqlite_fk: bool = True) -> Iterator[Session]:
+    """A session that commits at the end of the outermost ``with``, or rolls back on an error.
+
+    :param sqlite_fk: whether SQLite enforces foreign keys and their cascades, if this is the
+        process's first session.
+    """
+    token = _is_writing.set(True)
+    try:
+        with facade_wrapper.session_for_write(sqlite_fk=sqlite_fk) as db:
+            yield db
+    finally:
+        _is_writing.reset(token)
 
 
 @contextlib.contextmanager
 def undone() -> Iterator[Session]:
     """A writer's session whose writes are taken back at the end. So it says what they would do."""
-    token = _is_undone.set(True)
-    try:
-        with writer() as db:
-            yield db
-            db.rollback()
-    finally:
-        _is_undone.reset(token)
+    with writer() as db:
+        yield db
+        db.rollback()
 
 
 @contextlib.contextmanager
@@ -128,16 +135,16 @@ def reader() -> AbstractContextManager[Session]:
 def retried(function: Callable[P, R]) -> Callable[P, R]:
     """A decorator that calls a function again if it lost a race or met a deadlock.
 
-    The function must own its transaction. It is called up to ``ATTEMPTS`` times. Inside ``undone``
-    it is called once, because the transaction isn't its own there. Another attempt in the same
-    transaction could see the same rows again, and would keep the locks for which others wait.
+    It is called up to ``ATTEMPTS`` times. Inside a writer's transaction it is called once, because
+    the transaction isn't its own there. After a deadlock that transaction is gone. Another attempt
+    in it could see the same rows again, and would keep the locks for which others wait.
 
     :raises TryAgain: all attempts have lost a race or met a deadlock.
     """
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        if _is_undone.get():
+        if _is_writing.get():
             return function(*args, **kwargs)
         wait = _FIRST_WAIT
         for _ in range(ATTEMPTS):
@@ -187,6 +194,22 @@ def is_uncarried(error: Exception) -> bool:
     """
     original = _original(error)
     return bool(original.args) and original.args[0] in _UNCARRIED
+
+
+class _Uncarried(stock_logging.Filter):
+    """Drops what oslo.db logs about such a text. The client gets an answer that names its field."""
+
+    def filter(self, _: stock_logging.LogRecord) -> bool:
+        error = sys.exception()
+        return not (isinstance(error, Exception) and is_uncarried(error))
+
+
+_UNCARRIED_TEXTS = _Uncarried()
+
+
+def keep_uncarried_texts_out_of_the_log() -> None:
+    """Begin to filter what oslo.db logs in this process."""
+    stock_logging.getLogger("oslo_db.sqlalchemy.exc_filters").addFilter(_UNCARRIED_TEXTS)
 
 
 def refuses_values(error: Exception) -> bool:

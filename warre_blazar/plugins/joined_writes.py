@@ -1,9 +1,12 @@
-"""Lets Blazar write a row and read it back in one transaction.
+"""Lets Blazar write a row and read it back in one transaction, and repeat that after a deadlock.
 
 Blazar's functions that write leases, reservations and events read the row again, in a transaction
 of its own. Each transaction takes a connection from the pool, which is tested first, and ends with
 another round trip to the database. An event that was written in the same transaction isn't read at
 all, because the session still has it.
+
+Blazar repeats nothing that a deadlock has undone. It would set a lease to ERROR, or leave it in the
+status of the work that has met the deadlock.
 """
 
 import functools
@@ -14,12 +17,17 @@ import sqlalchemy as sa
 from blazar.db.sqlalchemy import api, facade_wrapper, models
 from sqlalchemy.orm import util as orm_util
 
+from warre_blazar.db import session
+from warre_blazar.errors import blazar_errors, exceptions
+
 _FUNCTIONS = (
     "lease_create",
     "lease_update",
+    "lease_destroy",
     "reservation_create",
     "reservation_update",
     "event_create",
+    "event_update",
 )
 
 
@@ -45,9 +53,18 @@ def _remembered(event_get: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def _joined(function: Callable[..., Any]) -> Callable[..., Any]:
+    @session.retried
+    def joined(*args: Any, **kwargs: Any) -> Any:
+        # As Blazar does, so that its own tests on SQLite have the same engine.
+        with session.writer(sqlite_fk=False):
+            return function(*args, **kwargs)
+
     @functools.wraps(function)
     def write(*args: Any, **kwargs: Any) -> Any:
-        with facade_wrapper.session_for_write():
-            return function(*args, **kwargs)
+        try:
+            return joined(*args, **kwargs)
+        except exceptions.TryAgain as error:
+            # A lease that is being updated survives this exception.
+            raise blazar_errors.as_blazar(error, updating=True) from error
 
     return write

@@ -89,7 +89,8 @@ def _check_status(db: Session, lease: models.Lease, present: leases.LockedLease)
         # This is the end of a creation that took so long that a manager is deleting the lease.
         raise blazar_exc.InvalidStatus
     if work is not None:
-        _thread.work = None
+        # Until then, the write may be repeated.
+        event.listen(db, "after_commit", _forget_work, once=True)
         if work.status == lease_states.UPDATING:
             _restore_events(db, present, work)
         if present.status != work.status:
@@ -128,6 +129,10 @@ def _work_on(lease_id: str) -> _Work | None:
     """This thread's work on a lease, or None if the thread doesn't work on the lease."""
     work: _Work | None = getattr(_thread, "work", None)
     return work if work is not None and work.lease_id == lease_id else None
+
+
+def _forget_work(_: Session) -> None:
+    _thread.work = None
 
 
 def _remember_reminder(reminder: models.Event) -> None:
