@@ -153,6 +153,9 @@ def _parts(text: str) -> dict[str, str]:
     :raises InvalidField: a part isn't of a rule that this package takes.
     """
     parts: dict[str, str] = {}
+    # Python and dateutil read the digits of all scripts.
+    if not text.isascii():
+        raise _refused("expected a rule as in RFC 5545, in ASCII")
     if "FREQ=" not in text.upper():
         raise _refused("expected a FREQ, as in FREQ=WEEKLY;COUNT=10")
     for part in text.upper().removeprefix("RRULE:").split(";"):

@@ -17,6 +17,7 @@ from warre_blazar.plugins import (
     joined_writes,
     lease_contexts,
     lease_guard,
+    lost_leases,
     refusal_log,
     refusal_records,
 )
@@ -29,6 +30,7 @@ FOR_SLOTS = (
     joined_writes.register,
     lease_contexts.register,
     lease_guard.register,
+    lost_leases.register,
     refusal_records.register,
     # After lease_guard, which may correct what Blazar writes.
     change_records.register,

@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import logging
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -180,8 +181,11 @@ def test_lost_answer_is_found_by_repeating(site: Site, alpha: Person, flavor, go
     assert [r["id"] for r in alpha.get("reservations").json["results"]] == [made["id"]]
 
 
-def test_repeating_before_the_manager_is_done_books_once(site: Site, alpha: Person, flavor, go):
+def test_repeating_before_the_manager_is_done_books_once(
+    site: Site, alpha: Person, flavor, go, caplog
+):
     """The manager has begun both requests, and the database refuses the second lease."""
+    caplog.set_level(logging.INFO, "oslo_messaging.rpc.server")
     body = things.booking(flavor)
     for _ in range(2):
         assert refusal(send(alpha, "reservations", body)) == (503, "no_answer")
@@ -189,3 +193,6 @@ def test_repeating_before_the_manager_is_done_books_once(site: Site, alpha: Pers
     site.settle()
     assert alpha.get("reservations").json["total"] == 1
     assert len(site.rows()["leases"]) == 1
+    refused = [record for record in caplog.records if "LeaseNameAlreadyExists" in record.message]
+    assert [(line.levelname, line.exc_info) for line in refused] == [("INFO", None)]
+    assert not [r for r in caplog.records if "duplicated" in r.message]

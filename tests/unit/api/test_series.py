@@ -157,6 +157,7 @@ def test_bad_extension_is_refused(alpha: Person, flavor, body, field):
     ("changes", "field"),
     [
         ({"rrule": "FREQ=SECONDLY"}, "rrule"),
+        ({"rrule": "FREQ=MONTHLY;COUNT=2;BYMONTHDAY=\U0001d7cf"}, "rrule"),
         ({"rrule": "FREQ=DAILY;COUNT=61"}, "rrule"),
         ({"rrule": "FREQ=DAILY;COUNT=2;UNTIL=21000110"}, "rrule"),
         ({"rrule": "FREQ=DAILY;UNTIL=tomorrow"}, "rrule"),

@@ -1,0 +1,52 @@
+"""Says that a lease is gone, where Blazar fails because another request has deleted it.
+
+Blazar's manager reads a lease several times while it works on it, and doesn't expect that the lease
+is missing. Then it fails with a TypeError or an AttributeError.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from blazar import exceptions as blazar_exc
+from blazar.db import api as db_api
+from blazar.manager import service
+
+from warre_blazar.db import session
+
+#: The methods of the manager that clients call for a lease, whose id is the argument ``lease_id``.
+_METHODS = ("update_lease", "delete_lease")
+#: The attribute that a wrapped method has.
+_MARK = "says_what_is_lost"
+
+
+def register() -> None:
+    """Let the manager of this process say which lease is gone."""
+    for name in _METHODS:
+        method = getattr(service.ManagerService, name)
+        if not hasattr(method, _MARK):
+            setattr(service.ManagerService, name, _saying(method))
+
+
+def is_lost(lease_id: str) -> bool:
+    """Whether a lease is certainly gone."""
+    try:
+        return db_api.lease_get(lease_id) is None
+    except session.FAILURES:
+        return False
+
+
+def _saying(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a method of the manager. Blazar passes all arguments by name."""
+
+    @functools.wraps(method)
+    def work(self: Any, **arguments: Any) -> Any:
+        try:
+            return method(self, **arguments)
+        except Exception as error:
+            if is_lost(lease_id := arguments["lease_id"]):
+                raise blazar_exc.NotFound(object=f"lease id {lease_id}") from error
+            raise
+
+    setattr(work, _MARK, True)
+    return work
