@@ -26,6 +26,7 @@ from warre_blazar import conf
 from warre_blazar.db import session, tables
 from warre_blazar.domain import backing_names
 from warre_blazar.services.keeping.audit import PAUSE, Audit
+from warre_blazar.services.keeping.audit.looking import Neighbors
 
 HOSTS = 50
 _ROWS = 2_000
@@ -102,7 +103,10 @@ def fill(cloud: Cloud, past: int, live: int) -> None:
 
 def timed(cloud: Cloud, expected: int) -> float:
     """Seconds of one audit, its pause included."""
-    audit = Audit(lambda count: 645.0 * count, 45.0, 65.0, lambda: world.NOW)
+    neighbors = Neighbors(lambda count: 1305.0 * count, are_exact=False)
+    audit = Audit(
+        lambda count: 645.0 * count, 45.0, 65.0, neighbors, lambda lease_id: None, lambda: world.NOW
+    )
     began = time.monotonic()
     result = audit.run()
     took = time.monotonic() - began

@@ -3,11 +3,13 @@
 The output is for people or, as JSON, for programs. The exit status is for monitoring.
 """
 
+import contextlib
 import json
 import sys
 from collections import Counter
 from typing import Any
 
+from blazar.db import api as db_api
 from oslo_config import cfg
 from oslo_db import options as db_options
 from oslo_messaging import opts as messaging_opts
@@ -19,12 +21,20 @@ from warre_blazar.db import session as db_session
 from warre_blazar.domain.audit.differences import Difference, Needs
 from warre_blazar.domain.wording import counted
 from warre_blazar.errors.exceptions import TryAgain
-from warre_blazar.plugins import monitor
+from warre_blazar.openstack import manager
+from warre_blazar.plugins import lease_contexts, monitor
 from warre_blazar.services.keeping.audit import Audit, Result, reporting
+from warre_blazar.services.keeping.audit.looking import Neighbors
 
 #: The exit statuses. 0: there are no differences. 1: there are some differences. 2: a service or
 #: the database couldn't be read.
 CLEAN, DIFFERENT, BLIND = 0, 1, 2
+
+cfg.CONF.import_opt("plugins", "blazar.manager.service", group="manager")
+#: The names of the exact plugins begin with this.
+_EXACT = "exact."
+#: For so many seconds, Blazar's own plugins wait until the servers of a reservation are deleted.
+_STOCK_SERVERS = 600.0
 
 
 def add_parser(subparsers: Any) -> None:
@@ -86,12 +96,31 @@ def audit() -> Audit:
     """Make an audit with the waiting times that the configuration sets."""
     options = cfg.CONF.warre
     _register_response_timeout()
+    are_exact = any(name.startswith(_EXACT) for name in cfg.CONF.manager.plugins)
     return Audit(
         patience=monitor.patience,
         server_patience=float(options.server_deletion_timeout),
         trust_grace=float(cfg.CONF.rpc_response_timeout + options.request_timeout),
+        neighbors=Neighbors(_stock_patience, are_exact),
+        delete_lease=_delete_lease,
         now=timeutils.utcnow,
     )
+
+
+def _stock_patience(reservations: int) -> float:
+    """The seconds after which work on a lease of a stock resource type must be over."""
+    servers = max(reservations, 1) * _STOCK_SERVERS
+    return cfg.CONF.rpc_response_timeout + monitor.patience(reservations) + servers
+
+
+def _delete_lease(lease_id: str) -> None:
+    """Let a manager delete a lease of a stock resource type, in the name of its user."""
+    lease = db_api.lease_get(lease_id)
+    if lease is None:
+        return
+    # If the manager doesn't answer in time, it is still waiting for servers to be deleted.
+    with contextlib.suppress(manager.ManagerSilent):
+        manager.delete_lease(lease_contexts.of(lease).to_dict(), lease_id)
 
 
 def _register_response_timeout() -> None:

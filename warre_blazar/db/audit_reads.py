@@ -3,6 +3,7 @@
 The number of SQL statements doesn't depend on the number of rows.
 """
 
+import dataclasses
 import datetime
 import json
 from collections import defaultdict
@@ -12,8 +13,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar.db import lease_workers, models
 from warre_blazar.db import leases as lease_rows
-from warre_blazar.db import models
 from warre_blazar.db.backings import awaits_late
 from warre_blazar.db.tables import (
     allocations,
@@ -28,6 +29,7 @@ from warre_blazar.db.tables import (
 from warre_blazar.domain import lease_states
 from warre_blazar.domain.audit.facts import (
     Booking,
+    HaltedLease,
     HostUse,
     InstanceReservation,
     Note,
@@ -160,6 +162,33 @@ def statuses(db: Session, reservation_ids: Collection[str]) -> dict[str, tuple[b
         reservations.c.id.in_(reservation_ids)
     )
     return {i: (bool(ours), status) for i, ours, status in db.execute(query)}
+
+
+def halted_leases(db: Session, lease_id: str | None = None) -> list[HaltedLease]:
+    """The leases of stock resource types on which nobody works, although their status says so.
+
+    :param lease_id: if given, only this lease is read.
+    """
+    theirs = reservations.alias("theirs")
+    written = sa.func.coalesce(leases.c.updated_at, leases.c.created_at)
+    query = (
+        sa.select(leases.c.id, leases.c.status, written, theirs.c.id, theirs.c.resource_type)
+        .select_from(leases.join(theirs, theirs.c.lease_id == leases.c.id))
+        .where(
+            leases.c.status.in_(lease_states.TRANSITIONAL),
+            sa.not_(lease_rows.ours()),
+            sa.not_(lease_workers.is_worked_on(leases.c.id)),
+            leases.c.id == lease_id if lease_id else sa.true(),
+        )
+        .order_by(leases.c.id)
+    )
+    found: dict[str, HaltedLease] = {}
+    for id_, status, written, reservation_id, resource_type in db.execute(query):
+        lease = found.setdefault(id_, HaltedLease(id_, status, written, {}))
+        found[id_] = dataclasses.replace(
+            lease, reservations={**lease.reservations, reservation_id: resource_type}
+        )
+    return list(found.values())
 
 
 def orphan_event_count(db: Session) -> int:

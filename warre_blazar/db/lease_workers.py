@@ -6,6 +6,7 @@ works on the lease any more.
 """
 
 from collections.abc import Collection
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql, sqlite
@@ -64,18 +65,31 @@ def release(db: Session, work_ids: Collection[str]) -> None:
         )
 
 
+def is_worked_on(lease_id: sa.Column[Any]) -> sa.ColumnElement[bool]:
+    """The SQL condition that a living manager has noted that it works on a lease."""
+    return sa.exists().where(
+        lease_workers.c.lease_id == lease_id,
+        managers.c.id == lease_workers.c.manager_id,
+        _silent() <= DEAD_AFTER,
+    )
+
+
+def _silent() -> sa.ColumnElement[int]:
+    """The seconds since a manager's last heartbeat."""
+    return sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())
+
+
 def abandoned(db: Session, lease_ids: Collection[str]) -> set[str]:
     """The leases on which Blazar began to work and on which nobody works any more.
 
     The work has ended without its last write, or the manager's heartbeat has stopped.
     """
-    silent = sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())
     query = (
         sa.select(lease_workers.c.lease_id)
         .select_from(lease_workers.outerjoin(managers, managers.c.id == lease_workers.c.manager_id))
         .where(
             lease_workers.c.lease_id.in_(lease_ids),
-            sa.or_(managers.c.id.is_(None), silent > DEAD_AFTER),
+            sa.or_(managers.c.id.is_(None), _silent() > DEAD_AFTER),
         )
     )
     return set(db.scalars(query))

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import sqlalchemy as sa
+from blazar.status import LeaseStatus
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
@@ -203,6 +204,28 @@ def set_reservations(db: Session, reservation_ids: Sequence[str], status: str) -
     db.execute(
         reservations.update().where(reservations.c.id.in_(reservation_ids)).values(status=status)
     )
+
+
+def give_up(db: Session, lease_id: str, status: str) -> None:
+    """Take a lease of a stock resource type out of work with which nobody goes on.
+
+    After a change, it gets the status that its events show. After other work it gets the status
+    ERROR. Blazar's manager can delete it then.
+
+    :param status: the status that the lease has during the work.
+    """
+    failed = {"status": lease_states.ERROR, "updated_at": timeutils.utcnow()}
+    in_progress = (events.c.lease_id == lease_id, events.c.status == lease_states.IN_PROGRESS)
+    db.execute(events.update().where(*in_progress).values(failed))
+    if status == lease_states.STARTING:
+        # At its end, Blazar ends only reservations that have begun or failed.
+        waiting = (reservations.c.lease_id == lease_id, reservations.c.status == "pending")
+        db.execute(reservations.update().where(*waiting).values(status="error"))
+    if status == lease_states.UPDATING:
+        present = db.execute(sa.select(leases).where(leases.c.id == lease_id)).one()
+        move_events(db, lease_id, Span(present.start_date, present.end_date))
+        failed["status"] = LeaseStatus.derive_stable_status(lease_id)
+    db.execute(leases.update().where(leases.c.id == lease_id).values(failed))
 
 
 def delete_orphan_events(db: Session) -> int:

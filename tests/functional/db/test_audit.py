@@ -40,6 +40,10 @@ class Scene:
     manager: Manager
     #: The pauses that the audit has made, in seconds.
     slept: list[float] = dataclasses.field(default_factory=list)
+    #: Whether the exact plugins are on.
+    are_exact: bool = True
+    #: The leases that a manager was asked to delete.
+    deleted: list[str] = dataclasses.field(default_factory=list)
     #: Called in each pause, to do what managers do meanwhile.
     meanwhile: Callable[[], None] = lambda: None
 
@@ -48,6 +52,8 @@ class Scene:
             patience=lambda count: PATIENCE * count,
             server_patience=0.1,
             trust_grace=60.0,
+            neighbors=looking.Neighbors(lambda count: PATIENCE * count, self.are_exact),
+            delete_lease=self.deleted.append,
             now=lambda: NOW,
             sleep=self._sleep,
         )
@@ -197,7 +203,20 @@ def access_of_another(scene: Scene) -> None:
     scene.nova_flavor(scene.running)["access"].add("project-beta")
 
 
+def stock_lease(status: str) -> world.Lease:
+    """A lease of a stock resource type that a killed manager has left long ago."""
+    host_ids = [host["id"] for host in db_api.host_list()[:1]]
+    lease = world.add_stock(host_ids, world.hours(5, 6), "virtual:instance")
+    world.write_lease(lease.id, {"status": status, "updated_at": world.LONG_AGO, "trust_id": None})
+    return lease
+
+
+def stopped_change(scene: Scene) -> None:
+    stock_lease("UPDATING")
+
+
 FIXABLE = {
+    stopped_change: DifferenceKind.LEASE_HALTED,
     stale_start: DifferenceKind.LEASE_STATE,
     stale_promise: DifferenceKind.STALE_PROMISE,
     missing_instance_row: DifferenceKind.INSTANCE_ROW,
@@ -304,7 +323,12 @@ def unused_trust(scene: Scene) -> None:
     scene.cloud.keystone.trusts["unused"] = {}
 
 
+def stopped_creation(scene: Scene) -> None:
+    stock_lease("CREATING")
+
+
 DELETED = {
+    stopped_creation: DifferenceKind.LEASE_UNFINISHED,
     lost_hosts: DifferenceKind.LEASE_STATE_LOST,
     missing_note: DifferenceKind.LEASE_STATE_LOST,
     orphan_event: DifferenceKind.ORPHAN_EVENTS,
@@ -383,10 +407,16 @@ def host_has_failed(scene: Scene) -> None:
 
 def stock_lease_without_its_trust(scene: Scene) -> None:
     stock = world.add_lease(world.hours(5, 6), resource_type="physical:host")
-    world.write_lease(stock.id, {"trust_id": "gone"})
+    world.write_lease(stock.id, {"trust_id": "gone", "status": "PENDING"})
+
+
+def stopped_creation_by_a_stock_plugin(scene: Scene) -> None:
+    scene.are_exact = False
+    stock_lease("CREATING")
 
 
 PERSONAL = {
+    stopped_creation_by_a_stock_plugin: {DifferenceKind.LEASE_STUCK},
     overdue: {DifferenceKind.LEASE_OVERDUE},
     missing_booking: {DifferenceKind.BOOKING_MISSING},
     other_allocations: {DifferenceKind.ALLOCATIONS_DIFFER},

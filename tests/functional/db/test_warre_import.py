@@ -31,6 +31,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.keeping import device_recount
 from warre_blazar.services.keeping.audit import Audit, looking
+from warre_blazar.services.keeping.audit.looking import Neighbors
 from warre_blazar.services.offering import flavor_access
 from warre_blazar.services.offering import flavors as offered_flavors
 from warre_blazar.services.running.executor_transactions import Claimed, claim
@@ -110,6 +111,8 @@ def audit() -> list[str]:
         patience=lambda count: 600.0 * count,
         server_patience=0.1,
         trust_grace=0.0,
+        neighbors=Neighbors(lambda reservations: 600.0, are_exact=False),
+        delete_lease=lambda lease_id: None,
         now=lambda: NOW,
         sleep=lambda seconds: None,
     ).run()

@@ -17,6 +17,7 @@ from tests.functional.galera import customers
 from tests.functional.galera.outages import outages
 from warre_blazar.domain.audit.differences import Difference, Needs
 from warre_blazar.services.keeping.audit import Audit
+from warre_blazar.services.keeping.audit.looking import Neighbors
 from warre_blazar.services.running.repair import Repairer
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -55,6 +56,8 @@ def differences() -> list[Difference]:
         patience=lambda reservations: 0.0,
         server_patience=0.1,
         trust_grace=0.0,
+        neighbors=Neighbors(lambda reservations: 600.0, are_exact=False),
+        delete_lease=lambda lease_id: None,
         now=lambda: world.NOW,
         sleep=lambda seconds: None,
     )

@@ -32,6 +32,9 @@ class DifferenceKind(enum.Enum):
     LEASE_STATE = "lease-state"
     LEASE_STATE_LOST = "lease-state-lost"
     LEASE_OVERDUE = "lease-overdue"
+    LEASE_UNFINISHED = "lease-unfinished"
+    LEASE_HALTED = "lease-halted"
+    LEASE_STUCK = "lease-stuck"
     ORPHAN_EVENTS = "orphan-events"
     STALE_PROMISE = "stale-promise"
     BOOKING_MISSING = "booking-missing"
@@ -82,6 +85,29 @@ RULES = {
     DifferenceKind.LEASE_OVERDUE: DifferenceRule(
         "A lease should have started or ended, but no manager has begun to start or end it.",
         "Start a blazar-manager, or look for errors in its log.",
+        Needs.PERSON,
+    ),
+    DifferenceKind.LEASE_UNFINISHED: DifferenceRule(
+        "The creation or the deletion of a lease of a stock resource type has stopped halfway, and "
+        "nobody works on the lease. It may hold hosts, and can't be deleted. The exact plugins are "
+        "on.",
+        "A lease whose creation has stopped is removed, with what was made for it. A manager is "
+        "asked to delete a lease whose deletion has stopped.",
+        Needs.YES,
+    ),
+    DifferenceKind.LEASE_HALTED: DifferenceRule(
+        "The change, the start or the end of a lease of a stock resource type has stopped halfway, "
+        "and nobody works on the lease. The exact plugins are on.",
+        "After a change, the lease gets the status that its events show. After a start or an end, "
+        "it gets the status ERROR. Either way, users can do away with it again.",
+        Needs.FIX,
+    ),
+    DifferenceKind.LEASE_STUCK: DifferenceRule(
+        "Nobody seems to work on a lease of a stock resource type, but its status says that "
+        "somebody does. Without the exact plugins, this package can't know that.",
+        "Look into the logs of all managers whether one works on the lease. If none does, write "
+        "ERROR to its status in Blazar's table leases, and to the status of those of its rows in "
+        "the table events that are IN_PROGRESS. Then delete the lease.",
         Needs.PERSON,
     ),
     DifferenceKind.ORPHAN_EVENTS: DifferenceRule(

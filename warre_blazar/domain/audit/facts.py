@@ -109,6 +109,21 @@ class SeenLease:
 
 
 @dataclasses.dataclass(frozen=True)
+class HaltedLease:
+    """A lease without flavor:slot reservations whose status says that somebody works on it.
+
+    But no living manager has noted that it does.
+    """
+
+    id: str
+    status: str
+    #: When the lease was last written.
+    written: datetime.datetime
+    #: The resource types of its reservations, by their ids.
+    reservations: Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
 class WithoutBooking:
     """The reservations for which an audit has no ``Booking``."""
 

@@ -7,6 +7,7 @@ from warre_blazar.domain import backing_names, lease_states
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import (
     Booking,
+    HaltedLease,
     InstanceReservation,
     InWindow,
     LostNotices,
@@ -20,6 +21,9 @@ from warre_blazar.domain.wording import counted
 #: A start or an end is overdue if it should have happened more than this long ago. Managers retry
 #: failed starts and ends at least once a minute.
 OVERDUE = datetime.timedelta(minutes=3)
+
+#: The resource types that the exact plugins have.
+_EXACT = {"physical:host", "virtual:instance", "flavor:instance"}
 
 
 def compare_leases(leases: Iterable[SeenLease], now: datetime.datetime) -> Iterator[Difference]:
@@ -45,6 +49,23 @@ def compare_leases(leases: Iterable[SeenLease], now: datetime.datetime) -> Itera
         settles = decision.action is Action.SETTLE
         kind = DifferenceKind.LEASE_STATE if settles else DifferenceKind.LEASE_STATE_LOST
         yield Difference(kind, lease.id, text, (lease.read, decision))
+
+
+def halted_leases(leases: Iterable[HaltedLease], is_exact: bool) -> Iterator[Difference]:
+    """Report each lease of a stock resource type on which nobody works any more.
+
+    :param is_exact: whether the exact plugins are on.
+    """
+    for lease in leases:
+        if not is_exact or set(lease.reservations.values()) - _EXACT:
+            kind = DifferenceKind.LEASE_STUCK
+        elif lease.status in (lease_states.CREATING, lease_states.DELETING):
+            kind = DifferenceKind.LEASE_UNFINISHED
+        else:
+            kind = DifferenceKind.LEASE_HALTED
+        types = ", ".join(sorted(set(lease.reservations.values())))
+        text = f"Lease {lease.id} ({types}) has been {lease.status} since {lease.written}"
+        yield Difference(kind, lease.id, text, lease)
 
 
 def compare_bookings(bookings: Iterable[Booking]) -> Iterator[Difference]:

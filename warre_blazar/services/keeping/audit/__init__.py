@@ -46,6 +46,9 @@ class Audit:
     server_patience: float
     #: A trust that is made for a booking appears in the tables within this many seconds.
     trust_grace: float
+    neighbors: looking.Neighbors
+    #: Lets a manager delete a lease, whose id is the argument.
+    delete_lease: Callable[[str], None]
     now: Callable[[], datetime.datetime]
     sleep: Callable[[float], None] = waiting.sleep
 
@@ -54,12 +57,12 @@ class Audit:
 
         If the first look finds no difference, there is no second look.
         """
-        first = looking.look(self.now(), self.patience)
+        first = looking.look(self.now(), self.patience, self.neighbors)
         before = looking.differences(first)
         if not before:
             return [], first
         self.sleep(PAUSE)
-        second = looking.look(self.now(), self.patience)
+        second = looking.look(self.now(), self.patience, self.neighbors)
         return in_both(before, looking.differences(second)), second
 
     def run(self, allowed: frozenset[Needs] = frozenset()) -> Result:
@@ -72,7 +75,9 @@ class Audit:
         todo = [difference for difference in differences if difference.rule.needs in allowed]
         if not todo:
             return Result(differences, [], {}, look.away)
-        mender = mending.Mender(self.now, self.server_patience, self.trust_grace, self.sleep)
+        mender = mending.Mender(
+            self.now, self.server_patience, self.trust_grace, self.delete_lease, self.sleep
+        )
         failures = mender.mend(todo)
         left, last = self.look()
         left_keys = {difference.key for difference in left}

@@ -24,6 +24,7 @@ from warre_blazar.domain.audit import cloud_side, overselling, table_side, trust
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
 from warre_blazar.domain.audit.facts import (
     Booking,
+    HaltedLease,
     InWindow,
     KnownHost,
     LostNotices,
@@ -43,6 +44,18 @@ from warre_blazar.openstack import host_trees, nova, placement, trusts
 T = TypeVar("T")
 _Patience = Callable[[int], float]
 
+
+@dataclasses.dataclass(frozen=True)
+class Neighbors:
+    """How Blazar's own resource types are booked."""
+
+    #: A function of the number of a lease's reservations. It returns the seconds after which work
+    #: on the lease must be over, and a request for it answered.
+    patience: _Patience
+    #: Whether the exact plugins are on.
+    are_exact: bool
+
+
 #: After the end of a reservation, a manager may take this long to remove the backing. If a part of
 #: the backing remains after this time, the audit reports the part as left over.
 _TIDYING = datetime.timedelta(minutes=1)
@@ -57,6 +70,7 @@ class Tables:
     """The facts that were read from the database."""
 
     leases: Sequence[SeenLease]
+    halted: Sequence[HaltedLease]
     #: Live reservations, except those whose leases a manager is working on.
     bookings: Sequence[Booking]
     standing: WithoutBooking
@@ -77,6 +91,7 @@ class Look:
     """All facts that were read at one moment. A field is None if its service didn't answer."""
 
     now: datetime.datetime
+    neighbors: Neighbors
     tables: Tables
     nova: NovaFacts | None
     placement: PlacementFacts | None
@@ -87,7 +102,7 @@ class Look:
     present: Mapping[str, Sequence[str]]
 
 
-def look(now: datetime.datetime, patience: _Patience) -> Look:
+def look(now: datetime.datetime, patience: _Patience, neighbors: Neighbors) -> Look:
     """Read Nova, Placement and Keystone, and then the tables.
 
     A note is written before anything is made in a service. So if the tables are read last, they
@@ -107,8 +122,8 @@ def look(now: datetime.datetime, patience: _Patience) -> Look:
     trust_ids = _result(keystone_answer, away)
     present = cloud_side.present(nova_facts, placement_facts)
     with session.reader() as db:
-        tables = _tables(db, now, patience, present, known_hosts)
-    return Look(now, tables, nova_facts, placement_facts, trust_ids, away, present)
+        tables = _tables(db, now, patience, neighbors, present, known_hosts)
+    return Look(now, neighbors, tables, nova_facts, placement_facts, trust_ids, away, present)
 
 
 def _result(answer: "futures.Future[T]", away: dict[str, str]) -> T | None:
@@ -148,6 +163,7 @@ def _tables(
     db: Session,
     now: datetime.datetime,
     patience: _Patience,
+    neighbors: Neighbors,
     present: Mapping[str, Sequence[str]],
     known_hosts: Sequence[KnownHost],
 ) -> Tables:
@@ -164,6 +180,11 @@ def _tables(
     of_hosts, of_flavors = audit_reads.taken(db, now)
     return Tables(
         leases=leases,
+        halted=[
+            lease
+            for lease in audit_reads.halted_leases(db)
+            if (now - lease.written).total_seconds() > neighbors.patience(len(lease.reservations))
+        ],
         # If a lease must be ended or deleted, only the lease is reported, and not its reservations
         # too.
         bookings=[b for b in bookings if b.lease_id not in worked_on | lost],
@@ -277,6 +298,7 @@ def differences(seen: Look) -> list[Difference]:
     tables = seen.tables
     differences = [
         *table_side.compare_leases(tables.leases, seen.now),
+        *table_side.halted_leases(tables.halted, seen.neighbors.are_exact),
         *table_side.compare_bookings(tables.bookings),
         *table_side.compare_promises(tables.promises),
         *table_side.booked_in_windows(tables.in_windows),

@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 from collections.abc import Callable, Sequence
 
+from blazar.db import api as db_api
 from oslo_log import log as logging
 from sqlalchemy.orm import Session
 
@@ -15,12 +16,14 @@ from warre_blazar.db import (
     hosts,
     instance_reservations,
     lease_writes,
+    leases,
     promises,
     reservations,
     session,
 )
-from warre_blazar.domain import backing_names
+from warre_blazar.domain import backing_names, lease_states
 from warre_blazar.domain.audit.differences import Difference, DifferenceKind
+from warre_blazar.domain.audit.facts import HaltedLease
 from warre_blazar.domain.backing import Backing
 from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.lease_states import Action
@@ -48,16 +51,19 @@ class Mender:
         now: Callable[[], datetime.datetime],
         server_patience: float,
         trust_grace: float,
+        delete_lease: Callable[[str], None],
         sleep: Callable[[float], None] = waiting.sleep,
     ) -> None:
         """
         :param server_patience: seconds to wait until servers are deleted.
         :param trust_grace: the seconds within which a trust that is made for a booking appears in
             the tables.
+        :param delete_lease: lets a manager delete a lease, whose id is the argument.
         """
         self._now = now
         self._server_patience = server_patience
         self._trust_grace = trust_grace
+        self._delete_lease = delete_lease
         self._sleep = sleep
         self._restored: set[str] = set()
 
@@ -91,6 +97,27 @@ class Mender:
         for reservation in lease.reservations:
             if reservation.is_ours:
                 self._note(reservation.id)
+
+    def _unfinished(self, difference: Difference) -> None:
+        lease: HaltedLease = difference.details
+        is_half_made = lease.status == lease_states.CREATING
+        with session.writer() as db:
+            _lock_halted(db, lease)
+            if is_half_made:
+                db_api.lease_destroy(lease.id)
+            else:
+                lease_writes.give_up(db, lease.id, lease.status)
+        if not is_half_made:
+            self._delete_lease(lease.id)
+            return
+        for reservation_id in lease.reservations:
+            self._remove_leftover(reservation_id)
+
+    def _halted(self, difference: Difference) -> None:
+        lease: HaltedLease = difference.details
+        with session.writer() as db:
+            _lock_halted(db, lease)
+            lease_writes.give_up(db, lease.id, lease.status)
 
     def _orphan_events(self, difference: Difference) -> None:
         with session.writer() as db:
@@ -208,6 +235,9 @@ class Mender:
             statuses = audit_reads.statuses(db, {reservation_id})
         if statuses.get(reservation_id, (True, _OVER)) != (True, _OVER):
             raise session.RowChanged
+        self._remove_leftover(reservation_id)
+
+    def _remove_leftover(self, reservation_id: str) -> None:
         self._note(reservation_id)
         backing.remove_hidden_servers(reservation_id)
         backing.remove(reservation_id, self._server_patience)
@@ -238,6 +268,8 @@ class Mender:
     _remedies = {  # noqa: RUF012
         DifferenceKind.LEASE_STATE: _lease,
         DifferenceKind.LEASE_STATE_LOST: _lease,
+        DifferenceKind.LEASE_UNFINISHED: _unfinished,
+        DifferenceKind.LEASE_HALTED: _halted,
         DifferenceKind.ORPHAN_EVENTS: _orphan_events,
         DifferenceKind.STALE_PROMISE: _promise,
         DifferenceKind.INSTANCE_ROW: _instance_row,
@@ -259,6 +291,16 @@ class Mender:
         DifferenceKind.LEFTOVER: _leftover,
         DifferenceKind.TRUSTS_UNUSED: _unused_trusts,
     }
+
+
+def _lock_halted(db: Session, lease: HaltedLease) -> None:
+    """Keep others from working on a lease, if it is as it was read and nobody works on it now.
+
+    :raises session.RowChanged: it isn't.
+    """
+    leases.lock(db, lease.id)
+    if audit_reads.halted_leases(db, lease.id) != [lease]:
+        raise session.RowChanged
 
 
 def _flavor_id(reservation_id: str, note: Backing | None) -> str:
