@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from tests.torture.reading import LeaseRow, ReservationRow, Snapshot, Span, Time
+from tests.torture.reading import Amounts, LeaseRow, ReservationRow, Snapshot, Span, Time
 
-CLASSES = ("VCPU", "MEMORY_MB", "DISK_GB")
+CLASSES = ("VCPU", "MEMORY_MB", "DISK_GB", "devices")
 SLOTS = "flavor:slot"
 #: Statuses of leases and reservations that somebody counts on.
 _HELD_LEASES = ("PENDING", "STARTING", "ACTIVE", "UPDATING")
@@ -104,9 +104,7 @@ class Hosts:
                         yield Oversold(f"{cls} of host {host}", moment, sold, there[number])
 
 
-def _sizes(
-    snapshot: Snapshot, reservation: ReservationRow, whole: tuple[int, int, int]
-) -> tuple[int, int, int]:
+def _sizes(snapshot: Snapshot, reservation: ReservationRow, whole: Amounts) -> Amounts:
     """What one instance takes; the whole host where nothing says it."""
     flavor = snapshot.flavors.get(reservation.flavor_id or "")
     if flavor is not None:

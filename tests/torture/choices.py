@@ -13,6 +13,10 @@ V2, WARRE, V1 = "v2", "warre", "v1"
 
 BOOK, CHANGE, COUNT, DELETE = "book", "change", "count", "delete"
 BOOT, LIST, SHOW, FREE, STUPID = "boot", "list", "show", "free", "stupid"
+#: An operation on a lease of one of Blazar's own resource types.
+STOCK = "stock"
+#: How the names of these leases begin.
+STOCK_NAME = "stock-"
 #: Operations and how often each is chosen.
 _KINDS = {
     BOOK: 30,
@@ -25,6 +29,8 @@ _KINDS = {
     FREE: 4,
     STUPID: 7,
 }
+#: How often an operation is about Blazar's own types, where these are booked exactly.
+_STOCK_WEIGHT = 25
 _WAYS = {V2: 4, WARRE: 3, V1: 4}
 
 #: How a time is changed.
@@ -60,14 +66,18 @@ class Choice:
     pause: float
 
 
-def of_user(seed: int, user: int) -> Iterator[Choice]:
-    """The choices of a user, without end."""
+def of_user(seed: int, user: int, *, stock: bool = False) -> Iterator[Choice]:
+    """The choices of a user, without end.
+
+    :param stock: whether to book Blazar's own resource types too.
+    """
+    kinds = _KINDS | ({STOCK: _STOCK_WEIGHT} if stock else {})
     draw = random.Random(f"user {user} of seed {seed}")
     while True:
         soon = draw.random() < 0.5
         start = _weighted(draw, {0: 3, 1: 2, 2: 2, 3: 1}) if soon else draw.randrange(5, 180)
         yield Choice(
-            kind=_weighted(draw, _KINDS),
+            kind=_weighted(draw, kinds),
             way=_weighted(draw, _WAYS),
             start=start,
             length=draw.randrange(2, 7) if soon else draw.randrange(10, 90),

@@ -17,6 +17,10 @@ import sqlalchemy as sa
 
 Time = datetime.datetime
 Span = tuple[Time, Time]
+#: What an instance takes or a host has: processors, MiB, GB and devices.
+Amounts = tuple[int, int, int, int]
+#: The extra spec by which a flavor asks for devices. Its value is an alias and a number.
+_ALIAS = "pci_passthrough:alias"
 
 #: Seconds for a connection, and for each answer.
 _PATIENCE = 3
@@ -42,16 +46,19 @@ FROM computehost_allocations a JOIN computehosts h ON h.id = a.compute_host_id
 GROUP BY a.reservation_id, h.hypervisor_hostname
 """
 _FLAVORS = """
-SELECT id, name, slots, vcpu, memory_mb, disk_gb + ephemeral_gb AS disk_gb FROM warre_flavors
+SELECT id, name, slots, vcpu, memory_mb, disk_gb + ephemeral_gb AS disk_gb, extra_specs
+FROM warre_flavors
 WHERE deleted = ''
 """
 _CAPACITIES = """
-SELECT p.name AS host, c.name AS class,
-       CAST(FLOOR((i.total - i.reserved) * i.allocation_ratio) AS SIGNED) AS amount
+SELECT root.name AS host, IF(c.name LIKE 'CUSTOM\\_PCI\\_%', 'devices', c.name) AS class,
+       CAST(SUM(FLOOR((i.total - i.reserved) * i.allocation_ratio)) AS SIGNED) AS amount
 FROM placement.inventories i
 JOIN placement.resource_providers p ON p.id = i.resource_provider_id
+JOIN placement.resource_providers root ON root.id = p.root_provider_id
 JOIN placement.resource_classes c ON c.id = i.resource_class_id
-WHERE c.name IN ('VCPU', 'MEMORY_MB', 'DISK_GB')
+WHERE c.name IN ('VCPU', 'MEMORY_MB', 'DISK_GB') OR c.name LIKE 'CUSTOM\\_PCI\\_%'
+GROUP BY 1, 2
 """
 _SERVERS = """
 SELECT i.uuid, i.vm_state, i.task_state, i.host, i.created_at, i.launched_at, e.flavor
@@ -98,7 +105,7 @@ class ReservationRow:
     #: A time that an update was promised beside the lease's own.
     promised: Span | None = None
     #: What Blazar's own row says that an instance takes.
-    sizes: tuple[int, int, int] | None = None
+    sizes: Amounts | None = None
     hosts: dict[str, int] = dataclasses.field(default_factory=dict)
 
 
@@ -109,7 +116,7 @@ class FlavorRow:
     id: str
     name: str
     slots: int
-    sizes: tuple[int, int, int]
+    sizes: Amounts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,8 +139,8 @@ class Snapshot:
     leases: dict[str, LeaseRow]
     reservations: dict[str, ReservationRow]
     flavors: dict[str, FlavorRow]
-    #: What Placement says a host has, by its name: processors, MiB and GB.
-    capacities: dict[str, tuple[int, int, int]]
+    #: What Placement says a host has, by its name.
+    capacities: dict[str, Amounts]
     servers: list[ServerRow]
 
     def of_lease(self, lease_id: str) -> list[ReservationRow]:
@@ -201,7 +208,7 @@ class Reader:
                     r["id"]: _reservation(r, hosts[r["id"]]) for r in _rows(cursor, _RESERVATIONS)
                 },
                 flavors={r["id"]: _flavor(r) for r in _rows(cursor, _FLAVORS)},
-                capacities={host: _three(amounts) for host, amounts in found.items()},
+                capacities={host: _amounts(amounts) for host, amounts in found.items()},
                 servers=[_server(r) for r in _rows(cursor, _SERVERS)],
             )
 
@@ -244,7 +251,8 @@ def _lease(row: dict[str, Any]) -> LeaseRow:
 
 def _reservation(row: dict[str, Any], hosts: dict[str, int]) -> ReservationRow:
     promised = (row["claim_start"], row["claim_end"])
-    sizes = (row["vcpus"], row["memory_mb"], row["disk_gb"])
+    # Blazar's own types know no devices.
+    sizes = (row["vcpus"], row["memory_mb"], row["disk_gb"], 0)
     return ReservationRow(
         row["id"],
         row["lease_id"],
@@ -260,12 +268,15 @@ def _reservation(row: dict[str, Any], hosts: dict[str, int]) -> ReservationRow:
 
 
 def _flavor(row: dict[str, Any]) -> FlavorRow:
-    sizes = (row["vcpu"], row["memory_mb"], row["disk_gb"])
+    alias = json.loads(row["extra_specs"] or "{}").get(_ALIAS)
+    devices = int(alias.partition(":")[2] or 1) if alias else 0
+    sizes = (row["vcpu"], row["memory_mb"], row["disk_gb"], devices)
     return FlavorRow(row["id"], row["name"], row["slots"], sizes)
 
 
-def _three(amounts: dict[str, int]) -> tuple[int, int, int]:
-    return tuple(int(amounts.get(name, 0)) for name in ("VCPU", "MEMORY_MB", "DISK_GB"))
+def _amounts(found: dict[str, int]) -> Amounts:
+    vcpus, memory_mb, disk_gb = (int(found.get(n, 0)) for n in ("VCPU", "MEMORY_MB", "DISK_GB"))
+    return vcpus, memory_mb, disk_gb, int(found.get("devices", 0))
 
 
 def _server(row: dict[str, Any]) -> ServerRow:

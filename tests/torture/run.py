@@ -29,6 +29,9 @@ _TIDIED = 240.0
 #: Blazar leaves the trust of a lease that is deleted; the audit's fix deletes these.
 _TRUSTS = "trusts-unused"
 
+#: How the names of the exact plugins begin.
+_EXACT = "exact."
+
 Differences = dict[tuple[str, str], str]
 
 
@@ -64,7 +67,7 @@ class Run:
             finally:
                 lasted = time.time() - began
                 failures += self._end(outages, people, over)
-            audit, end = self._calm(watch, prepared, known_before, differences_before, over)
+            audit, end = self._calm(watch, judge, prepared, known_before, differences_before, over)
             watch.stop()
             if watch.failure:
                 failures.append(f"judge: {watch.failure!r}")
@@ -84,6 +87,7 @@ class Run:
         )
 
     def _users(self, prepared: Stage) -> list[users.User]:
+        stock = _EXACT in devcloud.option("manager", "plugins")
         place = users.Place(
             self._layout.url("blazar"),
             self._layout.url("nova", "/v2.1"),
@@ -97,7 +101,7 @@ class Run:
                 Http(self._layout.auth_url, person.name, person.project, self._password),
                 self._ledger,
                 self._answers,
-                choices.of_user(self._seed, person.number),
+                choices.of_user(self._seed, person.number, stock=stock),
             )
             for person in prepared.people
         ]
@@ -124,6 +128,7 @@ class Run:
     def _calm(
         self,
         watch: Watch,
+        judge: Judge,
         prepared: Stage,
         known_before: set[str],
         differences_before: set[tuple[str, str]],
@@ -141,7 +146,8 @@ class Run:
 
         def left() -> list[str]:
             snapshot, backing = watch.look(), self._reader.backing()
-            return judging.at_the_end(snapshot, backing, prepared.limits, known_before)
+            ignored = known_before | judge.stock
+            return judging.at_the_end(snapshot, backing, prepared.limits, ignored)
 
         differences = _waited(new, SETTLED + _TIDIED, over)
         if over.is_set():

@@ -19,11 +19,12 @@ RESERVATIONS, HOURS = 9, 24
 #: Seconds until Keystone and Blazar have deleted what the test leaves.
 _PATIENCE = 180.0
 
-#: Slots are what there is little of, then memory, processors and disk of hosts.
+#: Slots are what there is little of, then memory, processors, devices and disk of hosts.
 FLAVORS: dict[str, dict[str, Any]] = {
     "few": {"slots": 3},
     "memory": {"slots": 50, "memory_mb": 3072},
     "processors": {"slots": 50, "vcpu": 16},
+    "devices": {"slots": 50, "extra_specs": {"pci_passthrough:alias": "a100:2"}},
     "disk": {"slots": 50, "disk_gb": 400, "properties": '["==", "$hypervisor_hostname", "cmp3"]'},
 }
 
@@ -106,13 +107,16 @@ def _flavor(admin: Client, name: str, terms: dict[str, Any]) -> str:
 
 
 def _delete_leases(admin: Client, projects: set[str]) -> None:
-    def left() -> list[dict[str, Any]]:
-        leases = admin.asks("GET", "/v2/reservations/?all_projects=true")["results"]
-        return [each for each in leases if each["project_id"] in projects]
+    def left() -> list[str]:
+        ours = admin.asks("GET", "/v2/reservations/?all_projects=true")["results"]
+        stock = admin.asks("GET", "/v1/leases")["leases"]
+        found = {each["lease_id"]: each["project_id"] for each in ours}
+        found |= {each["id"]: each["project_id"] for each in stock}
+        return [lease for lease, project in found.items() if project in projects]
 
     deadline = time.monotonic() + _PATIENCE
     while (found := left()) and time.monotonic() < deadline:
-        for lease in {each["lease_id"] for each in found}:
+        for lease in found:
             admin.ask("DELETE", f"/v1/leases/{lease}")
     if found:
         raise AssertionError(f"leases are left: {json.dumps(found)}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.torture import choices, nonsense
 from tests.torture.answers import Answer, Answers, Http
-from tests.torture.choices import EXTEND, MOVE, SHORTEN, V1, V2, WARRE, Choice
+from tests.torture.choices import EXTEND, MOVE, SHORTEN, STOCK_NAME, V1, V2, WARRE, Choice
 from tests.torture.ledger import REFUSED, UNKNOWN, Booking, Change, Lease, Ledger, Terms
 
 _MINUTE = datetime.timedelta(minutes=1)
@@ -18,6 +18,9 @@ _V1_TIME = "%Y-%m-%d %H:%M"
 _V2_TIME = "%Y-%m-%dT%H:%M:00+00:00"
 RESERVATIONS = {V2: "/v2/reservations/", WARRE: "/v2/warre/v1/reservations/"}
 LEASES = "/v1/leases"
+#: What instances of Blazar's own types take.
+_MUCH_MEMORY = {"vcpus": 1, "memory_mb": 2048, "disk_gb": 5}
+_MANY_PROCESSORS = {"vcpus": 8, "memory_mb": 256, "disk_gb": 5}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,6 +74,8 @@ class User:
         self.person, self._place, self._http = person, place, http
         self._ledger, self._answers = ledger, answers
         self._choices = its_choices
+        #: The leases of Blazar's own types that this user has.
+        self._stock_leases: list[str] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name=person.name, daemon=True)
         self.failure: BaseException | None = None
@@ -100,6 +105,7 @@ class User:
             choices.SHOW: self._show,
             choices.FREE: self._free,
             choices.STUPID: self._stupid,
+            choices.STOCK: self._stock,
         }
         steps[choice.kind](choice)
 
@@ -235,6 +241,28 @@ class User:
         else:
             self._ledger.unknown(lease.id, request, time.time())
 
+    # Leases of Blazar's own types.
+
+    def _stock(self, choice: Choice) -> None:
+        """Book, change or delete a lease of Blazar's own types. The judge only counts it."""
+        mine = self._stock_leases
+        step = choice.variant % 4 if mine else 0
+        if step < 2:
+            answer = self._ask(choice, V1, "POST", LEASES, _stock_request(choice))
+            if answer.status == 201:
+                mine.append(answer.document["lease"]["id"])
+            return
+        lease_id = mine[int(choice.which * len(mine))]
+        path = f"{LEASES}/{lease_id}"
+        if step == 2:
+            start = now() + choice.start * _MINUTE
+            change = Change(start=start, end=start + choice.length * _MINUTE)
+            self._ask(choice, V1, "PUT", path, _v1_change(change))
+            return
+        answer = self._ask(choice, V1, "DELETE", path)
+        if answer.is_success or answer.status == 404:
+            mine.remove(lease_id)
+
     # Servers.
 
     def _boot(self, choice: Choice) -> None:
@@ -342,6 +370,33 @@ def _booking_request(booking: Booking, way: str) -> tuple[str, dict[str, Any]]:
     if booking.label:
         body["name"] = booking.label
     return RESERVATIONS[way], body
+
+
+def _stock_request(choice: Choice) -> dict[str, Any]:
+    """A lease of one or two reservations of instances, or of a host."""
+    start = now() + choice.start * _MINUTE
+    instances = {
+        "resource_type": "virtual:instance",
+        "amount": choice.count,
+        **(_MUCH_MEMORY if choice.flavor % 2 else _MANY_PROCESSORS),
+        "affinity": None,
+        "resource_properties": "",
+    }
+    host = {
+        "resource_type": "physical:host",
+        "min": 1,
+        "max": 1,
+        "hypervisor_properties": "",
+        "resource_properties": "",
+    }
+    several = [instances, instances] if choice.second is not None else [instances]
+    return {
+        "name": f"{STOCK_NAME}{uuid.uuid4()}",
+        "start_date": start.strftime(_V1_TIME),
+        "end_date": (start + choice.length * _MINUTE).strftime(_V1_TIME),
+        "reservations": [host] if choice.flavor % 5 == 0 else several,
+        "events": [],
+    }
 
 
 def _booked(answer: Answer, booking: Booking) -> tuple[str, dict[str, str], Terms] | None:

@@ -1,8 +1,10 @@
 """Snapshots and ledgers for the tests of the judge: one project, one flavor, two hosts."""
 
+import dataclasses
 import datetime
 
 from tests.torture.calm import Absences
+from tests.torture.choices import STOCK_NAME
 from tests.torture.judge import Judge
 from tests.torture.ledger import Booking, Change, Ledger, Terms
 from tests.torture.reading import FlavorRow, LeaseRow, ReservationRow, ServerRow, Snapshot
@@ -37,8 +39,8 @@ class Scene:
         self.leases: dict[str, LeaseRow] = {}
         self.reservations: dict[str, ReservationRow] = {}
         self.servers: list[ServerRow] = []
-        self.sizes = (1, 100, 1)
-        self.capacities = {"cmp1": (10, 1000, 10), "cmp2": (10, 1000, 10)}
+        self.sizes = (1, 100, 1, 1)
+        self.capacities = {"cmp1": (10, 1000, 10, 10), "cmp2": (10, 1000, 10, 10)}
 
     def later(self, seconds: float) -> None:
         """Let time pass."""
@@ -71,6 +73,17 @@ class Scene:
             count=count,
             hosts={"cmp1": count} if hosts is None else hosts,
             **more,
+        )
+        return lease_id
+
+    def stock(self, lease_id: str, start: float, end: float, **more) -> str:
+        """Write a lease of instances of Blazar's own type, of which nobody is told."""
+        name = f"{STOCK_NAME}{lease_id}"
+        self.lease(lease_id, start, end, name=name, **more)
+        row = self.reservations[f"r-{lease_id}"]
+        kind = "virtual:instance" if row.sizes else "physical:host"
+        self.reservations[row.id] = dataclasses.replace(
+            row, resource_type=kind, flavor_id=None, count=None
         )
         return lease_id
 

@@ -22,9 +22,9 @@ def test_users_choose_differently():
 
 
 def test_every_kind_way_and_nonsense_is_chosen():
-    found = some(choices.of_user(1, 1))
+    found = some(choices.of_user(1, 1, stock=True))
     for field, all_there_are in (
-        ("kind", set(choices._KINDS)),
+        ("kind", {*choices._KINDS, choices.STOCK}),
         ("way", set(choices._WAYS)),
         ("change", set(choices._CHANGES)),
         ("patience", set(choices._PATIENCE)),
@@ -32,6 +32,10 @@ def test_every_kind_way_and_nonsense_is_chosen():
         assert {getattr(choice, field) for choice in found} == all_there_are
     names = {nonsense.NAMES[choice.variant % len(nonsense.NAMES)] for choice in found}
     assert names == set(nonsense.NAMES)
+
+
+def test_blazars_own_types_are_booked_only_where_they_are_exact():
+    assert choices.STOCK not in {choice.kind for choice in some(choices.of_user(1, 1))}
 
 
 def test_every_service_is_taken_away_in_every_way():

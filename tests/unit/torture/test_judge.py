@@ -59,9 +59,15 @@ def test_what_has_passed_is_not_oversold(scene: Scene):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "cls"), [((4, 1, 1), "VCPU"), ((1, 400, 1), "MEMORY_MB"), ((1, 1, 4), "DISK_GB")]
+    ("sizes", "cls"),
+    [
+        ((4, 1, 1, 1), "VCPU"),
+        ((1, 400, 1, 1), "MEMORY_MB"),
+        ((1, 1, 4, 1), "DISK_GB"),
+        ((1, 1, 1, 4), "devices"),
+    ],
 )
-def test_oversold_host(scene: Scene, sizes: tuple[int, int, int], cls: str):
+def test_oversold_host(scene: Scene, sizes: tuple[int, int, int, int], cls: str):
     scene.sizes = sizes
     scene.accept(10, 60, 2, lease_id=scene.lease("one", count=2))
     assert scene.violations() == []
@@ -70,10 +76,59 @@ def test_oversold_host(scene: Scene, sizes: tuple[int, int, int], cls: str):
 
 
 def test_other_host_is_not_oversold(scene: Scene):
-    scene.sizes = (4, 1, 1)
+    scene.sizes = (4, 1, 1, 1)
     scene.accept(10, 60, 2, lease_id=scene.lease("one", count=2))
     scene.accept(50, 90, 1, lease_id=scene.lease("two", start=50, end=90, hosts={"cmp2": 1}))
     assert scene.violations() == []
+
+
+_INSTANCE = (4, 100, 1, 0)
+
+
+def test_instances_of_blazars_own_type_take_what_their_row_says(scene: Scene):
+    scene.stock("one", 10, 60, sizes=_INSTANCE, hosts={"cmp1": 2})
+    assert scene.violations() == []
+    scene.stock("two", 50, 70, sizes=_INSTANCE)
+    assert scene.violations() == ["oversold VCPU of host cmp1"]
+
+
+def test_instances_of_blazars_own_type_share_a_host_with_bookings(scene: Scene):
+    scene.stock("one", 10, 60, sizes=_INSTANCE, hosts={"cmp1": 2})
+    scene.accept(20, 30, 2, lease_id=scene.lease("ours", 20, 30, 2))
+    assert scene.violations() == []
+    scene.accept(25, 30, 1, lease_id=scene.lease("more", 25, 30, 1))
+    assert scene.violations() == ["oversold VCPU of host cmp1"]
+
+
+@pytest.mark.parametrize("start", [10, 29])
+def test_whole_host_is_taken_alone(scene: Scene, start: float):
+    scene.accept(10, 30, 1, lease_id=scene.lease("ours", 10, 30, 1))
+    scene.stock("host", 30, 60)
+    assert scene.violations() == []
+    scene.stock("other", start, 30)
+    assert "oversold VCPU of host cmp1" in scene.violations()
+
+
+def test_lease_of_blazars_own_type_that_is_being_deleted_takes_its_hosts(scene: Scene):
+    scene.stock("one", 10, 60, sizes=_INSTANCE, hosts={"cmp1": 2}, status="DELETING")
+    scene.stock("two", 10, 60, sizes=_INSTANCE, status="CREATING")
+    assert scene.violations() == ["oversold VCPU of host cmp1"]
+
+
+def test_lease_of_blazars_own_type_is_promised_to_nobody(scene: Scene):
+    scene.stock("late", -60, 5, sizes=_INSTANCE)
+    scene.later(60 + 60 + GRACE + 1)
+    assert scene.violations() == []
+    scene.remove("late")
+    assert scene.violations() == []
+    assert scene.judge.stock == {"r-late"}
+
+
+def test_unfinished_change_takes_both_times_and_not_the_gap(scene: Scene):
+    _overlapping(scene, (10, 30), (10, 30), (70, 90), (70, 90))
+    scene.accept(10, 30, lease_id=scene.lease("moved", 10, 30, promised=(at(70), at(90))))
+    scene.accept(40, 60, 3, lease_id=scene.lease("between", 40, 60, 3))
+    assert not [key for key in scene.violations() if key.startswith("oversold flavor")]
 
 
 def test_quota_of_reservations(scene: Scene):

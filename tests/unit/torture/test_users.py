@@ -245,3 +245,20 @@ def test_5xx_is_counted_by_what_was_away(world: World):
     world.do()
     causes = world.answers.errors["v2: 503 no_answer"]
     assert causes == {"nothing was away": 1, "mariadb (hang)": 1}
+
+
+@pytest.mark.parametrize(("flavor", "kind"), [(5, "physical:host"), (1, "virtual:instance")])
+def test_lease_of_blazars_own_type_is_booked_moved_and_deleted(
+    world: World, flavor: int, kind: str
+):
+    for variant in (0, 2, 3, 3):
+        world.do(kind=choices.STOCK, flavor=flavor, variant=variant)
+    methods = [method for method, _, _ in world.http.asked]
+    # Without a lease the last choice is a booking.
+    assert methods == ["POST", "PUT", "DELETE", "POST"]
+    (_, _, booked), (_, path, moved), *_ = world.http.asked
+    assert {each["resource_type"] for each in booked["reservations"]} == {kind}
+    assert booked["name"].startswith(choices.STOCK_NAME)
+    assert path.endswith("/v1/leases/l1")
+    assert set(moved) == {"start_date", "end_date"}
+    assert world.ledger.view().leases == {}
