@@ -4,7 +4,7 @@ import argparse
 import datetime
 import re
 
-from warre_blazar.cli import time_display
+from warre_blazar.cli import time_display, time_suggestions
 from warre_blazar.cli.failure import WrongArguments
 
 _AFFINITIES = {"true": True, "false": False, "none": None}
@@ -28,9 +28,8 @@ def time_help(*, looking_back: bool = False) -> str:
         "is meant"
     )
     return (
-        f"such as 'mon 9am', 'tomorrow 14:00', 'in 2 hours', {day}T09:00 or "
-        f"'{day} 09:00 Europe/Berlin'{past if looking_back else ''}; in your own time zone unless "
-        "the time or --timezone names another"
+        f"{time_suggestions.examples(day)}{past if looking_back else ''}; in your own time zone "
+        "unless the time or --timezone names another"
     )
 
 

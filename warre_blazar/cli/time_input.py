@@ -2,15 +2,17 @@
 
 A text must never be taken for a time that the user doesn't mean. So only the forms of ``_TIME`` are
 read. (Libraries that parse times, such as dateparser and dateutil, guess which number is the day,
-and skip words that they don't know.) A text in one of these forms is still refused if it could mean
-different times, or if clocks skip the time. A refusal suggests texts that are understood.
+and skip words that they don't know. The standard library's parser of RFC 2822 skips the weekday,
+and takes an unknown zone for none.) A text in one of these forms is still refused if it could mean
+different times, or if clocks skip the time. A refusal suggests texts that are understood, and that
+have all parts of the refused text. If there is no such text, it only says how times are written.
 """
 
-import calendar
+import contextlib
 import datetime
 import re
 import zoneinfo
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from warre_blazar.cli import time_suggestions, time_zones
 from warre_blazar.cli.failure import WrongArguments
@@ -20,19 +22,27 @@ from warre_blazar.cli.time_suggestions import MONTHS, WEEKDAYS
 _YEARS = range(1970, 9999)
 #: Numbers of days. A date without a year that has passed is refused if it is at most ``_LATELY``
 #: days ago. In a list, such a date is the one that is at most ``_NEAR`` days from today.
-_LATELY, _NEAR = 31, 120
+_LATELY, _NEAR, _YEAR = 31, 120, 366
+_WORDS = ("yesterday", "today", "tomorrow")
 _NO_FORM = "it has none of the forms of a time"
 _UTC = datetime.UTC
 
 _MONTH = "|".join(f"{month}|{month[:3]}" for month in MONTHS)
 _WEEKDAY = "|".join(f"{weekday}|{weekday[:3]}" for weekday in WEEKDAYS)
-#: All forms of times. A space is put before a text, so that each part begins with a space.
+#: A text with its year at the end, as the program ``date`` prints it.
+_YEAR_LAST = re.compile(
+    rf"((?:(?:{_WEEKDAY}),? )?(?:(?:{_MONTH}) \d{{1,2}}|\d{{1,2}} (?:{_MONTH})))"
+    r"( \d\d:\d\d:\d\d(?: [ap]m)?(?: [a-z]+| [+-]\d\d(?:\d\d)?)?) (\d{4})",
+    re.IGNORECASE | re.ASCII,
+)
+#: All other forms of times. A space is put before a text, so that each part begins with a space.
 _TIME = re.compile(
     rf"""
     (?: \ (?P<now>now)
-      | \ in\ (?P<count>\d{{1,7}})\ (?P<unit>minute|hour|day|week)s?
-      | (?: \ (?P<word>today|tomorrow)
-          | (?:\ (?P<weekday>{_WEEKDAY}))?
+      | \ @(?P<epoch>\d{{1,12}})(?:[.,]\d+)?
+      | (?P<coming>\ in)?\ (?P<count>\d{{1,7}})\ (?P<unit>minute|hour|day|week)s?(?(coming)|\ ago)
+      | (?: \ (?P<word>{"|".join(_WORDS)})
+          | (?:\ (?P<weekday>{_WEEKDAY}),?)?
             (?: \ (?P<iso>\d{{4}}-\d\d-\d\d|\d{{8}}|\d{{4}}-W\d\d-\d|\d{{4}}W\d{{3}})
               | \ (?P<day>\d{{1,2}})\ (?P<month>{_MONTH})(?:\ (?P<year>\d{{4}}))?
               | \ (?P<month_first>{_MONTH})\ (?P<day_next>\d{{1,2}})(?:\ (?P<year_last>\d{{4}}))?
@@ -42,8 +52,9 @@ _TIME = re.compile(
             (?(iso)T(?P<basic>\d\d(?:[0-5]\d){{0,2}})(?![:\d])|(?!))
           | (?(iso)[ T]|\ )
             (?: (?P<noon>noon)
-              | (?P<hour12>\d{{1,2}})(?::(?P<minute12>[0-5]\d))?\ ?(?P<half>am|pm)
-              | (?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?::[0-5]\d(?:[.,]\d+)?)?
+              | (?P<hour12>\d{{1,2}})(?::(?P<minute12>[0-5]\d)(?P<second12>:[0-5]\d)?)?
+                \ ?(?P<half>am|pm)
+              | (?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?P<second>:[0-5]\d(?:[.,]\d+)?)?
             )
         )?
     )
@@ -62,11 +73,12 @@ class NotUnderstood(WrongArguments):
     :ivar forms: similar texts that would be understood.
     """
 
-    def __init__(self, text: str, problem: str, forms: list[str]) -> None:
+    def __init__(self, text: str, problem: str, forms: list[str], examples: str) -> None:
         self.forms = forms
-        *most, last = [form if " " not in form else f"'{form}'" for form in forms]
+        *most, last = [form if " " not in form else f"'{form}'" for form in forms] or [""]
         instead = f"{', '.join(most)} or {last}" if most else last
-        super().__init__(f"Time {text!r} refused: {problem}. Write {instead}")
+        advice = f"Write {instead}" if forms else f"A time has a form {examples}"
+        super().__init__(f"Time {text!r} refused: {problem}. {advice}")
 
 
 class _Unclear(Exception):
@@ -126,13 +138,15 @@ def parse(
         return reading.moment(text)
     except _Unclear as error:
         today = now.astimezone(where).date()
-        guesses = [*error.forms] or time_suggestions.similar(text, today)
-        forms = reading.proposed(guesses) or reading.proposed(time_suggestions.examples(today))
+        no_form = error.problem == _NO_FORM
+        forms = reading.proposed(time_suggestions.similar(text, today) if no_form else error.forms)
         problem = error.problem
-        if problem == _NO_FORM and time_suggestions.has_date_of_digits(text):
+        if no_form and forms and time_suggestions.has_date_of_digits(text):
             date = reading.moment(forms[0]).date()
             problem += f"; a date is written as {date} or '{_in_words(date)}'"
-        raise NotUnderstood(text, problem, forms[:3]) from None
+        week = datetime.timedelta(days=7)
+        examples = time_suggestions.examples(today + week)
+        raise NotUnderstood(text, problem, forms[:3], examples) from None
 
 
 class _Reader:
@@ -149,58 +163,100 @@ class _Reader:
         self._utc = now.astimezone(_UTC).replace(second=0, microsecond=0)
         self._start = start
         self._looking_back = looking_back
+        self._not_here: _Unclear | None = None
 
-    def proposed(self, forms: list[str]) -> list[str]:
+    def proposed(self, forms: Iterable[str]) -> list[str]:
         """Return the texts that can be proposed to the user.
 
         They are understood, and don't mean times that have passed, unless the user looks back. Of
         texts that mean the same time, one is kept.
         """
         by_moment: dict[datetime.datetime, str] = {}
-        for form in forms:
-            try:
-                moment = self.moment(form)
-            except _Unclear:
-                continue
+        for moment, form in self._understood(forms, 3):
             if self._looking_back or moment >= self._utc:
                 by_moment.setdefault(moment, form)
         return list(by_moment.values())
+
+    def _understood(
+        self, forms: Iterable[str], depth: int
+    ) -> Iterator[tuple[datetime.datetime, str]]:
+        """Yield the understood texts. In place of others, yield what their refusals suggest."""
+        for form in forms:
+            try:
+                yield self.moment(form), form
+            except _Unclear as error:
+                if depth:
+                    yield from self._understood(error.forms, depth - 1)
 
     def moment(self, text: str) -> datetime.datetime:
         """Return the moment that a text means.
 
         :raises _Unclear: the text means no moment, or could mean several moments.
         """
-        match = _TIME.fullmatch(f" {text}")
+        match = _TIME.fullmatch(" " + _YEAR_LAST.sub(r"\1 \3\2", text))
         if not match or not text:
             raise _Unclear(_NO_FORM)
         self._match = match
-        self._zone = self._zone_of(text)
-        now = self._now = self._utc.astimezone(self._zone)
+        self._zone = self._zone_of()
+        self._now = self._utc.astimezone(self._zone)
         if match["now"]:
-            return now
-        if match["count"]:
-            return self._later(int(match["count"]), match["unit"].lower())
-        clock = self._clock()
-        return self._labeled(self._at(self._day(clock), clock))
+            moment = self._now
+        elif match["epoch"]:
+            moment = self._since_1970(int(match["epoch"]))
+        elif match["count"]:
+            moment = self._later(int(match["count"]), match["unit"].lower())
+        else:
+            clock = self._clock()
+            moment = self._labeled(self._at(self._day(clock), clock))
+        if not self._is_here(moment):
+            raise self._not_here or _Unclear(_NO_FORM)
+        return moment
 
-    def _zone_of(self, text: str) -> datetime.tzinfo:
-        offset, name = self._match["offset"], self._match["zone"]
-        if offset and offset[0] == "-" and not self._match["iso"]:
-            # In "mon 9:00-11:00", 11:00 may be meant as the end.
+    def _zone_of(self) -> datetime.tzinfo:
+        """Return the zone that the text names, or else the user's zone.
+
+        An abbreviation is accepted if the user's zone has it at the time that the text means. The
+        error for other times is kept in ``_not_here``.
+        """
+        match, self._not_here = self._match, None
+        offset, name, text = match["offset"], match["zone"], match[0].strip()
+        # In "mon 9:00-11:00", 11:00 may be meant as the end. Seconds, or a year and an offset such
+        # as -0500, are in RFC 2822.
+        by_program = (
+            match["iso"] or match["second"] or (match["year"] and ":" not in (offset or ""))
+        )
+        if offset and offset[0] == "-" and not by_program:
             bare = text[: -len(offset)].rstrip()
             problem = f"{offset} may be the end of a period, or an offset from UTC"
-            raise _Unclear(problem, bare, f"{bare} UTC{offset}")
+            raise _Unclear(problem, f"{bare} UTC{offset}")
         if not offset and not name:
             return self._where
         try:
             return time_zones.named(offset or name)
         except time_zones.NoZone as error:
-            if name and "/" not in name and not error.instead:
+            is_abbreviation = name and "/" not in name
+            if is_abbreviation and not error.instead:
                 raise _Unclear(_NO_FORM) from None
             bare = text[: -len(name)].rstrip() if name else ""
             forms = [f"{bare} {zone}" for zone in error.instead if bare]
-            raise _Unclear(error.problem, *forms) from None
+            unclear = _Unclear(error.problem, *forms)
+        if not is_abbreviation:
+            raise unclear
+        self._not_here = unclear
+        return self._where
+
+    def _is_here(self, moment: datetime.datetime) -> bool:
+        """Whether the user's zone has the abbreviation in the text, if any, at a moment."""
+        if not self._not_here:
+            return True
+        return (moment.tzname() or "").casefold() == self._match["zone"].casefold()
+
+    def _since_1970(self, seconds: int) -> datetime.datetime:
+        try:
+            moment = datetime.datetime.fromtimestamp(seconds - seconds % 60, _UTC)
+        except (OverflowError, ValueError):
+            raise _Unclear("that is too far off") from None
+        return _in_zone(moment, self._zone)
 
     def _labeled(self, moment: datetime.datetime) -> datetime.datetime:
         """Return the moment.
@@ -219,7 +275,8 @@ class _Reader:
         return moment
 
     def _later(self, count: int, unit: str) -> datetime.datetime:
-        """Return a moment after now. Days and weeks later, the time of day is the same."""
+        """Return a moment after or before now. The time of day is the same after days and weeks."""
+        count = count if self._match["coming"] else -count
         days = {"day": count, "week": 7 * count}.get(unit, 0)
         step = {"minute": count, "hour": 60 * count}.get(unit, 0)
 
@@ -249,12 +306,13 @@ class _Reader:
             return (12, 0)
         if match["half"]:
             hour, minute = int(match["hour12"]), int(match["minute12"] or 0)
-            if hour == 12:
+            # Programs agree on what 12 means. They print seconds too.
+            if hour == 12 and not match["second12"]:
                 forms = [self._with_day(f"{h}:{minute:02}") for h in (12, "00")]
                 raise _Unclear("12 is at noon to some, at midnight to others", *forms)
-            if not 1 <= hour <= 11:
+            if not 1 <= hour <= 12:
                 raise _Unclear(f"there is no {match['clock'].strip()}")
-            return (hour + 12 * (match["half"].lower() == "pm"), minute)
+            return (hour % 12 + 12 * (match["half"].lower() == "pm"), minute)
         if basic := match["basic"]:
             hour, minute = int(basic[:2]), int(basic[2:4] or 0)
         else:
@@ -272,13 +330,17 @@ class _Reader:
         if clock[0] == 24:
             day, clock = _plus(day, 1), (0, 0)
         shown = datetime.datetime.combine(day, datetime.time(*clock))
-        folds = {shown.replace(tzinfo=self._zone, fold=fold).astimezone(_UTC) for fold in (0, 1)}
-        moments = [utc.astimezone(self._zone) for utc in sorted(folds)]
+        folds = (shown.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
+        typed = {moment.astimezone(_UTC): moment for moment in folds}
+        moments = [utc.astimezone(self._zone) for utc in sorted(typed)]
         real = [moment for moment in moments if moment.replace(tzinfo=None, fold=0) == shown]
-        if len(real) == 1:
-            return real[0]
+        here = [moment for moment in real if self._is_here(moment)]
+        if len(here) == 1:
+            return here[0]
+        if self._not_here and not here:
+            raise self._not_here
         how = f"show {shown:%Y-%m-%d %H:%M} twice" if real else f"skip {shown:%Y-%m-%d %H:%M}"
-        forms = [moment.isoformat(timespec="minutes") for moment in moments]
+        forms = [typed[utc].isoformat(timespec="minutes") for utc in sorted(typed)]
         raise _Unclear(f"clocks in {time_zones.label(self._zone)} {how}", *forms)
 
     def _with_day(self, clock: str, day: datetime.date | None = None) -> str:
@@ -298,7 +360,7 @@ class _Reader:
         match = self._match
         today = self._now.date()
         if match["word"]:
-            return _plus(today, int(match["word"].lower() == "tomorrow"))
+            return _plus(today, _WORDS.index(match["word"].lower()) - 1)
         weekday = _number_of(match["weekday"], WEEKDAYS) if match["weekday"] else None
         if match["iso"] or match["day"] or match["month_first"]:
             day = self._date()
@@ -316,40 +378,40 @@ class _Reader:
             try:
                 return _possible(datetime.date.fromisoformat(match["iso"].upper()))
             except ValueError:
-                last = _near_iso(match["iso"])
-                forms = [self._with_day("", last)] if last else []
-                raise _Unclear(f"the calendar has no {match['iso']}", *forms) from None
+                raise _Unclear(f"the calendar has no {match['iso']}") from None
         month = _number_of(match["month"] or match["month_first"], MONTHS) + 1
         number = int(match["day"] or match["day_next"])
         if year := match["year"] or match["year_last"]:
-            return self._with_number(_near(int(year), month, number), number)
+            if dates := _dates(range(int(year), int(year) + 1), month, number):
+                return _possible(dates[0])
+            raise _Unclear(f"{MONTHS[month - 1].capitalize()} {year} has no day {number}")
+        return self._without_year(month, number)
+
+    def _without_year(self, month: int, number: int) -> datetime.date:
+        """Return the date that is meant by a day and a month."""
         today = self._now.date()
         first = self._start.astimezone(self._zone).date() if self._start else today
-        dates = [_near(first.year + n, month, number) for n in (-1, 0, 1)]
+        # Among nine years, there are two with a 29 February.
+        dates = _dates(range(first.year - 9, first.year + 10), month, number)
+        if not dates:
+            raise _Unclear(f"{MONTHS[month - 1].capitalize()} has no day {number}")
+        by_distance = sorted(dates, key=lambda date: abs((date - today).days))
         if self._looking_back:
-            near = [date for date in dates if abs((date - today).days) <= _NEAR]
-            if not near:
-                around = sorted(dates, key=lambda date: abs((date - today).days))[:2]
-                raise self._either(*sorted(around))
-            return self._with_number(near[0], number)
-        coming = self._with_number(next(date for date in dates if date >= first), number)
+            if abs((by_distance[0] - today).days) <= _NEAR:
+                return by_distance[0]
+            raise self._either(*sorted(by_distance[:2]))
+        coming = next(date for date in dates if date >= first)
         passed = next(date for date in reversed(dates) if date < first)
         if (first - passed).days <= _LATELY:
             problem = (
                 f"it has no year, and {passed} is before {'the start' if self._start else 'today'}"
             )
             raise _Unclear(problem, self._with_day("", coming))
+        if (coming - first).days > _YEAR:
+            raise _Unclear(
+                f"{coming.year} is the next year with such a day", self._with_day("", coming)
+            )
         return coming
-
-    def _with_number(self, near: datetime.date, number: int) -> datetime.date:
-        """Return the date in which ``_near`` has found this day of a month.
-
-        :raises _Unclear: the month has no such day, so that ``_near`` has found another one.
-        """
-        if near.day == number:
-            return near
-        problem = f"{MONTHS[near.month - 1].capitalize()} {near.year} has no day {number}"
-        raise _Unclear(problem, self._with_day("", near))
 
     def _same_day(self, clock: tuple[int, int] | None) -> datetime.date:
         """Return the day of the start, for an end that is only a time of day."""
@@ -364,7 +426,7 @@ class _Reader:
             zones = (time_zones.label(zone or _UTC) for zone in (start.tzinfo, self._zone))
             raise _Unclear("the start has a zone of its own", *(f"{text} {z}" for z in zones))
         if self._at(begun.date(), clock) <= start:
-            raise self._not_after_start(begun.date())
+            raise self._not_after_start(_plus(begun.date(), 1))
         return begun.date()
 
     def _weekday(self, weekday: int, clock: tuple[int, int] | None) -> datetime.date:
@@ -380,12 +442,12 @@ class _Reader:
                 return next_one
             raise self._either(day, next_one)
         if self._start and self._at(day, clock) <= self._start:
-            raise self._not_after_start(day)
+            raise self._not_after_start(_plus(day, 7))
         return day
 
-    def _not_after_start(self, day: datetime.date) -> _Unclear:
-        forms = [self._with_day("", _plus(day, days)) for days in (1, 7)]
-        return _Unclear("on the day of the start that isn't after the start", *forms)
+    def _not_after_start(self, next_day: datetime.date) -> _Unclear:
+        problem = "on the day of the start that isn't after the start"
+        return _Unclear(problem, self._with_day("", next_day))
 
     def _either(self, *days: datetime.date) -> _Unclear:
         forms = [self._with_day("", day) for day in days]
@@ -413,18 +475,13 @@ def _plus(day: datetime.date, days: int) -> datetime.date:
         raise _Unclear("that is too far off") from None
 
 
-def _near(year: int, month: int, number: int) -> datetime.date:
-    """Return a day of a month, or if the month has no such day, the nearest day that it has."""
-    day = _possible(datetime.date(max(year, 1), month, 1))
-    return day.replace(day=min(max(number, 1), calendar.monthrange(day.year, month)[1]))
-
-
-def _near_iso(text: str) -> datetime.date | None:
-    """Return the date nearest to one such as 2026-11-31. None if not even the month exists."""
-    digits = text.replace("-", "")
-    if not digits.isdigit() or not 1 <= int(digits[4:6]) <= 12:
-        return None
-    return _near(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
+def _dates(years: range, month: int, number: int) -> list[datetime.date]:
+    """Return the dates with this day and month, in those of the years that have the day."""
+    dates = []
+    for year in years:
+        with contextlib.suppress(ValueError):
+            dates.append(datetime.date(year, month, number))
+    return dates
 
 
 def _possible(day: datetime.date) -> datetime.date:

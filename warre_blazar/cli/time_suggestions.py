@@ -1,6 +1,7 @@
-"""Suggests what to write instead of a time that was refused.
+"""Suggests what to write instead of a text that has none of the forms of a time.
 
-A suggestion may be refused too. The caller tries each.
+A suggestion has all parts of the text: if a word of the text isn't understood, nothing is
+suggested. Suggestions may be refused too. The caller tries each.
 """
 
 import datetime
@@ -12,78 +13,141 @@ MONTHS = (
     *("july", "august", "september", "october", "november", "december"),
 )
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_SHORT = tuple(name[:3] for name in (*MONTHS, *WEEKDAYS))
+_NAMES = (*MONTHS, *WEEKDAYS)
 _UNITS = ("minute", "hour", "day", "week")
-_KNOWN = (
-    *(*MONTHS, *WEEKDAYS, *_SHORT, *_UNITS, *(f"{unit}s" for unit in _UNITS), "month", "months"),
-    *("today", "tomorrow", "yesterday", "noon", "now", "ago", "morning"),
-)
-_MONTH = rf"(?:{'|'.join(MONTHS)}|{'|'.join(_SHORT[:12])})"
+_KNOWN = (*_NAMES, *_UNITS, *(f"{unit}s" for unit in _UNITS))
+_KNOWN += ("today", "tomorrow", "yesterday", "morning", "afternoon", "evening", "midnight")
+_WEEKDAY = "|".join(f"{name}|{name[:3]}" for name in WEEKDAYS)
+_MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
+#: Digits such as those of 9:00 aren't a day, and those of +01:00 aren't a time of day.
+_BEGIN, _END = r"(?<![\w:./+-])", r"(?![\w:/+-]|\.\d)"
+_DIGITS = re.compile(rf"{_BEGIN}(\d{{1,4}})[./-](\d{{1,2}})[./-](\d{{1,4}}){_END}")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE = rf"(?:{_MONTH})[ -]\d{{1,2}}(?:[ -]\d{{4}})?|\d{{4}}-\d\d-\d\d"
+#: Days. In "9 dec 10", both "9 dec" and "dec 10" are found, the second one in ``_NEXT``.
 _DAY = re.compile(
-    rf"\b(?:\d{{4}}-\d\d-\d\d|today|tomorrow|{'|'.join(WEEKDAYS)}|{'|'.join(_SHORT[12:])}"
-    rf"|\d{{1,2}} {_MONTH}(?: \d{{4}})?|{_MONTH} \d{{1,2}}(?: \d{{4}})?)(?=[\st]|$)"
+    rf"{_BEGIN}(?:(?:(?:{_WEEKDAY}) )?(?:\d{{1,2}}[ -](?:{_MONTH})(?:[ -]\d{{4}})?|{_DATE})"
+    rf"|today|tomorrow|yesterday|(?:next )?(?:{_WEEKDAY})){_END}"
 )
-_DIGITS = re.compile(r"\b(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})\b")
-_CLOCK = re.compile(r"\b\d{1,2}:\d\d(?: ?[ap]m)?\b|\b\d{1,2} ?[ap]m\b|\bnoon\b")
-_HOUR = re.compile(r"\b([01]?\d|2[0-3])(?: ?[h.] ?|(?=\d\d\b))?([0-5]\d)?\b")
-_LENGTH = re.compile(r"(\d+(?:\.\d+)?) ?(m|h|d|w)(?:in|inute|r|our|ay|k|eek)?s?(?:\b|(?=\d+ ?m))")
-_MINUTES = {"m": 1, "h": 60, "d": 1440, "w": 10080}
-_PERIOD = re.compile(r"\b(last|this|next) (week|month)\b")
-_ZONE = re.compile(r" ?(?:\b(?:utc|gmt)\S*|\b[a-z_]+/\S+|[+-]\d\d:\d\d)$", re.IGNORECASE)
+_NEXT = re.compile(rf"{_BEGIN}\d{{1,2}} (?:{_MONTH}) \d{{1,2}}(?: ?[ap]m)?{_END}")
+_CLOCK = re.compile(
+    rf"{_BEGIN}(?:\d{{1,2}}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?|\d{{1,2}} ?[ap]m|noon)"
+    r"(?![\w:/]|\.\d)"
+)
+_HOUR = re.compile(
+    rf"{_BEGIN}(?:([01]?\d|2[0-3])(?: ?[h.] ?([0-5]\d)|( ?h| uhr| o'clock)?)|(0\d|1[0-8])([0-5]\d))"
+    rf"{_END}"
+)
+_VAGUE = {
+    "morning": ("9:00",),
+    "afternoon": ("14:00",),
+    "evening": ("18:00", "20:00"),
+    "midnight": ("0:00", "24:00"),
+}
+_LENGTH = re.compile(
+    r"(?:in )?((?:\d+(?:\.\d+)? ?[mhdw](?:in|inute|r|our|ay|k|eek)?s?(?: and)? ?)+)( from now)?"
+)
+_LENGTHS = re.compile(r"(\d+(?:\.\d+)?) ?([mhdw])")
+#: Words that can be left out.
+_FILLERS = frozenset({"at", "on", "the", "of", "this"})
 
 
-def examples(today: datetime.date) -> list[str]:
-    """Return texts in the forms that people use most."""
-    return [f"{today + datetime.timedelta(days=1)} 09:00", "tomorrow 9am", "in 2 hours"]
+def examples(day: datetime.date) -> str:
+    """Return a phrase with texts in the forms that people use most."""
+    return (
+        f"such as 'mon 9am', 'tomorrow 14:00', 'in 2 hours', {day}T09:00 or "
+        f"'{day} 09:00 Europe/Berlin'"
+    )
 
 
 def has_date_of_digits(text: str) -> bool:
     """Whether a text has a date such as 1/12/2026, whose day and month may be meant either way."""
-    return any(_days_of_digits(text))
+    return any(_dates_of_digits(text))
 
 
 def similar(text: str, today: datetime.date) -> list[str]:
-    """Return texts with the day, the time of day and the zone that are found in a text."""
-    zone = match[0].strip() if (match := _ZONE.search(text)) else ""
-    text = _spelled(text[: -len(zone)] if zone else text)
-    text = text.replace("day after tomorrow", str(today + datetime.timedelta(days=2)))
-    days = _DAY.findall(_PERIOD.sub(" ", text)) or _days_of_digits(text)
-    rest = _DIGITS.sub(" ", _DAY.sub(" ", text))
-    if not days and (lengths := _LENGTH.findall(text)):
-        minutes = round(sum(float(count) * _MINUTES[unit] for count, unit in lengths))
-        days = _later(minutes, lengths[0][1], today, ago="ago" in text.split())
-        rest = _LENGTH.sub(" ", rest)
-    if not days and (match := _PERIOD.search(text)):
-        days = [str(_first_day(match[1], match[2], today))]
-    if "yesterday" in text.split():
-        days = [str(today - datetime.timedelta(days=1))]
-    days = [date for day in days for date in _dates(day, today, later="next" in text.split())]
-    clocks = _CLOCK.findall(rest)
-    if not clocks and ":" not in rest and (days or not re.search(r"\d{3}", rest)):
-        clocks = _hours(rest)
-    if clocks and not days and not re.search("[a-z]{3}|^in ", _CLOCK.sub(" ", rest)):
-        days = ["today", "tomorrow"]
-    if re.search("morning|evening|night", rest):
-        clocks = clocks or ["9:00", "14:00"]
-    forms = [f"{day} {clock}" for day in days for clock in clocks] or days
+    """Return texts with the parts of a text: the day, the time of day and the zone.
+
+    If the text has a part twice, or a word that isn't a part, the result has no text that is
+    understood.
+    """
+    if re.fullmatch(r"\d{9,11}", text):
+        return [f"@{text}"]
+    spelled = _spelled(text)
+    if lengths := _lengths(spelled):
+        return lengths
+    days, rest = _days(spelled, today)
+    clocks, rest = _clocks(rest)
+    words = [word for word in rest.split() if word not in _FILLERS]
+    if len(words) > 1 or not (days or clocks):
+        return []
+    if clocks == [*_VAGUE["midnight"]] and days == [""]:
+        clocks = clocks[:1]  # The next midnight.
+    # The last word may be a zone, in the case in which it was typed.
+    typed = {word.lower(): word for word in text.split()}
+    zone = typed.get(words[0], words[0].upper()) if words else ""
+    forms = [f"{day} {clock}".strip() for day in days for clock in clocks]
     return [f"{form} {zone}".strip() for form in forms]
 
 
 def _spelled(text: str) -> str:
     """Return a text in lower case, with known words in place of words that are spelled alike."""
     text = re.sub(r"\b([ap])\.m\.?|(?<=\d)([ap])\.m\.?", r"\1\2m", text.lower())
-    text = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b|[,@]|\.(?!\d)", " ", text)
-    text = re.sub(r"(?<=[a-z])-|-(?=[a-z])|(?<=\d)(?=[a-z]{3})", " ", text)
-    text = text.replace("midday", "noon").replace(" of ", " ").replace("half an hour", "30 min")
+    text = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b|,(?!\d)|@|\.(?!\d)", " ", text)
+    text = text.replace("midday", "noon").replace("tonight", "today evening")
+    text = re.sub(r"\bhalf an hour\b", "30 min", text)
     text = re.sub(r"\b(?:an?|one) (?=minute|hour|day|week)", "1 ", text)
-
-    def corrected(match: re.Match[str]) -> str:
-        return next(iter(difflib.get_close_matches(match[0], _KNOWN, 1, 0.8)), match[0])
-
-    return " ".join(re.sub("[a-z]{3,}", corrected, text).split())
+    return " ".join(_corrected(word) for word in text.split())
 
 
-def _days_of_digits(text: str) -> list[str]:
+def _corrected(word: str) -> str:
+    # Short words may be zones: SAST is like sat.
+    if len(word) >= 5 and word.isalpha():
+        return next(iter(difflib.get_close_matches(word, _KNOWN, 1, 0.8)), word)
+    names = [name for name in _NAMES if len(word) > 3 and name.startswith(word)]
+    return names[0] if names else word
+
+
+def _lengths(text: str) -> list[str]:
+    """Return the time from now that a text names, such as "in 1h30m". Empty if it names none."""
+    match = _LENGTH.fullmatch(text)
+    if not match or not (text.startswith("in ") or match[2]):
+        return []
+    parts = _LENGTHS.findall(match[1])
+    minutes = sum(float(count) * (60 if unit == "h" else 1) for count, unit in parts)
+    units = {unit for _, unit in parts}
+    if units <= {"m", "h"}:
+        number, unit = (minutes / 60, "hour") if minutes % 60 == 0 else (minutes, "minute")
+    else:
+        # Not all days have 24 hours, so days and hours aren't added.
+        number, unit = float(parts[0][0]), "day" if units == {"d"} else "week"
+        if len(parts) > 1:
+            return []
+    return [f"in {number:.0f} {unit}{'' if number == 1 else 's'}"] if number == int(number) else []
+
+
+def _days(text: str, today: datetime.date) -> tuple[list[str], str]:
+    """Return the days that a text may mean, and the rest of the text. Without a day, it is ""."""
+    text = text.replace("day after tomorrow", str(today + datetime.timedelta(days=2)))
+    found = [*_DAY.finditer(text)]
+    if not found and (match := _DIGITS.search(text)):
+        dates = _dates_of_digits(match[0])
+        return dates, f"{text[: match.start()]} {text[match.end() :]}"
+    if not found:
+        return [""], text
+    if _NEXT.search(text):
+        return [], text
+    day = found[0]
+    name = day[0] if _ISO.search(day[0]) else day[0].replace("-", " ")
+    days = [name]
+    if name.startswith("next "):
+        number = next(n for n, weekday in enumerate(WEEKDAYS) if weekday.startswith(name[5:8]))
+        first = today + datetime.timedelta(days=(number - today.weekday()) % 7)
+        days = [str(first), str(first + datetime.timedelta(days=7))]
+    return days, f"{text[: day.start()]} {text[day.end() :]}"
+
+
+def _dates_of_digits(text: str) -> list[str]:
     """Return the dates that a text such as 1/2/2027 may mean."""
     orders = [
         dates
@@ -93,39 +157,21 @@ def _days_of_digits(text: str) -> list[str]:
     return sorted(f"{year}-{month:0>2}-{day:0>2}" for year, month, day in orders if len(year) == 4)
 
 
-def _first_day(which: str, period: str, today: datetime.date) -> datetime.date:
-    """Return the first day of last, this or next week or month."""
-    step = ("last", "this", "next").index(which) - 1
-    if period == "week":
-        return today + datetime.timedelta(days=7 * step - today.weekday())
-    year, month = divmod(12 * today.year + today.month - 1 + step, 12)
-    return datetime.date(year, month + 1, 1)
+def _clocks(text: str) -> tuple[list[str], str]:
+    """Return the times of day that a text may mean, and the rest. Without one, it is ""."""
+    for pattern in (_CLOCK, _HOUR):
+        if match := pattern.search(text):
+            rest = f"{text[: match.start()]} {text[match.end() :]}"
+            return [match[0]] if pattern is _CLOCK else _hours(*match.groups()), rest
+    for word in text.split():
+        if word in _VAGUE:
+            return [*_VAGUE[word]], text.replace(word, " ", 1)
+    return [""], text
 
 
-def _dates(name: str, today: datetime.date, *, later: bool) -> list[str]:
-    """Return both dates that a weekday may mean if it is today's or after "next"."""
-    for number, weekday in enumerate(WEEKDAYS):
-        if name in (weekday, weekday[:3]) and (later or number == today.weekday()):
-            day = today + datetime.timedelta(days=(number - today.weekday()) % 7)
-            return [str(day), str(day + datetime.timedelta(days=7))]
-    return [name]
-
-
-def _hours(text: str) -> list[str]:
-    """Return times of day for numbers such as 9, 0900 and 9h30."""
-    clocks = []
-    for hour, minute in _HOUR.findall(text):
-        clocks.append(f"{int(hour)}:{minute or '00'}")
-        if not minute and int(hour) < 12:
-            clocks.append(f"{int(hour)}pm")
-    return clocks
-
-
-def _later(minutes: int, first: str, today: datetime.date, *, ago: bool) -> list[str]:
-    """Return a text for a time from now. The first unit that was typed is kept if possible."""
-    if ago:
-        return [str(today - datetime.timedelta(minutes=min(minutes, 10**6)))]
-    count, rest = divmod(minutes, _MINUTES[first])
-    unit = next(unit for unit in _UNITS if unit.startswith("m" if rest else first))
-    count = minutes if rest else count
-    return [f"in {count} {unit}{'' if count == 1 else 's'}"] if count else []
+def _hours(hour: str, minute: str, mark: str, first: str, last: str) -> list[str]:
+    """Return times of day for numbers such as 9, 9h30, 9h and 0900."""
+    clock = f"{int(first or hour)}:{last or minute or '00'}"
+    if mark or minute or first or not 1 <= int(hour) < 12:
+        return [clock]
+    return [clock, f"{int(hour)}pm"]
