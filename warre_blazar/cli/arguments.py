@@ -2,7 +2,9 @@
 
 import argparse
 import datetime
+import functools
 import re
+from typing import Any
 
 from warre_blazar.cli import time_display, time_suggestions
 from warre_blazar.cli.failure import WrongArguments
@@ -73,9 +75,11 @@ def add_end(parser: argparse._ActionsContainer, text: str, *, absent: object = N
     safer than ``--end``: the blazar CLI's own parser may take ``--end`` for its option
     ``--endpoint-type``.
     """
-    option = parser.add_argument(
-        "--end-date", "--end", dest="end", metavar="TIME", default=absent, help=text
-    )
+    _add_end(parser, help=text, default=absent)
+
+
+def _add_end(parser: argparse._ActionsContainer, **settings: Any) -> None:
+    option = parser.add_argument("--end-date", "--end", dest="end", metavar="TIME", **settings)
     _accept(parser, "--to", option)
 
 
@@ -132,7 +136,7 @@ def add_until(
     :param hours: the help text of the options that set the length.
     """
     until = parser.add_mutually_exclusive_group(required=required)
-    add_end(until, end)
+    _add_end(until, help=end, action=_StoreEnd)
     _add_lengths(until, hours)
 
 
@@ -145,17 +149,21 @@ def _add_lengths(either: argparse._ActionsContainer, text: str) -> None:
     either.add_argument(
         "--hours",
         metavar="N",
-        type=hours,
+        type=functools.partial(length, unit="h"),
         help=f"{text}, in hours such as 24 or 1.5, or in hours and minutes such as 14:30",
     )
     either.add_argument(
-        "--length", metavar="LENGTH", dest="hours", type=length, help=f"{text}, such as 3d or 1d12h"
+        "--length",
+        metavar="LENGTH",
+        dest="hours",
+        type=length,
+        help=f"{text}, such as 3d, 1d12h or 1w",
     )
     either.add_argument(
         "--days",
         metavar="N",
         dest="hours",
-        type=lambda text: length(f"{count(text)}d"),
+        type=functools.partial(length, unit="d"),
         help=f"{text}, in days",
     )
 
@@ -208,47 +216,76 @@ def count_or_none(text: str, least: int = 1) -> int | None:
         raise argparse.ArgumentTypeError(f"{error}, or none") from None
 
 
-class Days(datetime.timedelta):
-    """A length that a user has typed in days. A day has 24 hours, unless clocks are changed."""
+class Length(datetime.timedelta):
+    """A length that a user has typed.
+
+    :ivar in_days: whether it has days or weeks. A day has 24 hours, unless clocks are changed.
+    :ivar is_more: whether it was typed with a plus. Then a change adds it to the present length.
+    """
+
+    in_days = False
+    is_more = False
 
 
-def length(text: str) -> datetime.timedelta:
-    """Parse a length in days, hours and minutes, such as 3d, 1d12h or 90m."""
-    match = re.fullmatch(r"(?:(\d{1,5})d)?(?:(\d{1,7})h)?(?:(\d{1,9})m)?", text, re.ASCII)
-    days, whole_hours, minutes = (int(part or 0) for part in match.groups()) if match else (0, 0, 0)
-    kind = Days if days else datetime.timedelta
-    found = kind(days=days, hours=whole_hours, minutes=minutes)
-    if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} isn't a length; write 3d, 12h, 1d12h or 90m")
-    if found > datetime.timedelta(hours=_MOST_HOURS):
-        raise argparse.ArgumentTypeError(f"{text} is too long")
-    return found
+_LENGTH = re.compile(
+    r"(?P<more>\+)?(?:(?P<hours>\d{1,7}):(?P<minutes>[0-5]\d)|"
+    r"(?:(?P<w>\d{1,4})w)?(?:(?P<d>\d{1,5})d)?(?:(?P<h>\d{1,9}(?:\.\d{1,6})?)h)?(?:(?P<m>\d{1,9})m)?)",
+    re.ASCII,
+)
+_MINUTES = {"hours": 60, "minutes": 1, "w": 7 * 24 * 60, "d": 24 * 60, "h": 60, "m": 1}
+#: What is wrong with a text that isn't a length, by the unit of a number alone.
+_NO_LENGTH = {
+    "": "isn't a length; write 3d, 12h, 1d12h or 90m",
+    "h": "isn't a number of hours; write 24, 1.5 or 14:30",
+    "d": "isn't a number of days; write 3",
+}
 
 
-def hours(text: str) -> datetime.timedelta:
-    """Parse a length in hours, such as 24 or 1.5, or in hours and minutes, such as 14:30.
+def length(text: str, unit: str = "") -> Length:
+    """Parse a length such as 1w, 3d, 1d12h, 1.5h, 90m or 14:30, with or without a plus.
 
     A length that isn't a whole number of minutes is refused.
+
+    :param unit: the unit of a number alone: "h" or "d". "": a number alone is refused.
     """
-    if match := re.fullmatch(r"(\d{1,7}):([0-5]\d)", text, re.ASCII):
-        minutes = float(int(match[1]) * 60 + int(match[2]))
-    elif re.fullmatch(r"\d{1,9}(\.\d{1,6})?", text, re.ASCII):
-        minutes = round(float(text) * 60, 6)
-    else:
-        minutes = 0
+    is_number = re.fullmatch(r"\+?\d+(\.\d+)?", text, re.ASCII)
+    typed = text + unit if is_number else text
+    match = _LENGTH.fullmatch(typed)
+    parts = match.groupdict("0") if match else {}
+    minutes = round(sum(float(parts[name]) * each for name, each in _MINUTES.items() if parts), 6)
     if minutes <= 0:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} isn't a number of hours; write 24, 1.5 or 14:30"
-        )
+        raise argparse.ArgumentTypeError(f"{text!r} {_NO_LENGTH[unit]}")
     if minutes > _MOST_HOURS * 60:
-        raise argparse.ArgumentTypeError(f"{text} hours are too many")
+        raise argparse.ArgumentTypeError(f"{typed} is too long")
     if minutes != int(minutes):
         candidates = (f"{int(m) // 60}:{int(m) % 60:02}" for m in (minutes, minutes + 1))
         nearest = " or ".join(form for form in candidates if form != "0:00")
         raise argparse.ArgumentTypeError(
-            f"{text} hours aren't a whole number of minutes; write {nearest}"
+            f"{typed} isn't a whole number of minutes; write {nearest}"
         )
-    return datetime.timedelta(minutes=int(minutes))
+    found = Length(minutes=int(minutes))
+    found.in_days = parts["w"] != "0" or parts["d"] != "0"
+    found.is_more = parts["more"] == "+"
+    return found
+
+
+class _StoreEnd(argparse.Action):
+    """Stores an end. An end such as +2h is a length."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if not values.startswith("+"):
+            namespace.end = values
+            return
+        try:
+            namespace.hours = length(values)
+        except argparse.ArgumentTypeError as error:
+            raise argparse.ArgumentError(self, str(error)) from None
 
 
 def key_value(text: str) -> tuple[str, str]:
@@ -319,6 +356,6 @@ def _shift_in_days(
     start: datetime.datetime, end: datetime.datetime, lasting: datetime.timedelta | None
 ) -> datetime.timedelta:
     """Return by how much clocks are changed between two times. 0 if no length in days is given."""
-    if not isinstance(lasting, Days):
+    if not isinstance(lasting, Length) or not lasting.in_days:
         return _NO_TIME
     return (start.utcoffset() or _NO_TIME) - (end.utcoffset() or _NO_TIME)

@@ -269,6 +269,8 @@ class ChangeCommand(Command):
 
     #: Whether the command asks for confirmation on a terminal. If so, it has the option --yes.
     asks = False
+    #: Whether ``confirm_times`` prints what the command is about to do even if nobody need confirm.
+    tells_all = False
     _after_lost_answer = (
         "What you asked for may have happened nevertheless. The command can be repeated as it is"
     )
@@ -342,21 +344,29 @@ class ChangeCommand(Command):
         before: Reservation | Window,
         start: datetime.datetime | None,
         end: datetime.datetime | None,
-        length: datetime.timedelta | None,
+        length: arguments.Length | None,
     ) -> tuple[datetime.datetime, datetime.datetime]:
         """Return the start and the end after a change of an object's times.
 
-        A new start without an end or a length keeps the length, and the command says so.
+        A new start without an end or a length keeps the length, and the command says so. A length
+        with a plus is added to the present length.
 
         :param start: the new start. None: the user gave none. The same holds for ``end`` and
             ``length``.
         :raises WrongArguments: the end isn't after the start, or can't be calculated.
         """
-        if end is None and length is None:
-            length = before.end - before.start
-            if start:
-                self.tell(f"Its length stays: {time_display.length(length)}")
-        return arguments.span(start or before.start.astimezone(self.where), end, length, self.where)
+        present = before.end - before.start
+        if start and end is None and length is None:
+            self.tell(f"Its length stays: {time_display.length(present)}")
+        start = start or before.start.astimezone(self.where)
+        if length is None or not length.is_more:
+            return arguments.span(start, end, length or present, self.where)
+        self._after_lost_answer = (
+            "What you asked for may have happened nevertheless. Look before you repeat the "
+            "command, because it counts from the present end"
+        )
+        _, same_length = arguments.span(start, None, present, self.where)
+        return start, arguments.span(same_length, None, length, self.where)[1]
 
     def confirm_times(
         self,
@@ -389,17 +399,22 @@ class ChangeCommand(Command):
             asked.
         """
         exact = all(text is None or time_input.is_exact(text) for text in typed)
-        if parsed_args.dry_run or (exact and not loss and not derived):
+        if parsed_args.dry_run:
+            return
+        if exact and not loss and not derived:
+            if self.tells_all:
+                self.tell(plan)
             return
         if self.asks_on_terminal(parsed_args):
             check()
         self.tell(plan)
         if parsed_args.yes:
-            return
-        if confirmation.on_terminal():
+            if loss:
+                self.tell(f"{loss}.")
+        elif confirmation.on_terminal():
             confirmation.ask(f"{loss}. Is that right?" if loss else "Is that right?", otherwise)
         elif loss:
-            confirmation.refuse(loss)
+            confirmation.refuse(f"{otherwise}. {loss}")
 
 
 class Deletion(NamedTuple):

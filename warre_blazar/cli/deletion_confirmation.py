@@ -10,7 +10,7 @@ from warre_blazar.client import Reservation
 _TIMEOUT = 60
 _SHOWN = 5
 #: A reservation with one of these statuses may have servers.
-_RUNNING = ("ACTIVE", "ERROR")
+RUNNING = ("ACTIVE", "ERROR")
 #: A reservation with one of these statuses has ended.
 _OVER = ("COMPLETE",)
 
@@ -43,9 +43,9 @@ def loss(session: Any, reservation: Reservation) -> str:
     return "" if names == [] else loss_of(names)
 
 
-def loss_of(names: list[str] | None) -> str:
+def loss_of(names: list[str] | None, will: str = "will") -> str:
     """Return a clause that says that servers go. If their names aren't known, they are None."""
-    return f"{_phrase(names)} will be deleted for good"
+    return f"{_phrase(names)} {will} be deleted for good"
 
 
 def saving(before_end: str | None) -> str:
@@ -60,7 +60,7 @@ def saving(before_end: str | None) -> str:
 
 def servers(session: Any, reservation: Reservation) -> list[str] | None:
     """Return the names of a reservation's servers, or None if Nova doesn't answer."""
-    if reservation.status not in _RUNNING:
+    if reservation.status not in RUNNING:
         return []
     query = {"flavor": reservation.compute_flavor}
     try:

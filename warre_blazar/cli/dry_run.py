@@ -58,14 +58,16 @@ class Changed:
 
 
 def plan(changed: Changed, zone: datetime.tzinfo) -> str:
-    """Return a description of a reservation after a change."""
+    """Return a description of a reservation after a change, with the difference in words."""
     before, count = changed.before, changed.instance_count
     present = (before.start, before.end)
     period = time_display.period(changed.start, changed.end, zone, present)
     if count == before.instance_count:
         return f"{phrase(before)}, {period}"
     slots = f"{wording.slots(count)} (now {before.instance_count})"
-    return f"reservation {before.id}, {slots} of {before.flavor.name}, {period}"
+    more = count - before.instance_count
+    difference = f"{wording.slots(abs(more))} {'more' if more > 0 else 'fewer'}"
+    return f"reservation {before.id}, {slots} of {before.flavor.name}, {period}, {difference}"
 
 
 def change(

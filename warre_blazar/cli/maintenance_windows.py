@@ -142,7 +142,7 @@ class UpdateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
         )
         arguments.add_until(
             parser,
-            "new end of the window",
+            "new end of the window; +2h, also in --hours and --length, makes it two hours longer",
             "new length of the window (instead of --end)",
             required=False,
         )

@@ -39,8 +39,6 @@ from warre_blazar.fields.reservations import DELETED
 
 #: The exit status of a program that was interrupted, as shells define it.
 _INTERRUPTED = 130
-#: A new end of a running reservation is confirmed if less than this is left until then.
-_SOON = datetime.timedelta(minutes=15)
 
 
 class _Reservations(base.Command):
@@ -177,7 +175,9 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         )
         offers.add_choice(parser)
         arguments.add_until(
-            parser, "end of the reservation", "length of the reservation (instead of --end)"
+            parser,
+            "end of the reservation; +2h means two hours after the start",
+            "length of the reservation (instead of --end)",
         )
         arguments.add_count(parser, "number of instances")
         arguments.add_affinity(parser)
@@ -338,10 +338,11 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
     Or change what is done with its servers before the end.
 
     Once the reservation has begun, its start can't change, and the number of instances can only
-    decrease.
+    decrease. A running reservation isn't shortened without a terminal, except with --yes.
     """
 
     asks = True
+    tells_all = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -351,7 +352,8 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         )
         arguments.add_until(
             parser,
-            f"new end: {arguments.time_help()}; now means the next full minute",
+            f"new end: {arguments.time_help()}; now means the next full minute; +2h, also in "
+            "--hours and --length, means two hours more than now booked",
             "new length (instead of --end)",
             required=False,
         )
@@ -401,7 +403,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
             whose = self._whose(before)
             plan = dry_run.plan(changed, *zones[:1] or (self.where,)) + whose
             takes_time = period[0] > before.start or period[1] < before.end
-            loss = self._loss(before) if self._is_soon(end) else ""
+            loss = self._taken(before, period[1])
             self.confirm_times(
                 plan,
                 (parsed_args.start, parsed_args.end),
@@ -462,9 +464,17 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         """
         return min(_next_minute(self.now()), before.end)
 
-    def _is_soon(self, end: datetime.datetime | None) -> bool:
-        """Whether a new end is so near, or so long ago, that servers would go at once."""
-        return end is not None and end < self.now() + _SOON
+    def _taken(self, before: Reservation, end: datetime.datetime) -> str:
+        """Return a text about what a new end takes from a running reservation, or ""."""
+        if before.status not in deletion_confirmation.RUNNING or end >= before.end:
+            return ""
+        shorter = time_display.length(before.end - end.astimezone(datetime.UTC))
+        taken = f"The running reservation would become {shorter} shorter"
+        servers = deletion_confirmation.servers(self.v2.transport.session, before)
+        if servers != []:
+            lost = deletion_confirmation.loss_of(servers, "would")
+            taken += f". {lost} at {time_display.brief(end, self.where)}"
+        return taken
 
 
 class DeleteReservation(_Reservations, base.DeleteCommand):

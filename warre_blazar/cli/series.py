@@ -214,7 +214,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
         }
         slots = f"{wording.slots(parsed_args.count)} of {parsed_args.flavor}"
         foresee = functools.partial(self.v2.series.try_create, parsed_args.flavor, **values)
-        if isinstance(parsed_args.hours, arguments.Days):
+        if parsed_args.hours.in_days:
             # Only the API knows when the reservations are.
             for each in foresee().occurrences:
                 arguments.check_days(each.start, parsed_args.hours, self.where)

@@ -58,7 +58,7 @@ def period(
     """Return a text for confirmations, with the start and the end in full, and the length.
 
     :param present: the present start and end of an object whose times are about to change. The
-        times that change are shown beside the new ones.
+        times that change are shown beside the new ones, and the difference in words.
     """
     # The length is calculated in UTC. Within a zone, Python would subtract the times that clocks
     # show. If clocks are changed in between, the result isn't the time that passes.
@@ -70,7 +70,23 @@ def period(
         + ("" if new.astimezone(datetime.UTC) == old else f" (now {brief(old, where)})")
         for new, old in zip((start, end), before, strict=True)
     )
-    return f"{' to '.join(times)}, {length(lasting)}"
+    return f"{' to '.join(times)}, {length(lasting)}{_difference(lasting, start, before)}"
+
+
+def _difference(
+    lasting: datetime.timedelta, start: datetime.datetime, before: list[datetime.datetime]
+) -> str:
+    """Return how a period differs from the one before, such as ": 8 hours shorter". Else ""."""
+    long_before = before[1] - before[0]
+    parts = []
+    if lasting != long_before:
+        longer = "longer" if lasting > long_before else "shorter"
+        parts.append(f"{length(abs(lasting - long_before))} {longer}")
+    if shift := start.astimezone(datetime.UTC) - before[0]:
+        later = "later" if shift > datetime.timedelta() else "earlier"
+        parts.append(f"begins {length(abs(shift))} {later}")
+    instead = f" instead of {length(long_before)}" if lasting != long_before else ""
+    return f"{instead}: {', '.join(parts)}" if parts else ""
 
 
 def argument(moment: datetime.datetime, where: datetime.tzinfo) -> str:

@@ -422,9 +422,9 @@ def test_create_starts_in_a_minute(api: Api, run: Run) -> None:
         (["f", "--hours", "0"], "'0' isn't a number of hours; write 24, 1.5 or 14:30"),
         (
             ["f", "--hours", "14.88"],
-            "14.88 hours aren't a whole number of minutes; write 14:52 or 14:53",
+            "14.88h isn't a whole number of minutes; write 14:52 or 14:53",
         ),
-        (["f", "--hours", "0.001"], "0.001 hours aren't a whole number of minutes; write 0:01"),
+        (["f", "--hours", "0.001"], "0.001h isn't a whole number of minutes; write 0:01"),
         (["f", "--hours", "-1"], "--hours"),
         (["f", "--hours", "1:60"], "'1:60' isn't a number of hours"),
         (["f", "--length", "3"], "'3' isn't a length; write 3d, 12h, 1d12h or 90m"),
@@ -434,9 +434,11 @@ def test_create_starts_in_a_minute(api: Api, run: Run) -> None:
         (["f", "--length", "99999d"], "99999d is too long"),
         (["f", "--length", "3d", "--hours", "1"], "not allowed with"),
         (["f", "--days", "3", "--end", "2026-12-01"], "not allowed with"),
-        (["f", "--days", "1.5"], "'1.5' isn't a whole number of at least 1"),
-        (["f", "--days", "9999999999"], "isn't a length"),
-        (["f", "--hours", "9999999"], "9999999 hours are too many"),
+        (["f", "--days", "1.5"], "'1.5' isn't a number of days; write 3"),
+        (["f", "--days", "9999999999"], "isn't a number of days"),
+        (["f", "--end", "+2"], "argument --end-date/--end: '+2' isn't a length; write 3d, 12h"),
+        (["f", "--end", "+2h", "--hours", "1"], "not allowed with"),
+        (["f", "--hours", "9999999"], "9999999h is too long"),
         (["f", "--hours", "1", "--count", "-1"], "'-1' isn't a whole number of at least 1"),
         (["f", "--hours", "1", "--affinity", "yes"], "'yes' isn't true, false or none"),
     ],
@@ -1217,6 +1219,7 @@ def test_an_end_within_minutes_is_confirmed_with_the_servers(
         "GET /v1/servers": Answer(200, {"servers": [{"name": "a"}, {"name": "b"}]}),
     }
     update = reservations.UpdateReservation
+    gone = r"Its 2 servers \(a, b\) would be deleted for good at 2026-12-01 10:\d\d UTC\."
     if answered == "y":
         answers(answered)
         run(update, RESERVATION.id, *given)
@@ -1226,36 +1229,158 @@ def test_an_end_within_minutes_is_confirmed_with_the_servers(
         with pytest.raises(BlazarClientException, match=kept):
             run(update, RESERVATION.id, *given)
     else:
-        lost = r"^Its 2 servers \(a, b\) will be deleted for good\. .* needs --yes$"
+        lost = rf"^Nothing changed: .*, ACTIVE\. The running .* shorter\. {gone} .* needs --yes$"
         with pytest.raises(BlazarClientException, match=lost):
             run(update, RESERVATION.id, *given)
     if answered:
-        asked = "Its 2 servers (a, b) will be deleted for good. Is that right? [y/N] "
-        assert asked in capsys.readouterr().err
+        assert re.search(rf"{gone} Is that right\? \[y/N\] ", capsys.readouterr().err)
     assert (f"PATCH {path}" in api.requests) == (answered == "y")
     run(update, RESERVATION.id, *given, "--yes")
     assert api.requests[-1] == f"PATCH {path}"
+    assert re.search(gone, capsys.readouterr().err)
+
+
+def _running_for_12_hours(status: str) -> dict[str, Any]:
+    times = {"start": "2026-12-01T00:00:00+00:00", "end": "2026-12-01T12:00:00+00:00"}
+    return reservation(status=status, **times)
 
 
 @pytest.mark.parametrize(
-    ("status", "servers"), [("ACTIVE", []), ("ALLOCATED", [{"name": "a"}])], ids=["none", "pending"]
+    ("status", "given", "said"),
+    [
+        ("ACTIVE", ["--hours", "4"], "12 hours: 8 hours shorter\n"),
+        ("ACTIVE", ["--end", "2026-12-01T11:30Z"], "12 hours: 30 minutes shorter\n"),
+        ("ERROR", ["--length", "4h", "--count", "1"], "8 hours shorter, 1 slot fewer\n"),
+    ],
 )
-def test_an_end_within_minutes_needs_no_yes_without_servers(
+def test_running_reservation_is_shortened_in_a_script_only_with_yes(
     api: Api,
     run: Run,
-    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
     status: str,
-    servers: list[dict[str, str]],
+    given: list[str],
+    said: str,
 ) -> None:
-    _now_is(monkeypatch, 10)
     path = f"/v2/reservations/{RESERVATION.id}"
     api.answers |= {
-        f"GET {path}": Answer(200, reservation(status=status)),
+        f"GET {path}": Answer(200, _running_for_12_hours(status)),
         f"PATCH {path}": Answer(200, reservation(status=status)),
-        "GET /v1/servers": Answer(200, {"servers": servers}),
+        "GET /v1/servers": Answer(200, {"servers": []}),
     }
-    run(reservations.UpdateReservation, RESERVATION.id, "--end", "2026-12-01T10:01Z")
+    refused = (
+        r"^Nothing changed: .* 12 hours, \w+\. The running reservation would become .* shorter\."
+    )
+    with pytest.raises(BlazarClientException, match=f"{refused} .* this needs --yes$"):
+        run(reservations.UpdateReservation, RESERVATION.id, *given)
+    assert f"PATCH {path}" not in api.requests
+    run(reservations.UpdateReservation, RESERVATION.id, *given, "--yes")
     assert api.requests[-1] == f"PATCH {path}"
+    assert capsys.readouterr().err.count(said) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "given", "said"),
+    [
+        ("ALLOCATED", ["--hours", "4"], "4 hours instead of 12 hours: 8 hours shorter\n"),
+        ("ACTIVE", ["--end", "2026-12-01T13:30Z"], "12 hours: 1 hour 30 minutes longer\n"),
+        ("ACTIVE", ["--count", "1"], "12 hours, 1 slot fewer\n"),
+        ("ACTIVE", ["--end", "2026-12-01T12:00Z"], "UTC, 12 hours\n"),
+        ("ALLOCATED", ["--start", "2026-12-01T02:00Z"], "12 hours: begins 2 hours later\n"),
+        (
+            "ALLOCATED",
+            ["--start", "2026-11-30T23:00Z", "--end", "2026-12-01T12:00Z", "--count", "3"],
+            "13 hours instead of 12 hours: 1 hour longer, begins 1 hour earlier, 1 slot more\n",
+        ),
+    ],
+)
+def test_change_is_told_in_words(
+    api: Api,
+    run: Run,
+    capsys: pytest.CaptureFixture[str],
+    status: str,
+    given: list[str],
+    said: str,
+) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        f"GET {path}": Answer(200, _running_for_12_hours(status)),
+        f"PATCH {path}": Answer(200, reservation()),
+    }
+    run(reservations.UpdateReservation, RESERVATION.id, *given)
+    assert api.requests[-1] == f"PATCH {path}"
+    assert capsys.readouterr().err.endswith(said)
+
+
+_TWO_MORE_HOURS = [
+    ["--hours", "+2"],
+    ["--hours", "+2h"],
+    ["--hours", "+2:00"],
+    ["--length", "+2h"],
+    ["--length", "+120m"],
+    ["--end", "+2h"],
+    ["--to", "+2h"],
+]
+
+
+@pytest.mark.parametrize("given", _TWO_MORE_HOURS, ids=" ".join)
+def test_plus_counts_from_the_present_end_or_from_the_start(
+    api: Api, run: Run, given: list[str]
+) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation(status="ACTIVE")),
+        f"PATCH {path}": Answer(200, reservation()),
+        "POST /v2/reservations": Answer(200, reservation()),
+    }
+    run(reservations.UpdateReservation, RESERVATION.id, *given)
+    run(reservations.CreateReservation, "f", "--start", "2026-12-01T09:00Z", *given)
+    changed, booked = (r.body for r in api.seen if r.body)
+    assert changed == {"end": "2026-12-01T13:00:00+00:00"}
+    assert booked["end"] == "2026-12-01T11:00:00+00:00"
+
+
+@pytest.mark.parametrize("given", [["--days", "+1"], ["--length", "+1d"], ["--end", "+1d"]])
+def test_more_days_are_counted_from_the_present_end(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch, given: list[str]
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    path = f"/v2/reservations/{RESERVATION.id}"
+    # Clocks are changed within the present times, and then within the additional day.
+    times = {"start": "2027-03-27T09:00:00+00:00", "end": "2027-03-28T09:00:00+00:00"}
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation(**times)),
+        f"PATCH {path}": Answer(200, reservation()),
+    }
+    run(reservations.UpdateReservation, RESERVATION.id, *given)
+    assert api.seen[-1].body == {"end": "2027-03-29T11:00:00+02:00"}
+    times = {"start": "2027-03-26T09:00:00+00:00", "end": "2027-03-27T09:00:00+00:00"}
+    api.answers[f"GET {path}"] = Answer(200, reservation(**times))
+    either = r"Give --end 2027-03-28T10:00\+02:00 or --end 2027-03-28T11:00\+02:00$"
+    with pytest.raises(BlazarClientException, match=either):
+        run(reservations.UpdateReservation, RESERVATION.id, *given)
+
+
+def test_plus_after_a_new_start_adds_to_the_present_length(api: Api, run: Run) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers |= {
+        f"GET {path}": Answer(200, reservation()),
+        f"PATCH {path}": Answer(200, reservation()),
+    }
+    given = ("--start", "2026-12-05T09:00Z", "--length", "+1w")
+    run(reservations.UpdateReservation, RESERVATION.id, *given)
+    assert api.seen[-1].body == {
+        "start": "2026-12-05T09:00:00+00:00",
+        "end": "2026-12-12T11:00:00+00:00",
+    }
+
+
+def test_lost_answer_to_a_relative_change_warns_of_a_repetition(api: Api, run: Run) -> None:
+    path = f"/v2/reservations/{RESERVATION.id}"
+    api.answers[f"GET {path}"] = Answer(200, reservation())
+    api.fail(lose=True, match="PATCH")
+    lost = r"have happened nevertheless\. Look before you repeat the command, because it counts"
+    with pytest.raises(BlazarClientException, match=lost):
+        run(reservations.UpdateReservation, RESERVATION.id, "--hours", "+2")
 
 
 def test_dry_run_of_an_early_end_names_the_servers(
@@ -1269,7 +1394,7 @@ def test_dry_run_of_an_early_end_names_the_servers(
         "GET /v1/servers": Answer(200, {"servers": [{"name": "b"}]}),
     }
     said = run(reservations.UpdateReservation, RESERVATION.id, "--end", "now", "--dry-run")
-    assert said.endswith(". Its 1 server (b) will be deleted for good\n")
+    assert said.endswith(". Its 1 server (b) would be deleted for good at 2026-12-01 10:01 UTC\n")
 
 
 def test_dry_run_deletes_nothing(api: Api, run: Run) -> None:
@@ -1423,7 +1548,8 @@ def test_dry_run_of_update_shows_the_change(api: Api, run: Run) -> None:
     update = reservations.UpdateReservation
     said = run(update, RESERVATION.id, "--hours", "1.5", "--dry-run")
     assert "would change reservation" in said
-    assert said.endswith("10:30 UTC (now 2026-12-01 11:00 UTC), 1 hour 30 minutes\n")
+    assert said.endswith("2 hours: 30 minutes shorter\n")
+    assert "10:30 UTC (now 2026-12-01 11:00 UTC), 1 hour 30 minutes instead of" in said
     assert (api.seen[-1].query, api.seen[-1].body) == (
         {"dry_run": "true"},
         {"end": "2026-12-01T10:30:00+00:00"},
