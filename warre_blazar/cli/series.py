@@ -14,6 +14,7 @@ from warre_blazar.cli import (
     owners,
     project_names,
     time_display,
+    time_input,
     time_zones,
     wording,
 )
@@ -269,12 +270,15 @@ class ExtendSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             "--until",
             dest="end",
             metavar="TIME",
-            help=f"the latest start of a further reservation: {arguments.time_help()}",
+            help="the latest start of a further reservation; a day without a time of day means the "
+            f"whole day: {arguments.time_help()}",
         )
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        _, until = self.times(parsed_args)
+        until = None
+        if parsed_args.end is not None:
+            until = time_input.parse(parsed_args.end, self.where, self.now(), whole_day=True)
         self.tell_time("Until", parsed_args.end, until)
         series = self.v2.series.get(parsed_args.series)
         zone = time_zones.named(series.timezone)

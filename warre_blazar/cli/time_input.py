@@ -120,6 +120,7 @@ def parse(
     *,
     start: datetime.datetime | None = None,
     looking_back: bool = False,
+    whole_day: bool = False,
 ) -> datetime.datetime:
     """Return the moment that a text means, as a datetime with a time zone, in whole minutes.
 
@@ -130,10 +131,12 @@ def parse(
     :param start: the start of the period that the text ends, if it is an end. A weekday or a date
         without a year is the first one from the start on, and a time of day alone is on its day.
     :param looking_back: whether a date without a year may have passed, as in a list.
+    :param whole_day: whether a day without a time of day means its last minute, as in the end of a
+        list of starts.
     :raises NotUnderstood: the text means no time, or could mean different times.
     """
     text = " ".join(text.split())
-    reading = _Reader(where, now, start, looking_back)
+    reading = _Reader(where, now, start, looking_back, whole_day)
     try:
         return reading.moment(text)
     except _Unclear as error:
@@ -158,11 +161,12 @@ class _Reader:
         now: datetime.datetime,
         start: datetime.datetime | None,
         looking_back: bool,
+        whole_day: bool,
     ) -> None:
         self._where = where
         self._utc = now.astimezone(_UTC).replace(second=0, microsecond=0)
         self._start = start
-        self._looking_back = looking_back
+        self._looking_back, self._whole_day = looking_back, whole_day
         self._not_here: _Unclear | None = None
 
     def proposed(self, forms: Iterable[str]) -> list[str]:
@@ -322,11 +326,16 @@ class _Reader:
         return (hour, minute)
 
     def _at(self, day: datetime.date, clock: tuple[int, int] | None) -> datetime.datetime:
-        """Return the moment at which clocks show this time, or else the day's first minute."""
+        """Return the moment at which clocks show this time.
+
+        Without a time, this is the day's first minute, or its last minute for a whole day.
+        """
         if clock is None:
+            first = _plus(day, 1) if self._whole_day else day
             # If clocks skip midnight, this is the minute to which they go on.
-            early = datetime.datetime.combine(day, datetime.time(), self._zone)
-            return early.astimezone(_UTC).astimezone(self._zone)
+            early = datetime.datetime.combine(first, datetime.time(), self._zone).astimezone(_UTC)
+            minutes = datetime.timedelta(minutes=1 if self._whole_day else 0)
+            return (early - minutes).astimezone(self._zone)
         if clock[0] == 24:
             day, clock = _plus(day, 1), (0, 0)
         shown = datetime.datetime.combine(day, datetime.time(*clock))

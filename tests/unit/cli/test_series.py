@@ -171,6 +171,24 @@ def test_table_has_a_line_for_each_reservation(
     assert run_json(series.ShowSeries, ID)["reservations"] == lines
 
 
+@pytest.mark.parametrize(
+    ("until", "sent"),
+    [
+        ("2026-12-29", "2026-12-29T23:59"),
+        ("29 dec Asia/Tokyo", "2026-12-29T15:59"),
+        ("2026-12-29 10:00", "2026-12-29T10:00"),
+    ],
+)
+def test_series_is_extended_until_the_end_of_a_day(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch, until: str, sent: str
+) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    api.answers[f"GET /v2/series/{ID}"] = Answer(200, document())
+    api.answers[f"PATCH /v2/series/{ID}"] = Answer(200, document(refused=[]))
+    run(series.ExtendSeries, ID, "--until", until)
+    assert api.seen[-1].body == {"until": sent}
+
+
 def test_extend_and_delete(
     api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -143,6 +143,17 @@ def test_shown_time_is_read_back_as_the_same_time(
     assert time_input.parse(field, reader, now) == moment
 
 
+@given(_MOMENTS, _ZONES)
+def test_whole_day_ends_a_minute_before_the_next_day(
+    moment: datetime.datetime, where: datetime.tzinfo
+) -> None:
+    day = moment.astimezone(where).date()
+    last = time_input.parse(str(day), where, NOW, whole_day=True)
+    following = time_input.parse(str(day + datetime.timedelta(days=1)), where, NOW)
+    assert last.date() == day
+    assert following.astimezone(UTC) - last.astimezone(UTC) == datetime.timedelta(minutes=1)
+
+
 _CLOCKS = st.sampled_from(
     [("", None), ("noon", (12, 0))]
     + [(f"{h}:{m:02}", (h, m)) for h in range(24) for m in (0, 30, 59)]
