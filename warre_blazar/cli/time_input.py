@@ -1,70 +1,29 @@
 """Works out which moment a user means who has typed a time, or refuses the time.
 
-A text must never be taken for a time that the user doesn't mean. So only the forms of ``_TIME`` are
-read. (Libraries that parse times, such as dateparser and dateutil, guess which number is the day,
-and skip words that they don't know. The standard library's parser of RFC 2822 skips the weekday,
-and takes an unknown zone for none.) A text in one of these forms is still refused if it could mean
+A text must never be taken for a time that the user doesn't mean. So only the forms in ``time_forms``
+are read. (Libraries that parse times, such as dateparser and dateutil, guess which number is the
+day, and skip words that they don't know. The standard library's parser of RFC 2822 skips the
+weekday, and takes an unknown zone for none.) A text in one of these forms is still refused if it could mean
 different times, or if clocks skip the time. A refusal suggests texts that are understood, and that
 have all parts of the refused text. If there is no such text, it only says how times are written.
 """
 
 import contextlib
 import datetime
-import re
 import zoneinfo
 from collections.abc import Iterable, Iterator, Mapping
 
-from warre_blazar.cli import time_suggestions, time_zones
+from warre_blazar.cli import time_forms, time_suggestions, time_zones
 from warre_blazar.cli.failure import WrongArguments
-from warre_blazar.cli.time_suggestions import MONTHS, WEEKDAYS
+from warre_blazar.cli.time_forms import DAYS, MONTHS, WEEKDAYS
 
 #: The years that a time may be in. Some time zones or programs can't represent other years.
 _YEARS = range(1970, 9999)
 #: Numbers of days. A date without a year that has passed is refused if it is at most ``_LATELY``
 #: days ago. In a list, such a date is the one that is at most ``_NEAR`` days from today.
 _LATELY, _NEAR, _YEAR = 31, 120, 366
-_WORDS = ("yesterday", "today", "tomorrow")
 _NO_FORM = "it has none of the forms of a time"
 _UTC = datetime.UTC
-
-_MONTH = "|".join(f"{month}|{month[:3]}" for month in MONTHS)
-_WEEKDAY = "|".join(f"{weekday}|{weekday[:3]}" for weekday in WEEKDAYS)
-#: A text with its year at the end, as the program ``date`` prints it.
-_YEAR_LAST = re.compile(
-    rf"((?:(?:{_WEEKDAY}),? )?(?:(?:{_MONTH}) \d{{1,2}}|\d{{1,2}} (?:{_MONTH})))"
-    r"( \d\d:\d\d:\d\d(?: [ap]m)?(?: [a-z]+| [+-]\d\d(?:\d\d)?)?) (\d{4})",
-    re.IGNORECASE | re.ASCII,
-)
-#: All other forms of times. A space is put before a text, so that each part begins with a space.
-_TIME = re.compile(
-    rf"""
-    (?: \ (?P<now>now)
-      | \ @(?P<epoch>\d{{1,12}})(?:[.,]\d+)?
-      | (?P<coming>\ in)?\ (?P<count>\d{{1,7}})\ (?P<unit>minute|hour|day|week)s?(?(coming)|\ ago)
-      | (?: \ (?P<word>{"|".join(_WORDS)})
-          | (?:\ (?P<weekday>{_WEEKDAY}),?)?
-            (?: \ (?P<iso>\d{{4}}-\d\d-\d\d|\d{{8}}|\d{{4}}-W\d\d-\d|\d{{4}}W\d{{3}})
-              | \ (?P<day>\d{{1,2}})\ (?P<month>{_MONTH})(?:\ (?P<year>\d{{4}}))?
-              | \ (?P<month_first>{_MONTH})\ (?P<day_next>\d{{1,2}})(?:\ (?P<year_last>\d{{4}}))?
-            )?
-        )
-        (?P<clock>
-            (?(iso)T(?P<basic>\d\d(?:[0-5]\d){{0,2}})(?![:\d])|(?!))
-          | (?(iso)[ T]|\ )
-            (?: (?P<noon>noon)
-              | (?P<hour12>\d{{1,2}})(?::(?P<minute12>[0-5]\d)(?P<second12>:[0-5]\d)?)?
-                \ ?(?P<half>am|pm)
-              | (?P<hour>\d{{1,2}}):(?P<minute>[0-5]\d)(?P<second>:[0-5]\d(?:[.,]\d+)?)?
-            )
-        )?
-    )
-    (?: (?(clock)\ ?(?P<offset>Z|[+-]\d\d(?::?\d\d)?)|(?!))
-      | \ ?(?P<zone>\b(?:UTC|GMT)(?:[+-]\d{{1,2}}(?::?\d\d)?)?|\b[A-Z_]+(?:/[A-Z0-9_+-]+)*)
-    )?
-    (?:(?(clock)\ \((?P<label>[^()]+)\)|(?!)))?
-    """,
-    re.IGNORECASE | re.ASCII | re.VERBOSE,
-)
 
 
 class NotUnderstood(WrongArguments):
@@ -95,7 +54,7 @@ class _Unclear(Exception):
 
 def is_exact(text: str) -> bool:
     """Whether a time is ISO 8601 with an offset from UTC, so that it can't be misunderstood."""
-    match = _TIME.fullmatch(f" {text.strip()}")
+    match = time_forms.match(text.strip())
     return bool(match and match["iso"] and match["offset"] and not match["half"])
 
 
@@ -197,7 +156,7 @@ class _Reader:
 
         :raises _Unclear: the text means no moment, or could mean several moments.
         """
-        match = _TIME.fullmatch(" " + _YEAR_LAST.sub(r"\1 \3\2", text))
+        match = time_forms.match(text)
         if not match or not text:
             raise _Unclear(_NO_FORM)
         self._match = match
@@ -369,7 +328,7 @@ class _Reader:
         match = self._match
         today = self._now.date()
         if match["word"]:
-            return _plus(today, _WORDS.index(match["word"].lower()) - 1)
+            return _plus(today, DAYS.index(match["word"].lower()) - 1)
         weekday = _number_of(match["weekday"], WEEKDAYS) if match["weekday"] else None
         if match["iso"] or match["day"] or match["month_first"]:
             day = self._date()

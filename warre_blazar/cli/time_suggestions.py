@@ -8,28 +8,21 @@ import datetime
 import difflib
 import re
 
-MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+from warre_blazar.cli.time_forms import DAYS, MONTH, MONTHS, WEEKDAY, WEEKDAYS
+
 _NAMES = (*MONTHS, *WEEKDAYS)
 _UNITS = ("minute", "hour", "day", "week")
-_KNOWN = (*_NAMES, *_UNITS, *(f"{unit}s" for unit in _UNITS))
-_KNOWN += ("today", "tomorrow", "yesterday", "morning", "afternoon", "evening", "midnight")
-_WEEKDAY = "|".join(f"{name}|{name[:3]}" for name in WEEKDAYS)
-_MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
 #: Digits such as those of 9:00 aren't a day, and those of +01:00 aren't a time of day.
 _BEGIN, _END = r"(?<![\w:./+-])", r"(?![\w:/+-]|\.\d)"
 _DIGITS = re.compile(rf"{_BEGIN}(\d{{1,4}})[./-](\d{{1,2}})[./-](\d{{1,4}}){_END}")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
-_DATE = rf"(?:{_MONTH})[ -]\d{{1,2}}(?:[ -]\d{{4}})?|\d{{4}}-\d\d-\d\d"
+_DATE = rf"(?:{MONTH})[ -]\d{{1,2}}(?:[ -]\d{{4}})?|\d{{4}}-\d\d-\d\d"
 #: Days. In "9 dec 10", both "9 dec" and "dec 10" are found, the second one in ``_NEXT``.
 _DAY = re.compile(
-    rf"{_BEGIN}(?:(?:(?:{_WEEKDAY}) )?(?:\d{{1,2}}[ -](?:{_MONTH})(?:[ -]\d{{4}})?|{_DATE})"
-    rf"|today|tomorrow|yesterday|(?:next )?(?:{_WEEKDAY})){_END}"
+    rf"{_BEGIN}(?:(?:(?:{WEEKDAY}) )?(?:\d{{1,2}}[ -](?:{MONTH})(?:[ -]\d{{4}})?|{_DATE})"
+    rf"|{'|'.join(DAYS)}|(?:next )?(?:{WEEKDAY})){_END}"
 )
-_NEXT = re.compile(rf"{_BEGIN}\d{{1,2}} (?:{_MONTH}) \d{{1,2}}(?: ?[ap]m)?{_END}")
+_NEXT = re.compile(rf"{_BEGIN}\d{{1,2}} (?:{MONTH}) \d{{1,2}}(?: ?[ap]m)?{_END}")
 _CLOCK = re.compile(
     rf"{_BEGIN}(?:\d{{1,2}}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?|\d{{1,2}} ?[ap]m|noon)"
     r"(?![\w:/]|\.\d)"
@@ -44,6 +37,8 @@ _VAGUE = {
     "evening": ("18:00", "20:00"),
     "midnight": ("0:00", "24:00"),
 }
+#: Words that are recognized even if they are misspelled.
+_KNOWN = (*_NAMES, *_UNITS, *(f"{unit}s" for unit in _UNITS), *DAYS, *_VAGUE)
 _LENGTH = re.compile(
     r"(?:in )?((?:\d+(?:\.\d+)? ?[mhdw](?:in|inute|r|our|ay|k|eek)?s?(?: and)? ?)+)( from now)?"
 )
@@ -102,10 +97,10 @@ def _spelled(text: str) -> str:
 
 def _corrected(word: str) -> str:
     # Short words may be zones: SAST is like sat.
+    known = [name for name in _NAMES if len(word) > 3 and name.startswith(word)]
     if len(word) >= 5 and word.isalpha():
-        return next(iter(difflib.get_close_matches(word, _KNOWN, 1, 0.8)), word)
-    names = [name for name in _NAMES if len(word) > 3 and name.startswith(word)]
-    return names[0] if names else word
+        known += difflib.get_close_matches(word, _KNOWN, 1, 0.8)
+    return known[0] if known else word
 
 
 def _lengths(text: str) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
-from warre_blazar.cli import time_display, time_input, time_suggestions, time_zones
+from warre_blazar.cli import time_display, time_forms, time_input, time_zones
 from warre_blazar.cli.failure import Failure
 
 UTC = datetime.UTC
@@ -89,7 +89,7 @@ def test_no_refusal_proposes_a_time_that_has_passed(text: str, minutes: int) -> 
 
 
 _LETTERS = [
-    *(*time_suggestions.MONTHS, *time_suggestions.WEEKDAYS, "now", "noon", "tomorrow", "hours"),
+    *(*time_forms.MONTHS, *time_forms.WEEKDAYS, "now", "noon", "tomorrow", "hours"),
     *("9:00", "9", "14", "9am", "in", "at", "on", "2", "UTC", "CET", "+01:00", "Asia/Tokyo"),
     *("2026-12-01", "1/2/2027", "25.12.2026", "midnight", "banana", "today", ",", "ago", "h"),
 ]
@@ -276,7 +276,7 @@ def test_end_without_a_day_is_on_the_day_of_the_start(
     assert (found.hour, found.minute) == clock[1]
 
 
-@given(st.sampled_from(time_suggestions.WEEKDAYS), _CLOCKS, _MOMENTS, _MOMENTS, _ZONES)
+@given(st.sampled_from(time_forms.WEEKDAYS), _CLOCKS, _MOMENTS, _MOMENTS, _ZONES)
 def test_weekday_of_an_end_is_within_a_week_of_the_start(
     weekday: str,
     clock: tuple[str, Any],
@@ -399,33 +399,31 @@ _PASTED_ZONES = [
 
 
 @given(
-    st.sampled_from(_PASTED_DAYS),
+    st.none() | st.sampled_from(_PASTED_DAYS),
     st.none() | st.sampled_from(_PASTED_CLOCKS),
     st.none() | st.sampled_from(_PASTED_ZONES),
     st.none() | st.sampled_from(["at", "on", "9", "2026", "sharp", "15:00", "tue", "(CET)", "--"]),
     st.randoms(),
     st.sampled_from([" ", ", "]),
-    st.booleans(),
+    st.sampled_from([{}, {"looking_back": True}, {"start": NOW + datetime.timedelta(days=2)}]),
 )
 def test_suggestion_means_what_the_text_says(
-    day: tuple[str, Any],
+    day: tuple[str, Any] | None,
     clock: tuple[str, Any] | None,
     zone: tuple[str, int | None] | None,
     other: str | None,
     random: Any,
     separator: str,
-    looking_back: bool,
+    options: dict[str, Any],
 ) -> None:
-    parts = [day[0], *(part[0] for part in (clock, zone) if part), *([other] if other else [])]
+    parts = [*(part[0] for part in (day, clock, zone) if part), *([other] if other else [])]
     random.shuffle(parts)
     text = separator.join(parts)
     note(text)
     try:
-        meant = [time_input.parse(text, BERLIN, NOW, looking_back=looking_back)]
+        meant = [time_input.parse(text, BERLIN, NOW, **options)]
     except time_input.NotUnderstood as error:
-        meant = [
-            time_input.parse(form, BERLIN, NOW, looking_back=looking_back) for form in error.forms
-        ]
+        meant = [time_input.parse(form, BERLIN, NOW, **options) for form in error.forms]
     for moment in meant:
         local = moment
         if zone:
@@ -435,4 +433,4 @@ def test_suggestion_means_what_the_text_says(
         if clock:
             assert (local.hour, local.minute) == clock[1]
         on_day = local - datetime.timedelta(days=1) if clock and clock[0] == "24:00" else local
-        assert day[1](on_day, NOW.astimezone(local.tzinfo))
+        assert day is None or day[1](on_day, NOW.astimezone(local.tzinfo))
