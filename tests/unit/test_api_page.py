@@ -35,6 +35,7 @@ _OTHER_WORDS = {
     ),
     *("lease_name", "longest", "matching", "next_free", "option", "reservation", "resource"),
     *("room", "service", "start_from", "types", "wait", "windows"),
+    *("fields", "now", "sent", "PATCH"),
     *("Accept", "Forwarded", "GET", "POST", "VCPU", "admin", "blazar-api", "blazar-manager"),
     *("COUNT", "FREQ", "UNTIL"),
     *("cleaning_time", "max_series_occurrences", "rpc_response_timeout"),

@@ -91,6 +91,23 @@ _KEY_PARAMETER = {
 }
 
 
+_MATCH_PARAMETER = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "The ETag of an earlier answer about the item. If a field of the request was "
+    "changed since then, nothing is changed, and the answer is 412 with the present value and the "
+    "sent one of each such field.",
+    "schema": {"type": "string"},
+}
+_TAG_HEADER = {
+    "ETag": {
+        "description": "Says what each field that a PATCH can change had. Other fields may change "
+        "without a new ETag.",
+        "schema": {"type": "string"},
+    }
+}
+
+
 def request_schema(name: str) -> Schema:
     """The schema of a request's body, by its name in the document."""
     return _COMPONENTS[name]
@@ -131,6 +148,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
             *_path_parameters(operation),
             *_query_parameters(operation),
             *([_KEY_PARAMETER] if operation.creates else []),
+            *([_MATCH_PARAMETER] if operation.is_conditional else []),
         ],
     }
     if operation.body:
@@ -170,6 +188,8 @@ def _responses(operation: Operation) -> dict[str, Any]:
     responses: dict[str, Any] = {}
     for status, schema in operation.answers.items():
         responses[str(status)] = {"description": "Success."}
+        if operation.is_tagged:
+            responses[str(status)]["headers"] = _TAG_HEADER
         if schema:
             responses[str(status)]["content"] = _json(schema)
     responses["401"] = {

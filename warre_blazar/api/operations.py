@@ -29,6 +29,9 @@ from warre_blazar.errors import statuses
 from warre_blazar.fields.kinds import Schema
 from warre_blazar.fields.kinds import reference as ref
 
+#: The resources whose answers have an ETag.
+_TAGGED = frozenset({"flavors", "maintenancewindows", "reservations"})
+
 _Query = Mapping[str, Callable[[str, str], Any]]
 
 
@@ -58,6 +61,17 @@ class Operation:
         """Whether the operation creates an item, so that it takes an idempotency key."""
         return self.method == "POST"
 
+    @property
+    def is_tagged(self) -> bool:
+        """Whether answers have the ETag of an item, which changes of the item take."""
+        of_item = self.creates or (self.method != "DELETE" and self.path.endswith("}"))
+        return self.noun in _TAGGED and of_item
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether the operation takes an ETag."""
+        return self.is_tagged and self.method == "PATCH"
+
     def rules(self) -> list[str]:
         """The names of the policy rules that this operation checks."""
         operation = {"path": f"/v2{self.path}", "method": self.method}
@@ -71,6 +85,8 @@ class Operation:
             codes.add("not_found")
         if self.creates:
             codes |= {"idempotency_key_reused", "try_again"}
+        if self.is_conditional:
+            codes.add("changed_since_shown")
         if self.body:
             codes |= {"empty_body", "incomplete_body", "malformed_json"}
             codes |= {"length_required", "body_too_large"}

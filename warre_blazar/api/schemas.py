@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from warre_blazar.fields import flavors, others, reservations, series, usage, waits
-from warre_blazar.fields.declaration import Field, Resource, Use, answered, fields, given
+from warre_blazar.fields.declaration import (
+    Field,
+    Resource,
+    Use,
+    answered,
+    changeable,
+    fields,
+    given,
+)
 from warre_blazar.fields.kinds import Integer, Schema, Time, answer, reference
 
 #: A keyword in the schemas of bodies: Warre has no such field.
@@ -39,8 +47,7 @@ def _creation(resource: type[Resource]) -> Schema:
 
 def _change(resource: type[Resource]) -> Schema:
     """The schema of a body that changes an item. A field that isn't in the body isn't changed."""
-    changeable = [field for field in given(resource) if Use.FIXED not in field.use]
-    return _body(changeable, minProperties=1)
+    return _body(changeable(resource), minProperties=1)
 
 
 def in_warre(body: Schema) -> Schema:

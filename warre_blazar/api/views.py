@@ -65,11 +65,7 @@ def _document(resource: type[Resource], values: Mapping[str, Any], sees: Sees) -
 
 def flavor(item: Flavor, sees: Sees = everything) -> dict[str, Any]:
     """A flavor as it is inside a reservation."""
-    return _document(flavors.Flavor, _values(item), sees)
-
-
-def _values(item: Flavor) -> dict[str, Any]:
-    return {**vars(item.shape), **item.texts, **vars(item)}
+    return _document(flavors.Flavor, item.values, sees)
 
 
 def offered(item: Flavor, hosts: int, sees: Sees) -> dict[str, Any]:
@@ -78,7 +74,7 @@ def offered(item: Flavor, hosts: int, sees: Sees) -> dict[str, Any]:
     :param hosts: the number of hosts that could hold an instance of the flavor.
     """
     values = {"bookable": item.active and hosts > 0, "bookable_hosts": hosts}
-    return _document(flavors.FlavorOffered, {**_values(item), **values}, sees)
+    return _document(flavors.FlavorOffered, {**item.values, **values}, sees)
 
 
 def doubt(item: Doubt) -> dict[str, Any]:

@@ -90,6 +90,16 @@ def find(
     return windows[0] if windows else None
 
 
+def lock(db: Session, window_id: str) -> None:
+    """Keep others from changing a window until the caller's transaction is over.
+
+    What the transaction reads afterwards is as it was when the window was locked, provided that
+    this is the transaction's first statement.
+    """
+    query = sa.select(maintenance_windows.c.id).where(maintenance_windows.c.id == window_id)
+    db.execute(query.with_for_update()).all()
+
+
 def not_over(db: Session, now: datetime.datetime) -> list[tuple[Window, datetime.datetime]]:
     """The windows that haven't ended, each with the time at which it was made."""
     query = sa.select(maintenance_windows).where(maintenance_windows.c.end_date > now)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import datetime
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -232,16 +232,24 @@ def set_count(db: Session, reservation_id: str, count: int) -> None:
     )
 
 
-def set_values(db: Session, reservation_id: str, values: Mapping[str, Any]) -> dict[str, Any]:
+def set_values(
+    db: Session,
+    reservation_id: str,
+    values: Mapping[str, Any],
+    check: Callable[[Mapping[str, Any]], None] = lambda _: None,
+) -> dict[str, Any]:
     """Write those of some values that a reservation doesn't have yet.
 
     :param values: new values by their columns.
+    :param check: is called with the present values of these columns, which nobody else can change
+        then. It may raise an error.
     :returns: what the written ones were before. This is empty if the reservation is gone.
     """
     same_reservation = bookings.c.reservation_id == reservation_id
     present = sa.select(*(bookings.c[name] for name in values)).where(same_reservation)
-    row = db.execute(present.with_for_update()).mappings().first()
-    before = {name: old for name, old in (row or {}).items() if old != values[name]}
+    row = dict(db.execute(present.with_for_update()).mappings().first() or {})
+    check(row)
+    before = {name: old for name, old in row.items() if old != values[name]}
     if before:
         new = {name: values[name] for name in before}
         db.execute(bookings.update().where(same_reservation).values(**new))

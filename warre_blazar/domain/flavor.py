@@ -5,7 +5,7 @@ import datetime
 import functools
 import json
 from collections.abc import Mapping
-from typing import Self
+from typing import Any, Self
 
 from warre_blazar.domain import (
     extra_specs_check,
@@ -109,6 +109,11 @@ class Flavor:
     before_end: str | None = None
     #: Whether users may choose otherwise for a reservation.
     before_end_choice: bool = False
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All of its values, with those of its shape and its texts."""
+        return {**vars(self.shape), **self.texts, **vars(self)}
 
     @property
     def gap(self) -> datetime.timedelta:

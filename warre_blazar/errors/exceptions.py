@@ -324,6 +324,25 @@ class FixedValue(WarreError):
         super().__init__(f"{field} can't be changed; make another reservation", field=field)
 
 
+class ChangedSinceShown(WarreError):
+    """Fields that a request changes were changed since its client was shown the item.
+
+    :param fields: by the name of each such field, the value that it has ``now`` and the ``sent``
+        one.
+    :param partly: whether the rest of the request is done.
+    """
+
+    code = "changed_since_shown"
+
+    def __init__(self, fields: dict[str, Any], *, partly: bool = False) -> None:
+        done = "the rest of the change is done" if partly else "nothing was written"
+        super().__init__(
+            f"Changed by somebody else since you have seen it: {', '.join(fields)}; {done}. Look "
+            "again, and repeat what you still want",
+            fields=fields,
+        )
+
+
 class InvalidState(WarreError):
     """The request can't be fulfilled in the present state of the reservation or lease."""
 

@@ -46,6 +46,7 @@ STATUSES: dict[str, HttpStatuses] = {
     "try_again": HttpStatuses(409, v1_creation=409),
     "invalid_state": HttpStatuses(409),
     "length_required": HttpStatuses(411),
+    "changed_since_shown": HttpStatuses(412, v1_change=409),
     "body_too_large": HttpStatuses(413),
     "too_many_reservations": HttpStatuses(413),
     "wait_over": HttpStatuses(409, v1_creation=409),

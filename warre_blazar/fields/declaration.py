@@ -93,6 +93,11 @@ def given(resource: type[Resource]) -> list[Field[Any]]:
     return [field for field in fields(resource) if Use.READ_ONLY not in field.use]
 
 
+def changeable(resource: type[Resource]) -> list[Field[Any]]:
+    """The fields that a body may have that changes an item."""
+    return [field for field in given(resource) if Use.FIXED not in field.use]
+
+
 def columns(resource: type[Resource], *, long: bool) -> list[str]:
     """The names of the fields for which a list of a resource has a column, the brief ones first."""
     brief = [field.name for field in fields(resource) if Use.BRIEF in field.use]

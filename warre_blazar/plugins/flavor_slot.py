@@ -20,6 +20,7 @@ from warre_blazar.domain import before_end, labels, lease_states
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.series import SeriesWork
+from warre_blazar.domain.shown import NOT_SAID, Shown
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import carried_decisions, conditions, contacts
 from warre_blazar.edge.conditions import STRICT_FILTER
@@ -40,6 +41,8 @@ _UPDATE_FIELDS = {"flavor_id", "amount", "affinity"}
 _CREATION_FIELDS = _UPDATE_FIELDS | {*labels.NAMES, "before_end", "movable_hours", "wait_id"}
 # The fields by which the API says for which series it books. Other clients don't know what to send.
 _SERIES_FIELDS = {"series_id", "series_work"}
+# The field by which the API says what its client was shown. v1 refuses it.
+_SHOWN = "shown"
 
 
 class FlavorSlotPlugin(base.BasePlugin):
@@ -122,7 +125,8 @@ class FlavorSlotPlugin(base.BasePlugin):
             count = _changed_count(reservation_id, values)
             span = Span(values["start_date"], values["end_date"])
             now = clock.utcnow()
-            changing.move(reservation_id, span, _conditions(), now, count)
+            shown = _shown(values)
+            changing.move(reservation_id, span, _conditions(), now, count, shown)
 
     def on_start(self, resource_id: str) -> None:
         """Let the project boot servers on its reservation.
@@ -264,6 +268,21 @@ def _movable_hours(value: Any) -> int:
         raise exceptions.InvalidField("movable_hours", str(error)) from error
 
 
+def _shown(values: Mapping[str, Any]) -> Shown:
+    """What the client of a change was shown of the reservation.
+
+    :raises InvalidField: the field isn't what the API sends.
+    """
+    given = values.get(_SHOWN)
+    if given is None:
+        return NOT_SAID
+    try:
+        tags = (None if tag is None else dict(tag) for tag in given["tags"])
+        return Shown(tuple(tags), dict(given["sent"]))
+    except (KeyError, TypeError, ValueError):
+        raise exceptions.InvalidField(_SHOWN, "expected no such field") from None
+
+
 def _affinity(value: Any) -> bool | None:
     """Parse an affinity in any form that Blazar's instance plugin accepts.
 
@@ -290,7 +309,7 @@ def _changed_count(reservation_id: str, values: Mapping[str, Any]) -> int | None
     :raises FixedValue: the update would change the flavor or the affinity.
     :raises LeaseShared: the update would change the amount, and the lease has other reservations.
     """
-    unknown = set(values) - _BLAZARS_OWN - _UPDATE_FIELDS - {"id"}
+    unknown = set(values) - _BLAZARS_OWN - _UPDATE_FIELDS - {"id", _SHOWN}
     if unknown:
         raise exceptions.InvalidField(min(unknown), "Unknown field")
     reservation, flavor = lookup.get(reservation_id, None)

@@ -100,7 +100,7 @@ _WRITTEN = {
     for name in (
         *("lease_id", "project_id", "user_id", "trust_id", "start_date", "end_date"),
         *("resource_id", "status", "created_at", "updated_at"),
-        *("missing_resources", "resources_changed", "count_range"),
+        *("missing_resources", "resources_changed", "count_range", "shown"),
     )
 }
 

@@ -12,7 +12,6 @@ from tests.functional.db import world
 from warre_blazar.db import session
 from warre_blazar.db.reservation_filters import Filter
 from warre_blazar.domain import labels
-from warre_blazar.domain.changes import ChangeKind
 from warre_blazar.domain.labels import Labels
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
@@ -43,7 +42,7 @@ def test_labels_are_stored_and_found_by_name(cloud: Cloud):
     assert names("\u00dcbung 7") == ["\u00dcbung 7"]
     assert names("\u00fcbung 7") == []
     found, _ = lookup.get(lease.reservation_id, None)
-    lookup.write(found, ChangeKind.RENAMED, {"name": None, "note": "x" * 4096}, "user")
+    lookup.write(found, {"name": None, "note": "x" * 4096}, "user")
     assert names("\u00dcbung 7") == []
 
 

@@ -19,7 +19,6 @@ from tests.functional.db.managers import Manager
 from warre_blazar.db import executions, outbox, session, tables
 from warre_blazar.domain import payloads
 from warre_blazar.domain.audit.facts import LostNotices
-from warre_blazar.domain.changes import ChangeKind
 from warre_blazar.domain.execution_timing import DELETE
 from warre_blazar.domain.notices import OF_WAITS, Kind, News, Notice
 from warre_blazar.domain.timeline import Span
@@ -336,7 +335,7 @@ def test_every_payload_is_as_documented(cloud: Cloud, manager: Manager):
     lease = book(cloud)
     move(lease, world.hours(1, 4))
     booked, _ = lookup.get(lease.reservation_id, None)
-    lookup.write(booked, ChangeKind.RENAMED, {"name": "mine"}, "somebody")
+    lookup.write(booked, {"name": "mine"}, "somebody")
     manager.run(SPAN.start)
     after = {Kind.IN_USE: {"in_use": True, "servers": 2}}
     told = [kind for kind in Kind if kind not in (LEASE, *OF_WAITS)]

@@ -191,6 +191,11 @@ FIXED = {
     "affinity": ({"affinity": False}, manager_exc.CantUpdateParameter),
     "affinity no affinity": ({"affinity": "together"}, blazar_exc.InvalidInput),
     "unknown": ({"vcpus": 3}, blazar_exc.InvalidInput),
+    "shown": ({"shown": {"tags": ["x"], "sent": {}}}, blazar_exc.InvalidInput),
+    "shown before": (
+        {"shown": {"tags": [{"end": "0123456789"}], "sent": {"end": "x"}}},
+        manager_exc.CantUpdateParameter,
+    ),
     "too long": ({"end_date": world.hours(1, 5000).end}, blazar_exc.InvalidInput),
 }
 
@@ -199,6 +204,7 @@ FIXED = {
 def test_refused_update_does_not_set_the_lease_to_error(plugin, flavor, case):
     changes, expected = FIXED[case]
     lease = reserve(plugin, flavor)
+    world.set_status(lease, "UPDATING")
     with pytest.raises(blazar_exc.BlazarException) as refused:
         plugin.update_reservation(lease.reservation_id, new_dates(**changes))
     # Only for these exact types, Blazar doesn't set the lease to ERROR.

@@ -19,8 +19,10 @@ from warre_blazar import policy
 from warre_blazar.api import parsing, pecan_requests, schemas, views
 from warre_blazar.api.error_hook import ErrorHook, is_warres
 from warre_blazar.api.turn_hook import TurnHook
+from warre_blazar.domain.shown import NOT_SAID, Shown, Values, digests, in_json
+from warre_blazar.domain.shown import tag as shown_tag
 from warre_blazar.errors import blazar_errors, exceptions
-from warre_blazar.fields.declaration import Field, Use
+from warre_blazar.fields.declaration import Field, Resource, Use
 from warre_blazar.fields.kinds import Schema, Text
 from warre_blazar.openstack import people
 from warre_blazar.services.caller import Caller
@@ -34,6 +36,10 @@ _ID = Text(MAX_ID)
 
 _KEY_HEADER = "Idempotency-Key"
 _KEY = re.compile(r"[!-~]{1,255}")
+
+_MATCH_HEADER = "If-Match"
+_TAG = r'(W/)?"([!#-~\x80-\xff]*)"'
+_TAGS = re.compile(rf"\s*{_TAG}(?:\s*,\s*{_TAG})*\s*")
 
 #: All controllers share the turns.
 _TURNS = TurnHook()
@@ -253,6 +259,29 @@ def found(
             return None
 
     return find
+
+
+def shown(resource: type[Resource], values: dict[str, Any]) -> Shown:
+    """What the caller of a PATCH was shown of the item, by the header ``If-Match``.
+
+    :param values: the request's body.
+    :raises InvalidField: the header isn't ``*`` or a list of ETags.
+    """
+    text = pecan.request.headers.get(_MATCH_HEADER)
+    if text is None or text.strip() == "*":
+        return NOT_SAID
+    if not _TAGS.fullmatch(text):
+        raise exceptions.InvalidField(
+            _MATCH_HEADER, 'expected the ETag of an earlier answer with its quotes, or "*"'
+        )
+    # A weak ETag doesn't say what was shown, so RFC 9110 lets it match nothing here.
+    tags = tuple(None if weak else digests(tag) for weak, tag in re.findall(_TAG, text))
+    return Shown(tags, in_json(resource, values))
+
+
+def tag(item_id: str, values: Values) -> None:
+    """Set the answer's ETag, which covers the fields of an item that a PATCH can change."""
+    pecan.response.headers["ETag"] = f'"{shown_tag(item_id, values)}"'
 
 
 def reply(status: int, document: Any) -> Any:

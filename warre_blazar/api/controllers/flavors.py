@@ -10,8 +10,10 @@ from oslo_utils import timeutils
 from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base, searches
+from warre_blazar.domain.shown import of_flavor
 from warre_blazar.edge import device_rules
 from warre_blazar.errors import exceptions
+from warre_blazar.fields.flavors import Flavor as FlavorFields
 from warre_blazar.fields.flavors import FlavorShown
 from warre_blazar.policies import flavors as policies
 from warre_blazar.services.offering import capacity, flavors, free_slots, no_free_slots
@@ -120,8 +122,14 @@ class FlavorsController(base.Controller):
         is_dry_run = base.is_dry_run()
         _authorize_change(policies.UPDATE, flavor_id)
         values = base.body(schemas.FLAVOR_UPDATE)
-        rules = device_rules.configured()
-        return _written(flavors.update(flavor_id, values, rules, dry_run=is_dry_run))
+        changed = flavors.update(
+            flavor_id,
+            values,
+            device_rules.configured(),
+            base.shown(FlavorFields, values),
+            dry_run=is_dry_run,
+        )
+        return _written(changed)
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
@@ -132,13 +140,15 @@ class FlavorsController(base.Controller):
         return base.empty(204)
 
 
-def _document(flavor: flavors.Flavor) -> dict[str, Any]:
+def _tagged(flavor: flavors.Flavor) -> dict[str, Any]:
+    """A flavor's document. The answer gets the flavor's ETag."""
+    base.tag(flavor.id, of_flavor(flavor))
     return _documents([flavor])[0]
 
 
 def _written(written: flavors.Written) -> dict[str, Any]:
     """The document of a flavor that was made or changed, with what is in doubt about it."""
-    document = _document(written.flavor)
+    document = _tagged(written.flavor)
     if not base.is_warres_path():
         document["warnings"] = [views.doubt(doubt) for doubt in written.doubts]
     return document
@@ -146,7 +156,7 @@ def _written(written: flavors.Written) -> dict[str, Any]:
 
 def _shown(flavor: flavors.Flavor) -> dict[str, Any]:
     """The document of a single flavor, with the flavor's limits if the caller may see them."""
-    document = _document(flavor)
+    document = _tagged(flavor)
     if not base.field_filter()(FlavorShown.limits):
         return document
     return {**document, "limits": views.flavor_limits(capacity.limits(flavor))}

@@ -10,10 +10,12 @@ from warre_blazar import policy
 from warre_blazar.api import parsing, schemas, views
 from warre_blazar.api.controllers import base
 from warre_blazar.domain.maintenance_window import Window
+from warre_blazar.domain.shown import of_window
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.window_meetings import Meeting, OverBookings
 from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
+from warre_blazar.fields.others import Window as WindowFields
 from warre_blazar.policies import flavors as flavor_policies
 from warre_blazar.policies import maintenance_windows as policies
 from warre_blazar.services.keeping import clearing
@@ -38,9 +40,7 @@ class WindowsController(base.Controller):
     def get_one(self, *path: str, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.GET)
         parsing.query(pecan.request, {})
-        return views.window(
-            maintenance_windows.get(base.item_id(path), **_sight()), base.field_filter()
-        )
+        return _document({}, maintenance_windows.get(base.item_id(path), **_sight()), [])
 
     @pecan.expose("json")
     def post(self, **_query: Any) -> Any:
@@ -82,6 +82,7 @@ class WindowsController(base.Controller):
             window_id,
             values,
             _over(values),
+            base.shown(WindowFields, values),
             dry_run=is_dry_run,
             must_close=not base.is_warres_path(),
         )
@@ -113,6 +114,8 @@ def _cleared(window_id: str, over: clearing.Over) -> tuple[Window, list[Meeting]
 
 
 def _document(values: dict[str, Any], window: Window, meetings: list[Meeting]) -> dict[str, Any]:
+    """A window's document. The answer gets the window's ETag."""
+    base.tag(window.id, of_window(window))
     shown = meetings if "bookings" in values else None
     return views.window(window, base.field_filter(), shown)
 

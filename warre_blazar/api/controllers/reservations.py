@@ -13,6 +13,7 @@ from warre_blazar.domain import labels
 from warre_blazar.domain.before_end import Choice
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.shown import of_reservation
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions, contacts
 from warre_blazar.errors import exceptions
@@ -73,7 +74,7 @@ class ReservationsController(base.Controller):
         query = parsing.query(pecan.request, {} if base.is_warres_path() else SHOW_QUERY)
         with_log = "detail" in query
         found, flavor = _find(policies.GET, base.item_id(path), deleted=with_log)
-        document = _document(found, flavor)
+        document = _tagged(found, flavor)
         if base.field_filter()(ReservationFields.snapshots):
             document |= views.snapshots(lookup.snapshots(found))
         if with_log:
@@ -114,7 +115,7 @@ class ReservationsController(base.Controller):
             creation.find,
             lambda lease_id: creation.create(base.caller(project_id), request, lease_id),
         )
-        return _document(*made)
+        return _tagged(*made)
 
     @pecan.expose("json")
     def patch(self, *path: str, **_query: Any) -> Any:
@@ -124,11 +125,11 @@ class ReservationsController(base.Controller):
         only_extends = base.is_warres_path()
         schema = schemas.RESERVATION_EXTEND if only_extends else schemas.RESERVATION_UPDATE
         values = base.body(schema)
-        wanted, rules = _change(reservation, values), conditions.of(base.context())
+        wanted, rules = _change(values), conditions.of(base.context())
         if is_dry_run:
             return _foreseen(change.foresee(reservation, flavor, wanted, rules))
         changed, is_done = change.change(base.caller(), reservation, wanted, rules)
-        return base.reply(200 if is_done else 202, _document(changed, flavor))
+        return base.reply(200 if is_done else 202, _tagged(changed, flavor))
 
     @pecan.expose("json")
     def delete(self, *path: str, **_query: Any) -> Any:
@@ -176,8 +177,14 @@ def _document(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
     return views.reservation(reservation, flavor, base.field_filter(), default)
 
 
-def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRequest:
-    """The change that a body asks for."""
+def _tagged(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
+    """A reservation's document. The answer gets the reservation's ETag."""
+    base.tag(reservation.id, of_reservation(reservation))
+    return _document(reservation, flavor)
+
+
+def _change(values: dict[str, Any]) -> change.ChangeRequest:
+    """The change that a request asks for."""
     changed = {name: values[name] for name in labels.NAMES if name in values}
     contacts.checked(labels.checked(changed))
     return change.ChangeRequest(
@@ -187,6 +194,7 @@ def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRe
         changed or None,
         Choice(values["before_end"]) if "before_end" in values else None,
         values.get("movable_hours"),
+        base.shown(ReservationFields, values),
     )
 
 

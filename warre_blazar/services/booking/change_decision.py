@@ -14,6 +14,7 @@ from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.quota import Amount
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.shown import NOT_SAID, Shown
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import finding_room, shrinking
 from warre_blazar.services.booking.quotas import Quota, QuotaStanding
@@ -34,6 +35,8 @@ class ProposedChange:
     #: Whether the caller writes the new time in the same transaction. Otherwise Blazar writes it
     #: later or never, so the reservation needs room at both times.
     at_once: bool = False
+    #: What the client was shown of the reservation.
+    shown: Shown = NOT_SAID
 
 
 @dataclasses.dataclass(frozen=True)

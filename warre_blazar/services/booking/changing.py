@@ -25,6 +25,7 @@ from warre_blazar.domain.changes import Change, ChangeKind
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.quota import Amount
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.shown import NOT_SAID, Shown, of_reservation
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import change_decision, quotas, shrinking
 from warre_blazar.services.booking.change_decision import ChangeDecision, ProposedChange
@@ -38,6 +39,7 @@ def move(
     conditions: BookingConditions,
     now: datetime.datetime,
     count: int | None = None,
+    shown: Shown = NOT_SAID,
 ) -> None:
     """Promise a reservation a new time, and write a new number of instances.
 
@@ -48,16 +50,17 @@ def move(
 
     :param count: the new number of instances. It is written at once. None: the number stays the
         same.
-    :raises ReservationNotFound, InvalidState, InvalidPeriod, FlavorNotBookable, InMaintenance,
-        NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded, LimitsNotRegistered,
-        ServiceUnavailable, ServiceRefused, TryAgain: nothing changed.
+    :param shown: what the client was shown of the reservation.
+    :raises ChangedSinceShown, ReservationNotFound, InvalidState, InvalidPeriod, FlavorNotBookable,
+        InMaintenance, NoHostMatches, SlotsExhausted, HostsExhausted, QuotaExceeded,
+        LimitsNotRegistered, ServiceUnavailable, ServiceRefused, TryAgain: nothing changed.
     """
     new_hosts.read()
     with session.reader() as db:
         reservation = reservations.require(db, reservation_id)
         opened = change_decision.is_opened(db, reservation)
     wanted = reservation.instance_count if count is None else count
-    change = ProposedChange(reservation, span, wanted, conditions, now)
+    change = ProposedChange(reservation, span, wanted, conditions, now, shown=shown)
     if not (opened and wanted < reservation.instance_count):
         _decide(change)
         return
@@ -127,6 +130,10 @@ def _move(change: ProposedChange, quota: Quota | None) -> None:
     with session.claiming() as db:
         _check_updating(db, change.before)
         reservation = reservations.require(db, change.before.reservation_id)
+        if change.shown.tags and reservation.promised not in (None, reservation.span):
+            # An earlier update of which nobody knows whether it will still write its time.
+            raise _busy(reservation)
+        change.shown.check(reservation.id, of_reservation(reservation))
         if reservation.amount != change.before.amount or reservation.span != change.before.span:
             # Another update has changed the reservation since the quota was checked. So the check
             # was for a different growth.
@@ -200,10 +207,14 @@ def _check_updating(db: Session, reservation: Reservation) -> None:
     """
     present = leases.lock(db, reservation.lease_id)
     if present is None or present.status != lease_states.UPDATING:
-        raise exceptions.InvalidState(
-            f"Reservation {reservation.id} is being changed or deleted by another request; try "
-            "again in a few seconds"
-        )
+        raise _busy(reservation)
+
+
+def _busy(reservation: Reservation) -> exceptions.InvalidState:
+    return exceptions.InvalidState(
+        f"Reservation {reservation.id} is being changed or deleted by another request; try again "
+        "in a few seconds"
+    )
 
 
 def _write_place(

@@ -1,6 +1,7 @@
 """Looks up reservations, by id, by lease or page by page, and writes what holds no slots."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ from warre_blazar.domain.changes import Change, ChangeKind
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import NO_LABELS, Labels
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.shown import NOT_SAID, Shown
 from warre_blazar.domain.snapshots import ServerSnapshot
 from warre_blazar.errors import exceptions
 
@@ -156,8 +158,12 @@ def check_labels(labels: Labels) -> None:
             reservations.compare_labels(db, labels)
 
 
+#: The kinds of changes of values that no rule about bookings depends on. Labels are RENAMED.
+_KINDS = {"before_end": ChangeKind.BEFORE_END, "movable_hours": ChangeKind.MOVABLE}
+
+
 def write(
-    reservation: Reservation, kind: ChangeKind, values: Mapping[str, Any], user_id: str
+    reservation: Reservation, values: Mapping[str, Any], user_id: str, shown: Shown = NOT_SAID
 ) -> None:
     """Write values of a reservation that no rule about bookings depends on.
 
@@ -165,19 +171,24 @@ def write(
 
     :param values: the new values by their fields in the API.
     :param user_id: the user who changes them.
+    :param shown: what the user was shown of the reservation.
+    :raises ChangedSinceShown: nothing is written.
     """
-    session.change(_write, reservation.reservation_id, kind, values, user_id)
+    session.change(_write, reservation, values, user_id, shown)
 
 
 def _write(
-    db: Session, reservation_id: str, kind: ChangeKind, values: Mapping[str, Any], user_id: str
+    db: Session, reservation: Reservation, values: Mapping[str, Any], user_id: str, shown: Shown
 ) -> None:
-    before = reservations.set_values(db, reservation_id, values)
-    if before:
-        after = {name: values[name] for name in before}
-        change = Change(timeutils.utcnow(), kind, user_id, before, after)
-        add = changes.note if kind is ChangeKind.MOVABLE else changes.add
-        add(db, reservation_id, change)
+    check = functools.partial(shown.check, reservation.id)
+    before = reservations.set_values(db, reservation.reservation_id, values, check)
+    for kind in (ChangeKind.RENAMED, *_KINDS.values()):
+        names = [n for n in before if _KINDS.get(n, ChangeKind.RENAMED) is kind]
+        if names:
+            old, new = ({n: each[n] for n in names} for each in (before, values))
+            change = Change(timeutils.utcnow(), kind, user_id, old, new)
+            add = changes.note if kind is ChangeKind.MOVABLE else changes.add
+            add(db, reservation.reservation_id, change)
 
 
 def snapshots(reservation: Reservation) -> list[ServerSnapshot]:

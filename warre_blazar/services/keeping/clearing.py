@@ -37,6 +37,7 @@ from warre_blazar.domain.maintenance_window import Window
 from warre_blazar.domain.notices import Kind, News
 from warre_blazar.domain.quota import Amount
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.shown import NOT_SAID, Shown
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.window_meetings import Meeting, Outcome, OverBookings
 from warre_blazar.errors import exceptions
@@ -111,6 +112,7 @@ def update(
     window_id: str,
     values: Mapping[str, Any],
     over: Over,
+    shown: Shown = NOT_SAID,
     *,
     dry_run: bool = False,
     must_close: bool = False,
@@ -125,6 +127,7 @@ def update(
             window_id,
             values,
             over.now,
+            shown,
             over_bookings=not over.refuses,
             must_close=must_close,
         )

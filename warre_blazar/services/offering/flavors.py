@@ -14,6 +14,7 @@ from warre_blazar.domain import flavor as flavor_rules
 from warre_blazar.domain import host_properties
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor, Shape
+from warre_blazar.domain.shown import NOT_SAID, Shown, of_flavor
 from warre_blazar.errors import exceptions
 from warre_blazar.services.offering import bootable, capacity, devices
 from warre_blazar.services.offering.bootable import Doubt
@@ -211,6 +212,7 @@ def update(
     ref: str,
     values: Mapping[str, Any],
     device_rules: Rules = NO_DEVICES,
+    shown: Shown = NOT_SAID,
     *,
     dry_run: bool = False,
 ) -> Written:
@@ -219,17 +221,20 @@ def update(
     :param ref: the flavor's id or name.
     :param values: the attributes to change.
     :param device_rules: the same as for ``create``. So is ``dry_run``.
-    :raises FlavorNotFound, FlavorAmbiguous, InvalidField, DeviceNotCountable:
+    :param shown: what the caller was shown of the flavor.
+    :raises FlavorNotFound, FlavorAmbiguous, InvalidField, DeviceNotCountable, ChangedSinceShown:
     :raises ServiceUnavailable, ServiceRefused: Cyborg doesn't say what the devices are.
     """
     with session.reader() as db:
-        shape = flavors.require(db, ref).shape
+        flavor = flavors.require(db, ref)
+    shown.check(flavor.id, of_flavor(flavor))
+    shape = flavor.shape
     columns = _checked(values, shape.vcpu, device_rules)
     is_of_boots = "extra_specs" in values
     doubts = _check_boots(flavors.shape_of({**vars(shape), **columns})) if is_of_boots else ()
 
     def write() -> Written:
-        flavor = _write(ref, values, columns)
+        flavor = _write(ref, values, columns, shown)
         if is_of_boots:
             return _written(flavor, doubts)
         now, found = timeutils.utcnow(), bootable.no_hosts()
@@ -257,9 +262,10 @@ def _check_resolved(shape: Shape) -> None:
 
 
 @session.retried
-def _write(ref: str, values: Mapping[str, Any], columns: Mapping[str, Any]) -> Flavor:
+def _write(ref: str, values: Mapping[str, Any], columns: Mapping[str, Any], shown: Shown) -> Flavor:
     with session.writer() as db:
         flavor = flavors.require(db, ref)
+        shown.check(flavor.id, of_flavor(flavor))
         _check_period(values.get("start", flavor.start), values.get("end", flavor.end))
         _check_idle({**vars(flavor), **values})
         _check_cpus(flavor.shape.vcpu, values.get("extra_specs", {}))

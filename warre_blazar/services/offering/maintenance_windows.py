@@ -20,6 +20,7 @@ from warre_blazar.db import (
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.maintenance_window import Window
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.shown import NOT_SAID, Shown, of_window
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 
@@ -65,6 +66,7 @@ def update(
     window_id: str,
     changes: Mapping[str, Any],
     now: datetime.datetime,
+    shown: Shown = NOT_SAID,
     *,
     over_bookings: bool = False,
     must_close: bool = False,
@@ -72,13 +74,17 @@ def update(
     """Change a maintenance window.
 
     :param changes: the new values of ``start``, ``end``, ``note``, ``flavor_ids`` or ``host_ids``.
+    :param shown: what the caller was shown of the window.
     :param over_bookings: the same as for ``create``.
     :param must_close: whether a change is refused that leaves the window neither flavors nor hosts.
     :raises WindowNotFound: there is no such window.
+    :raises ChangedSinceShown:
     :raises InvalidPeriod, FlavorNotFound, InvalidField, WindowConflict: the same as for ``create``.
     """
     with session.writer() as db:
+        maintenance_windows.lock(db, window_id)
         present = _find(db, window_id)
+        shown.check(window_id, of_window(present))
         span = Span(changes.get("start", present.span.start), changes.get("end", present.span.end))
         if span.start != present.span.start:
             _check_start(span, now)

@@ -16,11 +16,11 @@ from oslo_utils import timeutils
 from warre_blazar.domain import booking_rules, reservation_states
 from warre_blazar.domain.before_end import Choice
 from warre_blazar.domain.booking_conditions import BookingConditions
-from warre_blazar.domain.changes import ChangeKind
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import Labels
 from warre_blazar.domain.refusals import Asked
 from warre_blazar.domain.reservation import Reservation
+from warre_blazar.domain.shown import NOT_SAID, Shown, of_reservation
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
@@ -51,6 +51,18 @@ class ChangeRequest:
     labels: Mapping[str, str | None] | None = None
     before_end: Choice | None = None
     movable_hours: int | None = None
+    #: What the client was shown of the reservation.
+    shown: Shown = NOT_SAID
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """The values that the API itself writes, by their fields."""
+        values: dict[str, Any] = dict(self.labels or {})
+        if self.before_end:
+            values["before_end"] = self.before_end.value
+        if self.movable_hours is not None:
+            values["movable_hours"] = self.movable_hours
+        return values
 
     @property
     def is_of_lease(self) -> bool:
@@ -89,8 +101,11 @@ class ChangeRequest:
             values["start_date"] = self.start.strftime(LEASE_TIME)
         if self.end:
             values["end_date"] = self.end.strftime(LEASE_TIME)
-        if self.count:
-            values["reservations"] = [{"id": reservation.reservation_id, "amount": self.count}]
+        ours: dict[str, Any] = {"amount": self.count} if self.count else {}
+        if self.shown.tags:
+            ours["shown"] = dataclasses.asdict(self.shown)
+        if ours:
+            values["reservations"] = [{"id": reservation.reservation_id, **ours}]
         return values
 
 
@@ -108,24 +123,18 @@ def change(
     :raises InvalidState: the reservation is still being created, or has been starting or ending for
         too long. This is also raised if the start would change although the reservation has begun.
     :raises LeaseShared: the lease holds other reservations, whose times would change too.
+    :raises ChangedSinceShown: somebody else has changed what the client changes.
     :raises WarreError: after any other error nothing has changed.
     """
-    if new_values.labels:
-        lookup.check_labels(Labels(**new_values.labels))
+    _check(reservation, new_values)
     _raise_first(_state_refusals(reservation, new_values))
     done = True
     if new_values.is_of_lease:
         done = _change_lease(caller, reservation, new_values, conditions)
-    # The labels are written last, so that they stay as they were if the change of the lease is
+    # The others are written last, so that they stay as they were if the change of the lease is
     # refused.
-    if new_values.labels:
-        _label(reservation, new_values.labels, caller.user_id)
-    if new_values.before_end:
-        choice = {"before_end": new_values.before_end.value}
-        lookup.write(reservation, ChangeKind.BEFORE_END, choice, caller.user_id)
-    if new_values.movable_hours is not None:
-        allowed = {"movable_hours": new_values.movable_hours}
-        lookup.write(reservation, ChangeKind.MOVABLE, allowed, caller.user_id)
+    if new_values.others:
+        _write(reservation, new_values, caller.user_id)
     if not done:
         return lookup.get(reservation.id, None)[0], False
     not_known = exceptions.NoAnswer(
@@ -145,8 +154,7 @@ def foresee(
 
     :raises ServiceUnavailable, ServiceRefused, LimitsNotRegistered: no decision is possible.
     """
-    if new_values.labels:
-        lookup.check_labels(Labels(**new_values.labels))
+    _check(reservation, new_values)
     now, wanted = timeutils.utcnow(), new_values.of(reservation)
     refusals = _state_refusals(reservation, new_values)
     outcome = ChangeDecision(reservation, wanted.span, wanted.instance_count)
@@ -161,6 +169,17 @@ def foresee(
     in_order = sorted(by_text.values(), key=refusals.index)
     outcome = dataclasses.replace(outcome, refusals=tuple(in_order))
     return dry_run.change(outcome, flavor, conditions, now, wanted.before_end)
+
+
+def _check(reservation: Reservation, new_values: ChangeRequest) -> None:
+    """Check what can be checked before anything is decided.
+
+    :raises ChangedSinceShown: a change is checked again where it is written.
+    :raises oslo_db.exception.DBError: as ``lookup.check_labels``.
+    """
+    new_values.shown.check(reservation.id, of_reservation(reservation))
+    if new_values.labels:
+        lookup.check_labels(Labels(**new_values.labels))
 
 
 def _raise_first(refusals: Sequence[exceptions.WarreError]) -> None:
@@ -230,24 +249,30 @@ def _check_as_blazar(reservation: Reservation, wanted: Reservation, now: datetim
     raise exceptions.Refused("refused", text)
 
 
-def _label(reservation: Reservation, labels: Mapping[str, str | None], user_id: str) -> None:
-    """Write some of a reservation's labels.
+def _write(reservation: Reservation, new_values: ChangeRequest, user_id: str) -> None:
+    """Write the values of a change that the API itself writes.
 
     :raises NoAnswer: it isn't known whether they have been written.
+    :raises ChangedSinceShown: they weren't.
     """
+    values = new_values.others
     try:
-        lookup.write(reservation, ChangeKind.RENAMED, labels, user_id)
+        lookup.write(reservation, values, user_id, new_values.shown)
+    except exceptions.ChangedSinceShown as error:
+        raise exceptions.ChangedSinceShown(
+            error.detail["fields"], partly=new_values.is_of_lease
+        ) from error
     except db_exc.DBError:
         # The database may have committed the write before the connection was lost.
         not_known = exceptions.NoAnswer(
             reservation.lease_name, f"reservation {reservation.id} has its new labels"
         )
-        if not seen(lambda: _has(lookup.get(reservation.id, None)[0], labels), not_known):
+        if not seen(lambda: _has(lookup.get(reservation.id, None)[0], values), not_known):
             raise
 
 
-def _has(reservation: Reservation, labels: Mapping[str, str | None]) -> bool:
-    return all(getattr(reservation.labels, name) == text for name, text in labels.items())
+def _has(reservation: Reservation, values: Mapping[str, Any]) -> bool:
+    return values.items() <= of_reservation(reservation).items()
 
 
 def _change_lease(
