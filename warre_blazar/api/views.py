@@ -352,6 +352,7 @@ def series(
         "instance_count": lesson.count,
         "hours": recurrence.length.total_seconds() / 3600,
         "rrule": recurrence.rule,
+        "cut_off": recurrence.is_endless,
         "status": item.status.value,
     }
     if occurrences is not None:

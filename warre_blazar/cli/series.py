@@ -44,6 +44,9 @@ class _AllSeries(base.Command):
             return "\n".join(
                 [f"Nothing was booked: {len(refused)} of {asked} can't be booked:", *lines]
             )
+        field = error.detail.get("field") if isinstance(error, errors.ApiError) else None
+        if field == "rrule":
+            return f"{error}. Put the rule in quotes: --rrule 'FREQ=WEEKLY;COUNT=12'"
         if "flavor" in parsed_args:
             return flavors.advice_on_flavor(self, error, parsed_args.flavor, parsed_args.project)
         return super().advice(error, parsed_args)
@@ -129,6 +132,8 @@ class ListSeries(_AllSeries, base.ListCommand):
         names = declaration.columns(Series, long=parsed_args.long)
         found = self.v2.series.list(all_projects=parsed_args.all_projects)
         shown = [each for each in found if parsed_args.ended or each.status != "ended"]
+        if any(each.cut_off for each in shown) and not parsed_args.long:
+            names.append("cut_off")
         rows = [self.flat(each) for each in shown]
         if parsed_args.long or parsed_args.all_projects:
             names = [*(name for name in names if name not in owners.COLUMNS), *owners.COLUMNS]
@@ -169,8 +174,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             help="when the reservations take place, as in RFC 5545: "
             "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=24 is on Mondays and Wednesdays, 24 times in all; "
             "FREQ=DAILY;UNTIL=20261218 is on each day until then. Put the rule in quotes, because "
-            "a shell ends the command at a semicolon. A rule with neither COUNT nor UNTIL has as "
-            "many occurrences as the operator allows, and without a terminal needs --yes",
+            "a shell ends the command at a semicolon. The rule must have COUNT or UNTIL",
         )
         arguments.add_count(parser, "number of instances")
         arguments.add_affinity(parser)
@@ -220,9 +224,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             for each in foresee().occurrences:
                 arguments.check_days(each.start, parsed_args.hours, self.where)
         if parsed_args.dry_run:
-            foreseen = foresee()
-            self._tell_if_endless(parsed_args.rrule, foreseen)
-            return self.report_foreseen(f"book {slots}", foreseen)
+            return self.report_foreseen(f"book {slots}", foresee())
         first = time_display.brief(start, self.where)
         length = time_display.length(parsed_args.hours)
         plan = f"A series of {slots}, {length} each, from {first} on: {parsed_args.rrule}"
@@ -230,25 +232,11 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
         def check() -> None:
             foreseen = foresee()
             self.check(f"book {slots}", foreseen)
-            self._tell_if_endless(parsed_args.rrule, foreseen)
+            last = time_display.brief(foreseen.occurrences[-1].start, self.where)
+            self.tell(f"{len(foreseen.occurrences)} reservations, the last one from {last} on")
 
         self.confirm_on_terminal(plan, parsed_args, otherwise="Nothing booked", check=check)
-        needs_yes = _is_endless(parsed_args.rrule) and not confirmation.on_terminal()
-        if needs_yes and not parsed_args.yes:
-            check()
-            confirmation.refuse("Nothing booked")
         return self.made(self.v2.series.create(parsed_args.flavor, **values))
-
-    def _tell_if_endless(self, rule: str, foreseen: SeriesForeseen) -> None:
-        """If a rule has no end, print how long the series gets, and how to set an end."""
-        if not _is_endless(rule):
-            return
-        last = time_display.brief(foreseen.occurrences[-1].start, self.where)
-        self.tell(
-            f"The rule {rule} has neither COUNT nor UNTIL: it has {len(foreseen.occurrences)} "
-            f"occurrences, the last one at {last}. To set an end, add COUNT or UNTIL, with the "
-            f"rule in quotes: --rrule '{rule};COUNT=10'"
-        )
 
 
 class ExtendSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
@@ -334,12 +322,6 @@ class DeleteSeries(_AllSeries, base.DeleteCommand):
         last = max(_moment(each["end"]) for each in left)
         since, until = (time_display.plain(moment, self.where) for moment in (first, last))
         return f"{phrase}, {since} to {until}"
-
-
-def _is_endless(rule: str) -> bool:
-    """Whether a rule has no end, for example because a shell has cut it at a semicolon."""
-    names = {part.partition("=")[0].strip().upper() for part in rule.split(";")}
-    return not names & {"COUNT", "UNTIL"}
 
 
 def _local(moment: datetime.datetime, zone: datetime.tzinfo) -> datetime.datetime:

@@ -70,10 +70,10 @@ OPTS: list[cfg.Opt] = [
         default=60,
         min=1,
         max=1000,
-        help="The largest number of reservations of a series. A series whose rule has no end has "
-        "as many. They are booked one after the other, which takes about a tenth of a second each, "
-        "so with a larger number a request may take longer than web servers and clients wait. A "
-        "smaller number doesn't change series that are there.",
+        help="The largest number of reservations of a series. They are booked one after the other, "
+        "which takes about a tenth of a second each, so with a larger number a request may take "
+        "longer than web servers and clients wait. A smaller number doesn't change series that are "
+        "there.",
     ),
     cfg.IntOpt(
         "max_waits_per_project",

@@ -51,19 +51,28 @@ class Recurrence:
     rule: str
     length: datetime.timedelta
 
+    @property
+    def is_endless(self) -> bool:
+        """Whether the rule has no end. New series can't have such a rule, but old ones may."""
+        return not {"COUNT", "UNTIL"} & _parts(self.rule).keys()
+
     def occurrences(
         self, most: int, until: datetime.datetime | None = None, *, endless: bool = False
     ) -> list[Span]:
         """The occurrences of the rule, the earliest first, in naive UTC.
 
-        :param most: the largest number of occurrences that the rule may have. A rule without an end
-            has as many.
+        :param most: the largest number of occurrences that the rule may have.
         :param until: the last local time at which an occurrence may start.
-        :param endless: whether to ignore the end that the rule has.
-        :raises InvalidField: the rule can't be read, has too many or no occurrences, has two that
-            are too close, or doesn't begin at the start.
+        :param endless: whether to ignore the end of the rule, which it then needn't have.
+        :raises InvalidField: the rule can't be read, has no end, has too many or no occurrences,
+            has two that are too close, or doesn't begin at the start.
         """
         parts = _parts(self.rule)
+        if self.is_endless and not endless:
+            raise _refused(
+                "expected an end: add COUNT (how many times) or UNTIL (the last day), as in "
+                f"{self.rule};COUNT=12"
+            )
         count, ends = (None, None) if endless else self._end(parts, most)
         limits = [moment for moment in (ends, until) if moment is not None]
         found = itertools.takewhile(

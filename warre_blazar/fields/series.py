@@ -120,8 +120,8 @@ class Series(Resource):
     rrule = Field(
         Text(255, 1),
         "When the reservations take place: an RRULE of RFC 5545, such as "
-        "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=24. FREQ is DAILY, WEEKLY, MONTHLY or YEARLY. A rule "
-        "without COUNT and UNTIL has as many occurrences as the operator allows.",
+        "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=24. FREQ is DAILY, WEEKLY, MONTHLY or YEARLY. It "
+        "ends by COUNT or by UNTIL.",
         Use.REQUIRED | Use.BRIEF,
     )
     all_or_none = Field(
@@ -155,6 +155,13 @@ class Series(Resource):
         Integer(0, None),
         "How many occurrences of the rule were asked for, whether or not they were booked.",
         Use.READ_ONLY,
+    )
+    cut_off = Field(
+        BOOLEAN,
+        "Whether the rule has no end, so that the series was cut off after `planned` occurrences. "
+        "Only series of older releases have such rules. They go on only up to a new end, by a "
+        "PATCH.",
+        Use.READ_ONLY | Use.RARE,
     )
     created_at = Field(Time(), "When the series was made.", Use.READ_ONLY)
     reservations: Field[list[dict[str, Any]]] = Field(

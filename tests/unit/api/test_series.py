@@ -11,6 +11,7 @@ from oslo_utils import timeutils
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
+from warre_blazar.db import session, tables
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.keeping import series as keeping
@@ -162,7 +163,9 @@ def test_bad_extension_is_refused(alpha: Person, flavor, body, field):
         ({"rrule": "FREQ=DAILY;COUNT=2;UNTIL=21000110"}, "rrule"),
         ({"rrule": "FREQ=DAILY;UNTIL=tomorrow"}, "rrule"),
         ({"rrule": "FREQ=DAILY;BYHOUR=9;BYMINUTE=0,30"}, "rrule"),
-        ({"rrule": "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31"}, "start"),
+        ({"rrule": "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31;COUNT=2"}, "start"),
+        ({"rrule": "FREQ=DAILY"}, "rrule"),
+        ({"rrule": "FREQ=WEEKLY;BYDAY=MO"}, "rrule"),
         ({"rrule": "FREQ=YEARLY;COUNT=9"}, "rrule"),
         ({"rrule": "DTSTART:21000101\nRRULE:FREQ=DAILY"}, "rrule"),
         ({"start": "2100-01-04T09:00:00Z"}, "start"),
@@ -178,10 +181,28 @@ def test_bad_extension_is_refused(alpha: Person, flavor, body, field):
 )
 def test_bad_series_is_refused(site: Site, alpha: Person, flavor, changes, field):
     before = site.rows()
-    refused = alpha.post("series", things.series(flavor, **changes))
-    assert refusal(refused) == (422, "invalid_field")
-    assert refused.json["detail"]["field"] == field
+    for query in ("", "?dry_run=true"):
+        refused = alpha.post(f"series{query}", things.series(flavor, **changes))
+        assert refusal(refused) == (422, "invalid_field")
+        assert refused.json["detail"]["field"] == field
     assert site.rows() == before
+
+
+def test_series_of_an_older_release_without_an_end_goes_on_only_up_to_a_new_one(
+    alpha: Person, flavor
+):
+    made = things.add_series(alpha, flavor)
+    assert made["cut_off"] is False
+    with session.writer() as db:
+        db.execute(tables.series.update().values(rrule="FREQ=DAILY"))
+    path = f"series/{made['id']}"
+    shown = alpha.get(path).json
+    assert shown == {**shown, "cut_off": True, "planned": 2, "rrule": "FREQ=DAILY"}
+    assert starts(shown) == starts(made)
+    assert alpha.get("series").json["results"][0]["cut_off"] is True
+    for number, end in enumerate(({"more": 1}, {"until": things.at(6, 9)[:16]}), 3):
+        longer = alpha.patch(path, end).json
+        assert (len(starts(longer)), longer["planned"]) == (number, number)
 
 
 def test_series_of_another_project_is_not_there(

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.service import Answer
 from tests.unit.cli.conftest import Run
-from tests.unit.cli.fake_api import FLAVOR, Api
+from tests.unit.cli.fake_api import FLAVOR, Api, error
 from warre_blazar.cli import series
 from warre_blazar.cli.failure import Failure
 
@@ -43,6 +43,7 @@ def document(**changes: Any) -> dict[str, Any]:
         "user_id": "user-1",
         "status": "booked",
         "planned": 2,
+        "cut_off": False,
         "created_at": "2026-11-01T00:00:00+00:00",
         "reservations": [{"id": "r-1", "start": start, "end": end, "status": "ALLOCATED"}],
     }
@@ -77,14 +78,14 @@ def test_create_sends_local_time_and_tells_what_was_refused(
 
 
 def test_refused_series_says_which_occurrences(api: Api, run: Run) -> None:
-    error = {
+    refused = {
         "error_code": 409,
         "error_message": "Nothing was booked",
         "error_name": "Conflict",
         "code": "series_refused",
         "detail": {"refused": [REFUSED], "asked": 2},
     }
-    api.answers["POST /v2/series"] = Answer(409, error)
+    api.answers["POST /v2/series"] = Answer(409, refused)
     with pytest.raises(Failure, match=r"(?s)1 of 2 can't be booked:.*2026-12-07 09:00"):
         run(series.CreateSeries, *WORDS, "--all-or-none")
 
@@ -213,7 +214,8 @@ def test_extend_and_delete(
 def test_nothing_is_booked_if_a_user_at_a_terminal_declines(
     api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    foreseen = {"bookable": True, "occurrences": [], "refused": []}
+    span = {name: REFUSED[name] for name in ("start", "end")}
+    foreseen = {"bookable": True, "occurrences": [span], "refused": []}
     api.answers["POST /v2/series"] = [Answer(200, foreseen), Answer(200, document())]
     api.answers[f"GET /v2/series/{ID}"] = Answer(200, document())
     api.answers[f"PATCH /v2/series/{ID}"] = Answer(200, document())
@@ -234,42 +236,44 @@ def test_nothing_is_booked_if_a_user_at_a_terminal_declines(
     assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}, {}, {}]
 
 
-def _endless(api: Api) -> list[str]:
-    """The words that book a series whose rule a shell has cut at a semicolon."""
+def test_rule_without_an_end_is_refused_with_quotes_that_keep_the_end(
+    api: Api, run: Run, answers: Callable[[str], None]
+) -> None:
+    """A shell ends a command at a semicolon that isn't in quotes."""
+    words = ["FREQ=WEEKLY" if word.startswith("FREQ") else word for word in WORDS]
+    text = "rrule: expected an end: add COUNT"
+    api.answers["POST /v2/series"] = error(422, text, "invalid_field", field="rrule")
+    answers("y")
+    for more in ([], ["--yes"], ["--dry-run"]):
+        with pytest.raises(Failure) as refused:
+            run(series.CreateSeries, *words, *more)
+        assert (
+            str(refused.value) == f"{text}. Put the rule in quotes: --rrule 'FREQ=WEEKLY;COUNT=12'"
+        )
+    assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}, {}, {"dry_run": "true"}]
+
+
+def test_question_says_how_many_reservations_there_are_and_when_the_last_one_starts(
+    api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     spans = [
         {"start": f"2026-12-{day}T08:00:00+00:00", "end": f"2026-12-{day}T10:00:00+00:00"}
         for day in ("07", "14", "21")
     ]
     foreseen = {"bookable": True, "occurrences": spans, "refused": []}
-    api.answers["POST /v2/series"] = [Answer(200, foreseen), Answer(200, foreseen)]
-    return ["FREQ=WEEKLY" if word.startswith("FREQ") else word for word in WORDS]
-
-
-def test_endless_series_needs_yes_without_a_terminal(
-    api: Api, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = _endless(api)
-    with pytest.raises(Failure, match=r"^Nothing booked.*needs --yes"):
-        run(series.CreateSeries, *words)
-    told = capsys.readouterr().err
-    assert "neither COUNT nor UNTIL: it has 3 occurrences, the last one at 2026-12-21 09:00" in told
-    assert "--rrule 'FREQ=WEEKLY;COUNT=10'" in told
-    assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}]
-    api.answers["POST /v2/series"] = Answer(200, document())
-    run(series.CreateSeries, *words, "--yes")
-    assert [r.query for r in api.seen if r.body] == [{"dry_run": "true"}, {}]
-
-
-def test_user_is_told_how_long_an_endless_series_gets(
-    api: Api, run: Run, answers: Callable[[str], None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = _endless(api)
-    run(series.CreateSeries, *words, "--dry-run")
-    assert "it has 3 occurrences" in capsys.readouterr().err
+    api.answers["POST /v2/series"] = Answer(200, foreseen)
     answers("n")
     with pytest.raises(Failure, match="Nothing booked"):
-        run(series.CreateSeries, *_endless(api))
-    assert "it has 3 occurrences" in capsys.readouterr().err
+        run(series.CreateSeries, *WORDS)
+    told = capsys.readouterr().err
+    assert "3 reservations, the last one from 2026-12-21 09:00 +01:00 on" in told
+
+
+def test_list_says_which_series_were_cut_off(api: Api, run: Run) -> None:
+    rows = [document(), document(id=ID.replace("4", "5"), rrule="FREQ=DAILY", cut_off=True)]
+    for listed, is_said in ((rows[:1], False), (rows, True)):
+        api.answers["GET /v2/series"] = Answer(200, {"results": listed, "total": len(listed)})
+        assert ("cut_off" in run(series.ListSeries)) is is_said
 
 
 def test_series_that_would_be_refused_is_refused_before_the_question(

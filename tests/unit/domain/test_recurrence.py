@@ -66,7 +66,7 @@ def test_weekly_rule_is_what_a_look_at_each_day_finds(
 @settings(deadline=None, max_examples=300)
 def test_any_text_is_a_rule_or_refused(text: str) -> None:
     try:
-        spans = rule(f"FREQ=DAILY;{text}").occurrences(10)
+        spans = rule(f"FREQ=DAILY;COUNT=9;{text}").occurrences(10)
     except exceptions.InvalidField:
         return
     assert 1 <= len(spans) <= 10
@@ -82,7 +82,8 @@ PARTS = st.dictionaries(
 @given(st.sampled_from(recurrence._FREQUENCIES), PARTS)
 @settings(deadline=None, max_examples=500)
 def test_rule_of_any_parts_is_refused_or_bounded(frequency: str, parts: dict[str, str]) -> None:
-    text = ";".join([f"FREQ={frequency}", *(f"{k}={v}" for k, v in parts.items())])
+    ended = parts if "UNTIL" in parts else {"COUNT": "9", **parts}
+    text = ";".join([f"FREQ={frequency}", *(f"{k}={v}" for k, v in ended.items())])
     try:
         spans = rule(text).occurrences(10)
     except exceptions.InvalidField:
@@ -124,7 +125,7 @@ def test_rule_without_occurrences_takes_a_bounded_number_of_steps(text: str) -> 
     sys.settrace(steps)
     try:
         with pytest.raises(exceptions.InvalidField):
-            rule(text).occurrences(60)
+            rule(f"{text};COUNT=60").occurrences(60)
     finally:
         sys.settrace(None)
     assert steps.count < 1_000_000
@@ -152,9 +153,24 @@ def test_until_in_utc_is_compared_in_the_time_zone() -> None:
     assert len(local_starts("FREQ=DAILY;UNTIL=20260304")) == 3
 
 
-def test_rule_without_an_end_has_as_many_as_allowed() -> None:
-    assert len(local_starts("FREQ=DAILY", most=7)) == 7
-    assert len(local_starts("FREQ=YEARLY", most=60)) == recurrence.YEARS
+@pytest.mark.parametrize("text", ["FREQ=DAILY", "rrule:freq=weekly;byday=mo", "FREQ=YEARLY"])
+def test_rule_without_an_end_is_refused_with_what_to_add(text: str) -> None:
+    with pytest.raises(exceptions.InvalidField) as refused:
+        local_starts(text)
+    assert refused.value.detail["field"] == "rrule"
+    assert f"add COUNT (how many times) or UNTIL (the last day), as in {text};COUNT=12" in str(
+        refused.value
+    )
+    assert len(local_starts(f"{text};COUNT=3")) == 3
+
+
+def test_rule_without_an_end_goes_on_up_to_a_new_one() -> None:
+    daily = rule("FREQ=DAILY")
+    assert daily.is_endless
+    assert len(daily.occurrences(7, endless=True)) == 7
+    assert len(daily.occurrences(60, START + datetime.timedelta(days=3), endless=True)) == 4
+    assert len(rule("FREQ=YEARLY").occurrences(60, endless=True)) == recurrence.YEARS
+    assert not rule("FREQ=DAILY;UNTIL=20260304").is_endless
 
 
 @pytest.mark.parametrize("year", [1970, 1999, 2026, 2096, 2199, 8990])
