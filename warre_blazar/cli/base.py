@@ -194,7 +194,9 @@ class Command(BlazarCommand):
         except WrongOptions as error:
             raise self._with_help(str(error)) from error
         except errors.ClientError as error:
-            raise Failure(self.advice(error, parsed_args)) from error
+            show = f"{self.noun} show".replace(" ", "-")
+            both = error_advice.both_values(error, self.where, self.name(show))
+            raise Failure(both or self.advice(error, parsed_args)) from error
         except (ksa.MissingAuthPlugin, ksa.MissingRequiredOptions) as error:
             raise Failure(error_advice.NO_CREDENTIALS) from error
         except ksa.ConnectionError as error:

@@ -1,7 +1,11 @@
 """The text that commands show for an error of the API, with advice on what to do."""
 
+import datetime
+import json
 import shlex
+from typing import Any
 
+from warre_blazar.cli import time_display
 from warre_blazar.cli.command_names import Fields
 from warre_blazar.client import errors
 
@@ -67,6 +71,29 @@ def ambiguous(error: errors.ClientError) -> str | None:
         others = [flavor[key] for key in ("category", "availability_zone") if flavor.get(key)]
         lines.append(f"  {flavor['id']}  {', '.join([sizes, *others])}")
     return "\n".join(lines)
+
+
+def both_values(error: errors.ClientError, where: datetime.tzinfo, show: str) -> str | None:
+    """Return a text for the error that somebody else has changed a field, or None for other errors.
+
+    The text has the present value and the wanted one of each such field.
+
+    :param where: the zone in which times are shown.
+    :param show: the command that shows the present values.
+    """
+    if not isinstance(error, errors.ApiError) or error.code != "changed_since_shown":
+        return None
+    lines = []
+    for name, values in error.detail.get("fields", {}).items():
+        now, sent = (_shown(name, values[key], where) for key in ("now", "sent"))
+        lines.append(f"  {name}: now {now}, you asked for {sent}")
+    return "\n".join([f"{error}:", *lines, f"{show} shows all present values"])
+
+
+def _shown(name: str, value: Any, where: datetime.tzinfo) -> str:
+    if name in time_display.FIELDS and isinstance(value, str):
+        return time_display.brief(datetime.datetime.fromisoformat(value), where)
+    return "nothing" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def text(error: errors.ClientError, app: object, project: str | None = None) -> str:

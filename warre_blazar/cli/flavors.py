@@ -214,13 +214,14 @@ class UpdateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
         return cliff_parsers.with_fixed(parser, flavor_fields.fixed())
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        values = flavor_fields.confirmed_values(self, parsed_args)
+        values, etag = flavor_fields.confirmed_values(self, parsed_args), None
         if parsed_args.no_extra_specs:
             values.setdefault("extra_specs", {})
         elif "extra_specs" in values:
             # The API replaces all extra specs, so the present extra specs are sent too.
-            present = self.v2.flavors.get(parsed_args.flavor).extra_specs
-            values["extra_specs"] = {**present, **values["extra_specs"]}
+            present = self.v2.flavors.get(parsed_args.flavor)
+            values["extra_specs"] = {**present.extra_specs, **values["extra_specs"]}
+            etag = present.etag
         if not values:
             raise WrongOptions("Nothing to change: give at least one option")
         if parsed_args.dry_run:
@@ -230,7 +231,7 @@ class UpdateFlavor(_Flavors, base.ChangeCommand, base.ShowCommand):
             reported = self.report_dry_run(plan, _shown(foreseen.document))
             self.warn(foreseen)
             return reported
-        changed = self.v2.flavors.update(parsed_args.flavor, **values)
+        changed = self.v2.flavors.update(parsed_args.flavor, etag=etag, **values)
         self.warn(changed)
         return self.report_change(f"Updated flavor: {parsed_args.flavor}", _shown(changed.document))
 

@@ -174,7 +174,7 @@ class UpdateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
         moved = any(value is not None for value in (start, end, hours))
         if not values and not moved:
             raise WrongOptions("Nothing to change: give at least one option")
-        ref = parsed_args.window
+        ref, etag = parsed_args.window, None
         if moved or parsed_args.dry_run:
             window = self.v2.windows.get(ref)
             times = self.new_times(window, start, end, hours)
@@ -185,8 +185,8 @@ class UpdateWindow(_Windows, base.ChangeCommand, base.ShowCommand):
             zone = self._confirm(parsed_args, window, times)
             if parsed_args.dry_run:
                 return self._foresee(window, times, zone, values)
-            ref = window.id
-        changed = self.v2.windows.update(ref, **values)
+            ref, etag = window.id, window.etag
+        changed = self.v2.windows.update(ref, etag=etag, **values)
         document = self._with_met(changed)
         if parsed_args.bookings == "show":
             period = time_display.period(changed.start, changed.end, self.where)

@@ -388,7 +388,7 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         others = texts(parsed_args)
         if all(value is None for value in (start, end, hours, count, *others.values())):
             raise WrongOptions("Nothing to change: give at least one option")
-        ref = parsed_args.reservation
+        ref, etag = parsed_args.reservation, None
         typed = {parsed_args.start: start, parsed_args.end: end}
         zones = time_input.inexact_zones(typed, self.where)
         derived = bool(hours or count or parsed_args.longest)
@@ -416,10 +416,10 @@ class UpdateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
                 return self._report(changed, plan, loss, others)
             if ends_now:  # The user may have thought about the question for minutes.
                 end = self._soonest_end(before)
-            ref = before.id
+            ref, etag = before.id, before.etag
         try:
             changed_to = self.v2.reservations.update(
-                ref, start=start, end=end, count=count, **others
+                ref, start=start, end=end, count=count, etag=etag, **others
             )
         except errors.ApiError as error:
             if error.code in alternatives.CODES | {"too_long", "quota_exceeded"}:

@@ -55,6 +55,11 @@ class Collection:
         return Page(tuple(kind.of(document) for document in documents), number, size, total)
 
 
+def shown_as(etag: str | None) -> dict[str, str]:
+    """Return the headers of a change by somebody who was shown the object with this ETag."""
+    return {} if etag is None else {"If-Match": etag}
+
+
 def known(filters: dict[str, Any], *names: str) -> dict[str, Any]:
     """Return filters, all of which must have one of these names."""
     unknown = filters.keys() - set(names)

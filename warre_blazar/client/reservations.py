@@ -7,7 +7,15 @@ from keystoneauth1 import exceptions as ksa
 
 from warre_blazar import waiting
 from warre_blazar.client import errors, lookup, resources
-from warre_blazar.client.collection import DRY_RUN, Collection, Time, known, query_of, values_of
+from warre_blazar.client.collection import (
+    DRY_RUN,
+    Collection,
+    Time,
+    known,
+    query_of,
+    shown_as,
+    values_of,
+)
 from warre_blazar.client.transport import path
 from warre_blazar.client.types import Alternatives, DryRun, Extension, Page, Reason, Reservation
 
@@ -155,7 +163,7 @@ class Reservations(Collection):
         """
         query = query_of(detail="log" if log else None)
         where = path(self.noun, lookup.reservation(self, ref, past=past))
-        return Reservation.of(self._transport.request_document("GET", where, query=query))
+        return Reservation.of(*self._transport.request_tagged("GET", where, query=query))
 
     def create(
         self,
@@ -225,12 +233,15 @@ class Reservations(Collection):
         start: Time | None = None,
         end: Time | None = None,
         count: int | None = None,
+        etag: str | None = None,
         **texts: Any,
     ) -> Reservation:
         """Change a reservation. Fields that aren't given keep their values.
 
         :param end: to end the reservation now, give the next full minute. The present one may have
             passed when the manager decides, and is refused then.
+        :param etag: the ``etag`` of the reservation as it was shown. If somebody else has changed
+            one of these fields since then, the API refuses the change with ``changed_since_shown``.
         :param texts: the new ``name`` or ``note``; ``contact``, the email address that messages go
             to from now on; ``before_end``, what is done with the servers before the end; or
             ``movable_hours``, by how many hours maintenance may move the start. An empty text
@@ -241,16 +252,22 @@ class Reservations(Collection):
         body = _change(**{**wanted, **texts})
         where = self._path(ref)
         try:
-            return Reservation.of(self._transport.request_document("PATCH", where, body=body))
+            return Reservation.of(
+                *self._transport.request_tagged("PATCH", where, body=body, headers=shown_as(etag))
+            )
         except errors.ApiError as error:
             if error.code in _WITH_ALTERNATIVES:
                 error.ask_with(lambda: _alternatives(self.try_update(ref, **wanted)))
             raise
 
-    def try_update(self, ref: str, **values: Any) -> DryRun:
+    def try_update(self, ref: str, *, etag: str | None = None, **values: Any) -> DryRun:
         """Return what ``update`` would do with the same arguments. Nothing is changed."""
         document = self._transport.request_document(
-            "PATCH", self._path(ref), query=DRY_RUN, body=_change(**values)
+            "PATCH",
+            self._path(ref),
+            query=DRY_RUN,
+            body=_change(**values),
+            headers=shown_as(etag),
         )
         return DryRun.of(document)
 

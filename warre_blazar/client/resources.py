@@ -15,6 +15,7 @@ from warre_blazar.client.collection import (
     hours_of,
     known,
     query_of,
+    shown_as,
     values_of,
 )
 from warre_blazar.client.transport import path
@@ -83,7 +84,7 @@ class Flavors(Collection):
             capacity.
         """
         query = query_of(detail="capacity" if capacity else None)
-        return Flavor.of(self._transport.request_document("GET", self._path(ref), query=query))
+        return Flavor.of(*self._transport.request_tagged("GET", self._path(ref), query=query))
 
     def create(self, name: str, *, dry_run: bool = False, **values: Any) -> Flavor:
         """Create a flavor. ``values`` are fields of ``Flavor``.
@@ -98,15 +99,22 @@ class Flavors(Collection):
             return Flavor.of(document)
         return Flavor.of(self._transport.create("/flavors", body))
 
-    def update(self, ref: str, *, dry_run: bool = False, **values: Any) -> Flavor:
+    def update(
+        self, ref: str, *, dry_run: bool = False, etag: str | None = None, **values: Any
+    ) -> Flavor:
         """Change fields of a flavor. ``extra_specs`` replaces all extra specs of the flavor.
 
         :param dry_run: change nothing, and return the flavor as it would be.
+        :param etag: the ``etag`` of the flavor as it was shown. If somebody else has changed one of
+            these fields since then, the API refuses the change with ``changed_since_shown``.
         """
-        query = DRY_RUN if dry_run else {}
         return Flavor.of(
-            self._transport.request_document(
-                "PATCH", self._path(ref), query=query, body=values_of(values)
+            *self._transport.request_tagged(
+                "PATCH",
+                self._path(ref),
+                query=DRY_RUN if dry_run else {},
+                body=values_of(values),
+                headers=shown_as(etag),
             )
         )
 
@@ -204,7 +212,7 @@ class Windows(Collection):
 
     def get(self, ref: str) -> Window:
         """Return one maintenance window."""
-        return Window.of(self._transport.request_document("GET", self._path(ref)))
+        return Window.of(*self._transport.request_tagged("GET", self._path(ref)))
 
     def create(
         self,
@@ -238,18 +246,24 @@ class Windows(Collection):
             return Window.of(document)
         return Window.of(self._transport.create(f"/{self.noun}", body))
 
-    def update(self, ref: str, *, dry_run: bool = False, **values: Any) -> Window:
+    def update(
+        self, ref: str, *, dry_run: bool = False, etag: str | None = None, **values: Any
+    ) -> Window:
         """Change ``start``, ``end``, ``note``, ``flavor_ids`` or ``host_ids`` of a window.
 
         ``flavor_ids`` replaces all flavors of the window, and ``host_ids`` all hosts. ``bookings``
         is the same as for ``create``, and may be given alone.
 
         :param dry_run: change nothing, and return the window as it would be.
+        :param etag: the same as for flavors.
         """
-        query = DRY_RUN if dry_run else {}
         return Window.of(
-            self._transport.request_document(
-                "PATCH", self._path(ref), query=query, body=values_of(values)
+            *self._transport.request_tagged(
+                "PATCH",
+                self._path(ref),
+                query=DRY_RUN if dry_run else {},
+                body=values_of(values),
+                headers=shown_as(etag),
             )
         )
 

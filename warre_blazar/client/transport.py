@@ -130,6 +130,22 @@ class Transport:
     ) -> Any:
         """Send a request and return the JSON document of its response.
 
+        The errors are those of ``request_tagged``.
+        """
+        document, _ = self.request_tagged(method, path, query=query, body=body, headers=headers)
+        return document
+
+    def request_tagged(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Any = (),
+        body: Document | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[Any, str | None]:
+        """Send a request and return the JSON document and the ETag of its response.
+
         :raises errors.NoDocument: the response has no JSON document.
         :raises errors.ClientError: the response is an error.
         """
@@ -140,7 +156,7 @@ class Transport:
                 f"{self.url}{path} answered {response.status_code} without a JSON document; "
                 "is it Blazar's endpoint?"
             )
-        return document
+        return document, response.headers.get("ETag")
 
     def create(self, path: str, body: Document) -> Any:
         """Send a request that creates something, and return the JSON document of its response.

@@ -24,8 +24,13 @@ class Value(Resource):
     """
 
     document: Document
+    #: Stands for the values of the fields that can be changed. Only a flavor, a reservation or a
+    #: maintenance window that was read or changed by itself has an ETag.
+    etag: str | None
 
-    def __init__(self, document: Document | None = None, **values: Any) -> None:
+    def __init__(
+        self, document: Document | None = None, etag: str | None = None, **values: Any
+    ) -> None:
         declared = {field.key: copy.copy(field.default) for field in answered(type(self))}
         if unknown := values.keys() - declared:
             raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
@@ -35,9 +40,10 @@ class Value(Resource):
             setattr(holder, name, value)
         object.__setattr__(self, "_wsme_dataholder", holder)
         object.__setattr__(self, "document", document or {})
+        object.__setattr__(self, "etag", etag)
 
     @classmethod
-    def of(cls, document: Document) -> Self:
+    def of(cls, document: Document, etag: str | None = None) -> Self:
         """Make a resource from the API's document.
 
         Fields that this version of the client doesn't know are only in ``document``.
@@ -47,7 +53,7 @@ class Value(Resource):
             for field in answered(cls)
             if field.name in document
         }
-        return cls(document, **cls._converted(values))
+        return cls(document, etag, **cls._converted(values))
 
     @classmethod
     def _converted(cls, values: Document) -> Document:
@@ -434,10 +440,10 @@ class Limits(Value, others.Limits):
     project_id: Field[str | None] = Field(Text(255), "The project's id.")
 
     @classmethod
-    def of(cls, document: Document) -> Self:
+    def of(cls, document: Document, etag: str | None = None) -> Self:
         """Make limits from the API's document, which has the form of the limits in Nova's API."""
         values = {**document, **document.get("absolute", {})}
-        return super().of(values)
+        return super().of(values, etag)
 
 
 class AuditFinding(Value, audit.AuditFinding):

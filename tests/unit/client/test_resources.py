@@ -1,6 +1,7 @@
 """The Python client: the requests that it sends, and the values that it makes of the answers."""
 
 import datetime
+from typing import Any
 
 import pytest
 
@@ -122,6 +123,26 @@ def test_windows_are_listed_created_updated_and_deleted(api: Api, client: Client
     client.windows.update("firmware", note=None)
     client.windows.delete("4444")
     assert [r.body for r in api.seen if r.method == "PATCH"] == [{"note": None}]
+
+
+def test_change_says_what_was_shown(api: Api, client: Client) -> None:
+    documents = {"flavors": flavor(), "reservations": reservation(), "maintenancewindows": WINDOW}
+    for noun, document in documents.items():
+        path = f"/v2/{noun}/{document['id']}"
+        api.answers[f"GET {path}"] = Answer(200, document, {"ETag": '"before"'})
+        api.answers[f"PATCH {path}"] = Answer(200, document, {"ETag": '"after"'})
+    for things in (client.flavors, client.reservations, client.windows):
+        things: Any
+        shown = things.get(documents[things.noun]["id"])
+        assert shown.etag == '"before"'
+        start = shown.start or shown.end
+        after = things.update(shown.id, etag=shown.etag, start=start)
+        assert (after, after.etag) == (shown, '"after"')
+        assert things.update(shown.id, start=start).etag == '"after"'
+        if things is not client.reservations:
+            things.update(shown.id, dry_run=True, etag=shown.etag, start=start)
+    sent = [r.headers.get("if-match") for r in api.seen if r.method == "PATCH"]
+    assert sent == ['"before"', None, '"before"', '"before"', None, '"before"', None, '"before"']
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
