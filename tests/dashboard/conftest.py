@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.dashboard import chromium
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import Api, flavor, listing, reservation
 
@@ -16,11 +18,16 @@ import django
 
 django.setup()
 
-from django.test import Client as Browser  # noqa: E402
+from django.contrib.staticfiles.handlers import StaticFilesHandler  # noqa: E402
+from django.test import Client  # noqa: E402
+from django.test.testcases import LiveServerThread  # noqa: E402
 from openstack_auth import user as auth_user  # noqa: E402
 from openstack_auth import utils as auth_utils  # noqa: E402
 
 PROJECT, USER = "project-1", "user-1"
+#: Milliseconds. On a busy machine, Horizon takes long for its first pages.
+_TIMEOUT = 60_000
+expect.set_options(timeout=_TIMEOUT)
 
 
 def _token(endpoint: str, roles: list[str]) -> Any:
@@ -59,7 +66,7 @@ class Visitor:
 
     def __init__(self, endpoint: str, roles: list[str]) -> None:
         self.roles, self._endpoint = roles, endpoint
-        self.browser = Browser(enforce_csrf_checks=False)
+        self.browser = Client(enforce_csrf_checks=False)
 
     def user(self, request: Any) -> Any:
         token = _token(self._endpoint, self.roles)
@@ -122,3 +129,35 @@ def operator(api: Api, monkeypatch: pytest.MonkeyPatch) -> Visitor:
 def reader(api: Api, monkeypatch: pytest.MonkeyPatch) -> Visitor:
     """A reader of a project."""
     return _visitor(api, monkeypatch, "reader")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real browser."""
+    with chromium.started() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """The browser's memory, with Horizon's scripts. Horizon runs in a thread of this process."""
+    server = LiveServerThread("127.0.0.1", StaticFilesHandler)
+    server.daemon = True
+    server.start()
+    server.is_ready.wait()
+    assert server.error is None, server.error
+    url = f"http://127.0.0.1:{server.port}"
+    context = browser.new_context(base_url=url, viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(_TIMEOUT)
+    yield context
+    context.close()
+    server.terminate()
+
+
+@pytest.fixture
+def page(context: BrowserContext, api: Api) -> Iterator[Page]:
+    """A tab of the browser. Its user is the visitor of the test."""
+    context.clear_cookies()
+    page = context.new_page()
+    yield page
+    page.close()

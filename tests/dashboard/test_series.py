@@ -134,10 +134,14 @@ def test_refused_series_says_which_reservations(member: Visitor, api: Api) -> No
 
 
 def test_series_is_extended(member: Visitor, api: Api) -> None:
-    api.answers[f"PATCH {LINE}"] = Answer(200, series(refused=[]))
+    foreseen = {"bookable": True, "occurrences": TIMES, "refused": []}
+    api.answers[f"PATCH {LINE}"] = [Answer(200, foreseen), Answer(200, series(refused=[]))]
     assert "FREQ=WEEKLY;COUNT=3" in member.sees(f"{ONE}extend/")
     member.sends(f"{ONE}extend/", {"more": "4"})
-    assert [request.body for request in sent(api)] == [{"more": 4}]
+    assert [(r.query, r.body) for r in sent(api)] == [
+        ({"dry_run": "true"}, {"more": 1}),
+        ({}, {"more": 4}),
+    ]
 
 
 @pytest.mark.parametrize(("form", "query"), [({}, {}), ({"running": "on"}, {"running": "true"})])

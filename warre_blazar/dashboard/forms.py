@@ -27,6 +27,15 @@ class BaseForm(forms.Form):
             if field.help_text:
                 field.widget.attrs["aria-describedby"] = f"help_{name}"
 
+    def add_error(self, field: str | None, error: Any) -> None:
+        """Add an error, and let the field say where its error stands. Django calls this too."""
+        super().add_error(field, error)
+        for name in self.fields.keys() & self.errors.keys():
+            attrs = self.fields[name].widget.attrs
+            described = dict.fromkeys(attrs.get("aria-describedby", "").split())
+            described[f"field_{name}_error"] = None
+            attrs |= {"aria-invalid": "true", "aria-describedby": " ".join(described)}
+
 
 class MomentField(forms.DateTimeField):
     """A moment, in the zone that the user has chosen in Horizon."""

@@ -103,12 +103,18 @@ class FormView(PageView):
         """The values of the form's fields at first. The query of the address has precedence."""
         return {}
 
+    def linked(self) -> dict[str, Any]:
+        """The values of the form's fields that the address gives."""
+        given = self.request.GET
+        return {name: given[name] for name in self.form_class.base_fields if name in given}
+
     def get(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        given = {
-            name: request.GET[name] for name in self.form_class.base_fields if name in request.GET
-        }
-        form = self.form_class(initial={**self.initial(), **given}, **self.form_arguments())
-        return self.render_to_response(self.get_context_data(form=form, **kwargs))
+        initial = {**self.initial(), **self.linked()}
+        return self.first_shown(self.form_class(initial=initial, **self.form_arguments()))
+
+    def first_shown(self, form: Any) -> Any:
+        """The page with the form that nobody has sent yet."""
+        return self.shown(form)
 
     def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         form = self.form_class(request.POST, **self.form_arguments())
@@ -141,13 +147,33 @@ class CheckedFormView(FormView):
     It is also checked while one types, if JavaScript runs.
     """
 
-    #: Shows what the API would answer.
+    #: Shows what the API would answer. Without a verdict, nothing was asked yet.
     verdict_template = "flavor_reservations/_verdict.html"
+
+    def first_shown(self, form: Any) -> Any:
+        """The page, with what the API would answer to the form's first values.
+
+        If the address gives invalid values, the page says so. Fields that it doesn't give may be
+        empty still.
+        """
+        values = {name: form[name].value() for name in form.fields}
+        data = {name: _text(value) for name, value in values.items()}
+        filled = self.form_class(data, initial=form.initial, **self.form_arguments())
+        if filled.is_valid():
+            return self.shown(form, verdict=self.verdict(filled))
+        for name in filled.errors.keys() - self.linked().keys():
+            del filled.errors[name]
+        return self.shown(filled if filled.errors else form)
+
+    def shown(self, form: Any, **context: Any) -> Any:
+        if form.errors and not context.get("verdict"):
+            context["verdict"] = {"invalid": True}
+        return super().shown(form, **context)
 
     def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         if horizon_http.is_ajax(request):
             form = self.form_class(request.POST, **self.form_arguments())
-            verdict = self.verdict(form) if form.is_valid() else {"invalid": form.errors}
+            verdict = self.verdict(form) if form.is_valid() else {"invalid": True}
             context = {"verdict": verdict, "form": form}
             return shortcuts.render(request, self.verdict_template, context)
         return super().post(request, *args, **kwargs)
@@ -164,6 +190,11 @@ class CheckedFormView(FormView):
     def verdict(self, form: Any) -> dict[str, Any]:
         """What the API would answer to the valid form, for the template."""
         raise NotImplementedError
+
+
+def _text(value: Any) -> Any:
+    """The value of a field as a browser sends it. Times are in the user's zone already."""
+    return f"{value:%Y-%m-%dT%H:%M}" if isinstance(value, datetime.datetime) else value
 
 
 def now() -> datetime.datetime:

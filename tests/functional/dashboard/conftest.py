@@ -2,15 +2,15 @@
 
 import datetime
 import os
-import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
+from tests.dashboard import chromium
 from tests.functional.cloud import world
 from tests.functional.cloud.people import Person
 
@@ -26,13 +26,8 @@ expect.set_options(timeout=_TIMEOUT)
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The system's Chromium."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.fail("no chromium: install Debian's package chromium", pytrace=False)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
-        started.close()
+    with chromium.started() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

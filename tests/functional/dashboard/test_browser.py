@@ -60,6 +60,23 @@ def test_find_by_clicks_and_book(login: Login, gpu: dict[str, Any], picture: Pic
 
 
 @pytest.mark.short
+def test_error_is_seen_at_its_field(login: Login, gpu: dict[str, Any], picture: Picture) -> None:
+    page = login("alpha")
+    page.goto(f"{FIND}book/{gpu['id']}/")
+    page.get_by_label("Hours").fill("0")
+    # The browser's own checks aren't those of the server.
+    page.evaluate("for (const form of document.forms) form.noValidate = true")
+    page.get_by_role("button", name="Book", exact=True).click()
+    error = page.locator("#field_hours_error")
+    expect(error).to_contain_text("Ensure this value is greater than")
+    expect(error).to_be_visible()
+    expect(error).to_be_in_viewport()
+    expect(page.get_by_label("Hours")).to_be_focused()
+    picture(page, "field-error")
+    no_serious_faults(page)
+
+
+@pytest.mark.short
 def test_refused_user_takes_the_proposed_time(
     login: Login, gpu: dict[str, Any], people: dict[str, Person], picture: Picture
 ) -> None:

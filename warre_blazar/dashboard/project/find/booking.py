@@ -71,20 +71,12 @@ class BookPage(pages.CheckedFormView):
         context = super().get_context_data(**{**kwargs, "flavor": self.flavor})
         if self.may("warre:series:create"):
             context["regularly"] = self._regularly(context["form"])
-        if self.request.method == "GET":
-            context |= self._checked(context["form"])
         return context
 
     def _regularly(self, form: BookForm) -> str:
         """The address of the form that books the same as a series."""
         values = {name: form[name].value() for name in ("start", "hours", "count")}
         return addresses.of("project:reservation_series:create", flavor=self.flavor.id, **values)
-
-    def _checked(self, form: BookForm) -> dict[str, Any]:
-        """What the API says about the form's first values."""
-        values = {name: form[name].value() for name in form.fields}
-        shown = BookForm({name: _text(value) for name, value in values.items()}, flavor=self.flavor)
-        return {"verdict": self.verdict(shown)} if shown.is_valid() else {}
 
     def carry_out(self, form: BookForm) -> Any:
         made = self.api.reservations.create(self.flavor.id, **form.booking(self.zone))
@@ -139,7 +131,3 @@ class BookPage(pages.CheckedFormView):
             limit=_OTHERS_SHOWN,
         )
         return [(offer, views.offer_address(offer, wanted, now)) for offer in listed.offers]
-
-
-def _text(value: Any) -> Any:
-    return moments.query(value) if isinstance(value, datetime.datetime) else value

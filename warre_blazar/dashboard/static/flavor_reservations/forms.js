@@ -52,6 +52,13 @@
   showNewest();
   window.addEventListener("resize", showNewest);
 
+  // The first field with an error may be far down the page.
+  var wrong = document.querySelector(".flavor-reservations [aria-invalid=true]");
+  if (wrong) {
+    wrong.focus({preventScroll: true});
+    wrong.closest(".form-group").scrollIntoView({block: "center"});
+  }
+
   // A second click must not book a second time. Horizon's own way of preventing that keeps the
   // browser from sending these forms, so their buttons have the class "always-enabled".
   document.querySelectorAll(".flavor-reservations form[method=post]").forEach(function (form) {

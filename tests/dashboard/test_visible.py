@@ -1,0 +1,89 @@
+"""What people see of the errors in their forms, with Horizon's scripts."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.dashboard import site
+from tests.dashboard.conftest import Visitor
+from tests.unit.cli.fake_api import FLAVOR, Api
+
+PROJECT, ADMIN = "/project", "/admin"
+TOO_SMALL = "Ensure this value is greater than or equal to"
+REQUIRED = "This field is required."
+SPECS = "foo has no value after a =."
+
+
+@pytest.fixture(autouse=True)
+def answers(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.fill(api, monkeypatch)
+
+
+def sees_error(page: Page, text: str) -> None:
+    """Check that the field that has the focus has an error, and that both are in sight."""
+    focused = page.locator(":focus")
+    expect(focused).to_be_in_viewport()
+    described = (focused.get_attribute("aria-describedby") or "nothing").split()
+    error = page.locator(",".join(f"#{each}" for each in described)).filter(has_text=text)
+    expect(error).to_be_visible()
+    expect(error).to_be_in_viewport()
+
+
+@pytest.mark.parametrize(
+    ("path", "label", "value", "button", "text"),
+    [
+        (f"{PROJECT}/find_reservations/book/{FLAVOR.id}/", "Hours", "0", "Book", TOO_SMALL),
+        (f"{PROJECT}/reservation_series/create/", "Hours", "0", "Book the series", REQUIRED),
+        (
+            f"{PROJECT}/reservation_series/{site.SERIES}/extend/",
+            *("Further reservations", "0", "Extend", TOO_SMALL),
+        ),
+        (f"{PROJECT}/reservation_waits/create/", "Hours", "0", "Wait", TOO_SMALL),
+        (
+            f"{PROJECT}/flavor_reservations/{site.RESERVATION}/change/",
+            *("Instances", "0", "Change", TOO_SMALL),
+        ),
+        (
+            f"{PROJECT}/flavor_reservations/{site.RESERVATION}/launch/",
+            *("Name", "", "Launch a Server", REQUIRED),
+        ),
+        (f"{ADMIN}/reservable_flavors/create/", "Extra specs", "foo", "Create", REQUIRED),
+        (f"{ADMIN}/reservable_flavors/{FLAVOR.id}/edit/", "Extra specs", "foo", "Change", SPECS),
+        (f"{ADMIN}/maintenance_windows/create/", "Reason", "disks", "Save", REQUIRED),
+        (f"{ADMIN}/maintenance_windows/{site.WINDOW['id']}/edit/", "Start", "", "Save", REQUIRED),
+        (f"{ADMIN}/all_reservation_usage/", "To", "2001-01-01", "Show", "This day is before"),
+        (f"{ADMIN}/reservation_plan/", "From", "", "Show", REQUIRED),
+    ],
+)
+def test_error_is_seen_at_its_field(
+    path: str, label: str, value: str, button: str, text: str, operator: Visitor, page: Page
+) -> None:
+    page.goto(path)
+    page.get_by_label(label).first.fill(value)
+    # The browser's own checks aren't those of the server.
+    page.evaluate("for (const form of document.forms) form.noValidate = true")
+    page.get_by_role("button", name=button, exact=True).click()
+    sees_error(page, text)
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (f"{PROJECT}/find_reservations/?count=0", TOO_SMALL),
+        (f"{PROJECT}/find_reservations/book/{FLAVOR.id}/?hours=0", TOO_SMALL),
+        (f"{ADMIN}/all_flavor_reservations/?flavor=none", "Select a valid choice."),
+    ],
+)
+def test_error_in_an_address_is_seen_at_its_field(
+    path: str, text: str, operator: Visitor, page: Page
+) -> None:
+    page.goto(path)
+    sees_error(page, text)
+
+
+def test_error_far_below_is_seen(operator: Visitor, page: Page) -> None:
+    page.goto(f"{PROJECT}/reservation_series/create/")
+    page.set_viewport_size({"width": 400, "height": 500})
+    page.get_by_label("First start").fill("2099-12-01T09:00")
+    page.get_by_label("Repeat").select_option("by my own rule")
+    page.get_by_role("button", name="Book the series").click()
+    sees_error(page, "Write the rule, or choose how it repeats.")
