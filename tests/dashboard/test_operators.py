@@ -138,6 +138,11 @@ def test_access_is_granted_and_revoked(operator: Visitor, api: Api) -> None:
     )
     api.answers["DELETE /v2/flavorprojects/7"] = Answer(204)
     operator.sends(f"{FLAVORS}{FLAVOR.id}/access/", {"project": PROJECT})
+    api.answers["GET /v2/flavorprojects"] = listing(
+        {"id": "7", "flavor": FLAVOR.id, "project_id": PROJECT}
+    )
+    question = operator.sees(f"{FLAVORS}{FLAVOR.id}/access/7/")
+    assert "Let lab no longer book &lt;script&gt;" in question and HOSTILE not in question
     operator.sends(f"{FLAVORS}{FLAVOR.id}/access/7/", {})
     changes = [request for request in api.seen if request.method != "GET"]
     assert [request.method for request in changes] == ["POST", "DELETE"]
@@ -202,10 +207,21 @@ def test_form_shows_whom_the_window_meets_and_writes_nothing(
     assert (asked.body["bookings"], asked.body["host_ids"]) == ("show", ["1"])
 
 
+def test_right_that_is_gone_is_not_asked_about(operator: Visitor) -> None:
+    assert "may not book the flavor" in operator.sees(f"{FLAVORS}{FLAVOR.id}/access/8/", 404)
+
+
 def test_window_that_is_changed_can_be_deleted(operator: Visitor, api: Api) -> None:
     api.answers[f"GET /v2/maintenancewindows/{WINDOW['id']}"] = Answer(200, WINDOW)
     where = f"{WINDOWS}{WINDOW['id']}/"
-    assert f'action="{where}delete/"' in operator.sees(f"{where}edit/")
+    api.answers[f"DELETE /v2/maintenancewindows/{WINDOW['id']}"] = Answer(204)
+    assert f'href="{where}delete/"' in operator.sees(f"{where}edit/")
+    question = operator.sees(f"{where}delete/")
+    assert "Delete the window from Tue 2099-12-01 00:00 to Wed 2099-12-02 00:00?" in question
+    assert HOSTILE not in question
+    assert {request.method for request in api.seen} == {"GET"}
+    operator.sends(f"{where}delete/", {})
+    assert api.seen[-1].method == "DELETE"
     assert "delete/" not in operator.sees(f"{WINDOWS}create/").split('class="flavor-res')[1]
 
 

@@ -90,6 +90,26 @@ class PageView(generic.TemplateView):
         return {"number": listed.number, "count": listed.count, "total": listed.total, **links}
 
 
+class ActionView(PageView):
+    """Carries out what a button on another page asks for, and goes back to that page.
+
+    If the session has ended, Horizon leads here after the login, without the button's form.
+    """
+
+    #: The name of the page with the button. Its address has the same arguments.
+    page = ""
+
+    def get(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        text = _("Nothing was done, because you had to log in first. Press the button again.")
+        messages.warning(request, text)
+        return shortcuts.redirect(self.page, **kwargs)
+
+    def carried_out(self, text: str) -> http.HttpResponse:
+        """Say on the page with the button what was done."""
+        messages.success(self.request, text)
+        return shortcuts.redirect(self.page, **self.kwargs)
+
+
 class FormView(PageView):
     """A page with a form."""
 

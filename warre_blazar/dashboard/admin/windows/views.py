@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from warre_blazar.client import Flavor, Host, Window, errors
 from warre_blazar.dashboard import forms as fields
-from warre_blazar.dashboard import names, pages, reservation_tables
+from warre_blazar.dashboard import moments, names, pages, reservation_tables
 from warre_blazar.dashboard.tables import Link, Table
 
 
@@ -159,10 +159,26 @@ class EditWindowPage(CreateWindowPage):
 
 
 class DeleteWindowPage(pages.PageView):
-    """Deletes a window."""
+    """Deletes a window, after it has asked."""
 
-    http_method_names = ("post",)
+    template_name = "flavor_reservations/confirm.html"
     rule = "warre:maintenancewindow:delete"
+    title = gettext_lazy("Delete the Maintenance Window")
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        window = self.api.windows.get(kwargs["ref"])
+        closed = [flavor.name for flavor in window.flavors] + [name for _id, name in window.hosts]
+        question = _(
+            "Delete the window from %(start)s to %(end)s? Then %(closed)s can be booked in this "
+            "time again."
+        )
+        values = {"start": moments.when(window.start), "end": moments.when(window.end)}
+        return super().get_context_data(
+            **kwargs,
+            question=question % {**values, "closed": ", ".join(closed)},
+            submit=_("Delete"),
+            back=urls.reverse("horizon:admin:maintenance_windows:edit", args=(window.id,)),
+        )
 
     def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         self.api.windows.delete(kwargs["ref"])

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django import http, urls
+from django import http
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -72,17 +72,17 @@ class ReservationPage(pages.PageView):
         )
 
 
-class MessagesSwitch(pages.PageView):
-    """Turns messages on or off for the user, and goes back to the list."""
+class MessagesSwitch(pages.ActionView):
+    """Turns messages on or off for the user."""
 
-    http_method_names = ("post",)
     rule = "warre:messages:update"
+    page = "horizon:project:flavor_reservations:index"
 
     def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         enabled = request.POST.get("enabled") == "yes"
         self.api.messages.update(enabled=enabled)
         text = _("You get messages from now on.") if enabled else _("You get no more messages.")
-        return self.done(text, urls.reverse("horizon:project:flavor_reservations:index"))
+        return self.carried_out(text)
 
 
 class CalendarFilePage(pages.PageView):
