@@ -1,6 +1,9 @@
 """The pages about what a project waits for."""
 
+import html
+import re
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -147,6 +150,28 @@ def test_refused_booking_can_be_waited_for(
     page = member.sees(f"{FIND}book/{FLAVOR.id}/?hours=2&count=2&name=mine")
     address = f"{WAITS}create/?what=flavor%3A{FLAVOR.id}&amp;hours=2&amp;count=2&amp;name=mine"
     assert (address in page) == offered
+    assert "exactly this time" not in page
+
+
+def test_wait_for_what_was_refused_is_for_the_time_that_was_asked_for(
+    member: Visitor, api: Api
+) -> None:
+    member.browser.cookies["django_timezone"] = "Europe/Berlin"
+    api.answers[f"GET /v2/flavors/{FLAVOR.id}"] = Answer(200, flavor())
+    api.answers["POST /v2/reservations"] = foreseen(("slots_exhausted", "no", {}))
+    asked_for = "start=2099-12-01T09:00&hours=24"
+    page = html.unescape(member.sees(f"{FIND}book/{FLAVOR.id}/?{asked_for}"))
+    choices = {text: link for link, text in re.findall(r'href="([^"]+)">(Wait for [^<]+)<', page)}
+    exact, later = choices
+    assert "exactly this time" in exact and "next time" in later
+    bounds = {
+        choice: {k: v for k, v in parse_qsl(urlsplit(link).query) if k in ("earliest", "latest")}
+        for choice, link in choices.items()
+    }
+    start = {"earliest": "2099-12-01T09:00"}
+    assert bounds == {exact: {**start, "latest": "2099-12-02T09:00"}, later: start}
+    shown = member.sees(choices[exact])
+    assert 'value="2099-12-01T09:00"' in shown and 'value="2099-12-02T09:00"' in shown
 
 
 def test_my_reservations_lead_to_waits_and_series(member: Visitor) -> None:

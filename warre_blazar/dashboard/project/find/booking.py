@@ -109,15 +109,20 @@ class BookPage(pages.CheckedFormView):
             values = {name: value for name, value in {**given, **change}.items() if value}
             found.append((text, f"?{urlencode(values)}"))
         if verdicts.may_pass(foreseen) and self.may("warre:wait:create"):
-            found.append((_("Wait until there is room"), self._wait(form)))
+            found += self._waits(form, wanted["end"])
         return found
 
-    def _wait(self, form: BookForm) -> str:
-        """The address of the form that waits for what was refused."""
+    def _waits(self, form: BookForm, end: datetime.datetime) -> list[Any]:
+        """What can be waited for in place of what was refused: texts, and addresses of the form."""
         given = form.cleaned_data
         names = ("hours", "count", *fields.BookingForm.base_fields)
         same = {name: given[name] for name in names if name in given}
-        return waiting.address(self.flavor.id, earliest=given["start"], **same)
+        same["earliest"] = given["start"]
+        later = (_("Wait for the next time with room"), waiting.address(self.flavor.id, **same))
+        if given["start"] is None:
+            return [later]
+        exact = waiting.address(self.flavor.id, **same, latest=end)
+        return [(_("Wait for exactly this time, in case somebody gives it back"), exact), later]
 
     def _others(self, form: BookForm) -> list[Any]:
         """The next offers of flavors of the same kind."""
