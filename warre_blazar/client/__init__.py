@@ -88,6 +88,10 @@ class Client:
     :param endpoint_override: the URL of Blazar's endpoint. If it is given, the client doesn't use
         the endpoint in the catalog. The URL may end with an API version such as ``/v1``, or without
         a version.
+    :param idempotency_key: for a program that creates one thing and may be run again for the same
+        wish, such as a form that is sent twice. If an earlier client of the same user had the same
+        key, the request creates nothing again, and returns what the earlier client has created. If
+        the key is None, each request that creates something has a key of its own.
     """
 
     def __init__(
@@ -98,10 +102,12 @@ class Client:
         interface: str | None = None,
         region_name: str | None = None,
         endpoint_override: str | None = None,
+        idempotency_key: str | None = None,
     ) -> None:
         self.transport = transport.Transport(
             session,
             service_type,
+            idempotency_key,
             interface=interface,
             region_name=region_name,
             endpoint_override=endpoint_override,

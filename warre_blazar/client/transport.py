@@ -27,13 +27,19 @@ _TAG = re.compile(r"<[^>]*>")
 class Transport:
     """Sends and receives the API's JSON documents.
 
+    :param idempotency_key: the key of each request that creates something. None: each has its own.
     :param endpoint_filter: the arguments of keystoneauth that choose the endpoint: ``interface``,
         ``region_name`` and ``endpoint_override``.
     """
 
     def __init__(
-        self, session: Any, service_type: str = "reservation", **endpoint_filter: Any
+        self,
+        session: Any,
+        service_type: str = "reservation",
+        idempotency_key: str | None = None,
+        **endpoint_filter: Any,
     ) -> None:
+        self._key = idempotency_key
         self._adapter = adapter.Adapter(
             session, service_type=service_type, user_agent="warre-blazar", **endpoint_filter
         )
@@ -170,7 +176,7 @@ class Transport:
         # The token and the endpoint are asked for before, so that a Keystone that is away isn't
         # taken for a lost answer.
         _ = self.url
-        key = {"Idempotency-Key": str(uuid.uuid4())}
+        key = {"Idempotency-Key": self._key or str(uuid.uuid4())}
         for pause in (*_PAUSES, None):
             try:
                 return self.request_document("POST", path, body=body, headers=key)

@@ -7,6 +7,7 @@ from keystoneauth1 import session, token_endpoint
 from openstack_dashboard.api import base
 
 from warre_blazar.client import Client
+from warre_blazar.dashboard import once
 
 #: Seconds to wait for an answer. A person waits for the page meanwhile.
 _TIMEOUT = 60
@@ -27,4 +28,5 @@ def _connect(request: Any) -> Client:
     endpoint = base.url_for(request, "reservation")
     verify = not settings.OPENSTACK_SSL_NO_VERIFY and (settings.OPENSTACK_SSL_CACERT or True)
     login = token_endpoint.Token(endpoint, request.user.token.id)
-    return Client(session.Session(auth=login, verify=verify, timeout=_TIMEOUT))
+    connected = session.Session(auth=login, verify=verify, timeout=_TIMEOUT)
+    return Client(connected, idempotency_key=once.idempotency_key(request))

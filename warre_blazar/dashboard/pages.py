@@ -15,7 +15,7 @@ from openstack_dashboard import policy
 
 from warre_blazar.client import Client, errors
 from warre_blazar.client import Page as ListPage
-from warre_blazar.dashboard import connection
+from warre_blazar.dashboard import connection, once
 
 
 class PageView(generic.TemplateView):
@@ -114,6 +114,8 @@ class FormView(PageView):
     """A page with a form."""
 
     form_class: Any = None
+    #: Whether to send the form a second time would do something a second time.
+    only_once = True
 
     def form_arguments(self) -> dict[str, Any]:
         """Additional arguments of the form's class."""
@@ -140,12 +142,30 @@ class FormView(PageView):
         form = self.form_class(request.POST, **self.form_arguments())
         if not form.is_valid():
             return self.shown(form)
+        if "check" not in request.POST and (sent := once.before(request)):
+            return self.sent_before(form, sent)
         try:
-            return self.submit(form)
+            answer = self.submit(form)
         except errors.ApiError as error:
             if error.status == 401:
                 raise
+            if error.code == "idempotency_key_reused":
+                return self.sent_before(form, once.UNKNOWN)
             return self.refused(form, error)
+        if answer.status_code == 302:
+            once.remember(request, answer["Location"])
+        return answer
+
+    def sent_before(self, form: Any, sent: once.Sent) -> Any:
+        """The response if the browser has brought back a form that was sent before."""
+        if not sent.is_same:
+            return self.shown(form, sent_before=sent)
+        text = _(
+            "You have already sent this form, and this is what came of it. To do the same once "
+            "more, open the form anew."
+        )
+        messages.info(self.request, text)
+        return shortcuts.redirect(sent.where)
 
     def submit(self, form: Any) -> Any:
         """Do what the valid form says, and return the response."""
@@ -157,7 +177,9 @@ class FormView(PageView):
         return self.shown(form)
 
     def shown(self, form: Any, **context: Any) -> Any:
-        """The page with the form once more."""
+        """The page with the form."""
+        if self.only_once:
+            context["one_time_key"] = once.new_key()
         return self.render_to_response(self.get_context_data(form=form, **self.kwargs, **context))
 
 
@@ -186,8 +208,8 @@ class CheckedFormView(FormView):
         return self.shown(filled if filled.errors else form)
 
     def shown(self, form: Any, **context: Any) -> Any:
-        if form.errors and not context.get("verdict"):
-            context["verdict"] = {"invalid": True}
+        if form.is_bound and not context.get("verdict"):
+            context["verdict"] = {"invalid": True} if form.errors else self.verdict(form)
         return super().shown(form, **context)
 
     def post(self, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -200,7 +222,7 @@ class CheckedFormView(FormView):
 
     def submit(self, form: Any) -> Any:
         if "check" in self.request.POST:
-            return self.shown(form, verdict=self.verdict(form))
+            return self.shown(form)
         return self.carry_out(form)
 
     def carry_out(self, form: Any) -> Any:

@@ -355,6 +355,14 @@ def test_each_creation_has_its_own_key(api: Api, client: Client) -> None:
     assert len(keys) == 2
 
 
+def test_two_clients_for_the_same_wish_have_one_key(api: Api, client: Client) -> None:
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    for _ in range(2):
+        wish = Client(client.transport.session, idempotency_key="my wish")
+        wish.reservations.create("f", **PERIOD)
+    assert {request.headers["idempotency-key"] for request in api.seen} == {"my wish"}
+
+
 def test_creation_that_is_never_answered_says_what_may_have_happened(
     api: Api, client: Client, patience: Patience
 ) -> None:

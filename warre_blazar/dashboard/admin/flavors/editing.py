@@ -133,6 +133,7 @@ class EditFlavorPage(CreateFlavorPage):
     rule = "warre:flavor:update"
     title = gettext_lazy("Change the Flavor")
     form_class = EditFlavorForm
+    only_once = False
 
     def initial(self) -> dict[str, Any]:
         flavor = self.api.flavors.get(self.kwargs["ref"])

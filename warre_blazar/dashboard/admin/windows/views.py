@@ -142,6 +142,7 @@ class EditWindowPage(CreateWindowPage):
 
     rule = "warre:maintenancewindow:update"
     title = gettext_lazy("Change the Maintenance Window")
+    only_once = False
 
     def initial(self) -> dict[str, Any]:
         window = self.api.windows.get(self.kwargs["ref"])

@@ -53,6 +53,7 @@ class ChangePage(pages.CheckedFormView):
     rule = "warre:reservation:update"
     title = gettext_lazy("Change Reservation")
     form_class = ChangeForm
+    only_once = False
 
     @functools.cached_property
     def reservation(self) -> Any:

@@ -27,6 +27,7 @@ class EndSeriesPage(pages.FormView):
     rule = "warre:series:delete"
     title = gettext_lazy("End the Series")
     form_class = EndForm
+    only_once = False
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         series = self.api.series.get(self.kwargs["ref"])

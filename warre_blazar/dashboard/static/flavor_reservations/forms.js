@@ -52,6 +52,17 @@
   showNewest();
   window.addEventListener("resize", showNewest);
 
+  // The Back button and a reload bring back what was typed, but the page may be made anew. The key
+  // of a form stays with the page's entry in the browser's history.
+  document.querySelectorAll("[name=one_time_key]").forEach(function (field) {
+    var state = window.history.state || {};
+    if (state.oneTimeKey) {
+      field.value = state.oneTimeKey;
+    } else {
+      window.history.replaceState(Object.assign({}, state, {oneTimeKey: field.value}), "");
+    }
+  });
+
   // The first field with an error may be far down the page.
   var wrong = document.querySelector(".flavor-reservations [aria-invalid=true]");
   if (wrong) {
@@ -76,6 +87,11 @@
     });
   });
 
+  // Whether the browser has filled in the forms with what was typed before.
+  function isBroughtBack(event) {
+    return event.persisted || performance.getEntriesByType("navigation")[0].type !== "navigate";
+  }
+
   document.querySelectorAll("form[data-checked]").forEach(function (form) {
     var verdict = document.getElementById("verdict");
     var timer = null;
@@ -84,5 +100,10 @@
       timer = window.setTimeout(function () { check(form, verdict); }, 400);
     });
     form.querySelectorAll(".slider").forEach(function (part) { slide(part, form); });
+    window.addEventListener("pageshow", function (event) {
+      if (isBroughtBack(event)) {
+        check(form, verdict);
+      }
+    });
   });
 }());
