@@ -9,15 +9,16 @@ _PART = re.compile(
 _EXPECTED = "expected CPUs such as 0-3,^2 or ^0-1"
 
 
-def parse(mask: str, cpus: int) -> frozenset[int]:
-    """The numbers of the CPUs that a mask stands for. An instance's first CPU has the number 0.
+def count(mask: str, cpus: int) -> int:
+    """The number of the CPUs that a mask stands for. An instance's first CPU has the number 0.
 
     A mask that begins with ``^`` stands for all of the instance's CPUs except those that it names.
+    No set of all CPUs is made, because a flavor may have a billion of them.
 
     :param cpus: how many CPUs the instance has.
     :raises ValueError: the mask can't be read, or names a CPU that the instance doesn't have.
     """
-    within: set[int] = set(range(cpus)) if mask.strip().startswith("^") else set()
+    within: set[int] = set()
     without: set[int] = set()
     for text in filter(str.strip, mask.split(",")):
         part = _PART.match(text)
@@ -28,6 +29,8 @@ def parse(mask: str, cpus: int) -> frozenset[int]:
             raise ValueError(_EXPECTED)
         (without if part["without"] else within).update(range(first, last + 1))
     named = within - without
-    if not named <= set(range(cpus)):
+    if any(cpu >= cpus for cpu in named):
         raise ValueError(f"expected CPUs below {cpus}, which is how many an instance has")
-    return frozenset(named)
+    if mask.strip().startswith("^"):
+        return cpus - sum(cpu < cpus for cpu in without)
+    return len(named)

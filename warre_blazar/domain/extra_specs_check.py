@@ -119,17 +119,16 @@ def _check_policies(policy: str | None, extra_specs: Mapping[str, str]) -> None:
 
 
 def _check_masks(cpus: int, policy: str | None, extra_specs: Mapping[str, str]) -> None:
-    every = frozenset(range(cpus))
     dedicated = _mask("hw:cpu_dedicated_mask", cpus, extra_specs)
     if dedicated is not None and policy != "mixed":
         raise ValueError("hw:cpu_dedicated_mask: expected hw:cpu_policy=mixed")
-    if dedicated is not None and dedicated in (every, frozenset()):
+    if dedicated in (0, cpus):
         raise ValueError("hw:cpu_dedicated_mask: expected some of the CPUs, but not all")
     realtime = None
     if nova_requests.is_true(extra_specs.get("hw:cpu_realtime")):
         realtime = _mask("hw:cpu_realtime_mask", cpus, extra_specs)
-        realtime = every if realtime is None else realtime
-        if not realtime or (realtime == every and "hw:emulator_threads_policy" not in extra_specs):
+        realtime = cpus if realtime is None else realtime
+        if not realtime or (realtime == cpus and "hw:emulator_threads_policy" not in extra_specs):
             raise ValueError("hw:cpu_realtime_mask: expected some of the CPUs, but not all")
     if policy == "mixed" and (dedicated is None) == (realtime is None):
         raise ValueError(
@@ -138,12 +137,12 @@ def _check_masks(cpus: int, policy: str | None, extra_specs: Mapping[str, str]) 
         )
 
 
-def _mask(key: str, cpus: int, extra_specs: Mapping[str, str]) -> frozenset[int] | None:
-    """The CPUs of a mask; None if there is no mask."""
+def _mask(key: str, cpus: int, extra_specs: Mapping[str, str]) -> int | None:
+    """The number of the CPUs of a mask; None if there is no mask."""
     text = extra_specs.get(key)
     if not text:
         return None
     try:
-        return cpu_masks.parse(text, cpus)
+        return cpu_masks.count(text, cpus)
     except ValueError as error:
         raise ValueError(f"{key}: {error}") from None

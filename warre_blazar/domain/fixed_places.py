@@ -70,8 +70,8 @@ class Places:
         :param held: the instances that are booked, sorted by their start.
         :param spans: spans that don't overlap. During each of them, an instance stays where it is.
         :param most: larger numbers don't matter.
-        :returns: never too many. Too few if the search has given up. 0 if what is booked can't stay
-            itself, for example because a device has gone.
+        :returns: never too many, and at most ``_MOST_NEW``. Too few if the search has given up. 0
+            if what is booked can't stay itself, for example because a device has gone.
         """
 
         def fits(number: int) -> bool:
@@ -82,6 +82,7 @@ class Places:
                 if any(stay in component for stay in new)
             )
 
+        most = min(most, _MOST_NEW)
         if most <= 0 or fits(most):
             return max(most, 0)
         low, high = 0, most
@@ -156,6 +157,9 @@ class Places:
         return room
 
 
+#: Of how many new instances a search finds out whether they can stay on a host. The time of a
+#: search grows with the square of this number.
+_MOST_NEW = 1000
 #: How many answers are remembered for each cluster. An assignment can have hundreds of stays.
 _MOST_ASSIGNMENTS = 1000
 _MOST_ROOMS = 10_000

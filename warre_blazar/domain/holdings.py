@@ -45,8 +45,6 @@ class HeldColumn:
 
     def __init__(self, held: Sequence[int]) -> None:
         self.held = held
-        self._levels: list[int] = []
-        self._moments: list[int] = []
 
     @functools.cached_property
     def peak(self) -> int:
@@ -60,13 +58,26 @@ class HeldColumn:
         """
         if self.peak <= limit:
             return (1 << len(self.held)) - 1
-        if not self._moments:
-            self._levels = sorted(set(self.held))
-            of_level = dict.fromkeys(self._levels, 0)
-            for number, level in enumerate(self.held):
-                of_level[level] |= 1 << number
-            self._moments = list(itertools.accumulate(of_level.values(), operator.or_, initial=0))
         return self._moments[bisect.bisect_right(self._levels, limit)]
+
+    def highest(self, limit: int) -> int | None:
+        """The largest amount that is held at any moment, and is no more than ``limit``."""
+        if self.peak <= limit:
+            return self.peak
+        position = bisect.bisect_right(self._levels, limit)
+        return self._levels[position - 1] if position else None
+
+    @functools.cached_property
+    def _levels(self) -> list[int]:
+        return sorted(set(self.held))
+
+    @functools.cached_property
+    def _moments(self) -> list[int]:
+        """The moments from which on no more than each of the levels is held."""
+        of_level = dict.fromkeys(self._levels, 0)
+        for number, level in enumerate(self.held):
+            of_level[level] |= 1 << number
+        return list(itertools.accumulate(of_level.values(), operator.or_, initial=0))
 
 
 class Occupancy:
@@ -225,35 +236,50 @@ class Swept:
         """How many more instances fit at each of the moments."""
         return self._fitting([column.held for column in self._columns])
 
-    def runs(self, most: int) -> Iterator[list[Run]]:
-        """Yield the parts of the span during which 1, 2, 3 and so on more instances fit.
+    def runs(self, first: int, last: int) -> Iterator[tuple[int, list[Run]]]:
+        """Yield the parts of the span during which ``first`` to ``last`` more instances fit.
 
-        Each part is as long as possible. This ends with ``most`` instances, or before the first
-        number of instances that never fits.
+        Each part is as long as possible. Numbers of instances that fit at the same times are
+        yielded together. So the work depends on what is held, and not on the numbers.
+
+        :returns: how many numbers there are, and the parts, for the smallest numbers first. Numbers
+            that never fit are left out.
         """
-        fitting = self.fitting() if self.plan.searches else []
-        for count in range(1, most + 1):
-            if self.plan.searches:
-                bits = sum(1 << number for number, fits in enumerate(fitting) if fits >= count)
-            else:
-                bits = self._when(count)
+        while first <= last:
+            bits, until = self._when(first)
             if not bits:
                 return
-            yield list(self._held.runs(bits))
+            until = min(until, last)
+            yield until - first + 1, list(self._held.runs(bits))
+            first = until + 1
 
-    def _when(self, count: int) -> int:
-        """The moments at which more instances fit, as in ``HeldColumn.at_most``."""
+    def _when(self, count: int) -> tuple[int, int]:
+        """The moments at which more instances fit, as in ``HeldColumn.at_most``.
+
+        :returns: the moments, and the largest number of instances that fits at the same ones.
+        """
         asked, plan = self._asked, self.plan
         if not plan.possible:
-            return 0
-        bits = self._columns[-1].at_most(0)
-        columns = iter(self._columns)
-        for capacity, amount in zip(asked.capacities, asked.request.amounts.values(), strict=True):
-            bits &= next(columns).at_most(capacity - count * amount)
-        for further in plan.columns:
-            amount = further.taken.get(asked.request, 0)
-            bits &= next(columns).at_most(further.capacity - count * amount)
-        return bits
+            return 0, count
+        if plan.searches:
+            fitting = [(number, fits) for number, fits in enumerate(self._all) if fits >= count]
+            until = min((fits for _, fits in fitting), default=count)
+            return sum(1 << number for number, _ in fitting), until
+        bits, until = self._columns[-1].at_most(0), _NO_LIMIT
+        amounts = asked.request.amounts.values()
+        limits = list(zip(asked.capacities, amounts, strict=True))
+        limits += [(each.capacity, each.taken.get(asked.request, 0)) for each in plan.columns]
+        for column, (capacity, amount) in zip(self._columns, limits, strict=False):
+            limit = capacity - count * amount
+            bits &= column.at_most(limit)
+            highest = column.highest(limit)
+            if amount and highest is not None:
+                until = min(until, (capacity - highest) // amount)
+        return bits, until
+
+    @functools.cached_property
+    def _all(self) -> list[int]:
+        return self.fitting()
 
     def left(self, count: int) -> list[Remainder]:
         """What is left beside ``count`` more instances, of each column but those of searches."""

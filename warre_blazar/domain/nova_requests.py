@@ -171,21 +171,21 @@ def _cpus(cpus: int, extra_specs: Mapping[str, str]) -> dict[str, int]:
     amounts = {}
     dedicated = cpus
     if policy == "mixed":
-        dedicated = len(_dedicated(cpus, extra_specs))
+        dedicated = _dedicated(cpus, extra_specs)
         amounts["VCPU"] = cpus - dedicated
     emulator = extra_specs.get("hw:emulator_threads_policy") == "isolate"
     return amounts | {"PCPU": dedicated + emulator}
 
 
-def _dedicated(cpus: int, extra_specs: Mapping[str, str]) -> frozenset[int]:
-    """The dedicated CPUs of an instance that has both dedicated and shared CPUs."""
+def _dedicated(cpus: int, extra_specs: Mapping[str, str]) -> int:
+    """How many CPUs are dedicated of an instance that has both dedicated and shared CPUs."""
     mask = extra_specs.get("hw:cpu_dedicated_mask")
     if not mask and is_true(extra_specs.get("hw:cpu_realtime")):
         mask = extra_specs.get("hw:cpu_realtime_mask")
     try:
-        return cpu_masks.parse(mask or "", cpus) or frozenset(range(cpus))
+        return cpu_masks.count(mask or "", cpus) or cpus
     except ValueError:
-        return frozenset(range(cpus))
+        return cpus
 
 
 def _persistent_memory(labels: str) -> dict[str, int]:

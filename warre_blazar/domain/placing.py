@@ -241,15 +241,19 @@ def _fill(chosen: dict[str, int], rooms: Mapping[str, int], count: int, at_once:
     :param at_once: how many instances a host gets before it is the next host's turn.
     """
     left = count - sum(chosen.values())
-    before = None
-    while left and left != before:
-        before = left
-        for host_id, room in rooms.items():
-            held = chosen.get(host_id, 0)
-            more = min(room - held, left, at_once)
-            if more > 0:
-                chosen[host_id] = held + more
-                left -= more
+    while left and (more := {i: n for i, n in _more(chosen, rooms).items() if n > 0}):
+        # As many rounds as all of these hosts have room for are one step.
+        rounds = max(min(*more.values(), left // len(more)), 1) if at_once == 1 else 1
+        for host_id, room in more.items():
+            added = min(room, left, at_once * rounds)
+            if added:
+                chosen[host_id] = chosen.get(host_id, 0) + added
+                left -= added
+
+
+def _more(chosen: Mapping[str, int], rooms: Mapping[str, int]) -> dict[str, int]:
+    """How many more instances each host may have."""
+    return {host_id: room - chosen.get(host_id, 0) for host_id, room in rooms.items()}
 
 
 def free_spans(
@@ -303,8 +307,8 @@ class FreeSpans:
             # booking's instances that are on the host too.
             first, last = (count if self._affinity else 1), min(count, self._most)
             needed = 1 if self._affinity else count
-            numbers = range(first, last + 1)
-            return self._group.during(self._window).spans(self._request, numbers, needed, least)
+            room = self._group.during(self._window)
+            return room.spans(self._request, first, last, needed, least)
 
     def most(self, span: timeline.Span, limit: int) -> int:
         """The largest number of instances that fit throughout a part of the window.

@@ -86,6 +86,12 @@ class Budget:
         self._share = max(min(MOST_STATES, states // _SHARE), at_least)
         self._used = 0
 
+    def may_reach(self, states: int) -> bool:
+        """Whether so many states may be looked at, however often the search is repeated."""
+        if states > self._most:
+            self._allowance.given_up += 1
+        return states <= self._most
+
     def spend(self) -> bool:
         """Count a state.
 
@@ -156,19 +162,21 @@ class Search:
                 self._verdicts[held, more] = found
             return found
 
-        return _largest(fits)
+        return largest(fits)
 
 
-def _largest(fits: Callable[[int], bool]) -> tuple[int, bool]:
+def largest(fits: Callable[[int], bool], least: int = 0) -> tuple[int, bool]:
     """The largest number that fits, and whether more states couldn't change the answer.
 
-    If a number doesn't fit, no larger number fits. So ``high`` is doubled until it doesn't fit.
-    After that, the interval from ``low`` to ``high`` is halved again and again.
+    If a number doesn't fit, no larger number fits. So the distance of ``high`` is doubled until it
+    doesn't fit. After that, the interval from ``low`` to ``high`` is halved again and again.
+
+    :param least: a number that fits.
     """
-    low, high = 0, 1
+    low, high = least, least + 1
     try:
         while fits(high):
-            low, high = high, high * 2
+            low, high = high, 2 * high - least
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if fits(middle) else (low, middle)
@@ -297,10 +305,13 @@ class Packer:
         :returns: False too if the search gives up after ``MOST_STATES``.
         :raises Exhausted: the allowance is used up, or this search has used its share of it.
         """
-        moves = [m for i in self._order for _ in range(counts[i]) for m in self.items[i]]
-        if not moves:
+        if not any(counts):
             return True
         budget = Budget()
+        # Each move is a state at least. So more moves than states need no list.
+        if not budget.may_reach(sum(counts[i] * len(self.items[i]) for i in self._order)):
+            return False
+        moves = [m for i in self._order for _ in range(counts[i]) for m in self.items[i]]
         sizes = self._sizes(moves)
         seen: set[_State] = set()
         # For each placed part, an iterator over the ways to place it that haven't been tried yet.
@@ -333,7 +344,7 @@ class Packer:
             )
         )
         none = [0] * (len(self.items) - 1)
-        return _largest(lambda number: self.fits([number, *none], boxes))[0]
+        return largest(lambda number: self.fits([number, *none], boxes))[0]
 
     def _sizes(self, moves: Sequence[Move]) -> list[list[tuple[int, int, int]]]:
         """Describe, for each number of placed parts, the parts that are left to place.

@@ -9,9 +9,8 @@ computed once.
 import bisect
 import datetime
 import functools
-import itertools
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from warre_blazar.domain import timeline
@@ -63,25 +62,32 @@ class GroupRoom:
     def spans(
         self,
         request: PlacementRequest,
-        numbers: range,
+        first: int,
+        last: int,
         needed: int,
         least: datetime.timedelta,
     ) -> list[timeline.Span]:
         """The spans that lie within enough of the times at which hosts have room.
 
-        For each host and each number in ``numbers``, these are the times at which so many
-        instances fit on the host.
+        For each host and each number from ``first`` to ``last``, these are the times at which so
+        many instances fit on the host. Numbers that fit at the same times are looked at together.
+        So the work depends on what hosts hold, and not on the numbers.
 
         :param needed: within how many of these times a span must lie.
         :param least: times that are shorter are left out.
         """
-        limits = [(a, a.limits(request, n, numbers.stop - 1)) for n in numbers for a in self._alike]
-        key = (tuple(of_number for _, of_number in limits), needed, least)
+        parts = [(alike, tuple(alike.parts(request, first, last))) for alike in self._alike]
+        key = (tuple(of_hosts for _, of_hosts in parts), needed, least)
         spans = self._known.get(key)
         if spans is None:
-            times = [run for hosts, of_number in limits for run in hosts.times(of_number)]
-            long = [run for run in times if run[1] - run[0] >= least]
-            spans = self._known[key] = timeline.shared(long, needed)
+            times = [
+                (start, end, part.weight * weight)
+                for hosts, of_hosts in parts
+                for part in of_hosts
+                for (start, end), weight in hosts.times(part.limits)
+                if end - start >= least
+            ]
+            spans = self._known[key] = timeline.shared(times, needed)
         return spans
 
     def most(
@@ -93,29 +99,28 @@ class GroupRoom:
         :param limit: larger numbers don't matter.
         :param affinity: as in ``placing.Packing``.
         """
-        found = 0
-        for number in range(1, (1 if affinity is False else limit) + 1):
-            limits = [(alike, alike.limits(request, number, limit)) for alike in self._alike]
-            hosts = sum(alike.count(of_number, span) for alike, of_number in limits)
+        number, found, last = 0, 0, 1 if affinity is False else limit
+        while number < last and found < limit:
+            steps = [(alike, alike.step(request, number + 1)) for alike in self._alike]
+            hosts = sum(alike.count(limits, span) for alike, (limits, _) in steps)
             if not hosts:
                 break
-            # So many hosts have room for this number of instances, which is one more than before.
-            found = number if affinity else found + hosts
-            if found >= limit:
-                break
+            # So many hosts have room for each of these numbers, of which each is one more.
+            until = min(last, *(until for _, (limits, until) in steps if limits is not None))
+            found = until if affinity else found + hosts * (until - number)
+            number = until
         return min(found, limit)
 
 
 class _Contested(NamedTuple):
-    """So many instances of a request that asks for what several providers of a host have.
+    """Numbers of instances of a request that asks for what several providers of a host have.
 
     The room for such a request is counted for each host by itself.
     """
 
     request: PlacementRequest
-    number: int
-    #: Larger numbers of instances don't matter.
-    most: int
+    first: int
+    last: int
 
 
 #: What limits the times at which a number of instances fits: resource classes, each with the
@@ -124,52 +129,78 @@ class _Contested(NamedTuple):
 _Limits = tuple[tuple[str, int], ...] | _Contested | None
 
 
+class _Part(NamedTuple):
+    """Numbers of instances that fit at the same times."""
+
+    #: How many numbers.
+    weight: int
+    limits: _Limits
+
+
+#: A time, and for how many numbers of instances it is one.
+_WeightedRun = tuple[Run, int]
+
+
 class _AlikeHosts:
     """Hosts that share a tree of providers, and what is held on them during a span."""
 
     def __init__(self, hosts: Sequence[Host], window: timeline.Span) -> None:
         self._hosts, self._window = hosts, window
         self._levels: dict[str, list[int]] = {}
-        self._times: dict[_Limits, list[Run]] = {None: []}
+        self._times: dict[_Limits, list[_WeightedRun]] = {}
         self._bits: dict[_Limits, list[int]] = {}
         #: By a part of the span, the host's moments within it, as sets of bits.
         self._parts: dict[timeline.Span, list[int]] = {}
         self._counts: dict[tuple[_Limits, timeline.Span], int] = {}
-        self._limits: dict[tuple[PlacementRequest, int], _Limits] = {}
+        self._steps: dict[tuple[PlacementRequest, int], tuple[_Limits, int]] = {}
 
     @functools.cached_property
     def _held(self) -> list[Occupancy]:
         return [host.held(self._window) for host in self._hosts]
 
-    def limits(self, request: PlacementRequest, number: int, most: int) -> _Limits:
-        """What limits the times at which a number of instances fits.
+    def parts(self, request: PlacementRequest, first: int, last: int) -> Iterator[_Part]:
+        """Divide the numbers of instances from ``first`` to ``last`` by what limits their times.
 
-        :param most: larger numbers of instances don't matter.
+        Numbers that never fit are left out.
         """
         # What limits the room depends on the tree only, so the first host stands for all of them.
-        first = self._hosts[0]
-        if first.is_contested(request):
-            return _Contested(request, number, most)
-        # A search asks for the same number in each part of its time.
-        if (request, number) not in self._limits:
-            self._limits[request, number] = self._plain_limits(request, number)
-        return self._limits[request, number]
+        if self._hosts[0].is_contested(request):
+            yield _Part(1, _Contested(request, first, last))
+            return
+        while first <= last:
+            limits, until = self.step(request, first)
+            if limits is None:
+                return
+            until = min(until, last)
+            yield _Part(until - first + 1, limits)
+            first = until + 1
 
-    def _plain_limits(self, request: PlacementRequest, number: int) -> _Limits:
-        """As ``limits``, for a request that isn't contested."""
+    def step(self, request: PlacementRequest, number: int) -> tuple[_Limits, int]:
+        """What limits the times at which a number of instances fits.
+
+        :param request: a request that isn't contested.
+        :returns: the limits, and the largest number of instances that has the same limits.
+        """
+        # A search asks for the same number in each part of its time.
+        if (request, number) not in self._steps:
+            self._steps[request, number] = self._step(request, number)
+        return self._steps[request, number]
+
+    def _step(self, request: PlacementRequest, number: int) -> tuple[_Limits, int]:
         asked = self._hosts[0].asked(request)
         if not asked.plan.possible:
-            return None
-        limits = []
+            return None, number
+        limits, ends = [], []
         for capacity, (cls, amount) in zip(asked.capacities, request.amounts.items(), strict=True):
-            levels, limit = self._levels_of(cls), capacity - number * amount
-            if levels[-1] <= limit:
-                continue
-            position = bisect.bisect_right(levels, limit)
+            levels = self._levels_of(cls)
+            position = bisect.bisect_right(levels, capacity - number * amount)
             if not position:
-                return None
-            limits.append((cls, levels[position - 1]))
-        return tuple(limits)
+                return None, number
+            level = levels[position - 1]
+            ends.append((capacity - level) // amount)
+            if position < len(levels):
+                limits.append((cls, level))
+        return tuple(limits), min(ends)
 
     def _levels_of(self, cls: str) -> list[int]:
         """The amounts of a resource class that are held at any moment on any of the hosts."""
@@ -179,16 +210,21 @@ class _AlikeHosts:
             levels = self._levels[cls] = sorted(set().union(*each))
         return levels
 
-    def times(self, limits: _Limits) -> list[Run]:
+    def times(self, limits: _Limits) -> list[_WeightedRun]:
         """The times at which the hosts have so much room. Each time is as long as possible."""
-        if limits not in self._times:
-            if isinstance(limits, _Contested):
-                self._count(limits.request, limits.most)
-            elif limits is not None:
-                pairs = zip(self._held, self._moments(limits), strict=True)
-                runs = (held.runs(bits) for held, bits in pairs)
-                self._times[limits] = list(itertools.chain.from_iterable(runs))
-        return self._times[limits]
+        assert limits is not None
+        times = self._times.get(limits)
+        if times is None:
+            times = self._times[limits] = list(
+                self._count(limits)
+                if isinstance(limits, _Contested)
+                else ((run, 1) for run in self._runs(limits))
+            )
+        return times
+
+    def _runs(self, limits: tuple[tuple[str, int], ...]) -> Iterator[Run]:
+        for held, bits in zip(self._held, self._moments(limits), strict=True):
+            yield from held.runs(bits)
 
     def count(self, limits: _Limits, span: timeline.Span) -> int:
         """The number of hosts that have so much room throughout a part of the span."""
@@ -219,12 +255,9 @@ class _AlikeHosts:
                 moments.append(bits)
         return moments
 
-    def _count(self, request: PlacementRequest, most: int) -> None:
-        """Find the times at which each number of instances of a contested request fits."""
-        times: list[list[Run]] = [[] for _ in range(most)]
+    def _count(self, asked: _Contested) -> Iterator[_WeightedRun]:
+        """Find the times at which numbers of instances of a contested request fit."""
         for host in self._hosts:
-            runs = host.swept(request, self._window).runs(most)
-            for number, of_host in enumerate(runs):
-                times[number] += of_host
-        for number, of_number in enumerate(times, start=1):
-            self._times[_Contested(request, number, most)] = of_number
+            swept = host.swept(asked.request, self._window)
+            for weight, runs in swept.runs(asked.first, asked.last):
+                yield from ((run, weight) for run in runs)

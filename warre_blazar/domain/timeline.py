@@ -78,26 +78,28 @@ def free_runs(claims: Iterable[Claim], capacity: int, count: int, window: Span) 
     return Levels.left(capacity, claims, window).runs(count, window.end)
 
 
-def shared(times: Iterable[tuple[datetime.datetime, datetime.datetime]], count: int) -> list[Span]:
+def shared(
+    times: Iterable[tuple[datetime.datetime, datetime.datetime, int]], count: int
+) -> list[Span]:
     """The spans that lie within at least ``count`` of the given times, each as long as possible.
 
     The returned spans may overlap.
 
-    :param times: pairs of a start and an end.
+    :param times: a start and an end, and how often this time is given.
     """
     spans: list[Span] = []
-    # The latest ends of the times that have begun, as a heap. The first one is the end of the
-    # longest span from the present start on.
-    latest: list[datetime.datetime] = []
-    until = datetime.datetime.min
+    # The latest ends of the times that have begun, as a heap, and how often each is given. The
+    # first one is the end of the longest span from the present start on.
+    latest: list[tuple[datetime.datetime, int]] = []
+    total, until = 0, datetime.datetime.min
     for start, of_start in itertools.groupby(sorted(times), key=operator.itemgetter(0)):
-        for _, end in of_start:
-            if len(latest) < count:
-                heapq.heappush(latest, end)
-            else:
-                heapq.heappushpop(latest, end)
-        if len(latest) == count and latest[0] > max(start, until):
-            until = latest[0]
+        for _, end, number in of_start:
+            heapq.heappush(latest, (end, number))
+            total += number
+            while total - latest[0][1] >= count:
+                total -= heapq.heappop(latest)[1]
+        if total >= count and latest[0][0] > max(start, until):
+            until = latest[0][0]
             spans.append(Span(start, until))
     return spans
 

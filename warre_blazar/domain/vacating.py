@@ -97,16 +97,23 @@ class Vacating:
         :param most: how many can be had without placing others again.
         :param limit: larger numbers don't matter.
         """
+
+        def fits(count: int) -> bool:
+            if count > limit or self._site.is_full(request, [span], count):
+                return False
+            return bool(self.spans(request, count, among, span, affinity, span.end - span.start))
+
+        if self._moves_anything and affinity:
+            return provider_search.largest(fits, most)[0]
         while self._moves_anything and most < limit:
             count = most + 1
-            if self._site.is_full(request, [span], count):
-                return most
-            if count == 1 or affinity:
-                length = span.end - span.start
-                if not self.spans(request, count, among, span, affinity, length):
+            if count == 1:
+                if not fits(count):
                     return most
                 most = count
                 continue
+            if self._site.is_full(request, [span], count):
+                return most
             free = self._on_several(request, count, among, window, affinity)
             found = free.most(span, limit) if free else 0
             if found <= most:
