@@ -73,6 +73,12 @@ def insert(db: Session, values: Mapping[str, Any], now: datetime.datetime) -> No
     db.execute(flavors.insert().values(generation=0, deleted="", created_at=now, **values))
 
 
+def compare(db: Session, values: Mapping[str, Any]) -> None:
+    """Raise an error if the database can't store the texts among values by column name."""
+    texts = {flavors.c[name]: text for name, text in values.items() if isinstance(text, str)}
+    session.compare(db, texts)
+
+
 def named(ref: str) -> list[sa.ColumnElement[bool]]:
     """The conditions that a flavor has an id or a name, and isn't deleted."""
     return [flavors.c.deleted == "", sa.or_(flavors.c.id == ref, flavors.c.name == ref)]

@@ -250,6 +250,11 @@ def closing_flavor(db: Session, flavor_id: str, during: Span) -> list[Window]:
     return _read(db, query)
 
 
+def compare_note(db: Session, note: str | None) -> None:
+    """Raise an error if the database can't store a note."""
+    session.compare(db, {maintenance_windows.c.note: note})
+
+
 def living_flavors(db: Session, ids: Iterable[str]) -> list[tuple[str, str]]:
     """The ids and names of flavors, sorted by name. Deleted flavors are left out."""
     query = (

@@ -1,6 +1,5 @@
 """Queries on flavor:slot reservations, whose rows are in this package's and in Blazar's tables."""
 
-import dataclasses
 import datetime
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from warre_blazar.db import session
 from warre_blazar.db.reservation_filters import SORTED, Filter, order
 from warre_blazar.db.tables import (
     allocations,
@@ -257,14 +257,8 @@ def set_values(
 
 
 def compare_labels(db: Session, labels: Labels) -> None:
-    """Raise an error if the database can't store the labels.
-
-    To find out, this sends the labels in a query that matches no rows. The query fails if the
-    connection's encoding lacks a character of the labels.
-    """
-    texts = dataclasses.asdict(labels)
-    conditions = [bookings.c[name] == text for name, text in texts.items() if text is not None]
-    db.execute(sa.select(bookings.c.id).where(bookings.c.id == "", *conditions)).all()
+    """Raise an error if the database can't store the labels."""
+    session.compare(db, {bookings.c[name]: text for name, text in vars(labels).items()})
 
 
 def set_reason(db: Session, reservation_id: str, reason: str | None) -> None:

@@ -11,7 +11,7 @@ import logging as stock_logging
 import random
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -28,8 +28,11 @@ from warre_blazar.errors import exceptions
 LOG = logging.getLogger(__name__)
 
 #: The lock by which the transactions of ``claiming`` in this process wait for each other.
-#: A thread that foresees claims takes it again for each of them.
+#: A thread takes it again for a claim within another one.
 claims_lock: AbstractContextManager[Any] = threading.RLock()
+
+#: What makes sessions in place of Blazar's facade. None: Blazar's facade makes them.
+_instead: contextvars.ContextVar[Any] = contextvars.ContextVar("_instead", default=None)
 
 #: Whether a writer's transaction is under way in this thread.
 _is_writing = contextvars.ContextVar("_is_writing", default=False)
@@ -98,10 +101,27 @@ def writer(*, sqlite_fk: bool = True) -> Iterator[Session]:
     """
     token = _is_writing.set(True)
     try:
-        with facade_wrapper.session_for_write(sqlite_fk=sqlite_fk) as db:
-            yield db
+        if copy := _instead.get():
+            with copy.writer() as db:
+                yield db
+        else:
+            with facade_wrapper.session_for_write(sqlite_fk=sqlite_fk) as db:
+                yield db
     finally:
         _is_writing.reset(token)
+
+
+@contextlib.contextmanager
+def instead(copy: Any) -> Iterator[None]:
+    """A context in which all sessions of this package are those of a copy of the tables.
+
+    :param copy: has the methods ``writer`` and ``reader``. Only this thread uses it.
+    """
+    token = _instead.set(copy)
+    try:
+        yield
+    finally:
+        _instead.reset(token)
 
 
 @contextlib.contextmanager
@@ -121,12 +141,14 @@ def claiming() -> Iterator[Session]:
     isn't needed against overbooking: the generations of flavors, hosts and projects prevent that,
     also between processes.
     """
-    with claims_lock, writer() as db:
+    with contextlib.nullcontext() if _instead.get() else claims_lock, writer() as db:
         yield db
 
 
 def reader() -> AbstractContextManager[Session]:
     """A session for reading only."""
+    if copy := _instead.get():
+        return cast("AbstractContextManager[Session]", copy.reader())
     # The facade keeps the settings of its first call, so the first call must enable foreign keys.
     facade_wrapper.session_for_write(sqlite_fk=True)
     return facade_wrapper.session_for_read()
@@ -174,17 +196,17 @@ def change(write: Callable[Concatenate[Session, P], R], *args: P.args, **kwargs:
         return write(db, *args, **kwargs)
 
 
-@retried
-def foreseen(write: Callable[[], R]) -> R:
-    """Call ``write`` in a transaction that is undone at the end. So it says what would be done.
+def compare(db: Session, texts: Mapping[sa.Column[Any], str | None]) -> None:
+    """Raise an error if the database can't store texts.
 
-    It takes the lock of ``claiming`` before it begins to write. Otherwise a claim of another thread
-    could hold the lock, and wait for rows that this transaction has written.
+    To find out, this sends the texts in a query that matches no rows. The query fails if the
+    connection's encoding lacks a character of the texts.
 
-    :raises TryAgain: the same as for ``retried``.
+    :param texts: by column of one table.
     """
-    with claims_lock, undone():
-        return write()
+    conditions = [column == text for column, text in texts.items() if text is not None]
+    for column in list(texts)[:1]:
+        db.execute(sa.select(column).where(sa.and_(column.is_(None), *conditions))).all()
 
 
 def is_uncarried(error: Exception) -> bool:

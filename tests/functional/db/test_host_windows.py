@@ -3,20 +3,24 @@
 import datetime
 import functools
 import threading
+from concurrent import futures
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from tests.fakes.cloud import Cloud
-from tests.functional.db import oversold, races, world
+from tests.functional.db import databases, oversold, races, world
 from tests.functional.db.outage import book_on, hosts_of
 from warre_blazar.db import changes, reservations, session, tables
 from warre_blazar.domain.changes import ChangeKind
+from warre_blazar.domain.host_marks import Drain
 from warre_blazar.domain.timeline import Span
 from warre_blazar.domain.window_meetings import Outcome, OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission
-from warre_blazar.services.keeping import clearing
+from warre_blazar.services.hosts import moving
+from warre_blazar.services.keeping import clearing, draining
 from warre_blazar.services.keeping.audit import looking
 from warre_blazar.services.offering import capacity, maintenance_windows
 
@@ -299,7 +303,6 @@ def test_of_windows_and_bookings_at_the_same_time_none_meet_unlisted(kind, pair,
 
 
 def test_dry_runs_and_windows_at_the_same_time_all_end(pair, flavor):
-    """A dry run that waits for a claim doesn't hold rows for which the claim waits."""
     book_on(pair[0], flavor, hours(2, 3))
     closing = functools.partial(close, hours(2, 4))
     foreseeing = functools.partial(close, hours(2, 4), dry_run=True)
@@ -307,28 +310,33 @@ def test_dry_runs_and_windows_at_the_same_time_all_end(pair, flavor):
     assert result.outcomes == {"held": 4}
 
 
-def test_dry_run_that_lost_a_race_holds_nothing_until_it_begins_anew(
-    pair, flavor, clock, monkeypatch
-):
-    """Else whatever it waits for would wait for it."""
-    real, made = maintenance_windows.maintenance_windows.insert, []
+@pytest.mark.parametrize("preview", ["show", "dry run", "drain"])
+def test_preview_claims_nothing(database: sa.Engine, pair, flavor, monkeypatch, preview):
+    """A booking on the same host and of the same flavor goes on while a preview computes."""
+    made = book_on(pair[0], flavor, hours(2, 3))
+    before, booked, reached = databases.dump(database), threading.Event(), threading.Event()
+    result_of, waited = moving._result, []
 
-    def insert(db, window, now) -> None:
-        real(db, window, now)
-        made.append(window.span)
-        if len(made) == 1:
-            raise session.LostRace
+    def result(*args: Any) -> Any:
+        """The reservation has been moved, as the preview sees it."""
+        reached.set()
+        waited.append(booked.wait(60))
+        return result_of(*args)
 
-    def sleep(seconds: float) -> None:
-        if len(made) > 1:
-            return
-        other = threading.Thread(target=close, args=(hours(5, 6),), daemon=True)
-        other.start()
-        other.join(30)
-
-    monkeypatch.setattr(maintenance_windows.maintenance_windows, "insert", insert)
-    monkeypatch.setattr(clock, "sleep", sleep)
-    assert close(hours(2, 4), dry_run=True) == []
-    assert made == [hours(2, 4), hours(5, 6), hours(2, 4)]
-    (window,), _ = maintenance_windows.listing(None, 0, project_id=None, everything=True)
-    assert window.span == hours(5, 6)
+    monkeypatch.setattr(moving, "_result", result)
+    previews = {
+        "show": lambda: close(hours(2, 4), OverBookings.SHOW),
+        "dry run": lambda: close(hours(2, 4), dry_run=True),
+        "drain": lambda: draining.foresee(
+            "a", Drain(None, world.NOW, None), world.conditions(), world.NOW
+        ),
+    }
+    with futures.ThreadPoolExecutor() as pool:
+        foreseen = pool.submit(previews[preview])
+        assert reached.wait(60)
+        unchanged = databases.dump(database) == before
+        world.book(world.request(flavor, hours(2, 3)))
+        booked.set()
+        foreseen.result(60)
+    assert (unchanged, waited) == (True, [True])
+    assert hosts_of(made) == {pair[0]: 1}

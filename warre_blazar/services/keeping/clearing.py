@@ -19,6 +19,7 @@ from warre_blazar.db import (
     backings,
     changes,
     flavors,
+    foreseeing,
     hosts,
     instance_reservations,
     lease_writes,
@@ -105,7 +106,7 @@ def create(
             over_bookings=not over.refuses,
         )
 
-    return _made(make, over, dry_run=dry_run)
+    return _made(make, over, note, dry_run=dry_run)
 
 
 def update(
@@ -132,16 +133,22 @@ def update(
             must_close=must_close,
         )
 
-    return _made(make, over, dry_run=dry_run)
+    return _made(make, over, values.get("note"), dry_run=dry_run)
 
 
-def _made(make: Callable[[], Window], over: Over, *, dry_run: bool) -> tuple[Window, list[Meeting]]:
+def _made(
+    make: Callable[[], Window], over: Over, note: str | None, *, dry_run: bool
+) -> tuple[Window, list[Meeting]]:
     def cleared() -> tuple[Window, list[Meeting]]:
         window = make()
         return window, clear(window, over)
 
     new_hosts.read()
-    return session.foreseen(cleared) if dry_run or over.writes_nothing else cleared()
+    if dry_run or over.writes_nothing:
+        with session.reader() as db:
+            maintenance_windows.compare_note(db, note)
+        return foreseeing.foreseen(cleared, over.conditions.cleaning)
+    return cleared()
 
 
 def clear(window: Window, over: Over) -> list[Meeting]:
@@ -190,8 +197,6 @@ def _cleared(item: Reservation, window: Window, over: Over) -> _Result:
         if over.choice is OverBookings.END and is_unbegun and begins_inside:
             reason = f"{reason}; it begins inside the window, so it isn't ended: {_ASK_OR_DELETE}"
     except _FAILURES as error:
-        if session.is_lost_race(error):
-            raise  # Only a dry run loses a race here. It is tried again as a whole.
         LOG.warning("Reservation %s stays in a maintenance window: %s", item.id, error)
         reason = "it is being started or changed; change the window with the same choice again"
     return Outcome.LEFT, item.span, reason

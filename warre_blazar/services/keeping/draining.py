@@ -7,7 +7,7 @@ in Blazar and Nova, so running reservations stay on the host until they end.
 import dataclasses
 import datetime
 
-from warre_blazar.db import host_marks, hosts, session
+from warre_blazar.db import foreseeing, host_marks, hosts, session
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.changes import MoveReason
 from warre_blazar.domain.flavor import RESOURCE_TYPE
@@ -69,7 +69,9 @@ def foresee(
     """What ``drain`` would do with the same arguments."""
     new_hosts.read()
     host_id = _host_id(host)
-    return session.foreseen(lambda: _drained(host_id, drain, conditions, now))
+    return foreseeing.foreseen(
+        lambda: _drained(host_id, drain, conditions, now), conditions.cleaning
+    )
 
 
 def _drained(

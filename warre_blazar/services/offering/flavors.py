@@ -2,13 +2,13 @@
 
 import dataclasses
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from oslo_log import log as logging
 from oslo_utils import timeutils, uuidutils
 
-from warre_blazar.db import flavors, reservations, session
+from warre_blazar.db import flavors, foreseeing, reservations, session
 from warre_blazar.domain import devices as device_domain
 from warre_blazar.domain import flavor as flavor_rules
 from warre_blazar.domain import host_properties
@@ -129,7 +129,13 @@ def create(
         flavor = get(flavor_id, project_id=None, everything=True)
         return _written(flavor, doubts)
 
-    return session.foreseen(write) if dry_run else write()
+    return _foreseen(write, columns) if dry_run else write()
+
+
+def _foreseen(write: Callable[[], Written], columns: Mapping[str, Any]) -> Written:
+    with session.reader() as db:
+        flavors.compare(db, columns)
+    return foreseeing.foreseen(write)
 
 
 def _namesakes(flavor: Flavor) -> list[Doubt]:
@@ -248,7 +254,7 @@ def update(
             found += capacity.doubts_about_projects(flavor, now)
         return Written(flavor, tuple(found))
 
-    return session.foreseen(write) if dry_run else write()
+    return _foreseen(write, columns) if dry_run else write()
 
 
 def _check_resolved(shape: Shape) -> None:
