@@ -21,6 +21,11 @@ LOG = logging.getLogger(__name__)
 _WARRES = "warre.path"
 
 
+_UNAVAILABLE = 503
+#: The seconds after which a client may repeat a request that could not be served.
+_RETRY_AFTER = 5
+
+
 def mark_as_warres(request: Any) -> None:
     """Mark a request to Warre's path, /v2/warre/v1, where answers have the form of Warre's."""
     request.environ[_WARRES] = True
@@ -52,14 +57,17 @@ class ErrorHook(hooks.PecanHook):
         as_answered = error_bodies.as_warres if is_warres(request) else error_bodies.as_ours
         warre_error = as_answered(warre_error)
         status = statuses.in_controllers(warre_error.code, request.method)
-        if status >= 500:
+        if status >= 500 and not isinstance(error, exceptions.Busy):
             LOG.error("%s %s: %s", request.method, request.path, warre_error, exc_info=error)
-        return _Answer(
+        answer = _Answer(
             json.dumps(error_bodies.body(status, warre_error)).encode(),
             status=status,
             content_type="application/json",
             charset="UTF-8",
         )
+        if status == _UNAVAILABLE:
+            answer.retry_after = _RETRY_AFTER
+        return answer
 
 
 def _uncarried_text(error: Exception, request: Any) -> exceptions.WarreError | None:

@@ -1,41 +1,55 @@
-"""The Pecan hook that lets the requests of a process read in turns."""
+"""The Pecan hook that lets the requests of a process compute in turns."""
 
 import contextlib
 from typing import Any
 
 from pecan import hooks
 
-from warre_blazar.openstack.turns import Turns
+from warre_blazar.openstack.turns import READING, Turns
 
-#: The number of requests of a process that read at the same time.
-_READERS = 2
+#: The turn of requests that can compute for many seconds. One of a process does so at a time.
+_LONG = Turns(refuses=True)
+_LONG_NOUNS = {"series", "maintenancewindows"}
 
 #: The key in a request's WSGI environment. Its value ends the request's turn.
 _TURN = "warre.turn"
 
 
 class TurnHook(hooks.PecanHook):
-    """Lets only a few requests of a process read at the same time.
+    """Lets only a few requests of a process compute at the same time.
 
     Several threads of a process serve requests, but Python runs only one of them at a time. A list
     computes for most of its time, so lists at the same time don't end sooner than lists in turns.
     But a booking waits for the database and for a manager again and again. After each of these
-    waits it would have to wait for all lists that are computing. So lists take turns, and bookings
-    need no turn.
+    waits it would have to wait for all lists that are computing. So lists and dry runs take turns,
+    and bookings need no turn. Dry runs of series and all changes of maintenance windows look at
+    many bookings. They have a turn of their own, so that nobody who reads waits for them.
     """
 
     # First, so that whatever another hook does is within the turn.
     priority = 1
 
-    def __init__(self) -> None:
-        self._turns = Turns(_READERS)
-
     def before(self, state: Any) -> None:
-        if state.request.method == "GET":
+        """Wait for the request's turn, if it needs one.
+
+        :raises Busy: there was none for some seconds.
+        """
+        turns = _turns_of(state.request)
+        if turns is not None:
             turn = state.request.environ[_TURN] = contextlib.ExitStack()
-            turn.enter_context(self._turns.turn("reading"))
+            turn.enter_context(turns.turn("reading"))
 
     def after(self, state: Any) -> None:
         # Pecan calls this after an error, too.
         if turn := state.request.environ.pop(_TURN, None):
             turn.close()
+
+
+def _turns_of(request: Any) -> Turns | None:
+    if request.method == "GET":
+        return READING
+    nouns = _LONG_NOUNS.intersection(request.path.split("/"))
+    is_dry_run = "dry_run" in request.GET
+    if request.method != "DELETE" and ("maintenancewindows" in nouns or (nouns and is_dry_run)):
+        return _LONG
+    return READING if is_dry_run else None

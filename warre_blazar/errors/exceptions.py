@@ -372,6 +372,13 @@ class ServiceUnavailable(WarreError):
         super().__init__(f"{service} is not available ({reason}); try again later", service=service)
 
 
+class Busy(ServiceUnavailable):
+    """This process of the API already computes as much as it may at a time."""
+
+    def __init__(self) -> None:
+        super().__init__("The API", "it is busy with other series or maintenance windows")
+
+
 class ServiceTimedOut(ServiceUnavailable):
     """Nova, Placement or Keystone gave no answer of its own, and may still fulfill the request."""
 

@@ -4,6 +4,8 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
+from warre_blazar.errors import exceptions
+
 #: A thread waits at most this many seconds for its turn. Then it goes on without the lock, so that
 #: one request that hangs doesn't stop all other threads. Turns only save requests and time. Nothing
 #: is wrong if two threads do the same thing at the same time.
@@ -14,19 +16,29 @@ class Turns:
     """Locks by name.
 
     :param places: the number of threads that have a turn of the same name at the same time.
+    :param refuses: whether a thread that has waited for too long gets no turn at all.
     """
 
-    def __init__(self, places: int = 1) -> None:
-        self._places = places
+    def __init__(self, places: int = 1, *, refuses: bool = False) -> None:
+        self._places, self._refuses = places, refuses
         self._locks: dict[str, threading.Semaphore] = {}
 
     @contextlib.contextmanager
     def turn(self, name: str) -> Iterator[None]:
-        """Wait until a place is free in the ``with`` blocks of this name, at most 5 seconds."""
+        """Wait until a place is free in the ``with`` blocks of this name, at most 5 seconds.
+
+        :raises Busy: no place became free, and these turns refuse.
+        """
         lock = self._locks.setdefault(name, threading.Semaphore(self._places))
         taken = lock.acquire(timeout=_PATIENCE)
+        if self._refuses and not taken:
+            raise exceptions.Busy
         try:
             yield
         finally:
             if taken:
                 lock.release()
+
+
+#: The turns of what reads and computes in the API. Two threads do so at the same time.
+READING = Turns(2)

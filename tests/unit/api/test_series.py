@@ -12,6 +12,7 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from warre_blazar.db import session, tables
+from warre_blazar.domain.free_time import FreeTime
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.keeping import series as keeping
@@ -327,3 +328,34 @@ def test_forgotten_once_nothing_is_left(alpha: Person, flavor):
     assert keeping.forget(long_after, 1) == 0
     alpha.delete(f"series/{made['id']}")
     assert keeping.forget(long_after, 1) == 0
+
+
+def test_refused_series_is_searched_once(alpha: Person, beta: Person, flavor, monkeypatch):
+    for day in (3, 4, 5):
+        span = {"start": things.at(day, 8), "end": things.at(day, 20)}
+        things.book(beta, flavor, instance_count=2, **span)
+    searches = []
+    spans = FreeTime.spans
+
+    def counted(self: FreeTime, **options: Any) -> Any:
+        searches.append(options)
+        return spans(self, **options)
+
+    monkeypatch.setattr(FreeTime, "spans", counted)
+    asked = things.series(flavor, rrule="FREQ=DAILY;COUNT=3")
+    refused = alpha.post("series?dry_run=true", asked).json["refused"]
+    assert [each["next_start"] for each in refused] == [things.at(d, 20) for d in (3, 4, 5)]
+    assert len(searches) == 1
+    searches.clear()
+    assert refusal(alpha.post("series", asked)) == (409, "series_refused")
+    assert len(searches) == 1
+
+
+@pytest.mark.parametrize("way", ["series?dry_run=true", "series"])
+def test_no_time_is_suggested_for_what_the_quota_refuses(site: Site, alpha, flavor, way):
+    things.book(alpha, flavor, start=things.at(4, 8), end=things.at(4, 10), instance_count=2)
+    # The third occurrence is refused by the quota. So another time doesn't help the second.
+    site.cloud.keystone.limits[alpha.project_id, "hours"] = 4 + 2
+    answer = alpha.post(way, things.series(flavor, rrule="FREQ=DAILY;COUNT=3")).json
+    refused = [(each["code"], each["next_start"]) for each in answer["refused"]]
+    assert refused == [("slots_exhausted", None), ("quota_exceeded", None)]

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from warre_blazar.errors import exceptions
 from warre_blazar.openstack import turns
 from warre_blazar.openstack.turns import Turns
 
@@ -53,5 +54,14 @@ def test_thread_that_has_waited_too_long_goes_ahead(monkeypatch: pytest.MonkeyPa
         thread.join(10)
         assert entered.is_set()
     # The thread that went ahead hasn't released the other thread's lock.
+    with shared.turn("held"):
+        pass
+
+
+def test_thread_that_has_waited_too_long_is_refused_if_the_turns_refuse(monkeypatch):
+    shared = Turns(refuses=True)
+    monkeypatch.setattr(turns, "_PATIENCE", 0.01)
+    with shared.turn("held"), pytest.raises(exceptions.Busy), shared.turn("held"):
+        pass
     with shared.turn("held"):
         pass

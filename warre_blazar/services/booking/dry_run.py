@@ -25,6 +25,11 @@ from warre_blazar.services.offering import free_slots
 #: How far beyond the wanted start other times are looked for.
 _LOOK_AHEAD = datetime.timedelta(days=365)
 
+#: The codes of the refusals that another time may avoid.
+_OF_TIME = {
+    *("before_flavor_start", "gap_too_short", "hosts_exhausted", "invalid_period", "maintenance"),
+    *("slots_exhausted", "too_many_instances"),
+}
 #: The refusals that fewer instances may avoid.
 _OF_COUNT = (exceptions.SlotsExhausted, exceptions.HostsExhausted, exceptions.QuotaExceeded)
 
@@ -181,15 +186,66 @@ def _hosts(case: _Decided) -> dict[str, int]:
     return {host.name: chosen[host.id] for host in case.place.hosts if host.id in chosen}
 
 
+def next_starts(
+    request: admission.BookingRequest, refused: Sequence[tuple[Span, exceptions.WarreError]]
+) -> list[datetime.datetime | None]:
+    """The first start of each refused booking, from its own on, at which it could be made.
+
+    All of them are found by one search, which ends a year after the last of them.
+
+    :param request: any of the bookings. They differ only by their times.
+    :param refused: the time of each, and the error that refused it. The earliest comes first.
+    :returns: None where there is none, and where another time doesn't avoid the error.
+    :raises FlavorNotFound, FlavorNotAccessible, FlavorAmbiguous:
+    """
+    spans = [span for span, error in refused if error.code in _OF_TIME]
+    if not spans:
+        return [None] * len(refused)
+    conditions, length = request.conditions, min(span.end - span.start for span in spans)
+    any_length = request.project_id in conditions.any_length
+    question = free_time.Question(
+        flavor=request.flavor,
+        project_id=request.project_id,
+        everything=False,
+        count=request.count,
+        window=_ahead(Span(spans[0].start, spans[-1].start)),
+        now=request.now,
+        cleaning=conditions.cleaning,
+        affinity=request.affinity,
+        least=length,
+        any_length=any_length,
+        device_rules=conditions.device_rules,
+        moves=conditions.moves,
+    )
+    with session.reader() as db:
+        flavor = free_slots.visible_flavor(db, question)
+        too_long = question.is_too_long(flavor)
+        with_windows = not conditions.in_windows
+        free = [] if too_long else free_slots.spans(db, flavor, question, with_windows=with_windows)
+    return [_first(free, span) if error.code in _OF_TIME else None for span, error in refused]
+
+
+def _ahead(wanted: Span) -> Span:
+    """The time from a wanted start on, and a year beyond the latest one."""
+    ahead = min(_LOOK_AHEAD, datetime.datetime.max - wanted.end)
+    return Span(wanted.start, wanted.end + ahead)
+
+
+def _first(free: Sequence[Span], wanted: Span) -> datetime.datetime | None:
+    """The first start from a wanted time's own on, at which its length is free."""
+    length = wanted.end - wanted.start
+    starts = ((max(span.start, wanted.start), span.end) for span in free)
+    return min((start for start, end in starts if end - start >= length), default=None)
+
+
 def _free(case: _Decided, conditions: BookingConditions, now: datetime.datetime) -> FreeTime:
     """When the wanted count is free, in the year from the wanted start on."""
-    ahead = min(_LOOK_AHEAD, datetime.datetime.max - case.span.start)
     question = free_time.Question(
         flavor=case.flavor.id,
         project_id=case.project_id,
         everything=True,
         count=case.count,
-        window=Span(case.span.start, case.span.start + ahead),
+        window=_ahead(Span(case.span.start, case.span.start)),
         now=now,
         cleaning=conditions.cleaning,
         affinity=case.affinity,
@@ -206,11 +262,10 @@ def _next_start(
 ) -> datetime.datetime | None:
     length = case.span.end - case.span.start
     longest = datetime.timedelta(hours=case.flavor.max_length_hours)
-    of_quota = any(isinstance(error, exceptions.QuotaExceeded) for error in case.refusals)
-    if length <= datetime.timedelta(0) or of_quota or (length > longest and not any_length):
+    is_of_time = all(error.code in _OF_TIME for error in case.refusals)
+    if length <= datetime.timedelta(0) or not is_of_time or (length > longest and not any_length):
         return None
-    fitting = (span.start for span in spans if span.end - span.start >= length)
-    return min(fitting, default=None)
+    return _first(spans, case.span)
 
 
 def _is_of_count(error: exceptions.WarreError) -> bool:

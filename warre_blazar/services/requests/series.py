@@ -26,7 +26,8 @@ from warre_blazar.domain.series import (
 )
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.services.booking import admission, dry_run, lookup
+from warre_blazar.openstack.turns import READING
+from warre_blazar.services.booking import admission, dry_run, lookup, quotas
 from warre_blazar.services.booking import series as steps
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.requests import creation, deletion
@@ -72,6 +73,9 @@ class Occurrences:
         )
 
 
+_NOTHING = Amount()
+
+
 def foresee(asked: Occurrences) -> SeriesOutcome:
     """What booking the occurrences would do at this moment. Nothing is written.
 
@@ -95,16 +99,32 @@ def foresee(asked: Occurrences) -> SeriesOutcome:
         if error is None:
             taken += request.amount
         else:
-            refused.append(_refused(request, error))
-    return SeriesOutcome(asked.series, asked.spans, refused)
+            refused.append(RefusedOccurrence(span, error))
+    return SeriesOutcome(asked.series, asked.spans, _with_next_starts(asked, refused, taken))
 
 
-def _refused(request: admission.BookingRequest, error: exceptions.WarreError) -> RefusedOccurrence:
-    """An occurrence that can't be booked, with the next start at which it could be."""
-    next_start = None
-    with contextlib.suppress(exceptions.WarreError):
-        next_start = dry_run.booking(request).next_start
-    return RefusedOccurrence(request.span, error, next_start)
+def _with_next_starts(
+    asked: Occurrences, refused: Sequence[RefusedOccurrence], taken: Amount = _NOTHING
+) -> list[RefusedOccurrence]:
+    """Add to each refused occurrence the next start at which it could be booked.
+
+    If the quota has no room for another occurrence, no time helps.
+
+    :param taken: what the occurrences that can be booked take of the quota, beyond its usage.
+    """
+    if not refused:
+        return []
+    request = asked.request(refused[0].span)
+    try:
+        needed = taken + request.amount
+        quotas.check(request.conditions.quotas, request.project_id, needed)
+        starts = dry_run.next_starts(request, [(each.span, each.error) for each in refused])
+    except exceptions.WarreError:
+        return list(refused)
+    return [
+        dataclasses.replace(each, next_start=start)
+        for each, start in zip(refused, starts, strict=True)
+    ]
 
 
 def create(caller: Caller, asked: Occurrences) -> SeriesOutcome:
@@ -136,7 +156,11 @@ def extend(caller: Caller, asked: Occurrences) -> SeriesOutcome:
 
 def _check_all(asked: Occurrences) -> None:
     """Refuse beforehand what can't be booked as a whole, if it is all or none."""
-    if asked.series.all_or_none and (refused := foresee(asked).refused):
+    if not asked.series.all_or_none:
+        return
+    with READING.turn("reading"):
+        refused = foresee(asked).refused
+    if refused:
         raise _error(asked, refused)
 
 
@@ -175,11 +199,14 @@ def _book_each(caller: Caller, asked: Occurrences) -> SeriesOutcome:
             if isinstance(error, exceptions.ServiceUnavailable) and not booked:
                 _undo(caller, item)
                 raise
-            refused.append(_refused(request, error))
+            refused.append(RefusedOccurrence(span, error))
             if item.all_or_none:
                 break
         else:
             booked += 1
+    if refused:
+        with READING.turn("reading"):
+            refused = _with_next_starts(asked, refused)
     if refused and (item.all_or_none or not booked):
         _undo(caller, item)
         raise _error(asked, refused)
