@@ -1,8 +1,6 @@
 """The messenger that sends mail."""
 
 import contextlib
-import email.message
-import email.policy
 import email.utils
 import smtplib
 import socket
@@ -14,7 +12,7 @@ from oslo_config import cfg
 
 from warre_blazar.errors import exceptions
 from warre_blazar.fields.kinds import Email
-from warre_blazar.messengers import Message, Messenger, Undeliverable, required
+from warre_blazar.messengers import Message, Messenger, Undeliverable, mail, required
 
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 #: The seconds after which a connection is broken off, however slowly the server answers.
@@ -43,29 +41,35 @@ class SmtpMessenger(Messenger):
 
     def send(self, message: Message) -> None:
         assert message.to is not None  # the messenger needs an address
-        mail = self._mail(message, message.to)
+        content = self._mail(message, message.to)
         with self._connected() as server:
             # From here on, a failure may be due to this mail: a filter may break off the
             # connection. So other mail isn't held up.
             try:
-                server.send_message(mail, self._from, [message.to])
+                server.sendmail(self._from, [message.to], content)
             except smtplib.SMTPRecipientsRefused as error:
                 raise _refused(*error.recipients[message.to]) from error
             except smtplib.SMTPDataError as error:
                 raise _refused(error.smtp_code, error.smtp_error) from error
 
-    def _mail(self, message: Message, to: str) -> email.message.EmailMessage:
-        mail = email.message.EmailMessage(email.policy.SMTP)
-        mail["From"], mail["To"], mail["Subject"] = self._sender, to, message.subject
-        mail["Date"] = email.utils.localtime()
-        domain = self._from.rpartition("@")[2]
-        # A mail that arrives twice has the same id, so that mail programs can show it once.
-        mail["Message-ID"] = f"<{message.id}@{domain}>"
-        # Vacation responders and the like don't answer such mail.
-        mail["Auto-Submitted"] = "auto-generated"
-        mail.set_content(message.text)
-        mail.add_alternative(message.html, subtype="html")
-        return mail
+    def _mail(self, message: Message, to: str) -> bytes:
+        """
+        :raises Undeliverable: the message can't be put into a mail.
+        """
+        headers = {
+            "From": email.utils.formataddr(email.utils.parseaddr(self._sender)),
+            "To": to,
+            "Subject": mail.encoded(message.subject),
+            "Date": email.utils.format_datetime(email.utils.localtime()),
+            # A mail that arrives twice has the same id, so that mail programs can show it once.
+            "Message-ID": f"<{message.id}@{self._from.rpartition('@')[2]}>",
+            # Vacation responders and the like don't answer such mail.
+            "Auto-Submitted": "auto-generated",
+        }
+        try:
+            return mail.composed(headers, message.text, message.html)
+        except Exception as error:
+            raise Undeliverable(f"It can't be put into a mail: {error!r}") from error
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[smtplib.SMTP]:

@@ -250,6 +250,25 @@ def test_keystone_that_fails_for_a_user_loses_nothing_and_holds_up_nobody_else(
     assert [message.to for message in sent(world.NOW + HOUR)] == [ADDRESS]
 
 
+def test_message_that_can_not_be_made_is_given_up_at_once_and_holds_up_no_other(
+    cloud: Cloud,
+    database: sa.Engine,
+    sent: Callable[..., list[Message]],
+    caplog: pytest.LogCaptureFixture,
+):
+    lease = book(cloud)
+    subject = outbox.of_reservations([lease.reservation_id])
+    # A message about a change needs the values before it.
+    session.change(outbox.add, subject, News(Kind.RESCHEDULED, world.NOW, "admin-id"))
+    session.change(outbox.add, subject, News(Kind.ENDED, world.NOW))
+    with caplog.at_level(logging.WARNING):
+        assert events(sent()) == ["created", "ended"]
+    ((_, why),) = given_up(database)
+    assert "can't be made: UndefinedError" in why
+    (line,) = [text for text in caplog.messages if "can't be sent" in text]
+    assert "\n" not in line
+
+
 def test_messages_say_what_is_saved_before_the_end(
     cloud: Cloud, sent: Callable[..., list[Message]]
 ):

@@ -2,8 +2,10 @@
 
 import contextlib
 import email
+import email.header
 import email.message
 import email.policy
+import re
 import ssl
 from collections.abc import Iterator
 from typing import Any
@@ -15,11 +17,23 @@ from devcloud_lib.ports import free_port
 USER, PASSWORD = "warre", "secret word"
 
 
+def subject_of(content: bytes) -> str:
+    """The subject as a mail program shows it.
+
+    The parser of ``email.policy.default`` would decode what is encoded once more.
+    """
+    mail = email.message_from_bytes(content, policy=email.policy.compat32)
+    unfolded = re.sub(r"\r?\n(?=[ \t])", "", mail["Subject"]).strip()
+    return str(email.header.make_header(email.header.decode_header(unfolded)))
+
+
 class Mailbox:
     """What a mail server has received, and how it answers."""
 
     def __init__(self) -> None:
         self.mails: list[email.message.EmailMessage] = []
+        #: The bytes of each mail.
+        self.contents: list[bytes] = []
         #: The receivers of each mail, as the client has named them to the server.
         self.receivers: list[list[str]] = []
         self.logins: list[str] = []
@@ -38,6 +52,7 @@ class Mailbox:
     async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
         if self.data_answer:
             return self.data_answer
+        self.contents.append(envelope.content)
         policy = email.policy.default
         self.mails.append(email.message_from_bytes(envelope.content, policy=policy))
         self.receivers.append(envelope.rcpt_tos)

@@ -166,10 +166,38 @@ def test_connection_to_a_slow_server_is_broken_off(made: Any, monkeypatch: pytes
             thread.join()
 
 
-@pytest.mark.parametrize("part", ["to", "subject"])
-def test_header_can_not_be_injected(made: Any, part: str):
+HEADERS = {
+    *("From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted"),
+    *("MIME-Version", "Content-Type"),
+}
+
+#: Texts that a mail program, or a library that writes mails, may read as something else.
+ODD_SUBJECTS = [
+    "=?utf-8?q?a=0D=0ABcc:_evil=40example.com?=",
+    "=?utf-8?b?YQoKaHR0cDovL2V2aWwuZXhhbXBsZS9sb2dpbg==?=",
+    'Cloud: your reservation "=?utf-8?q?a=0AReply-To:e=40evil.example=0A=0A?=" is booked',
+    "=?iso-8859-1?Q?a=0D=0A?= =?utf-8?q?b?=",
+    "\u00fc =?utf-8?q?a=0D=0ABcc:x?=",
+    "\u540d" * 80,
+    "x" * 300,
+    "word " * 60 + "end",
+]
+
+
+@pytest.mark.parametrize("subject", ODD_SUBJECTS)
+def test_subject_is_received_as_it_is_and_adds_no_header(made: Any, subject: str):
+    with mail_server.serving() as (mailbox, port):
+        made(port).send(dataclasses.replace(MESSAGE, subject=subject))
+    (mail,) = mailbox.mails
+    assert set(mail.keys()) == HEADERS and len(mail.keys()) == len(HEADERS)
+    assert mail_server.subject_of(mailbox.contents[0]) == subject
+    assert [part.get_content_type() for part in mail.iter_parts()] == ["text/plain", "text/html"]
+
+
+@pytest.mark.parametrize("part", ["to", "subject", "id"])
+def test_mail_with_a_header_that_is_not_ours_is_not_sent(made: Any, part: str):
     evil = dataclasses.replace(MESSAGE, **{part: "x@example.org\r\nBcc: beta@example.org"})
-    with mail_server.serving() as (mailbox, port), pytest.raises(ValueError):
+    with mail_server.serving() as (mailbox, port), pytest.raises(Undeliverable, match="header"):
         made(port).send(evil)
     assert mailbox.mails == []
 

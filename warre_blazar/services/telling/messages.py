@@ -85,7 +85,7 @@ class Messages:
     def send(self, notice: Notice) -> None:
         """Send a message about a notice, if people are told about it and the user wants messages.
 
-        :raises Undeliverable: the user has no address.
+        :raises Undeliverable: the user has no address, or the message can't be made.
         :raises Exception: what the messenger raises, or Keystone can't be asked.
         """
         now = clock.utcnow()
@@ -113,9 +113,11 @@ class Messages:
         return Undeliverable(f"User {user_id} has no email address", is_logged=is_known)
 
     def _message(self, notice: Notice, recipient: Recipient, now: datetime.datetime) -> Message:
-        rendered = self._site.templates.render(
-            notice.news.kind.value, self._values(notice, recipient, now)
-        )
+        values = self._values(notice, recipient, now)
+        try:
+            rendered = self._site.templates.render(notice.news.kind.value, values)
+        except Exception as error:  # It would fail in the same way at each further attempt.
+            raise Undeliverable(f"The message can't be made: {error!r}") from error
         return Message(
             id=_id(notice),
             event=notice.news.kind.value,

@@ -33,7 +33,7 @@ def of(reservation: Mapping[str, Any]) -> Recipient:
     """
     project = people.find_project(reservation["project_id"]) or {}
     name = str(project.get("name") or reservation["project_id"])
-    if _is_address(reservation.get("contact")):
+    if is_address(reservation.get("contact")):
         return Recipient(reservation["contact"], True, name)
     return Recipient(_known(reservation["user_id"], project), False, name)
 
@@ -50,7 +50,7 @@ def _known(user_id: str | None, project: Mapping[str, Any]) -> str | None:
     """The address that Keystone has for a user, or else for a project."""
     user = people.find_user(user_id) if user_id else None
     known = ((user or {}).get("email"), project.get("email"), project.get("contact"))
-    return next(filter(_is_address, known), None)
+    return next(filter(is_address, known), None)
 
 
 def name_of(user_id: str) -> str:
@@ -61,7 +61,7 @@ def name_of(user_id: str) -> str:
     return str((people.find_user(user_id) or {}).get("name") or user_id)
 
 
-def _is_address(value: Any) -> bool:
+def is_address(value: Any) -> bool:
     try:
         _EMAIL.validate(value)
     except ValueError:

@@ -1,0 +1,61 @@
+"""Makes the bytes of a mail, and checks that a mail program reads in them what was meant.
+
+Users write parts of a mail, such as the names of reservations. What they write may look like an
+encoded word of RFC 2047. Python's newer mail policies decode such words when a header is set, and
+some versions write a line break that was encoded in them. So headers are encoded before a policy
+sees them, and the finished mail is read again.
+"""
+
+import email
+import email.message
+import email.policy
+import re
+from collections.abc import Mapping
+from email.header import Header
+from email.mime.multipart import MIMEMultipart
+from typing import Any
+
+#: It writes headers as they are, apart from long lines.
+_POLICY = email.policy.compat32.clone(linesep="\r\n")
+#: The headers that a mail with several parts has in addition.
+_OF_PARTS = ("Content-Type", "MIME-Version")
+_PARTS = ("plain", "html")
+#: What some servers take for the end of a line, although it isn't CR LF.
+_ODD_BYTES = re.compile(rb"\r(?!\n)|(?<!\r)\n|\0")
+
+
+def encoded(text: str) -> Header | str:
+    """A text for a header, encoded unless every mail program shows it as it is."""
+    return text if text.isascii() and "=?" not in text else Header(text, "utf-8")
+
+
+def composed(headers: Mapping[str, Header | str], text: str, html: str) -> bytes:
+    """The bytes of a mail with a text and an HTML part.
+
+    :param headers: what isn't ASCII has to be encoded.
+    :raises Exception: no such mail can be made. Another attempt would fail in the same way.
+    """
+    mail: email.message.Message[Any, Any] = MIMEMultipart("alternative")
+    for name, value in headers.items():
+        mail[name] = value
+    for kind, body in zip(_PARTS, (text, html), strict=True):
+        part = email.message.MIMEPart(email.policy.SMTP)
+        part.set_content(body, subtype=kind)
+        mail.attach(part)
+    content = mail.as_bytes(policy=_POLICY)
+    _check(content, [*headers, *_OF_PARTS])
+    return content
+
+
+def _check(content: bytes, names: list[str]) -> None:
+    """
+    :raises ValueError: a mail program would see other headers or other parts than those that were
+        set.
+    """
+    mail = email.message_from_bytes(content, policy=_POLICY)
+    if sorted(mail.keys()) != sorted(names):
+        raise ValueError(f"the mail would have the headers {', '.join(mail.keys())}")
+    parts = [part.get_content_type() for part in mail.walk()]
+    expected = ["multipart/alternative", *(f"text/{kind}" for kind in _PARTS)]
+    if parts != expected or any(part.defects for part in mail.walk()) or _ODD_BYTES.search(content):
+        raise ValueError(f"the mail would have parts or line breaks that nobody set: {parts}")
