@@ -267,6 +267,40 @@ def test_notice_that_fails_delays_only_its_own_subject(now: list[datetime.dateti
     assert channel.sent[1].attempts == 1
 
 
+@pytest.mark.parametrize("flood", [30, 250])
+def test_projects_take_turns_whatever_one_of_them_has_waiting(
+    now: list[datetime.datetime], flood: int
+):
+    for number in range(flood):
+        add(f"greedy {number}", project_id="greedy")
+    for number, project in enumerate(["a", "b", "a", "c", "a", "b"]):
+        add(f"{project} {number}", project_id=project)
+    channel = Recorder(outbox.LEASES)
+    sender = Delivery(channel, beat("one"))
+    while sender.run():
+        pass
+    order = [notice.subject for notice in channel.sent]
+    assert order[:10] == [
+        *("greedy 0", "a 0", "b 1", "c 3"),
+        *("greedy 1", "a 2", "b 5"),
+        *("greedy 2", "a 4", "greedy 3"),
+    ]
+    assert order[10:] == [f"greedy {number}" for number in range(4, flood)]
+
+
+def test_notices_about_one_subject_stay_in_order_while_projects_take_turns(
+    now: list[datetime.datetime],
+):
+    for number in range(3):
+        for subject, project in (("a", "p"), ("b", "p"), ("c", "q")):
+            add(subject, world.NOW + number * SECOND, project)
+    channel = Recorder(outbox.LEASES)
+    Delivery(channel, beat("one")).run()
+    for subject in "abc":
+        times = [notice.news.at for notice in channel.sent if notice.subject == subject]
+        assert times == [world.NOW + number * SECOND for number in range(3)]
+
+
 def test_channel_that_is_away_loses_nothing(now: list[datetime.datetime]):
     add("a")
     channel = Recorder(outbox.LEASES)

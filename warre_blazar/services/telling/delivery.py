@@ -1,9 +1,9 @@
 """Sends the notices of the outbox through channels.
 
 Each channel has a thread in each manager. Of these threads, one has the turn: it sends the
-channel's notices, the oldest first. A notice is deleted once it is sent. So a notice is sent twice
-only if, between the two, a manager dies or hangs, or the database doesn't answer. A channel that
-fails or hangs keeps nothing else from being done.
+channel's notices, one of each project after the other. A notice is deleted once it is sent. So a
+notice is sent twice only if, between the two, a manager dies or hangs, or the database doesn't
+answer. A channel that fails or hangs keeps nothing else from being done.
 """
 
 import datetime
