@@ -73,24 +73,35 @@ def _refusals() -> Iterator[None]:
         yield
     except blazar_exc.BlazarException as error:
         raise _refusal(error) from error
-    except messaging.RemoteError as error:
-        LOG.error("The manager failed: %s %s", error.exc_type, error.value)
-        name = error.exc_type or ""
-        if hasattr(ks_exc, name):
-            raise exceptions.ServiceUnavailable("Keystone", name) from error
-        if name == _OVERTAKEN:
-            raise ChangedMeanwhile from error
-        if hasattr(db_exc, name):
-            raise exceptions.ServiceUnavailable("The database", name) from error
-        raise exceptions.ServiceRefused(_SERVICE, _FAILED) from error
     except messaging.MessagingTimeout as error:
         raise ManagerSilent from error
     except messaging.MessagingException as error:
-        raise exceptions.ServiceUnavailable(_SERVICE, type(error).__name__) from error
+        if isinstance(error, messaging.RemoteError):
+            LOG.error("The manager failed: %s %s", error.exc_type, error.value)
+        failure = unavailability(error)
+        raise failure or exceptions.ServiceRefused(_SERVICE, _FAILED) from error
     except Exception as error:
         # oslo.messaging always rebuilds Python's own exceptions, such as a TypeError.
         LOG.error("The manager failed: %r", error)
         raise exceptions.ServiceRefused(_SERVICE, _FAILED) from error
+
+
+def unavailability(error: messaging.MessagingException) -> exceptions.WarreError | None:
+    """The error to answer with if the manager, or something that it needs, can't be reached.
+
+    :param error: the error of a call.
+    :returns: None if the manager has failed for another reason.
+    """
+    if not isinstance(error, messaging.RemoteError):
+        return exceptions.ServiceUnavailable(_SERVICE, type(error).__name__)
+    name = error.exc_type or ""
+    if hasattr(ks_exc, name):
+        return exceptions.ServiceUnavailable("Keystone", name)
+    if name == _OVERTAKEN:
+        return ChangedMeanwhile()
+    if hasattr(db_exc, name):
+        return exceptions.ServiceUnavailable("The database", name)
+    return None
 
 
 def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:

@@ -8,6 +8,7 @@ import flask
 from blazar import policy
 from blazar.api import context
 from blazar.db import api as db_api
+from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 from pecan import hooks
 
@@ -55,7 +56,7 @@ class ProjectHook(hooks.PecanHook):
                     "not_found", f"Host {parsing.shown(host_id)} doesn't exist"
                 )
             case ["v2", "leases", lease_id, *_]:
-                _check_visible(lease_id, state.request.headers)
+                _check_lease(lease_id, state.request)
 
 
 def _is_ours(path: str) -> bool:
@@ -98,12 +99,14 @@ def install(v1: flask.Flask) -> None:
 
     The checks run before Blazar handles a request.
     """
-    v1.register_error_handler(exceptions.WarreError, _error_answer)
+    for kind in (exceptions.WarreError, db_exc.DBError):
+        v1.register_error_handler(kind, _error_answer)
     v1.before_request(_check)
 
 
-def _error_answer(error: exceptions.WarreError) -> flask.Response:
-    refusal = error_answers.refusal(error)
+def _error_answer(error: exceptions.WarreError | db_exc.DBError) -> flask.Response:
+    is_ours = isinstance(error, exceptions.WarreError)
+    refusal = (error_answers.refusal if is_ours else error_answers.database_is_away)(error)
     return flask.Response(refusal.body, refusal.status_int, list(refusal.headers.items()))
 
 
@@ -118,7 +121,7 @@ def _check() -> None:
         raise exceptions.Refused("not_found", "Blazar has no list of plugins")
     lease_id = (flask.request.view_args or {}).get("lease_id")
     if lease_id is not None:
-        _check_visible(lease_id, flask.request.headers)
+        _check_lease(lease_id, flask.request)
     body = flask.request.environ.get(lease_bodies.CHECKED)
     if body is not None:
         lease_changes.check_expressions(body)
@@ -126,21 +129,35 @@ def _check() -> None:
             _check_update(flask.request.view_args["lease_id"], body)
 
 
-def _check_visible(lease_id: str, headers: Any) -> None:
-    """Give one answer for leases that don't exist and leases that the caller may not see.
+def _check_lease(lease_id: str, request: Any) -> None:
+    """Check a request about a lease, before Blazar looks for the lease.
 
-    Blazar's answers differ, so that they tell everybody which leases exist.
+    Leases that don't exist, and leases that the caller may not see, get one answer. Blazar's
+    answers differ, so that they tell everybody which leases exist.
 
-    :param headers: the request's headers, with the caller as Keystone's middleware has set it.
-    :raises Refused:
+    :param request: the request, with the caller as Keystone's middleware has set it.
+    :raises Refused: the caller may not see the lease, or its creation isn't finished and the
+        request is to delete it.
     """
     lease = db_api.lease_get(lease_id) if _LEASE_ID.fullmatch(lease_id) else None
-    if lease is not None:
-        target = {"project_id": lease["project_id"], "user_id": lease["user_id"]}
-        caller = context.ctx_from_headers(headers)
-        if policy.enforce(caller, "blazar:leases:get", target, do_raise=False):
-            return
-    raise exceptions.Refused("not_found", f"Lease {parsing.shown(lease_id)} doesn't exist")
+    if lease is None or not _is_visible(lease, request.headers):
+        raise exceptions.Refused("not_found", f"Lease {parsing.shown(lease_id)} doesn't exist")
+    if request.method == "DELETE" and not {"start_lease", "end_lease"} <= {
+        event["event_type"] for event in lease["events"]
+    }:
+        # Blazar's manager would fail, and leave the lease in the status ERROR.
+        raise exceptions.Refused(
+            "invalid_state",
+            f"Lease {lease_id} is still being made, or no manager has finished it; try again in a "
+            "minute. If that doesn't help, ask the operator, who finds the lease with "
+            "warre-blazar-manage audit",
+        )
+
+
+def _is_visible(lease: Mapping[str, Any], headers: Any) -> bool:
+    target = {"project_id": lease["project_id"], "user_id": lease["user_id"]}
+    caller = context.ctx_from_headers(headers)
+    return bool(policy.enforce(caller, "blazar:leases:get", target, do_raise=False))
 
 
 def _check_update(lease_id: str, body: Mapping[str, Any]) -> None:

@@ -19,7 +19,7 @@ from oslo_db import exception as oslo_db_exc
 
 from warre_blazar.api import error_bodies
 from warre_blazar.errors import exceptions
-from warre_blazar.wsgi import error_answers
+from warre_blazar.wsgi import error_answers, manager_calls
 
 Application = Callable[..., Iterable[bytes]]
 
@@ -53,12 +53,18 @@ class Translated:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Answer like the application, with errors in this package's form."""
+        manager_calls.forget()
         try:
             answer = webob.Request(environ).get_response(self.application)
         except exceptions.WarreError as error:
             # Here and not in the guard, so that the answer to a HEAD loses its body too.
             answer = error_answers.refusal(error)
-        if answer.status_int == 500 and _is_gone(environ):
+        except oslo_db_exc.DBError as error:
+            answer = error_answers.database_is_away(error)
+        failure = manager_calls.failure(environ["REQUEST_METHOD"])
+        if answer.status_int == 500 and failure:
+            answer = error_answers.refusal(failure)
+        elif answer.status_int == 500 and _is_gone(environ):
             text = "The lease doesn't exist any more: another request has deleted it"
             answer = error_answers.refusal(exceptions.Refused("not_found", text))
         if answer.status_int >= 400 and answer.status_int != _FROM_KEYSTONE:

@@ -12,7 +12,7 @@ from oslo_middleware import debug
 from warre_blazar import conf
 from warre_blazar.db import migration, session
 from warre_blazar.edge import device_rules
-from warre_blazar.wsgi import after_authentication, blazar_answers, lease_trusts
+from warre_blazar.wsgi import after_authentication, blazar_answers, lease_trusts, manager_calls
 from warre_blazar.wsgi.guard import Guard
 
 LOG = logging.getLogger(__name__)
@@ -45,6 +45,7 @@ def build(stock: Any) -> Guard:
     device_rules.configured()
     _load_policies()
     blazar_answers.correct_statuses()
+    manager_calls.register()
     # Pecan accepts hooks only when an application is made. So v2 is made once more, with the hook.
     v2 = pecan.load_app(_V2, extra_hooks=[after_authentication.ProjectHook()])
     if cfg.CONF.log_exchange:

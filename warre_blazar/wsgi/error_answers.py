@@ -6,6 +6,7 @@ These answers have the same form as the errors of the controllers.
 import json
 
 import webob
+from oslo_db import exception as db_exc
 
 from warre_blazar.api import error_bodies
 from warre_blazar.errors import exceptions, statuses
@@ -20,3 +21,8 @@ def refusal(error: exceptions.WarreError) -> webob.Response:
         content_type="application/json",
         charset="UTF-8",
     )
+
+
+def database_is_away(error: db_exc.DBError) -> webob.Response:
+    """The answer to a request for which Blazar's code can't read the database."""
+    return refusal(exceptions.ServiceUnavailable("The database", type(error).__name__))

@@ -17,6 +17,8 @@ LOG = logging.getLogger(__name__)
 
 Application = Callable[..., Iterable[bytes]]
 
+#: Seconds after which a client should repeat a request that is answered with 503.
+_RETRY_AFTER = 10
 _READING = {"GET", "HEAD", "OPTIONS"}
 #: The methods whose body Blazar's v1 reads.
 _WRITING = {"POST", "PUT", "PATCH"}
@@ -39,6 +41,8 @@ class Guard:
         def begin(status: str, headers: list[tuple[str, str]], *failure: Any) -> Any:
             nonlocal begun
             begun = True
+            if status.startswith("503"):
+                headers = [*headers, ("Retry-After", str(_RETRY_AFTER))]
             return start_response(status, headers, *failure)
 
         try:
@@ -47,7 +51,7 @@ class Guard:
                 return self._head(environ, begin)
             return self.application(environ, begin)
         except exceptions.WarreError as error:
-            return _refuse(error, environ, start_response)
+            return _refuse(error, environ, begin)
         except Exception:
             # If the server got the exception, it would close the connection without an answer.
             LOG.exception("%s failed", _request_line(environ))
