@@ -8,7 +8,7 @@ supported version of Blazar.
 import importlib.metadata
 
 #: For each package, the oldest version with which warre-blazar works.
-OLDEST = {"blazar": (16, 0), "SQLAlchemy": (2, 0)}
+OLDEST = {"blazar": (17, 0), "SQLAlchemy": (2, 0)}
 
 #: Major versions of Blazar with which all tests are run. With older versions, only the unit tests
 #: and the database tests are run.

@@ -17,14 +17,14 @@ def installed(monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:
 
 
 @pytest.mark.parametrize("package", [api, commands, plugins], ids=lambda p: p.__name__)
-@pytest.mark.parametrize(("name", "version"), [("blazar", "15.1.0"), ("SQLAlchemy", "1.4.54")])
+@pytest.mark.parametrize(("name", "version"), [("blazar", "16.0.0"), ("SQLAlchemy", "1.4.54")])
 def test_import_with_an_old_version_is_refused(monkeypatch, package, name, version):
     installed(monkeypatch, **{name: version})
     with pytest.raises(ImportError, match=rf"needs {name} [0-9.]+ or newer, but {name} {version}"):
         importlib.reload(package)
 
 
-@pytest.mark.parametrize("version", ["16.0.0", "17.1.2", "18.0.0", "19.0.0.0rc1"])
+@pytest.mark.parametrize("version", ["17.0.0", "17.1.2", "18.0.0", "19.0.0.0rc1"])
 def test_recent_version_is_accepted(monkeypatch, version):
     installed(monkeypatch, blazar=version)
     compat.check()

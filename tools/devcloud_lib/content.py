@@ -63,9 +63,12 @@ def resources(layout: Layout) -> str:
     return "aggregates freepool and az1, network shared and image tiny made" if made else ""
 
 
-def tempest_content(layout: Layout) -> dict[str, str]:
-    """Make a flavor for Tempest. Return the ids of flavor and image by option."""
-    wanted = {**_login(layout), "image": "tiny"}
+def tempest_content(layout: Layout, leave_zones: bool) -> dict[str, str]:
+    """Make a flavor for Tempest. Return the ids of flavor and image by option.
+
+    :param leave_zones: whether all hosts leave their availability zones.
+    """
+    wanted = {**_login(layout), "image": "tiny", "leave_zones": leave_zones}
     output = layout.state("tempest.json")
     _run_inside(layout, "tempest_content", wanted, output)
     return dict(json.loads(output.read_text()))

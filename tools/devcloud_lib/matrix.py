@@ -1,8 +1,6 @@
 """Runs tests with several versions of Blazar and with each Python that is installed.
 
-Blazar 16 and 17 use eventlet: importing their API replaces the sockets of the whole process.
-Therefore the tests that run API, manager and fake services in one process can't run with these
-versions. The other unit tests, and the database tests on SQLite, can.
+With Blazar 17, ``tests/unit/conftest.py`` leaves out the tests that can't run with eventlet.
 """
 
 import dataclasses
@@ -10,22 +8,30 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from devcloud_lib import limits, stamps, venv
 from devcloud_lib.console import Failure, say
 from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
 #: The releases of Blazar, with the SQLAlchemy and Pecan that were current when each came out.
 _BLAZARS = {
-    "16.0.0": ("SQLAlchemy>=2.0.38,<2.1", "pecan<1.6"),
     "17.0.0": ("SQLAlchemy>=2.0.43,<2.1", "pecan<1.8"),
     "18.0.0": (),
 }
+#: Words for pytest, and the minutes that the tests may take.
+Tests = tuple[tuple[str, ...], int]
+
 _PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-_ON_EVENTLET = ("16", "17")
-_LIMIT = 900
+#: The tests of each environment.
+_TESTS: tuple[Tests, ...] = ((("tests/unit",), 40), (("tests/functional/db", "-k", "sqlite"), 40))
+#: Those of the short form. What is most likely to break is the import of a module.
+_SHORT_TESTS: tuple[Tests, ...] = (
+    (("--collect-only", "tests/unit", "tests/functional/db"), 3),
+    (("tests/unit/domain", "tests/unit/enforcement", "tests/unit/test_compat.py"), 5),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,10 +45,6 @@ class Cell:
     @property
     def name(self) -> str:
         return f"blazar-{self.blazar}-python-{self.python}"
-
-    @property
-    def on_eventlet(self) -> bool:
-        return self.blazar.split(".")[0] in _ON_EVENTLET
 
 
 def cells() -> Iterator[Cell]:
@@ -71,61 +73,62 @@ def _starts(program: str) -> bool:
     return subprocess.run([program, "-c", ""], capture_output=True, check=False).returncode == 0
 
 
-def run(home: Path) -> bool:
-    """Run the tests of all cells. Return whether all passed."""
-    results = {}
-    for cell in cells():
-        directory = home / "matrix" / cell.name
-        results[cell.name] = _run(cell, directory, Installer(home / "uv", directory / "pip.log"))
-    for name, outcome in results.items():
-        say(f"{name}: {outcome}")
+def run(home: Path, report: Callable[[], str]) -> bool:
+    """Run the tests of all cells. Return whether all passed.
+
+    :param report: returns pytest's option for the report of a run.
+    """
+    results = {cell: _run(cell, home, _TESTS, report) for cell in cells()}
+    for cell, outcome in results.items():
+        say(f"{cell.name}: {outcome}")
     return all("failed" not in outcome for outcome in results.values())
 
 
-def _run(cell: Cell, directory: Path, installer: Installer) -> str:
+def run_short(home: Path, report: Callable[[], str]) -> bool:
+    """Run some tests with the oldest Blazar. Return whether they passed."""
+    outcome = _run(next(cells()), home, _SHORT_TESTS, report)
+    say(outcome)
+    return "failed" not in outcome
+
+
+def _run(cell: Cell, home: Path, tests: Sequence[Tests], report: Callable[[], str]) -> str:
+    directory = home / "matrix" / cell.name
     directory.mkdir(parents=True, exist_ok=True)
     say(f"{cell.name}, see {directory}")
-    python = directory / "venv" / "bin" / "python"
-    pins = [f"blazar=={cell.blazar}", *_BLAZARS[cell.blazar]]
-    needed = ["-r", REPOSITORY / "test-requirements.txt", "-e", f"{REPOSITORY}[cli,picture]"]
     try:
-        installer.make(directory / "venv", cell.program)
-        installer.install(directory / "venv", *pins, *needed)
+        python = _environment(cell, directory, Installer(home / "uv", directory / "pip.log"))
     except Failure:
         return "failed to install"
-    tests = [["tests/unit"], ["tests/functional/db", "-k", "sqlite"]]
-    if cell.on_eventlet:
-        tests[0] += ["--ignore=tests/unit/api", "--ignore=tests/unit/wsgi"]
-    passed = [
-        _run_logged(
-            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words],
-            directory / f"{words[0].replace('/', '-')}.log",
+    passed = []
+    for words, minutes in tests:
+        command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", report(), *words]
+        path = next(word for word in words if word.startswith("tests/"))
+        job = limits.Job(
+            f"{cell.name}: {path}",
+            list(map(str, command)),
+            60 * minutes,
+            directory / f"{path.replace('/', '-')}.log",
+            REPOSITORY,
+            # Tests find the programs of their own environment first.
+            {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"},
         )
-        for words in tests
-    ]
-    parts = "unit tests without the API's, SQLite" if cell.on_eventlet else "unit tests, SQLite"
-    return f"{parts}: {'passed' if all(passed) else 'failed'}; SQLAlchemy {_sqlalchemy(python)}"
+        passed.append(limits.run(job))
+        if not passed[-1]:
+            say(f"{job.name} failed, see {job.log}")
+    return f"{'passed' if all(passed) else 'failed'}; SQLAlchemy {_sqlalchemy(python)}"
 
 
-def _run_logged(words: list[str | Path], log: Path) -> bool:
-    # Tests find the programs of their own environment first.
-    programs = Path(words[0]).parent
-    env = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
-    with log.open("w") as output:
-        try:
-            done = subprocess.run(
-                list(map(str, words)),
-                cwd=REPOSITORY,
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                timeout=_LIMIT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return False
-    return done.returncode == 0
+def _environment(cell: Cell, directory: Path, installer: Installer) -> Path:
+    """Make the environment of a cell, unless it is current. Return the path of its Python."""
+    requirements = REPOSITORY / "test-requirements.txt"
+    wanted = [f"blazar=={cell.blazar}", *_BLAZARS[cell.blazar], "-r", str(requirements)]
+    version = stamps.digest(*wanted, requirements, venv.project_version())
+    done = stamps.Stamps(directory / "stamps")
+    if not done.current("packages", version):
+        installer.make(directory / "venv", cell.program)
+        installer.install(directory / "venv", *wanted, "-e", f"{REPOSITORY}[cli,picture]")
+        done.set("packages", version)
+    return directory / "venv" / "bin" / "python"
 
 
 def _sqlalchemy(python: Path) -> str:

@@ -8,7 +8,7 @@ from devcloud_lib import side_cloud
 
 _OFFSET = 4000
 _OPTIONS = ("--managers=2", "--computes=5", "--password-rounds=4", "--host-plugins=exact")
-_TESTS = "tests/functional/neighbors"
+TESTS = "tests/functional/neighbors"
 
 
 def run(home: Path, exported: Callable[..., dict[str, str]], test: Callable[..., bool]) -> bool:
@@ -23,4 +23,4 @@ def run(home: Path, exported: Callable[..., dict[str, str]], test: Callable[...,
         side_cloud.register_hosts(home)
         cloud = exported(str(side_cloud.TOOL), "env", "--home", str(home))
         # The tests run in their own environment, not in the cloud's.
-        return test(_TESTS, env={"WARRE_NEIGHBOR_RUNS": "20", **cloud, "PATH": os.environ["PATH"]})
+        return test(TESTS, env={"WARRE_NEIGHBOR_RUNS": "20", **cloud, "PATH": os.environ["PATH"]})

@@ -22,11 +22,11 @@ class Part:
 def table(parts: list[Part]) -> str:
     """Return a table of parts with tests, seconds and result, and the slowest tests of all."""
     times = {part.name: [t for path in part.reports for t in _times(path)] for part in parts}
-    rows = [f"{'part':10} {'tests':>6} {'seconds':>8}  result"]
+    rows = [f"{'part':13} {'tests':>6} {'seconds':>8}  result"]
     for part in parts:
         tests = len(times[part.name]) or "-"
         result = "passed" if part.passed else "FAILED"
-        rows.append(f"{part.name:10} {tests:>6} {part.seconds:8.1f}  {result}")
+        rows.append(f"{part.name:13} {tests:>6} {part.seconds:8.1f}  {result}")
     slowest = sorted((t for found in times.values() for t in found), reverse=True)[:_SLOWEST]
     if slowest:
         rows.append(f"the {len(slowest)} slowest tests, in seconds:")

@@ -6,11 +6,10 @@ time on a cloud without data of an earlier run.
 """
 
 import os
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from devcloud_lib import content, ini, results, settings, side_cloud, stamps
+from devcloud_lib import content, ini, limits, results, settings, side_cloud, stamps
 from devcloud_lib.console import say
 from devcloud_lib.installer import Installer
 from devcloud_lib.layout import PASSWORD, REGION, Layout
@@ -18,18 +17,38 @@ from devcloud_lib.layout import PASSWORD, REGION, Layout
 _PACKAGES = ("blazar-tempest-plugin", "tempest", "pytest")
 _OFFSET = 3000
 _SCENARIOS = "blazar_tempest_plugin.tests.scenario"
+#: The scenario of the short form. Unlike others it doesn't wait for the end of a lease.
+_SHORT = (
+    f"{_SCENARIOS}.test_instance_reservation::TestInstanceReservationScenario"
+    "::test_instance_reservation"
+)
+#: Seconds that the scenarios may take on one cloud.
+_LIMIT = 1200
 
 
-def run(home: Path) -> bool:
+def run(home: Path, report: Callable[[], str]) -> bool:
     """Run the tests with both kinds of plugins. Return whether all tests passed with both.
 
     :param home: the directory of the environment, the cloud and the logs.
+    :param report: returns pytest's option for the report of a run.
     """
     programs = _environment(home)
-    found = {kind: _outcomes(home, programs, kind) for kind in settings.HOST_PLUGINS}
+    found = {kind: _outcomes(home, programs, kind, report()) for kind in settings.HOST_PLUGINS}
     for line in table(found):
         say(line)
     return passed(found)
+
+
+def short_command(home: Path, cloud: Path, report: str) -> list[str]:
+    """The command line that runs one scenario on a cloud that is up and has hosts.
+
+    :param home: the directory of the environment.
+    :param cloud: the directory of the cloud.
+    :param report: pytest's option for the report of the run.
+    """
+    programs, config = _environment(home), _configured(cloud, leave_zones=False)
+    variables = [f"{name}={value}" for name, value in _variables(config).items()]
+    return ["env", f"--chdir={home}", *variables, *_command(programs, report, _SHORT)]
 
 
 def table(found: dict[str, results.Outcomes]) -> list[str]:
@@ -93,51 +112,58 @@ def _environment(home: Path) -> Path:
     return directory / "bin"
 
 
-def _outcomes(home: Path, programs: Path, kind: str) -> results.Outcomes:
+def _outcomes(home: Path, programs: Path, kind: str, report: str) -> results.Outcomes:
     """Run the tests on a new cloud. Return their outcomes.
 
     :param kind: the plugins for Blazar's own resource types.
+    :param report: pytest's option for the report of the run.
     """
     cloud = home / "cloud"
     # A test that fails leaves a lease behind, which takes a host from the other tests.
     side_cloud.wipe(cloud)
     options = [f"--port-offset={_OFFSET}", "--managers=1", "--password-rounds=4"]
     with side_cloud.running(cloud, *options, f"--host-plugins={kind}"):
-        layout = _layout(cloud)
-        config = layout.etc("tempest", "tempest.conf")
-        ini.write(config, configuration(layout, content.tempest_content(layout)))
+        config = _configured(cloud, leave_zones=True)
         side_cloud.register_hosts(cloud)
-        return _tested(home / f"{kind}.log", programs, config)
+        return _tested(home / f"{kind}.log", programs, config, report)
 
 
-def _layout(cloud: Path) -> Layout:
+def _configured(cloud: Path, leave_zones: bool) -> Path:
+    """Write Tempest's configuration for a cloud, and make what it names. Return its path."""
     chosen = settings.load(cloud)
     assert chosen is not None
-    return Layout(cloud, chosen)
+    layout = Layout(cloud, chosen)
+    config = layout.etc("tempest", "tempest.conf")
+    ini.write(config, configuration(layout, content.tempest_content(layout, leave_zones)))
+    return config
 
 
-def _tested(log: Path, programs: Path, config: Path) -> results.Outcomes:
+def _tested(log: Path, programs: Path, config: Path, report: str) -> results.Outcomes:
     say(f"Tempest runs, see {log}")
-    report = log.with_suffix(".xml")
-    report.unlink(missing_ok=True)
-    command: list[Any] = [
-        *(programs / "python", "-m", "pytest", "-v", "-p", "no:cacheprovider", "-W", "ignore"),
-        # The scenarios use this module without importing it.
-        *("-p", "tempest.scenario.manager"),
-        *("--tb=short", f"--junitxml={report}", "--pyargs", _SCENARIOS),
-    ]
-    variables = {"TEMPEST_CONFIG_DIR": str(config.parent), "TEMPEST_CONFIG": config.name}
-    with log.open("w") as output:
-        subprocess.run(
-            command,
+    limits.run(
+        limits.Job(
+            "Tempest",
+            _command(programs, report, _SCENARIOS),
+            _LIMIT,
+            log,
             # Outside the repository, whose configuration of pytest isn't for these tests.
-            cwd=log.parent,
-            env={**os.environ, **variables},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            check=False,
+            directory=log.parent,
+            environment={**os.environ, **_variables(config)},
         )
+    )
     prefix = f"{_SCENARIOS}.test_"
-    names = results.outcomes(report)
+    names = results.outcomes(Path(report.partition("=")[2]))
     return {name.rpartition(prefix)[2]: outcome for name, outcome in names.items()}
+
+
+def _command(programs: Path, report: str, tests: str) -> list[str]:
+    return [
+        *(str(programs / "python"), "-m", "pytest", "-v", "-p", "no:cacheprovider"),
+        # The scenarios use this module without importing it.
+        *("-W", "ignore", "-p", "tempest.scenario.manager"),
+        *("--tb=short", report, "--pyargs", tests),
+    ]
+
+
+def _variables(config: Path) -> dict[str, str]:
+    return {"TEMPEST_CONFIG_DIR": str(config.parent), "TEMPEST_CONFIG": config.name}

@@ -18,9 +18,9 @@ def test_table_has_parts_and_slowest_tests(tmp_path: pathlib.Path):
     lint = results.Part("lint", True, 3.14, ())
     unit = results.Part("unit", False, 61.0, (report, report))
     assert results.table([lint, unit]).splitlines() == [
-        "part        tests  seconds  result",
-        "lint            -      3.1  passed",
-        "unit            4     61.0  FAILED",
+        "part           tests  seconds  result",
+        "lint               -      3.1  passed",
+        "unit               4     61.0  FAILED",
         "the 4 slowest tests, in seconds:",
         "    12.5  tests.unit.test_a::test_long[x]",
         "    12.5  tests.unit.test_a::test_long[x]",
@@ -38,7 +38,7 @@ def test_at_most_ten_tests_are_slowest(tmp_path: pathlib.Path):
 
 def test_run_without_a_report_has_no_tests(tmp_path: pathlib.Path):
     part = results.Part("unit", False, 0.4, (tmp_path / "missing.xml",))
-    assert results.table([part]).splitlines()[1:] == ["unit            -      0.4  FAILED"]
+    assert results.table([part]).splitlines()[1:] == ["unit               -      0.4  FAILED"]
 
 
 def test_outcomes_are_by_class_and_name(tmp_path: pathlib.Path):
@@ -58,4 +58,4 @@ def test_report_that_was_cut_off_has_no_tests(tmp_path: pathlib.Path):
     report = tmp_path / "unit-0.xml"
     report.write_text(REPORT[:150])
     part = results.Part("unit", False, 0.4, (report,))
-    assert results.table([part]).splitlines()[1:] == ["unit            -      0.4  FAILED"]
+    assert results.table([part]).splitlines()[1:] == ["unit               -      0.4  FAILED"]

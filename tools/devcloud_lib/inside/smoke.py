@@ -1,5 +1,9 @@
-"""Checks that an installed warre-blazar is complete: metadata, hooks, programs, data files."""
+"""Checks that an installed warre-blazar is complete: metadata, hooks, programs, data files.
 
+The argument is the setup.cfg from which it was built.
+"""
+
+import configparser
 import importlib.metadata
 import importlib.util
 import pathlib
@@ -8,15 +12,28 @@ import sys
 import tempfile
 
 _PROGRAMS = pathlib.Path(sys.executable).parent
-_HOOKS = {
-    "blazar.resource.plugins",
-    "blazar.api.v2.controllers.extensions",
-    "blazar.cli",
-    "console_scripts",
-    "openstack.reservation.v1",
-    "oslo.config.opts",
-    "oslo.policy.policies",
-}
+_PACKAGE = "warre_blazar"
+
+
+def declared(setup: pathlib.Path) -> set[tuple[str, str, str]]:
+    """Return group, name and value of each entry point in a setup.cfg."""
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_string(setup.read_text())
+    return {
+        (group, *(side.strip() for side in line.split("=", 1)))
+        for group, lines in parser["entry_points"].items()
+        for line in lines.strip().splitlines()
+    }
+
+
+def data_files(setup: pathlib.Path) -> set[pathlib.Path]:
+    """Return what is in the package of a source tree and isn't a module, relative to the tree."""
+    files = setup.parent.joinpath(_PACKAGE).rglob("*")
+    return {
+        path.relative_to(setup.parent)
+        for path in files
+        if path.is_file() and path.suffix not in (".py", ".pyc")
+    }
 
 
 def output(program: str, *words: str, status: int = 0) -> str:
@@ -28,18 +45,29 @@ def output(program: str, *words: str, status: int = 0) -> str:
     return text
 
 
-def main() -> None:
+def check_contents(setup: pathlib.Path) -> None:
+    """Check the metadata, the entry points and the data files."""
     distribution = importlib.metadata.distribution("warre-blazar")
     assert distribution.metadata["License-Expression"] == "Apache-2.0"
     assert distribution.metadata["Requires-Python"] == ">=3.11"
     # Horizon comes only with the extra "dashboard".
     assert not [name for name in ("django", "horizon") if importlib.util.find_spec(name)]
     hooks = distribution.entry_points
-    assert {e.group for e in hooks} == _HOOKS
+    found, wanted = {(e.group, e.name, e.value) for e in hooks}, declared(setup)
+    assert found == wanted, f"entry points: missing {wanted - found}, extra {found - wanted}"
     for entry_point in hooks:
-        assert callable(entry_point.load())
+        loaded = entry_point.load()
+        # An extension of the openstack command line is a module.
+        assert callable(getattr(loaded, "build_option_parser", loaded)), entry_point
+    place = pathlib.Path(importlib.util.find_spec(_PACKAGE).origin).parents[1]
+    missing = [path for path in data_files(setup) if not (place / path).is_file()]
+    assert place != setup.parent, f"{_PACKAGE} is that of the repository"
+    assert not missing, f"missing files: {missing}"
     print(f"smoke: {distribution.version}, {len(hooks)} entry points load")
 
+
+def main(setup: pathlib.Path) -> None:
+    check_contents(setup)
     with tempfile.TemporaryDirectory() as directory:
         conf = pathlib.Path(directory) / "blazar.conf"
         conf.write_text(f"[database]\nconnection = sqlite:///{directory}/blazar.sqlite\n")
@@ -63,4 +91,5 @@ def main() -> None:
     print("smoke: the openstack and blazar commands are there")
 
 
-main()
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))
