@@ -9,7 +9,7 @@ import threading
 import time
 from types import FrameType
 
-from tests.torture import outages
+from tests.torture import campaign, outages
 from tests.torture.calm import Absences
 from tests.torture.run import Run
 
@@ -19,6 +19,8 @@ _INTERRUPTED = 128 + signal.SIGINT
 
 def main() -> int:
     """:returns: 0: nothing was found; 1: something was; 130: Ctrl-C came before it could tell."""
+    if sys.argv[1:2] == ["campaign"]:
+        return campaign.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="torture", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0, help="how long (default: 1)")
     parser.add_argument("--seed", type=int, default=1, help="the same choices every time")

@@ -26,6 +26,8 @@ class Answer:
     status: int
     document: Any
     code: str
+    #: The header Retry-After.
+    retry_after: str | None = None
 
     @property
     def is_refusal(self) -> bool:
@@ -132,11 +134,12 @@ def _is_refused(error: requests.exceptions.ConnectionError) -> bool:
 
 
 def _read(found: requests.Response) -> Answer:
+    retry_after = found.headers.get("Retry-After")
     try:
         document = found.json() if found.content else None
     except ValueError:
-        return Answer(found.status_code, None, "no JSON")
-    return Answer(found.status_code, document, _code(document))
+        return Answer(found.status_code, None, "no JSON", retry_after)
+    return Answer(found.status_code, document, _code(document), retry_after)
 
 
 def _code(document: Any) -> str:

@@ -4,21 +4,18 @@ import fnmatch
 import os
 import pathlib
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-
-from tests.torture import choices
-from tests.torture.calm import Absence, Absences
-from tests.torture.choices import HANG, KILL, WORKER, Outage
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
 from devcloud_lib import bus, cloud, processes, readiness, settings
 from devcloud_lib.console import Failure
 from devcloud_lib.layout import Layout
 from devcloud_lib.service import Service
+
+from tests.torture import choices
+from tests.torture.calm import Absence, Absences
+from tests.torture.choices import HANG, KILL, WORKER, Outage
 
 #: Seconds from the beginning of one outage to that of the next, if it is over by then.
 EVERY = 20.0

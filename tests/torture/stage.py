@@ -5,7 +5,8 @@ import dataclasses
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import openstack.exceptions
@@ -41,32 +42,51 @@ class Stage:
 
 
 @contextlib.contextmanager
-def stage(admin: Client, password: str, *, keep: bool = False) -> Iterator[Stage]:
-    """Prepare the cloud, and take everything away again unless it is to be kept."""
+def stage(
+    admin: Client,
+    password: str,
+    projects: int = PROJECTS,
+    limits: tuple[int, int] = (RESERVATIONS, HOURS),
+    more: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+    *,
+    keep: bool = False,
+) -> Iterator[Stage]:
+    """Prepare the cloud, and take everything away again unless it is to be kept.
+
+    :param limits: the reservations and hours of each project.
+    :param more: flavors beside FLAVORS.
+    """
     undo: list[Callable[[], Any]] = []
     try:
-        yield _prepare(admin, password, undo)
+        yield _prepare(admin, password, undo, projects, limits, {**FLAVORS, **more})
     finally:
         if not keep:
             for step in reversed(undo):
                 _tried(step)
 
 
-def _prepare(admin: Client, password: str, undo: list[Callable[[], Any]]) -> Stage:
+def _prepare(
+    admin: Client,
+    password: str,
+    undo: list[Callable[[], Any]],
+    projects: int,
+    its_limits: tuple[int, int],
+    wanted: Mapping[str, dict[str, Any]],
+) -> Stage:
     identity, mark = admin.cloud.identity, uuid.uuid4().hex[:6]
     role = identity.find_role("member")
     service = identity.find_service("blazar")
     people: list[Person] = []
     limits = {}
-    for number in range(PROJECTS):
+    for number in range(projects):
         name = f"torture-{mark}-{number + 1}"
         project = identity.create_project(name=name, domain_id="default")
         undo.append(lambda project=project: identity.delete_project(project))
-        limits[project.id] = (RESERVATIONS, HOURS)
-        for resource, limit in (("reservation", RESERVATIONS), ("hours", HOURS)):
+        limits[project.id] = its_limits
+        for resource, limit in zip(("reservation", "hours"), its_limits, strict=True):
             _limit(admin, service.id, project.id, resource, limit, undo)
         admin.cloud.set_compute_quotas(project.id, cores=-1, ram=-1, instances=-1)
-        for _ in range(USERS // PROJECTS):
+        for _ in range(USERS // projects):
             user_name = f"torture-{mark}-user-{len(people) + 1}"
             user = identity.create_user(
                 name=user_name,
@@ -80,7 +100,7 @@ def _prepare(admin: Client, password: str, undo: list[Callable[[], Any]]) -> Sta
     # Before the users go, who may have left reservations.
     flavors: list[str] = []
     undo.append(lambda: _withdraw(admin, flavors))
-    for name, terms in FLAVORS.items():
+    for name, terms in wanted.items():
         flavors.append(_flavor(admin, f"torture-{name}-{mark}", terms))
     undo.append(lambda: _delete_leases(admin, set(limits)))
     image = admin.cloud.image.find_image("tiny").id
