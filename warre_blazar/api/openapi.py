@@ -49,6 +49,12 @@ _RESOURCES = (
     *(usage.Usage, usage.Refusal, series.Series, waits.Wait, audit.AuditFinding),
 )
 
+#: A header that the application's guard adds.
+_RETRY_AFTER = {
+    "description": "The seconds after which the request should be repeated.",
+    "schema": {"type": "integer", "minimum": 0},
+}
+
 #: The document's named schemas.
 _COMPONENTS: dict[str, Schema] = {
     **{resource.__name__: schemas.of_answer(resource) for resource in _RESOURCES},
@@ -198,6 +204,8 @@ def _responses(operation: Operation) -> dict[str, Any]:
     for status, codes in operation.refusals().items():
         schema = {"allOf": [ref("Error"), {"properties": {"code": {"enum": codes}}}]}
         responses[str(status)] = {"description": ", ".join(codes), "content": _json(schema)}
+        if status == 503:
+            responses[str(status)]["headers"] = {"Retry-After": _RETRY_AFTER}
     return dict(sorted(responses.items()))
 
 
