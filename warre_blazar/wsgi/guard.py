@@ -41,7 +41,7 @@ class Guard:
         def begin(status: str, headers: list[tuple[str, str]], *failure: Any) -> Any:
             nonlocal begun
             begun = True
-            if status.startswith("503"):
+            if status.startswith("503") and "retry-after" not in {n.lower() for n, _ in headers}:
                 headers = [*headers, ("Retry-After", str(_RETRY_AFTER))]
             return start_response(status, headers, *failure)
 
