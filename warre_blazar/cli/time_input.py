@@ -1,11 +1,12 @@
 """Works out which moment a user means who has typed a time, or refuses the time.
 
-A text must never be taken for a time that the user doesn't mean. So only the forms in ``time_forms``
-are read. (Libraries that parse times, such as dateparser and dateutil, guess which number is the
-day, and skip words that they don't know. The standard library's parser of RFC 2822 skips the
-weekday, and takes an unknown zone for none.) A text in one of these forms is still refused if it could mean
-different times, or if clocks skip the time. A refusal suggests texts that are understood, and that
-have all parts of the refused text. If there is no such text, it only says how times are written.
+A text must never be taken for a time that the user doesn't mean. So only the forms in
+``time_forms`` are read. (Libraries that parse times, such as dateparser and dateutil, guess which
+number is the day, and skip words that they don't know. The standard library's parser of RFC 2822
+skips the weekday, and takes an unknown zone for none.) A text in one of these forms is still
+refused if it could mean different times, or if clocks skip the time. A refusal suggests texts that
+are understood, and that have all parts of the refused text. If there is no such text, it only says
+how times are written.
 """
 
 import contextlib
