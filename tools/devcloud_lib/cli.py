@@ -63,8 +63,8 @@ def _add_cloud_commands(
     up.add_argument(
         "--host-plugins",
         choices=settings.HOST_PLUGINS,
-        help="plugins for Blazar's own resource types for compute hosts: Blazar's plugins, or the "
-        "exact ones of this package (stock)",
+        help="plugins for Blazar's own resource types for compute hosts: Blazar's plugins, the "
+        "exact ones of this package, or Blazar's with nothing of this package enabled (stock)",
     )
     up.set_defaults(run=commands.up)
     down = subparsers.add_parser("down", parents=[common], help="stop the cloud and keep its data")

@@ -9,8 +9,9 @@ from devcloud_lib.console import Failure
 
 # Each GPU of a compute has a PCI bus of its own.
 _MOST_GPUS = 64
-#: The plugins for Blazar's own resource types for compute hosts: Blazar's, and this package's.
-HOST_PLUGINS = ("stock", "exact")
+#: The plugins for Blazar's own resource types for compute hosts: Blazar's, and this package's. With
+#: "alone", this package is installed, but nothing of it is enabled, and it has no tables.
+HOST_PLUGINS = ("stock", "exact", "alone")
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 

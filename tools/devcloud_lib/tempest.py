@@ -1,8 +1,8 @@
-"""Runs Blazar's own Tempest tests on a dev cloud that has this package enabled.
+"""Runs Blazar's own Tempest tests on a dev cloud that has this package installed.
 
-The tests are those of blazar-tempest-plugin. They run once with Blazar's plugins for hosts, servers
-and flavors beside the plugin of this package, and once with the exact plugins of this package, each
-time on a cloud without data of an earlier run.
+The tests are those of blazar-tempest-plugin. They run with Blazar's plugins for hosts, servers and
+flavors beside the plugin of this package, with the exact plugins of this package, and with nothing
+of this package enabled, each time on a cloud without data of an earlier run.
 """
 
 import os
@@ -27,7 +27,7 @@ _LIMIT = 1200
 
 
 def run(home: Path, report: Callable[[], str]) -> bool:
-    """Run the tests with both kinds of plugins. Return whether all tests passed with both.
+    """Run the tests with each kind of plugins. Return whether all tests passed with all of them.
 
     :param home: the directory of the environment, the cloud and the logs.
     :param report: returns pytest's option for the report of a run.

@@ -32,7 +32,10 @@ def configured_plugins(home: pathlib.Path, chosen: settings.Settings) -> str:
     return written["manager"]["plugins"]
 
 
-@pytest.mark.parametrize(("kind", "expected"), [("stock", _STOCK), ("exact", _EXACT)])
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [("stock", _STOCK), ("exact", _EXACT), ("alone", _STOCK.removesuffix(",flavor.slot.plugin"))],
+)
 def test_chosen_plugins_are_configured(tmp_path: pathlib.Path, kind: str, expected: str):
     assert configured_plugins(tmp_path, settings.Settings(host_plugins=kind)) == expected
 
@@ -47,5 +50,5 @@ def test_choice_is_kept_for_the_next_up(tmp_path: pathlib.Path):
 
 
 def test_unknown_plugins_are_refused():
-    with pytest.raises(Failure, match="one of stock, exact"):
+    with pytest.raises(Failure, match="one of stock, exact, alone"):
         settings.Settings(host_plugins="other")

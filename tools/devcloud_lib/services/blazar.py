@@ -14,6 +14,10 @@ _STOCK_PLUGINS = ("physical.host.plugin", "virtual.instance.plugin", "flavor.ins
 _HOST_PLUGINS = {
     "stock": _STOCK_PLUGINS,
     "exact": tuple(f"exact.{name}" for name in _STOCK_PLUGINS),
+    "alone": _STOCK_PLUGINS,
+}
+_NOTHING: dict[str, list[str]] = {
+    kind: [] for kind in ("plugins", "controllers", "filters", "broken")
 }
 # blazar-api's own defaults, which are used if the repository has no controller.
 _STOCK_CONTROLLERS = ("oshosts", "leases")
@@ -35,7 +39,7 @@ def configure(layout: Layout, endpoint_id: str) -> None:
 
     :param endpoint_id: Blazar's public endpoint, by which oslo.limit finds the limits.
     """
-    offered = probe(layout)
+    offered = _NOTHING if _is_alone(layout) else probe(layout)
     host_plugins = _HOST_PLUGINS[layout.settings.host_plugins]
     for problem in offered["broken"]:
         say(f"blazar: left out, because it cannot be imported: {problem}")
@@ -89,19 +93,25 @@ def migrate(layout: Layout) -> None:
 def migrate_project(layout: Layout) -> str:
     """Upgrade this repository's tables. Each `up` does so, because the repository changes."""
     program = layout.program("warre-blazar-manage")
-    if not program.exists():
+    if not program.exists() or _is_alone(layout):
         return ""
     words: shell.Words = [program, "--config-file", _config(layout), "db", "upgrade"]
     shell.run(words, layout.log("warre-blazar-manage"))
     return "database upgraded"
 
 
+def _is_alone(layout: Layout) -> bool:
+    """Whether Blazar runs as it does without this package, which is installed nevertheless."""
+    return layout.settings.host_plugins == "alone"
+
+
 def services(layout: Layout) -> list[Service]:
+    package = "blazar" if _is_alone(layout) else "warre_blazar"
     api = [
         wsgi.service(
             layout,
             "blazar-api",
-            "warre_blazar.wsgi.api:application",
+            f"{package}.wsgi.api:application",
             {"OS_BLAZAR_CONFIG_DIR": str(layout.etc("blazar"))},
             (_config(layout),),
             version=venv.project_version(),
