@@ -250,8 +250,9 @@ class _Reader:
                 return self._at(_plus(moment.date(), days), clock)
             return _in_zone(moment.astimezone(_UTC) + datetime.timedelta(minutes=step), self._zone)
 
-        if self._start and self._start - self._utc > datetime.timedelta(minutes=1):
-            starts = (self._now, self._start.astimezone(self._zone))
+        start, minute = self._start, datetime.timedelta(minutes=1)
+        if self._match["coming"] and start and start - self._utc > minute:
+            starts = (self._now, start.astimezone(self._zone))
             forms = [after(moment).isoformat(timespec="minutes") for moment in starts]
             raise _Unclear("it may be counted from now or from the start", *forms[::-1])
         try:

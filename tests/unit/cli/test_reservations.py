@@ -402,6 +402,24 @@ def test_create_with_affinity(api: Api, run: Run, word: str, sent: bool | None) 
     assert api.seen[0].body.get("affinity") is sent
 
 
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ("Sat Nov 28 20:29:12 UTC 2099", "2099-11-28T20:29:00+00:00"),
+        ("Sat Nov 28 20:29:12 AEDT 2099", "2099-11-28T20:29:00+11:00"),
+        ("Sat, 28 Nov 2099 20:29:12 +0100", "2099-11-28T20:29:00+01:00"),
+        ("@4099667352", "2099-11-30T07:29:00+11:00"),
+    ],
+)
+def test_create_takes_what_date_prints(
+    api: Api, run: Run, monkeypatch: pytest.MonkeyPatch, typed: str, sent: str
+) -> None:
+    monkeypatch.setenv("TZ", "Australia/Melbourne")
+    api.answers["POST /v2/reservations"] = Answer(200, reservation())
+    run(reservations.CreateReservation, "f", "--start", typed, "--hours", "2")
+    assert api.seen[-1].body["start"] == sent
+
+
 def test_create_starts_in_a_minute(api: Api, run: Run) -> None:
     api.answers["POST /v2/reservations"] = Answer(200, reservation())
     minute = datetime.timedelta(minutes=1)
