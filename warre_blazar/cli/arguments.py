@@ -258,8 +258,9 @@ def length(text: str, unit: str = "") -> Length:
     if minutes > _MOST_HOURS * 60:
         raise argparse.ArgumentTypeError(f"{typed} is too long")
     if minutes != int(minutes):
-        candidates = (f"{int(m) // 60}:{int(m) % 60:02}" for m in (minutes, minutes + 1))
-        nearest = " or ".join(form for form in candidates if form != "0:00")
+        whole = (int(m) for m in (minutes, minutes + 1) if m >= 1)
+        plus = "+" if parts["more"] == "+" else ""
+        nearest = " or ".join(f"{plus}{m // 60}:{m % 60:02}" for m in whole)
         raise argparse.ArgumentTypeError(
             f"{typed} isn't a whole number of minutes; write {nearest}"
         )

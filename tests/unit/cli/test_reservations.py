@@ -443,6 +443,7 @@ def test_create_starts_in_a_minute(api: Api, run: Run) -> None:
             "14.88h isn't a whole number of minutes; write 14:52 or 14:53",
         ),
         (["f", "--hours", "0.001"], "0.001h isn't a whole number of minutes; write 0:01"),
+        (["f", "--hours", "+14.88"], "write +14:52 or +14:53"),
         (["f", "--hours", "-1"], "--hours"),
         (["f", "--hours", "1:60"], "'1:60' isn't a number of hours"),
         (["f", "--length", "3"], "'3' isn't a length; write 3d, 12h, 1d12h or 90m"),
