@@ -9,7 +9,7 @@ from oslo_serialization import jsonutils
 from sqlalchemy.orm import Session
 
 from warre_blazar.db import session
-from warre_blazar.db.tables import instance_reservations, reservations
+from warre_blazar.db.tables import bookings, instance_reservations, reservations
 from warre_blazar.domain.flavor import Flavor, Shape
 
 
@@ -59,6 +59,17 @@ def source_flavor(flavor_id: str, name: str, shape: Shape) -> str:
         "extra_specs": dict(shape.extra_specs),
     }
     return jsonutils.dumps(source)
+
+
+def shape(db: Session, row_id: str) -> Shape | None:
+    """The shape that was booked with the reservation of a row. None if it isn't flavor:slot."""
+    query = (
+        sa.select(bookings.c.shape)
+        .join(reservations, reservations.c.id == bookings.c.reservation_id)
+        .where(reservations.c.resource_id == row_id)
+    )
+    text = db.scalar(query)
+    return None if text is None else Shape.from_json(text)
 
 
 def write_again(db: Session, reservation_id: str, flavor: Flavor, **values: Any) -> None:

@@ -12,6 +12,7 @@ from warre_blazar import conf, enforcement
 from warre_blazar.db import migration
 from warre_blazar.errors import blazar_errors
 from warre_blazar.plugins import (
+    booked_properties,
     change_records,
     deletion_records,
     joined_writes,
@@ -26,6 +27,7 @@ from warre_blazar.plugins import (
 ALWAYS = (enforcement.register, refusal_log.register, blazar_errors.expose_to_v1)
 #: For flavor:slot.
 FOR_SLOTS = (
+    booked_properties.register,
     deletion_records.register,
     joined_writes.register,
     lease_contexts.register,
