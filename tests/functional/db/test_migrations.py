@@ -1,5 +1,6 @@
 """Our migrations on MariaDB, before and after Blazar's migrations, in each character set."""
 
+import contextlib
 import dataclasses
 import datetime
 import functools
@@ -338,3 +339,33 @@ def test_tables_in_use_are_dropped_with_reservations(tmp_path: pathlib.Path, man
         answer("y\n")
         assert manage_db(url, "downgrade", "base", "--with-reservations").status == 0
         assert tables(url) == set()
+
+
+@pytest.mark.parametrize(
+    ("names", "revision", "is_missing"),
+    [
+        (set(), None, True),
+        ({"warre_flavors"}, None, True),
+        ({"warre_flavors"}, "0001", False),
+        (databases.OURS, None, False),
+        (databases.OURS, migration.head(), False),
+    ],
+    ids=["none", "interrupted upgrade", "older release", "made without migrations", "all"],
+)
+def test_missing_tables_are_noticed(
+    tmp_path: pathlib.Path, names: set[str], revision: str | None, is_missing: bool
+):
+    url = f"sqlite:///{tmp_path / 'blazar.sqlite'}"
+    engine = sa.create_engine(url)
+    models.metadata.create_all(engine, [models.metadata.tables[name] for name in names])
+    with engine.begin() as db:
+        db.execute(sa.text(f"CREATE TABLE {migration.VERSION_TABLE} (version_num VARCHAR(32))"))
+        if revision:
+            db.execute(sa.text(f"INSERT INTO {migration.VERSION_TABLE} VALUES ('{revision}')"))
+    expected = pytest.raises(migration.MigrationError, match="db upgrade")
+    with expected if is_missing else contextlib.nullcontext():
+        migration.require(url)
+
+
+def test_tables_of_a_database_that_is_away_are_not_missing(tmp_path: pathlib.Path):
+    migration.require(f"sqlite:///{tmp_path / 'nowhere' / 'blazar.sqlite'}")
