@@ -63,9 +63,12 @@ _CONTENT: list[cfg.Opt] = [
     cfg.ListOpt(
         "contact_domains",
         default=[],
-        help="The mail domains in which the contact of a reservation may be. The API refuses other "
-        "contacts; a contact that a reservation has already stays. If this option is empty, users "
-        "can have messages about their reservations sent to any address.",
+        help="The mail domains in which the contact of a reservation may be, such as example.org. "
+        "Users can also name the address that Keystone has for them. All other contacts are "
+        "refused; a contact that a reservation has already stays. If this option is empty, users "
+        "can only name their own address. With *, they can name any address, so each of them can "
+        "have mail with the sender of your site sent to strangers. Set this option to the same "
+        "value for the API and for managers.",
     ),
 ]
 

@@ -518,6 +518,33 @@ message_settings = sa.Table(
     sa.Column("enabled", sa.Boolean, nullable=False),
 )
 
+# The mailboxes whose owners have stopped messages about the reservations of others.
+stopped_addresses = sa.Table(
+    "warre_stopped_addresses",
+    metadata,
+    sa.Column("address", _string(255), primary_key=True),
+    sa.Column("stopped_at", sa.DateTime, nullable=False),
+)
+
+# How many messages a channel has sent to a mailbox in the hour that begins at this time.
+message_counts = sa.Table(
+    "warre_message_counts",
+    metadata,
+    sa.Column("channel", sa.String(64), primary_key=True),
+    sa.Column("address", _string(255), primary_key=True),
+    sa.Column("hour", sa.DateTime, primary_key=True),
+    sa.Column("sent", sa.Integer, nullable=False),
+)
+
+# Keys with which this package signs. The managers and the API share them.
+secrets = sa.Table(
+    "warre_secrets",
+    metadata,
+    sa.Column("name", sa.String(64), primary_key=True),
+    # 32 random bytes, in hexadecimal digits.
+    sa.Column("value", sa.String(64), nullable=False),
+)
+
 # What only one manager does at a time.
 turns = sa.Table(
     "warre_turns",

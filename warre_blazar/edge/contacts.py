@@ -1,23 +1,79 @@
-"""Says which contacts the configuration allows."""
+"""Says which contacts users may give to what they book."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from oslo_config import cfg
 
 from warre_blazar import conf
+from warre_blazar.db import addresses as stored
+from warre_blazar.db import series, session, waits
+from warre_blazar.domain import addresses
 from warre_blazar.domain.labels import Labels
 from warre_blazar.errors import exceptions
+from warre_blazar.openstack import people
 
 conf.register(cfg.CONF)
 
+#: Stands for all domains in ``contact_domains``.
+ANY = "*"
+#: The seconds for which a user's address in Keystone is remembered.
+_REMEMBERED_FOR = 300.0
 
-def checked(labels: Labels) -> Labels:
+
+def checked(labels: Labels, user_id: str | None, kept: str | None = None) -> Labels:
     """Check whether messages may go to the contact among some labels, and return the labels.
 
-    :raises InvalidField: the contact is in a domain that the configuration doesn't allow.
+    :param user_id: the user who gives the contact.
+    :param kept: the contact that the thing has already. It may stay.
+    :raises InvalidField: the contact is neither the user's own address nor in a domain that the
+        configuration allows, or its owner has stopped messages. An address also counts as somebody
+        else's if Keystone doesn't say which one is the user's.
     """
+    contact = labels.contact
+    if contact is None or contact == kept:
+        return labels
     domains = [domain.lower() for domain in cfg.CONF.warre_messages.contact_domains]
-    if labels.contact is not None and domains:
-        domain = labels.contact.rpartition("@")[2].lower()
-        if domain not in domains:
-            shown = ", ".join(f"@{name}" for name in domains)
-            raise exceptions.InvalidField("contact", f"expected an address that ends with {shown}")
-    return labels
+    is_listed = ANY in domains or addresses.domain_of(contact) in domains
+    is_stopped = is_listed and _is_stopped(contact)
+    if is_listed and not is_stopped:
+        return labels
+    own, expected = _own(user_id)
+    if addresses.is_same(contact, own):
+        return labels
+    if is_stopped:
+        expected += f"; the owner of {contact} has stopped messages from here"
+    elif domains:
+        expected += f", or one that ends with {', '.join(f'@{name}' for name in domains)}"
+    raise exceptions.InvalidField("contact", expected)
+
+
+def kept_by(values: Mapping[str, Any]) -> str | None:
+    """The contact of the wait or the series for which a reservation is booked.
+
+    :param values: the values of the reservation.
+    """
+    wait_id, series_id = (str(values.get(name) or "") for name in ("wait_id", "series_id"))
+    with session.reader() as db:
+        if wait_id and (wait := waits.find(db, wait_id)):
+            return wait.labels.contact
+        if series_id and (item := series.find(db, series_id)):
+            return item.lesson.labels.contact
+    return None
+
+
+def _is_stopped(contact: str) -> bool:
+    with session.reader() as db:
+        return stored.is_stopped(db, addresses.mailbox_of(contact))
+
+
+def _own(user_id: str | None) -> tuple[str | None, str]:
+    """The address that Keystone has for a user, and which contact the user can give."""
+    try:
+        user = people.recent_user(user_id, _REMEMBERED_FOR) if user_id else None
+    except (exceptions.ServiceUnavailable, exceptions.ServiceRefused):
+        return None, "expected your own address, which Keystone doesn't tell at the moment"
+    own = (user or {}).get("email")
+    if not addresses.is_address(own):
+        return None, "expected your own address, but Keystone has none for you"
+    return own, f"expected your own address, {own}"

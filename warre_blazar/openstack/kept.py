@@ -6,7 +6,7 @@ same functions. If callers had to pass a session, nearly every function of ``ser
 parameter for the session. The locks of ``turns`` aren't in the list, because they hold no data.
 """
 
-from warre_blazar.openstack import host_trees, keystone, limits, manager, trusts
+from warre_blazar.openstack import host_trees, keystone, limits, manager, people, trusts
 
 _CACHES = (keystone.service_session, limits._enforcer, manager._client, trusts._trustee)
 
@@ -17,3 +17,4 @@ def forget() -> None:
         cached.cache_clear()
     limits._remembered.clear()
     host_trees._read.clear()
+    people._read.clear()

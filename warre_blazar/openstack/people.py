@@ -1,5 +1,7 @@
 """Users and projects in Keystone."""
 
+import math
+import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -11,6 +13,10 @@ from warre_blazar.openstack import keystone
 
 #: The seconds for which Keystone may take. A message is tried again later, so it can wait.
 _TIMEOUT = 5.0
+#: The largest number of users that are remembered.
+_MOST = 10_000
+#: The users that ``recent_user`` has read, by id, with the monotonic times of reading.
+_read: dict[str, tuple[float, Mapping[str, Any] | None]] = {}
 
 
 def find_user(user_id: str) -> Mapping[str, Any] | None:
@@ -20,6 +26,23 @@ def find_user(user_id: str) -> Mapping[str, Any] | None:
     :raises ServiceRefused: Blazar's service user may not read users.
     """
     return _find("user", user_id)
+
+
+def recent_user(user_id: str, max_age: float) -> Mapping[str, Any] | None:
+    """A user as Keystone has shown it, perhaps some time ago.
+
+    :param max_age: for how many seconds an answer is good enough.
+    :raises ServiceUnavailable, ServiceRefused: as for ``find_user``.
+    """
+    begun = time.monotonic()
+    read_at, user = _read.get(user_id, (-math.inf, None))
+    if begun - read_at < max_age:
+        return user
+    user = find_user(user_id)
+    if len(_read) >= _MOST:
+        _read.clear()
+    _read[user_id] = (begun, user)
+    return user
 
 
 def find_project(project_id: str) -> Mapping[str, Any] | None:

@@ -229,12 +229,19 @@ def _request(values: Mapping[str, Any], project_id: str) -> admission.BookingReq
         now=clock.utcnow(),
         conditions=_conditions(),
         affinity=_affinity(values.get("affinity")),
-        labels=contacts.checked(labels.checked(values)),
+        labels=_labels(values),
         before_end=before_end.checked(values.get("before_end")),
         series=_series(values),
         movable_hours=_movable_hours(values.get("movable_hours")),
         wait_id=values.get("wait_id"),
     )
+
+
+def _labels(values: Mapping[str, Any]) -> labels.Labels:
+    """The labels of a new reservation. A wait or a series may keep a contact that it has."""
+    given = labels.checked(values)
+    kept = contacts.kept_by(values) if given.contact else None
+    return contacts.checked(given, conditions.caller_id(), kept)
 
 
 def _series(values: Mapping[str, Any]) -> SeriesWork | None:

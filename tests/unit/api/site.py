@@ -34,7 +34,7 @@ from tests.unit.api.identity import Identity
 from warre_blazar import conf, policy, waiting
 from warre_blazar.db import models, tables
 from warre_blazar.edge import conditions
-from warre_blazar.openstack import kept, limits
+from warre_blazar.openstack import kept, limits, people
 from warre_blazar.services.running.executor import Executor, Pools
 
 T = TypeVar("T")
@@ -223,6 +223,7 @@ class Site:
         databases.empty(self.engine)
         self.cloud.clear()
         limits._remembered.clear()
+        people._read.clear()
         self.set_time(NOW)
         self.clock.meanwhile = self.execute
         self.outside = managers.Outside()

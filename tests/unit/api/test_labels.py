@@ -98,7 +98,7 @@ def test_bad_name_or_note_is_refused(site: Site, alpha: Person, flavor, case: st
     assert site.rows() == before
 
 
-def test_contact_can_be_changed_and_removed(site: Site, alpha: Person, flavor):
+def test_contact_can_be_changed_and_removed(site: Site, alpha: Person, flavor, domains):
     given = {"contact": "team+gpu@example.org", "timezone": "Europe/Berlin"}
     booked = things.book(alpha, flavor, **given)
     assert booked.items() >= given.items()

@@ -67,6 +67,7 @@ def listened(full) -> None:
 
 def test_wait_is_booked_as_its_user_when_room_appears(site, alpha: Person, beta: Person, full):
     flavor, taken = full
+    site.cloud.keystone.users[alpha.user_id] = {"email": "a@example.org"}
     wait = post(alpha, flavor, name="run 7", note="n", affinity=True, contact="a@example.org")
     assert (wait["status"], wait["position"]) == ("WAITING", 1)
     serve(site)

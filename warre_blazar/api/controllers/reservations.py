@@ -103,7 +103,7 @@ class ReservationsController(base.Controller):
             now=timeutils.utcnow(),
             conditions=conditions.of(context),
             affinity=values.get("affinity"),
-            labels=contacts.checked(labels.checked(values)),
+            labels=contacts.checked(labels.checked(values), context.user_id),
             before_end=values.get("before_end"),
             movable_hours=values.get("movable_hours", 0),
         )
@@ -186,7 +186,8 @@ def _tagged(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
 def _change(values: dict[str, Any]) -> change.ChangeRequest:
     """The change that a request asks for."""
     changed = {name: values[name] for name in labels.NAMES if name in values}
-    contacts.checked(labels.checked(changed))
+    kept = reservation.labels.contact
+    contacts.checked(labels.checked(changed), base.context().user_id, kept)
     return change.ChangeRequest(
         values.get("start"),
         values.get("end"),

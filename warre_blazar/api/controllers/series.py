@@ -61,7 +61,7 @@ class SeriesController(base.Controller):
             values["flavor_id"],
             values.get("instance_count", 1),
             values.get("affinity"),
-            contacts.checked(labels.checked(values)),
+            contacts.checked(labels.checked(values), context.user_id),
             values.get("before_end"),
         )
 

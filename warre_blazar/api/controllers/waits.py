@@ -118,7 +118,7 @@ def _wait(wait_id: str, project_id: str, values: dict[str, Any]) -> Wait:
         mode=Mode(values.get("mode", Mode.BOOK)),
         affinity=values.get("affinity"),
         before_end=values.get("before_end"),
-        labels=contacts.checked(labels.checked(values)),
+        labels=contacts.checked(labels.checked(values), context.user_id),
     )
 
 

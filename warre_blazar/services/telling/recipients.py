@@ -4,10 +4,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from warre_blazar.fields.kinds import Email
+from warre_blazar.db import addresses as stored
+from warre_blazar.db import session
+from warre_blazar.domain.addresses import is_address, is_same, mailbox_of
+from warre_blazar.errors import exceptions
 from warre_blazar.openstack import people
-
-_EMAIL = Email()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,6 +17,8 @@ class Recipient:
 
     #: None: no address is known.
     address: str | None
+    #: Whether the address is that of the reservation's user in Keystone.
+    is_own: bool
     #: Whether the address is the contact of the reservation.
     is_contact: bool
     #: The name of the project, or its id if Keystone doesn't know it.
@@ -26,16 +29,21 @@ def of(reservation: Mapping[str, Any]) -> Recipient:
     """Who gets messages about a reservation.
 
     The address is the reservation's contact, or else that of its user in Keystone, or else that of
-    its project (attribute ``email`` or ``contact``). What isn't an email address is passed over.
+    its project (attribute ``email`` or ``contact``). What isn't an email address is passed over,
+    and so is an address other than the user's whose owner has stopped messages.
 
     :param reservation: the reservation in a notice.
     :raises ServiceUnavailable, ServiceRefused: Keystone can't be asked.
     """
     project = people.find_project(reservation["project_id"]) or {}
     name = str(project.get("name") or reservation["project_id"])
-    if is_address(reservation.get("contact")):
-        return Recipient(reservation["contact"], True, name)
-    return Recipient(_known(reservation["user_id"], project), False, name)
+    contact, user_id = reservation.get("contact"), reservation["user_id"]
+    if is_address(contact):
+        is_own = _is_own(contact, user_id)
+        if is_own or not _is_stopped(contact):
+            return Recipient(contact, is_own, True, name)
+    own = _own(user_id)
+    return Recipient(own or _of_project(project), own is not None, False, name)
 
 
 def address_of(user_id: str, project_id: str | None) -> str | None:
@@ -43,14 +51,34 @@ def address_of(user_id: str, project_id: str | None) -> str | None:
 
     :raises ServiceUnavailable, ServiceRefused: Keystone can't be asked.
     """
-    return _known(user_id, (people.find_project(project_id) if project_id else None) or {})
+    project = people.find_project(project_id) if project_id else None
+    return _own(user_id) or _of_project(project or {})
 
 
-def _known(user_id: str | None, project: Mapping[str, Any]) -> str | None:
-    """The address that Keystone has for a user, or else for a project."""
+def _own(user_id: str | None) -> str | None:
+    """The address that Keystone has for a user."""
     user = people.find_user(user_id) if user_id else None
-    known = ((user or {}).get("email"), project.get("email"), project.get("contact"))
-    return next(filter(is_address, known), None)
+    own = (user or {}).get("email")
+    return own if is_address(own) else None
+
+
+def _is_own(contact: str, user_id: str | None) -> bool:
+    """Whether a contact is known to be the address of a user."""
+    try:
+        return is_same(contact, _own(user_id))
+    except (exceptions.ServiceUnavailable, exceptions.ServiceRefused):
+        # The message is the same, but it also says how to stop messages.
+        return False
+
+
+def _of_project(project: Mapping[str, Any]) -> str | None:
+    known = filter(is_address, (project.get("email"), project.get("contact")))
+    return next((address for address in known if not _is_stopped(address)), None)
+
+
+def _is_stopped(address: str) -> bool:
+    with session.reader() as db:
+        return stored.is_stopped(db, mailbox_of(address))
 
 
 def name_of(user_id: str) -> str:
@@ -59,11 +87,3 @@ def name_of(user_id: str) -> str:
     :raises ServiceUnavailable, ServiceRefused: Keystone can't be asked.
     """
     return str((people.find_user(user_id) or {}).get("name") or user_id)
-
-
-def is_address(value: Any) -> bool:
-    try:
-        _EMAIL.validate(value)
-    except ValueError:
-        return False
-    return True
