@@ -92,6 +92,12 @@ def end_early(db: Session, lease: Lease, end: datetime.datetime) -> None:
     move_events(db, lease.id, Span(lease.span.start, end))
 
 
+def set_dates(db: Session, lease_id: str, span: Span) -> None:
+    """Write the dates of a lease, whatever they were."""
+    dates = {"start_date": span.start, "end_date": span.end}
+    db.execute(leases.update().where(leases.c.id == lease_id).values(dates))
+
+
 def forget_trusts(db: Session, trust_ids: Collection[str]) -> None:
     """Remove trusts from the leases that have them."""
     has_one = leases.c.trust_id.in_(trust_ids)

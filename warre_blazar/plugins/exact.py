@@ -25,14 +25,15 @@ from novaclient import exceptions as nova_exc
 from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_utils import strutils
+from sqlalchemy.orm import Session
 
-from warre_blazar.db import hosts, migration, session
+from warre_blazar.db import hosts, lease_writes, migration, session
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
 from warre_blazar.errors import blazar_errors
 from warre_blazar.openstack import placement as our_placement
-from warre_blazar.plugins import blazar_changes
+from warre_blazar.plugins import blazar_changes, lease_guard
 from warre_blazar.services.booking import neighbors
 from warre_blazar.services.booking.neighbors import HostNeed
 from warre_blazar.services.hosts import new_hosts
@@ -46,19 +47,23 @@ R = TypeVar("R")
 _claiming = contextvars.ContextVar("claiming", default=False)
 
 
+#: Whether the dates that are written now have been checked.
+_is_admitted = contextvars.ContextVar("is_admitted", default=False)
+
+
 @contextlib.contextmanager
-def _claims() -> Iterator[None]:
-    token = _claiming.set(True)
+def _set(variable: contextvars.ContextVar[bool]) -> Iterator[None]:
+    token = variable.set(True)
     try:
         yield
     finally:
-        _claiming.reset(token)
+        variable.reset(token)
 
 
 @session.retried
 def _booked(function: Callable[[], R]) -> R:
     """Call a function that chooses hosts and writes a reservation, in one transaction."""
-    with session.claiming(), _claims():
+    with session.claiming(), _set(_claiming):
         return function()
 
 
@@ -69,7 +74,7 @@ def _changed(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     The function may send requests to Nova meanwhile. So other bookings of this process don't wait
     for this transaction, unless they book the same hosts.
     """
-    with session.writer(), _claims():
+    with session.writer(), _set(_claiming):
         return function(*args, **kwargs)
 
 
@@ -123,29 +128,57 @@ def _change(
     """Let Blazar change a reservation, and check in the same transaction that it fits.
 
     Blazar writes the lease's new dates later. They are written here if the lease has no other
-    reservation, so that other bookings see them as soon as the hosts are claimed.
+    reservation, so that other bookings see them as soon as the hosts are claimed. If it has others,
+    the reservation must fit at the present time too, because Blazar may yet refuse the new dates.
 
     :param request_of: what one instance of the changed reservation asks for.
     :raises NotEnoughHostsAvailable: the reservation doesn't fit on its hosts.
     """
     update(reservation_id, values)
     reservation = db_api.reservation_get(reservation_id)
-    span = Span(values["start_date"], values["end_date"])
-    with session.writer() as db:
-        present = hosts.allocated(db, reservation_id)
-        count = sum(present.values())
-        need = HostNeed(request_of(reservation), count, span, own=reservation_id)
-        # A host that has failed isn't among the reservable ones. The monitor heals it.
-        rooms = neighbors.fitting(db, need, conditions.of_service(), present)
-        lacking = {
-            i for i, n in present.items() if rooms[i] < n and db_api.host_get(i)["reservable"]
-        }
-    if lacking:
-        raise manager_exc.NotEnoughHostsAvailable()
     lease = db_api.lease_get(reservation["lease_id"])
-    if len(lease["reservations"]) == 1:
-        dates = {"start_date": span.start, "end_date": span.end}
-        db_api.lease_update(lease["id"], dates)
+    span = Span(values["start_date"], values["end_date"])
+    request = request_of(reservation)
+    is_sole = len(lease["reservations"]) == 1
+    spans = {span} if is_sole else {span, Span(lease["start_date"], lease["end_date"])}
+    with session.writer() as db:
+        if not all(_fits(db, reservation_id, request, each) for each in spans):
+            raise manager_exc.NotEnoughHostsAvailable()
+        if is_sole:
+            dates = {"start_date": span.start, "end_date": span.end}
+            with _set(_is_admitted):
+                db_api.lease_update(lease["id"], dates)
+
+
+def _fits(db: Session, reservation_id: str, request: PlacementRequest | None, span: Span) -> bool:
+    """Claim a reservation's present hosts for a time, if the reservation fits on them."""
+    present = hosts.allocated(db, reservation_id)
+    need = HostNeed(request, sum(present.values()), span, own=reservation_id)
+    rooms = neighbors.fitting(db, need, conditions.of_service(), present)
+    # A host that has failed isn't among the reservable ones. The monitor heals it.
+    return all(rooms[i] >= n or not db_api.host_get(i)["reservable"] for i, n in present.items())
+
+
+def _admits(db: Session, lease_id: str, span: Span) -> bool:
+    """Whether Blazar may write new dates of a lease.
+
+    Those of a lease with one reservation have been written by ``_change``. If they differ, another
+    update has been faster. Of other leases, each reservation must fit at the new time, beside the
+    others.
+    """
+    if _is_admitted.get():
+        return True
+    reservations = db_api.reservation_get_all_by_lease_id(lease_id)
+    if len(reservations) == 1:
+        return False
+    lease_writes.set_dates(db, lease_id, span)
+    return all(
+        _fits(db, each["id"], _REQUESTS[each["resource_type"]](each), span) for each in reservations
+    )
+
+
+def _no_request(_: Mapping[str, Any]) -> None:
+    """What one host of a ``physical:host`` reservation asks for: the whole host."""
 
 
 def _instance_request(reservation: Mapping[str, Any]) -> PlacementRequest:
@@ -170,6 +203,18 @@ def _source_request(source: str) -> PlacementRequest:
     return request
 
 
+def _stored_source_request(reservation: Mapping[str, Any]) -> PlacementRequest:
+    return _source_request(reservation["resource_properties"])
+
+
+#: By resource type, what one instance of a reservation asks for.
+_REQUESTS: dict[str, Callable[[Mapping[str, Any]], PlacementRequest | None]] = {
+    "physical:host": _no_request,
+    "virtual:instance": _instance_request,
+    "flavor:instance": _stored_source_request,
+}
+
+
 class _PlacementClient(placement.BlazarPlacementClient):
     """Blazar's client, which makes a class even if another one is made at the same time.
 
@@ -183,12 +228,13 @@ class _PlacementClient(placement.BlazarPlacementClient):
 
 
 class _Exact:
-    """The base class of the plugins.
+    """The base class of the plugins. It has Blazar's writes to their leases checked.
 
     If this package's tables are missing, Blazar's plugin is made instead. Then the leases that
     there are can start and end, and others be booked as with Blazar alone.
     """
 
+    resource_type: str
     #: Blazar's plugin for the same type.
     stock: type[base.BasePlugin]
 
@@ -200,6 +246,14 @@ class _Exact:
             LOG.error("%s. Blazar's own plugin serves %s meanwhile", error, resource_type)
             return cls.stock()
         return super().__new__(cls)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._guard()
+
+    def _guard(self) -> None:
+        lease_guard.register()
+        lease_guard.guard(self.resource_type, _admits)
 
 
 class ExactPhysicalHostPlugin(_Exact, host_plugin.PhysicalHostPlugin):
@@ -250,7 +304,7 @@ class ExactPhysicalHostPlugin(_Exact, host_plugin.PhysicalHostPlugin):
 
     def update_reservation(self, reservation_id: str, values: dict[str, Any]) -> None:
         """Change a reservation as Blazar does, if its hosts are free at the new time."""
-        _update(super().update_reservation, reservation_id, values, lambda _: None)
+        _update(super().update_reservation, reservation_id, values, _no_request)
 
     def _reallocate(self, allocation: Mapping[str, Any]) -> bool:
         return bool(_changed(super()._reallocate, allocation))
@@ -349,6 +403,7 @@ class ExactFlavorPlugin(_Exact, flavor_plugin.FlavorPlugin):
         # Blazar's constructor makes Blazar's other two plugins, which would heal reservations
         # beside the exact ones.
         base.BasePlugin.__init__(self)
+        self._guard()
         self._placement_client = _PlacementClient()
         self._host_plugin = ExactPhysicalHostPlugin()
         self._instance_plugin = ExactVirtualInstancePlugin()
@@ -420,9 +475,4 @@ class ExactFlavorPlugin(_Exact, flavor_plugin.FlavorPlugin):
 
     def update_reservation(self, reservation_id: str, values: dict[str, Any]) -> None:
         """Change a reservation's time as Blazar does, if there is room for it."""
-        _update(
-            super().update_reservation,
-            reservation_id,
-            values,
-            lambda changed: _source_request(changed["resource_properties"]),
-        )
+        _update(super().update_reservation, reservation_id, values, _stored_source_request)

@@ -1,4 +1,4 @@
-"""Checks what Blazar's manager writes to leases that have flavor:slot reservations.
+"""Checks what Blazar's manager writes to leases of flavor:slot, and of the exact plugins if on.
 
 Blazar reads a lease's status in one transaction and writes the next status in another. So several
 requests, or a manager that has been suspended for a while, could work on a lease at the same time,
@@ -6,13 +6,14 @@ and the last write would win. The checks here run in the transaction that writes
 
 - Blazar begins work on a lease only if the lease's present status allows it.
 - When the work ends, Blazar's status is written only if the lease still has the status of the work.
-- New dates are written only during an update, and only if a promise covers them.
+- New dates are written only during an update, and only if the room for them was promised.
 - When an update ends, the events have the lease's dates again, even if the update was refused.
 """
 
 import dataclasses
 import datetime
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
@@ -48,6 +49,17 @@ class _Work:
 
 _thread = threading.local()
 
+#: Says whether a lease may get new dates: from the transaction, the lease's id, and the dates.
+Admits = Callable[[Session, str, Span], bool]
+
+#: By resource type, who says whether a lease may get new dates.
+_guarded: dict[str, Admits] = {RESOURCE_TYPE: promises.cover}
+
+
+def guard(resource_type: str, admits: Admits) -> None:
+    """Check what Blazar writes to leases of another resource type too."""
+    _guarded[resource_type] = admits
+
 
 def register() -> None:
     """Check what Blazar writes to leases in this process."""
@@ -59,15 +71,16 @@ def _check(db: Session, _context: Any, _instances: Any) -> None:
     for item in list(db.dirty):
         if isinstance(item, models.Event):
             _remember_reminder(item)
-        elif isinstance(item, models.Lease) and _is_ours(item):
+        elif isinstance(item, models.Lease) and _types(item):
             present = leases.lock(db, item.id)
             if present is not None:
                 _check_dates(db, item, present)
                 _check_status(db, item, present)
 
 
-def _is_ours(lease: models.Lease) -> bool:
-    return any(r.resource_type == RESOURCE_TYPE for r in lease.reservations)
+def _types(lease: models.Lease) -> set[str]:
+    """The resource types of a lease that are checked."""
+    return {r.resource_type for r in lease.reservations} & set(_guarded)
 
 
 def _check_status(db: Session, lease: models.Lease, present: leases.LockedLease) -> None:
@@ -110,8 +123,10 @@ def _check_dates(db: Session, lease: models.Lease, present: leases.LockedLease) 
         return
     start = lease.start_date if "start_date" in changed else present.span.start
     end = lease.end_date if "end_date" in changed else present.span.end
-    updating = present.status == lease_states.UPDATING
-    if updating and promises.cover(db, lease.id, Span(start, end)):
+    span = Span(start, end)
+    if present.status == lease_states.UPDATING and all(
+        _guarded[kind](db, lease.id, span) for kind in _types(lease)
+    ):
         return
     work = _work_on(lease.id)
     if work is not None:

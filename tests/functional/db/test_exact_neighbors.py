@@ -1,8 +1,10 @@
 """Blazar's own resource types with exact admission, alone and beside bookings of flavors."""
 
+import contextlib
 import dataclasses
 import datetime
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,11 +14,13 @@ from blazar.db import api as db_api
 from blazar.manager import exceptions as manager_exc
 
 from tests.fakes.cloud import Cloud
-from tests.functional.db import oversold, races, world
+from tests.functional.db import databases, oversold, races, world
+from tests.functional.db.stepping import stepping
+from tests.functional.db.test_update_races import MARKING, Manager
 from warre_blazar.db import hosts, session
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
-from warre_blazar.plugins import exact
+from warre_blazar.plugins import exact, lease_contexts
 from warre_blazar.services.booking import admission
 
 pytestmark = pytest.mark.usefixtures("database", "cloud")
@@ -209,6 +213,7 @@ def held(lease: world.Lease) -> int:
 
 def change(resource_type: str, lease: world.Lease, span: Span, **changes: Any) -> None:
     values = {"start_date": span.start, "end_date": span.end, **changes}
+    world.write_lease(lease.id, {"status": "UPDATING"})
     with context.BlazarContext(user_id="user", project_id=world.PROJECT):
         PLUGINS[resource_type]().update_reservation(lease.reservation_id, values)
 
@@ -257,3 +262,116 @@ def test_source_flavor_is_stored_as_blazar_stores_it(cloud: Cloud):
     reservation = db_api.reservation_get(lease.reservation_id)
     assert json.loads(reservation["resource_properties"]) == SOURCE
     assert (reservation["vcpus"], reservation["amount"], held(lease)) == (2, 2, 2)
+
+
+def dates(span: Span) -> dict[str, str]:
+    return {"start_date": f"{span.start:%Y-%m-%d %H:%M}", "end_date": f"{span.end:%Y-%m-%d %H:%M}"}
+
+
+class StockManager(Manager):
+    """Blazar's manager with the exact plugin for instances."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blazars.plugins = {"virtual:instance": Instances()}
+        self.blazars.enforcement.check_update = lambda *_: None
+
+
+@pytest.fixture
+def without_trusts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The leases' trusts are good."""
+
+    @contextlib.contextmanager
+    def log_in(_: str) -> Iterator[Any]:
+        with context.BlazarContext(user_id="user", project_id=world.PROJECT) as ctx:
+            yield ctx
+
+    monkeypatch.setattr(lease_contexts, "_log_in", log_in)
+
+
+def stock_lease(span: Span, reservations: int = 1) -> world.Lease:
+    """A lease of Blazar's own type that waits for its start."""
+    lease = world.add_lease(span, resource_type="virtual:instance")
+    ids = [lease.reservation_id] + [
+        db_api.reservation_create(
+            {"lease_id": lease.id, "resource_type": "virtual:instance", "status": "pending"}
+        )["id"]
+        for _ in range(reservations - 1)
+    ]
+    for each in ids:
+        reserve("virtual:instance", dataclasses.replace(lease, reservation_id=each), span)
+    for event, due in (("start_lease", span.start), ("end_lease", span.end)):
+        db_api.event_create(
+            {"lease_id": lease.id, "event_type": event, "time": due, "status": "UNDONE"}
+        )
+    world.write_lease(lease.id, {"status": "PENDING"})
+    return lease
+
+
+def buy(flavor: Any, *spans: Span, most: int = 9) -> None:
+    """Book what is free at these times, at most so many instances at each."""
+    for span in spans:
+        with contextlib.suppress(exceptions.WarreError):
+            for _ in range(most):
+                world.book(world.request(flavor, span))
+
+
+def check_rest(lease: world.Lease) -> None:
+    row = db_api.lease_get(lease.id)
+    due = {event["event_type"]: event["time"] for event in row["events"]}
+    assert (row["status"], due["start_lease"], due["end_lease"]) == (
+        "PENDING",
+        row["start_date"],
+        row["end_date"],
+    )
+
+
+@pytest.mark.usefixtures("without_trusts")
+def test_two_updates_of_a_lease_at_once_oversell_nothing(database: sa.Engine, cloud: Cloud):
+    """Both have read that nobody works on the lease. Somebody books whatever becomes free."""
+    world.add_host(cloud, "only", vcpus=2)
+    flavor = world.add_flavor(slots=100, vcpu=2)
+    for step in range(MARKING, 60):
+        lease = stock_lease(world.hours(10, 14))
+        first = StockManager().update(lease, dates(world.hours(10, 16)))
+        second = StockManager().update(lease, dates(world.hours(10, 12)))
+        with stepping(database, first, second):
+            second.run_to(MARKING)
+            is_over = first.run_to(step)
+            second.finish()
+            buy(flavor, world.hours(12, 14), world.hours(14, 16))
+        assert oversold.find(database) == [], step
+        check_rest(lease)
+        databases.delete_leases()
+        if is_over:
+            return
+    pytest.fail("the request has more transactions")
+
+
+@pytest.mark.same_logic
+@pytest.mark.parametrize("seed", [0, 1], ids=["some", "all"])
+@pytest.mark.usefixtures("without_trusts")
+def test_update_of_several_reservations_oversells_nothing(
+    database: sa.Engine, cloud: Cloud, seed: int
+):
+    """Somebody books some or all of what is free between any two steps of the update."""
+    world.add_host(cloud, "a", vcpus=4)
+    world.add_host(cloud, "b", vcpus=4)
+    flavor = world.add_flavor(slots=100, vcpu=2)
+    for step in range(MARKING, 90):
+        lease = stock_lease(world.hours(10, 12), 3)
+        update = StockManager().update(lease, dates(world.hours(14, 16)))
+        with stepping(database, update):
+            is_over = update.run_to(step)
+            buy(flavor, world.hours(14, 16), world.hours(10, 12), most=(1, 9)[seed])
+        assert oversold.find(database) == [], step
+        check_rest(lease)
+        assert (
+            update.succeeded
+            or "was changed" in str(update.outcome)
+            or isinstance(update.outcome, manager_exc.NotEnoughHostsAvailable)
+        ), update.outcome
+        databases.delete_leases()
+        if is_over:
+            return
+    pytest.fail("the request has more transactions")
