@@ -1,6 +1,7 @@
 """Fixtures for the tests of the pages: Horizon with a user who is logged in, and a fake API."""
 
 import datetime
+import html.parser
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -59,6 +60,50 @@ def _token(endpoint: str, roles: list[str]) -> Any:
         )
     ]
     return token
+
+
+class _Fields(html.parser.HTMLParser):
+    """Reads what a browser sends if nobody changes a field of a form of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: dict[str, Any] = {}
+        self._name: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        given = dict(attrs)
+        name = given.get("name")
+        if tag == "input" and name and given.get("type") != "submit":
+            is_box = given.get("type") in ("checkbox", "radio")
+            if not is_box or "checked" in given:
+                self.values[name] = given.get("value", "on" if is_box else "")
+        elif tag in ("select", "textarea") and name:
+            self._name = name
+            self.values[name] = [] if "multiple" in given else None
+        elif tag == "option" and self._name:
+            value, chosen = self.values[self._name], "selected" in given
+            if isinstance(value, list):
+                value += [given["value"]] if chosen else []
+            elif chosen or value is None:  # Without a chosen one, browsers take the first.
+                self.values[self._name] = given["value"]
+
+    def handle_data(self, data: str) -> None:
+        if self._name and self.lasttag == "textarea":
+            self.values[self._name] = data.removeprefix("\n").replace("\n", "\r\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("select", "textarea") and self._name:
+            if self.values[self._name] is None:
+                self.values[self._name] = ""
+            self._name = None
+
+
+def filled(page: str) -> dict[str, Any]:
+    """The values of the form of a page, as a browser sends them."""
+    fields = _Fields()
+    start = page.index('<form method="post"', page.index('class="flavor-reservations'))
+    fields.feed(page[start : page.index("</form>", start)])
+    return fields.values
 
 
 class Visitor:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.dashboard.conftest import PROJECT, Visitor
+from tests.dashboard.conftest import PROJECT, Visitor, filled
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation
 
@@ -118,20 +118,6 @@ def test_flavor_is_made_from_the_form(operator: Visitor, api: Api) -> None:
     assert sent.body["category"] is None and sent.body["is_public"] is True
 
 
-def test_only_changed_fields_of_a_flavor_are_sent(operator: Visitor, api: Api) -> None:
-    page = flavor(name="gpu.large")
-    api.answers[f"GET {LINE}"] = Answer(200, page)
-    api.answers[f"PATCH {LINE}"] = Answer(200, page)
-    values = {
-        **{"name": "gpu.large", "slots": "9", "max_length_hours": "24", "category": "gpu"},
-        **{"extra_specs": "hw:a=1\ntrait:B=required", "end": "2027-01-01T00:00"},
-        **{"is_public": "on", "active": "on"},
-    }
-    operator.sends(f"{FLAVORS}{FLAVOR.id}/edit/", values)
-    (sent,) = [request for request in api.seen if request.method == "PATCH"]
-    assert sent.body == {"slots": 9}
-
-
 def test_access_is_granted_and_revoked(operator: Visitor, api: Api) -> None:
     api.answers["POST /v2/flavorprojects"] = Answer(
         200, {"id": "7", "flavor": FLAVOR.id, "project_id": PROJECT}
@@ -199,7 +185,7 @@ def test_form_shows_whom_the_window_meets_and_writes_nothing(
         f"PATCH /v2/maintenancewindows/{WINDOW['id']}": answer,
         f"GET /v2/maintenancewindows/{WINDOW['id']}": Answer(200, WINDOW),
     }
-    given = {**FORM, "bookings": "end", "check": "1"}
+    given = {**filled(operator.sees(path)), **FORM, "bookings": "end", "check": "1"}
     text = operator.sends(path, given, 200).content.decode()
     assert "moves to Wed 2099-12-02 00:00" in text
     assert "stays: it runs &lt;script&gt;" in text and HOSTILE not in text

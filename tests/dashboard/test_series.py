@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.dashboard.conftest import Visitor
+from tests.dashboard.conftest import Visitor, filled
 from tests.fakes.service import Answer
 from tests.unit.cli.fake_api import FLAVOR, Api, error, flavor, listing, reservation, series
 
@@ -41,7 +41,14 @@ def answers(api: Api) -> None:
 
 def values(**more: Any) -> dict[str, Any]:
     given = {"flavor": FLAVOR.id, "count": "1", "start": "2026-12-01T10:00", "hours": "2"}
-    return {**given, "timezone": "Europe/Berlin", "repeat": "weekly", "times": "3", **more}
+    return {
+        **given,
+        "timezone": "Europe/Berlin",
+        "repeat": "weekly",
+        "ends": "after",
+        "times": "3",
+        **more,
+    }
 
 
 def sent(api: Api) -> list[Any]:
@@ -109,8 +116,11 @@ def test_series_is_booked_at_local_times(member: Visitor, api: Api) -> None:
     [
         ({"repeat": "daily", "days": ["MO"]}, "FREQ=DAILY;COUNT=3"),
         ({"repeat": "fortnightly"}, "FREQ=WEEKLY;INTERVAL=2;COUNT=3"),
-        ({"repeat": "monthly", "times": "", "until": "2027-06-30"}, "FREQ=MONTHLY;UNTIL=20270630"),
-        ({"repeat": "own", "rule": "FREQ=YEARLY"}, "FREQ=YEARLY"),
+        (
+            {"repeat": "monthly", "ends": "on", "until": "2027-06-30"},
+            "FREQ=MONTHLY;UNTIL=20270630",
+        ),
+        ({"repeat": "own", "rule": "FREQ=YEARLY;COUNT=2"}, "FREQ=YEARLY;COUNT=2"),
     ],
 )
 def test_rule_is_made_of_the_choices(
@@ -123,6 +133,60 @@ def test_rule_is_made_of_the_choices(
 def test_own_rule_has_to_be_written(member: Visitor, api: Api) -> None:
     text = member.sends(f"{SERIES}create/", values(repeat="own"), 200).content.decode()
     assert "Write the rule" in text and sent(api) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"times": ""}, "Say how many times"),
+        ({"ends": "on"}, "Say the last day"),
+        ({"until": "2027-06-30"}, "Leave this empty, or choose that it ends on a day."),
+        ({"ends": ""}, "This field is required."),
+    ],
+)
+def test_series_needs_one_end(given: dict[str, str], text: str, member: Visitor, api: Api) -> None:
+    for button in ("check", "book"):
+        page = member.sends(f"{SERIES}create/", values(**given, **{button: "1"}), 200)
+        assert text in page.content.decode()
+    assert sent(api) == []
+
+
+def test_series_ends_after_twelve_times_unless_something_else_is_said(
+    member: Visitor, api: Api
+) -> None:
+    api.answers["POST /v2/series"] = Answer(200, series(refused=[]))
+    first = {"start": "2026-12-01T10:00", "book": "1"}
+    member.sends(f"{SERIES}create/", {**filled(member.sees(f"{SERIES}create/")), **first})
+    assert sent(api)[0].body["rrule"] == "FREQ=WEEKLY;COUNT=12"
+    said = "It has 2 reservations. The last one starts on Tue 2026-12-08 09:00."
+    assert said in member.sees(ONE)
+
+
+def test_check_says_how_many_reservations_there_are_and_when_the_last_one_starts(
+    member: Visitor,
+) -> None:
+    text = member.sends(f"{SERIES}create/", values(), 200, **AJAX).content.decode()
+    assert "2 reservations. The last one starts on Tue 2026-12-08 09:00." in text
+
+
+def test_own_rule_without_an_end_is_refused_at_its_field(member: Visitor, api: Api) -> None:
+    api.answers["POST /v2/series"] = error(
+        422, "rrule: expected an end", "invalid_field", field="rrule"
+    )
+    given = values(repeat="own", rule="FREQ=YEARLY")
+    text = member.sends(f"{SERIES}create/", given, 200).content.decode()
+    at_field = text[text.index('id="field_rule"') :]
+    assert "rrule: expected an end" in at_field[: at_field.index('<div class="form-group')]
+
+
+def test_series_of_an_older_release_is_shown_as_cut_off(member: Visitor, api: Api) -> None:
+    endless = series(rrule="FREQ=DAILY", cut_off=True, planned=60)
+    api.answers["GET /v2/series"] = listing(endless, series())
+    api.answers[f"GET {LINE}"] = Answer(200, endless)
+    assert "FREQ=DAILY (cut off)" in member.sees(SERIES)
+    assert "It has no end, so it was cut off after 60 reservations." in member.sees(ONE)
+    api.answers[f"GET {LINE}"] = Answer(200, series())
+    assert "cut off" not in member.sees(ONE)
 
 
 def test_refused_series_says_which_reservations(member: Visitor, api: Api) -> None:

@@ -68,6 +68,10 @@ class ProseField(forms.CharField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(widget=forms.Textarea(attrs={"rows": 2}), **kwargs)
 
+    def to_python(self, value: Any) -> str:
+        # Browsers send each line break as two characters.
+        return str(super().to_python(value)).replace("\r\n", "\n")
+
 
 def zone(**kwargs: Any) -> forms.ChoiceField:
     """A field for a time zone."""

@@ -125,7 +125,7 @@ class ReservationsController(base.Controller):
         only_extends = base.is_warres_path()
         schema = schemas.RESERVATION_EXTEND if only_extends else schemas.RESERVATION_UPDATE
         values = base.body(schema)
-        wanted, rules = _change(values), conditions.of(base.context())
+        wanted, rules = _change(reservation, values), conditions.of(base.context())
         if is_dry_run:
             return _foreseen(change.foresee(reservation, flavor, wanted, rules))
         changed, is_done = change.change(base.caller(), reservation, wanted, rules)
@@ -183,7 +183,7 @@ def _tagged(reservation: Reservation, flavor: Flavor) -> dict[str, Any]:
     return _document(reservation, flavor)
 
 
-def _change(values: dict[str, Any]) -> change.ChangeRequest:
+def _change(reservation: Reservation, values: dict[str, Any]) -> change.ChangeRequest:
     """The change that a request asks for."""
     changed = {name: values[name] for name in labels.NAMES if name in values}
     kept = reservation.labels.contact

@@ -8,8 +8,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import Flavor
+from warre_blazar.dashboard import editing, pages
 from warre_blazar.dashboard import forms as fields
-from warre_blazar.dashboard import pages
 
 
 def _number(label: Any, least: int = 1, **kwargs: Any) -> forms.IntegerField:
@@ -118,7 +118,7 @@ class CreateFlavorPage(pages.FormView):
 _FIXED = ("vcpu", "memory_mb", "disk_gb", "ephemeral_gb")
 
 
-class EditFlavorForm(FlavorForm):
+class EditFlavorForm(FlavorForm, editing.EditForm):
     """The fields of a flavor that can be changed."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -127,28 +127,29 @@ class EditFlavorForm(FlavorForm):
             del self.fields[name]
 
 
-class EditFlavorPage(CreateFlavorPage):
+class EditFlavorPage(editing.EditView, CreateFlavorPage):
     """Changes a flavor."""
 
     rule = "warre:flavor:update"
     title = gettext_lazy("Change the Flavor")
     form_class = EditFlavorForm
-    only_once = False
 
-    def initial(self) -> dict[str, Any]:
-        flavor = self.api.flavors.get(self.kwargs["ref"])
-        values = {name: getattr(flavor, name) for name in FlavorForm.base_fields}
-        lines = [f"{key}={value}" for key, value in sorted((flavor.extra_specs or {}).items())]
-        return {**values, "extra_specs": "\n".join(lines)}
+    def read(self) -> Flavor:
+        return self.api.flavors.get(self.kwargs["ref"])
+
+    def present(self) -> dict[str, Any]:
+        values = {name: getattr(self.item, name) for name in FlavorForm.base_fields}
+        specs = sorted((self.item.extra_specs or {}).items())
+        return {**values, "extra_specs": "\n".join(f"{key}={value}" for key, value in specs)}
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return {**super().get_context_data(**kwargs), "submit": _("Change")}
 
-    def submit(self, form: FlavorForm) -> Any:
-        before = self.api.flavors.get(self.kwargs["ref"])
-        changed = {k: v for k, v in form.values().items() if v != getattr(before, k)}
-        after = self.api.flavors.update(before.id, **changed) if changed else before
-        return self.finished(after, _("The flavor is changed."))
+    def submit(self, form: EditFlavorForm) -> Any:
+        flavor = self.item
+        if changes := form.changes():
+            flavor = self.api.flavors.update(flavor.id, etag=form.etag, **changes)
+        return self.finished(flavor, _("The flavor is changed."))
 
 
 class DeleteFlavorPage(pages.PageView):

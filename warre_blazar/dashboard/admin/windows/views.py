@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from warre_blazar.client import Flavor, Host, Window, errors
+from warre_blazar.dashboard import editing, moments, names, pages, reservation_tables
 from warre_blazar.dashboard import forms as fields
-from warre_blazar.dashboard import moments, names, pages, reservation_tables
 from warre_blazar.dashboard.tables import Link, Table
 
 
@@ -137,26 +137,33 @@ class CreateWindowPage(pages.FormView):
         return reservation_tables.met(met, names.projects(self.request))
 
 
-class EditWindowPage(CreateWindowPage):
+class EditWindowForm(WindowForm, editing.EditForm):
+    """The fields of a window that can be changed."""
+
+
+class EditWindowPage(editing.EditView, CreateWindowPage):
     """Changes a window."""
 
     rule = "warre:maintenancewindow:update"
     title = gettext_lazy("Change the Maintenance Window")
-    only_once = False
+    form_class = EditWindowForm
 
-    def initial(self) -> dict[str, Any]:
-        window = self.api.windows.get(self.kwargs["ref"])
-        flavors = [flavor.id for flavor in window.flavors]
+    def read(self) -> Window:
+        return self.api.windows.get(self.kwargs["ref"])
+
+    def present(self) -> dict[str, Any]:
+        window = self.item
         return {
             "start": window.start,
             "end": window.end,
             "note": window.note or "",
-            "flavor_ids": flavors,
+            "flavor_ids": [flavor.id for flavor in window.flavors],
             "host_ids": [host_id for host_id, _name in window.hosts],
         }
 
-    def save(self, form: WindowForm, bookings: str) -> Window:
-        return self.api.windows.update(self.kwargs["ref"], **form.values(), bookings=bookings)
+    def save(self, form: EditWindowForm, bookings: str) -> Window:
+        changes = {**form.changes(), "bookings": bookings}
+        return self.api.windows.update(self.item.id, etag=form.etag, **changes)
 
 
 class DeleteWindowPage(pages.PageView):

@@ -1,6 +1,5 @@
 """The pages that change and end a reservation."""
 
-import functools
 from typing import Any
 
 from django import forms
@@ -9,11 +8,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from warre_blazar.client import errors
+from warre_blazar.dashboard import editing, moments, pages, servers, verdicts
 from warre_blazar.dashboard import forms as fields
-from warre_blazar.dashboard import moments, pages, servers, verdicts
 
 
-class ChangeForm(fields.BaseForm):
+class ChangeForm(editing.EditForm):
     """What can be changed of a reservation."""
 
     start = fields.MomentField(label=gettext_lazy("Start"))
@@ -23,71 +22,60 @@ class ChangeForm(fields.BaseForm):
     note = fields.ProseField(label=gettext_lazy("Note"), required=False, max_length=4096)
     contact = forms.CharField(label=gettext_lazy("Email address for messages"), required=False)
 
-    def __init__(self, *args: Any, reservation: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, is_running: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._reservation = reservation
-        if reservation.status == "ACTIVE":
+        if is_running:
             del self.fields["start"]
 
-    def changes(self) -> dict[str, Any]:
-        """The fields whose values differ from the reservation's, for the client of the API."""
-        given = {
-            **self.cleaned_data,
-            **{n: fields.at(self.cleaned_data[n]) for n in ("start", "end") if n in self.fields},
-        }
-        return {name: v for name, v in given.items() if v != _present(self._reservation)[name]}
+    def values(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        times = {name: fields.at(given[name]) for name in ("start", "end") if name in given}
+        return {**given, **times}
 
 
-def _present(reservation: Any) -> dict[str, Any]:
-    """The values of the form's fields that the reservation has now."""
-    texts = {name: getattr(reservation, name) or "" for name in ("name", "note", "contact")}
-    # The form has no seconds.
-    start, end = (t.replace(second=0) for t in (reservation.start, reservation.end))
-    return {"start": start, "end": end, "count": reservation.instance_count, **texts}
-
-
-class ChangePage(pages.CheckedFormView):
+class ChangePage(editing.EditView, pages.CheckedFormView):
     """Extends, shortens or changes a reservation, after it has said whether this can be done."""
 
     template_name = "flavor_reservations/change.html"
     rule = "warre:reservation:update"
     title = gettext_lazy("Change Reservation")
     form_class = ChangeForm
-    only_once = False
 
-    @functools.cached_property
-    def reservation(self) -> Any:
-        """The reservation, as the API shows it."""
+    def read(self) -> Any:
         return self.api.reservations.get(self.kwargs["ref"])
 
-    def form_arguments(self) -> dict[str, Any]:
-        return {"reservation": self.reservation}
+    def present(self) -> dict[str, Any]:
+        it = self.item
+        texts = {name: getattr(it, name) or "" for name in ("name", "note", "contact")}
+        return {"start": it.start, "end": it.end, "count": it.instance_count, **texts}
 
-    def initial(self) -> dict[str, Any]:
-        return _present(self.reservation)
+    def form_arguments(self) -> dict[str, Any]:
+        return {**super().form_arguments(), "is_running": self.item.status == "ACTIVE"}
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        furthest = self.api.reservations.extension(self.reservation.id)
-        base = max(pages.now(), self.reservation.start)
-        hours = (furthest.latest_end - self.reservation.end).total_seconds() / 3600
+        furthest = self.api.reservations.extension(self.item.id)
+        base = max(pages.now(), self.item.start)
+        hours = (furthest.latest_end - self.item.end).total_seconds() / 3600
         return super().get_context_data(
             **kwargs,
-            it=self.reservation,
+            it=self.item,
             extension=furthest,
             stopped_by=_STOPPED.get(furthest.stopped_by or ""),
             most_hours=int(hours),
-            least_hours=-int((self.reservation.end - base).total_seconds() // 3600),
-            end_local=moments.query(self.reservation.end),
+            least_hours=-int((self.item.end - base).total_seconds() // 3600),
+            end_local=moments.query(self.item.end),
         )
 
     def carry_out(self, form: ChangeForm) -> Any:
         changes = form.changes()
         if changes:
-            self.api.reservations.update(self.reservation.id, **changes)
+            self.api.reservations.update(self.item.id, etag=form.etag, **changes)
         where = "horizon:project:flavor_reservations:detail"
-        return self.done(_("The reservation is changed."), where, self.reservation.id)
+        return self.done(_("The reservation is changed."), where, self.item.id)
 
     def refused(self, form: ChangeForm, error: errors.ApiError) -> Any:
+        if error.code == editing.CHANGED:
+            return super().refused(form, error)
         form.add_error(None, str(error))
         return self.shown(form, verdict=self.verdict(form))
 
@@ -96,10 +84,10 @@ class ChangePage(pages.CheckedFormView):
         if not changes:
             return {"unchanged": True}
         try:
-            foreseen = self.api.reservations.try_update(self.reservation.id, **changes)
+            foreseen = self.api.reservations.try_update(self.item.id, etag=form.etag, **changes)
         except errors.ApiError as error:
             return {"error": error}
-        given = {name: form[name].value() for name in form.fields}
+        given = {name: form[name].value() for name in changes}
         hours = (foreseen.end - foreseen.start).total_seconds() / 3600
         wanted = {"hours": hours, "count": foreseen.instance_count}
         found = []

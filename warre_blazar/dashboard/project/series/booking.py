@@ -41,17 +41,27 @@ class SeriesForm(fields.BookingForm):
             "you choose none, it is the only one."
         ),
     )
+    ends = forms.ChoiceField(label=gettext_lazy("Ends"), choices=rules.ENDS)
     times = forms.IntegerField(
-        label=gettext_lazy("How many times"), min_value=1, max_value=100_000, required=False
+        label=gettext_lazy("How many times"),
+        min_value=1,
+        max_value=100_000,
+        required=False,
+        initial=12,
+        help_text=gettext_lazy("Only if it ends after a number of times."),
     )
-    until = fields.DayField(label=gettext_lazy("Or until"), required=False)
+    until = fields.DayField(
+        label=gettext_lazy("Last day"),
+        required=False,
+        help_text=gettext_lazy("Only if it ends on a day."),
+    )
     rule = forms.CharField(
         label=gettext_lazy("My own rule"),
         required=False,
         max_length=255,
         help_text=gettext_lazy(
             "Only if it repeats by your own rule. Write a rule as in RFC 5545, such as "
-            "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=24."
+            "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=24. It ends by its own COUNT or UNTIL."
         ),
     )
     all_or_none = forms.BooleanField(
@@ -60,8 +70,8 @@ class SeriesForm(fields.BookingForm):
         help_text=gettext_lazy("Otherwise, those that can be booked are booked."),
     )
     field_order = (
-        *("flavor", "count", "start", "timezone", "hours", "repeat", "days", "times", "until"),
-        *("rule", "all_or_none"),
+        *("flavor", "count", "start", "timezone", "hours", "repeat", "days", "ends", "times"),
+        *("until", "rule", "all_or_none"),
     )
 
     def __init__(self, *args: Any, flavors: list[Flavor], **kwargs: Any) -> None:
@@ -70,19 +80,27 @@ class SeriesForm(fields.BookingForm):
 
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
-        if given.get("repeat") == "own" and not given.get("rule"):
-            self.add_error("rule", _("Write the rule, or choose how it repeats."))
+        if given.get("repeat") == "own":
+            if not given.get("rule"):
+                self.add_error("rule", _("Write the rule, or choose how it repeats."))
+        elif given.get("ends") == "after" and given.get("until"):
+            self.add_error("until", _("Leave this empty, or choose that it ends on a day."))
+        elif given.get("ends") == "after" and given.get("times", 0) is None:
+            self.add_error("times", _("Say how many times, or choose that it ends on a day."))
+        elif given.get("ends") == "on" and given.get("until", 0) is None:
+            self.add_error("until", _("Say the last day, or choose after how many times it ends."))
         return given
 
     def values(self) -> dict[str, Any]:
         """The arguments of the client of the API, but the flavor."""
         given = self.cleaned_data
-        pattern = (given[name] for name in ("repeat", "days", "times", "until"))
+        end = given["times"] if given["ends"] == "after" else given["until"]
+        own = given["repeat"] == "own"
         return {
             "start": given["start"],
             "timezone": given["timezone"],
             "length": fields.length(given["hours"]),
-            "rrule": given["rule"] if given["repeat"] == "own" else rules.rule(*pattern),
+            "rrule": given["rule"] if own else rules.rule(given["repeat"], given["days"], end),
             "count": given["count"],
             "all_or_none": given["all_or_none"],
             **self.labels(),
@@ -109,14 +127,31 @@ class _BookingPage(pages.CheckedFormView):
             )
             values = {"count": len(left), "starts": ", ".join(starts)}
             messages.warning(self.request, text % values)
-        return self.done(
-            _("The series is booked."), "horizon:project:reservation_series:detail", series.id
-        )
+        where = "horizon:project:reservation_series:detail"
+        text = _("The series is booked.")
+        return self.done(f"{text} {_extent(series)}", where, series.id)
 
     def refused(self, form: Any, error: errors.ApiError) -> Any:
-        form.add_error(None, str(error))
+        is_of_rule = "rule" in form.fields and error.detail.get("field") == "rrule"
+        form.add_error("rule" if is_of_rule else None, str(error))
         left = error.detail.get("refused")
         return self.shown(form, verdict=verdicts.of_refused(left) if left else None)
+
+
+def _extent(series: Series) -> str:
+    """Return a sentence about the number of reservations that a series has now, and the last one.
+
+    :returns: "" if it has none.
+    """
+    starts = [verdicts.span(each).start for each in series.reservations]
+    if not starts:
+        return ""
+    text = ngettext(
+        "It has %(count)d reservation, which starts on %(last)s.",
+        "It has %(count)d reservations. The last one starts on %(last)s.",
+        len(starts),
+    )
+    return text % {"count": len(starts), "last": moments.when(max(starts))}
 
 
 class CreateSeriesPage(_BookingPage):

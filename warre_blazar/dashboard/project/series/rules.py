@@ -31,19 +31,22 @@ _PARTS = {
 }
 
 
-def rule(repeat: str, days: Sequence[str], times: int | None, until: datetime.date | None) -> str:
+#: How a series ends, and what people read.
+ENDS = (
+    ("after", _("after a number of times")),
+    ("on", _("on a day")),
+)
+
+
+def rule(repeat: str, days: Sequence[str], end: int | datetime.date) -> str:
     """Return the rule of a series.
 
     :param repeat: one of ``CHOICES`` but ``own``.
     :param days: days of the week, if it repeats by weeks. None: the day of the first start.
-    :param times: how many reservations there are.
-    :param until: the last day on which one starts.
+    :param end: how many reservations there are, or the last day on which one starts.
     """
     parts = [_PARTS[repeat]]
     if days and "WEEKLY" in parts[0]:
         parts.append(f"BYDAY={','.join(days)}")
-    if times is not None:
-        parts.append(f"COUNT={times}")
-    if until is not None:
-        parts.append(f"UNTIL={until:%Y%m%d}")
+    parts.append(f"COUNT={end}" if isinstance(end, int) else f"UNTIL={end:%Y%m%d}")
     return ";".join(parts)

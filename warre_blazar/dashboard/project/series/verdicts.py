@@ -18,7 +18,8 @@ def asked(ask: Callable[[], SeriesForeseen]) -> dict[str, Any]:
         return {"error": error}
     left = {span(each).start: each for each in foreseen.refused}
     lines = [_line(each, left.get(each.start)) for each in foreseen.occurrences]
-    return {"bookable": foreseen.bookable, "lines": lines, "left": len(left)}
+    last = max((each.start for each in foreseen.occurrences), default=None)
+    return {"bookable": foreseen.bookable, "lines": lines, "left": len(left), "last": last}
 
 
 def of_refused(refused: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def _table(listed: tuple[Series, ...]) -> Table:
             each.instance_count,
             first_start(each),
             hours(each.hours),
-            each.rrule,
+            _("%(rule)s (cut off)") % {"rule": each.rrule} if each.cut_off else each.rrule,
             _STATES.get(each.status, each.status),
         ]
         for each in listed
