@@ -44,9 +44,9 @@ class EditForm(fields.BaseForm):
             shown = json.loads(given["shown"])
             self.etag, self._values = shown["etag"], dict(shown["values"])
         except (KeyError, TypeError, ValueError):
-            raise forms.ValidationError(
-                _("Open this page again, and repeat your change.")
-            ) from None
+            if not self.errors:  # A form with other errors isn't carried out anyway.
+                text = _("Open this page again, and repeat your change.")
+                raise forms.ValidationError(text) from None
         return given
 
     def values(self) -> dict[str, Any]:
