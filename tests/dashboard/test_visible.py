@@ -6,11 +6,38 @@ from playwright.sync_api import Page, expect
 from tests.dashboard import site
 from tests.dashboard.conftest import Visitor
 from tests.unit.cli.fake_api import FLAVOR, Api
+from warre_blazar.dashboard import pages
 
 PROJECT, ADMIN = "/project", "/admin"
 TOO_SMALL = "Ensure this value is greater than or equal to"
 REQUIRED = "This field is required."
 SPECS = "foo has no value after a =."
+
+
+#: The address of each form, what is typed at a label, the button, and the error.
+FORMS = [
+    (f"{PROJECT}/find_reservations/book/{FLAVOR.id}/", "Hours", "0", "Book", TOO_SMALL),
+    (f"{PROJECT}/reservation_series/create/", "Hours", "0", "Book the series", REQUIRED),
+    (
+        f"{PROJECT}/reservation_series/{site.SERIES}/extend/",
+        *("Further reservations", "0", "Extend", TOO_SMALL),
+    ),
+    (f"{PROJECT}/reservation_waits/create/", "Hours", "0", "Wait", TOO_SMALL),
+    (
+        f"{PROJECT}/flavor_reservations/{site.RESERVATION}/change/",
+        *("Instances", "0", "Change", TOO_SMALL),
+    ),
+    (
+        f"{PROJECT}/flavor_reservations/{site.RESERVATION}/launch/",
+        *("Name", "", "Launch a Server", REQUIRED),
+    ),
+    (f"{ADMIN}/reservable_flavors/create/", "Extra specs", "foo", "Create", REQUIRED),
+    (f"{ADMIN}/reservable_flavors/{FLAVOR.id}/edit/", "Extra specs", "foo", "Change", SPECS),
+    (f"{ADMIN}/maintenance_windows/create/", "Reason", "disks", "Save", REQUIRED),
+    (f"{ADMIN}/maintenance_windows/{site.WINDOW['id']}/edit/", "Start", "", "Save", REQUIRED),
+    (f"{ADMIN}/all_reservation_usage/", "To", "2001-01-01", "Show", "This day is before"),
+    (f"{ADMIN}/reservation_plan/", "From", "", "Show", REQUIRED),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -28,32 +55,13 @@ def sees_error(page: Page, text: str) -> None:
     expect(error).to_be_in_viewport()
 
 
-@pytest.mark.parametrize(
-    ("path", "label", "value", "button", "text"),
-    [
-        (f"{PROJECT}/find_reservations/book/{FLAVOR.id}/", "Hours", "0", "Book", TOO_SMALL),
-        (f"{PROJECT}/reservation_series/create/", "Hours", "0", "Book the series", REQUIRED),
-        (
-            f"{PROJECT}/reservation_series/{site.SERIES}/extend/",
-            *("Further reservations", "0", "Extend", TOO_SMALL),
-        ),
-        (f"{PROJECT}/reservation_waits/create/", "Hours", "0", "Wait", TOO_SMALL),
-        (
-            f"{PROJECT}/flavor_reservations/{site.RESERVATION}/change/",
-            *("Instances", "0", "Change", TOO_SMALL),
-        ),
-        (
-            f"{PROJECT}/flavor_reservations/{site.RESERVATION}/launch/",
-            *("Name", "", "Launch a Server", REQUIRED),
-        ),
-        (f"{ADMIN}/reservable_flavors/create/", "Extra specs", "foo", "Create", REQUIRED),
-        (f"{ADMIN}/reservable_flavors/{FLAVOR.id}/edit/", "Extra specs", "foo", "Change", SPECS),
-        (f"{ADMIN}/maintenance_windows/create/", "Reason", "disks", "Save", REQUIRED),
-        (f"{ADMIN}/maintenance_windows/{site.WINDOW['id']}/edit/", "Start", "", "Save", REQUIRED),
-        (f"{ADMIN}/all_reservation_usage/", "To", "2001-01-01", "Show", "This day is before"),
-        (f"{ADMIN}/reservation_plan/", "From", "", "Show", REQUIRED),
-    ],
-)
+def test_each_form_that_can_be_invalid_is_tried() -> None:
+    forms = {path: view for path, view in site.pages() if issubclass(view, pages.FormView)}
+    left = forms.keys() - {path for path, *_ in FORMS}
+    assert {name for path in left for name in forms[path].form_class.base_fields} == {"running"}
+
+
+@pytest.mark.parametrize(("path", "label", "value", "button", "text"), FORMS)
 def test_error_is_seen_at_its_field(
     path: str, label: str, value: str, button: str, text: str, operator: Visitor, page: Page
 ) -> None:
