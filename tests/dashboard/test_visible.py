@@ -10,19 +10,20 @@ from warre_blazar.dashboard import pages
 
 PROJECT, ADMIN = "/project", "/admin"
 TOO_SMALL = "Ensure this value is greater than or equal to"
+TOO_SHORT = "A reservation is at least one minute long."
 REQUIRED = "This field is required."
 SPECS = "foo has no value after a =."
 
 
 #: The address of each form, what is typed at a label, the button, and the error.
 FORMS = [
-    (f"{PROJECT}/find_reservations/book/{FLAVOR.id}/", "Hours", "0", "Book", TOO_SMALL),
+    (f"{PROJECT}/find_reservations/book/{FLAVOR.id}/", "Hours", "0", "Book", TOO_SHORT),
     (f"{PROJECT}/reservation_series/create/", "Hours", "0", "Book the series", REQUIRED),
     (
         f"{PROJECT}/reservation_series/{site.SERIES}/extend/",
         *("Further reservations", "0", "Extend", TOO_SMALL),
     ),
-    (f"{PROJECT}/reservation_waits/create/", "Hours", "0", "Wait", TOO_SMALL),
+    (f"{PROJECT}/reservation_waits/create/", "Hours", "0", "Wait", TOO_SHORT),
     (
         f"{PROJECT}/flavor_reservations/{site.RESERVATION}/change/",
         *("Instances", "0", "Change", TOO_SMALL),
@@ -77,7 +78,7 @@ def test_error_is_seen_at_its_field(
     ("path", "text"),
     [
         (f"{PROJECT}/find_reservations/?count=0", TOO_SMALL),
-        (f"{PROJECT}/find_reservations/book/{FLAVOR.id}/?hours=0", TOO_SMALL),
+        (f"{PROJECT}/find_reservations/book/{FLAVOR.id}/?hours=0", TOO_SHORT),
         (f"{ADMIN}/all_flavor_reservations/?flavor=none", "Select a valid choice."),
     ],
 )

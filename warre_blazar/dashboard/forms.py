@@ -132,7 +132,10 @@ def count(**kwargs: Any) -> forms.IntegerField:
 
 def hours(**kwargs: Any) -> forms.FloatField:
     """A field for a length in hours."""
-    return forms.FloatField(label=_("Hours"), min_value=1 / 60, max_value=876_000, **kwargs)
+    messages = {"min_value": _("A reservation is at least one minute long.")}
+    return forms.FloatField(
+        label=_("Hours"), min_value=1 / 60, max_value=876_000, error_messages=messages, **kwargs
+    )
 
 
 def length(number: float) -> datetime.timedelta:

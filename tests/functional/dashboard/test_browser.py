@@ -1,6 +1,7 @@
 """Users find, book, change and end reservations in a browser, and an operator runs the service."""
 
 import datetime
+import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -68,12 +69,53 @@ def test_error_is_seen_at_its_field(login: Login, gpu: dict[str, Any], picture: 
     page.evaluate("for (const form of document.forms) form.noValidate = true")
     page.get_by_role("button", name="Book", exact=True).click()
     error = page.locator("#field_hours_error")
-    expect(error).to_contain_text("Ensure this value is greater than")
+    expect(error).to_contain_text("A reservation is at least one minute long.")
     expect(error).to_be_visible()
     expect(error).to_be_in_viewport()
     expect(page.get_by_label("Hours")).to_be_focused()
     picture(page, "field-error")
     no_serious_faults(page)
+
+
+@pytest.mark.short
+def test_back_and_book_books_once(
+    login: Login, gpu: dict[str, Any], people: dict[str, Person], picture: Picture
+) -> None:
+    page, start = login("alpha"), world.now() + 40 * HOUR
+    page.goto(f"{FIND}book/{gpu['id']}/?start={local(start)}&hours=9")
+    page.get_by_label("Hours").fill("2")
+    page.get_by_role("button", name="Book", exact=True).click()
+    expect(page.get_by_text(re.compile("is booked from"))).to_be_visible()
+    booked = page.url
+    page.go_back()
+    expect(page.get_by_label("Hours")).to_have_value("2")
+    page.get_by_role("button", name="Book", exact=True).click()
+    expect(page.get_by_text("You have already sent this form")).to_be_visible()
+    assert page.url == booked
+    page.go_back()
+    page.get_by_label("Hours").fill("3")
+    page.get_by_role("button", name="Book", exact=True).click()
+    expect(page.get_by_text("You have already sent this form with other values")).to_be_visible()
+    picture(page, "sent-before")
+    no_serious_faults(page)
+    page.get_by_role("link", name="See what came of it").click()
+    assert page.url == booked
+    listed = people["alpha"].asks("GET", f"/v2/reservations/?flavor_id={gpu['id']}")["results"]
+    assert [datetime.datetime.fromisoformat(each["start"]) for each in listed].count(start) == 1
+
+
+def test_button_after_the_end_of_the_session(login: Login) -> None:
+    page = login("alpha")
+    page.goto(MINE)
+    # The form's own cookie stays.
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name=re.compile("Turn messages")).click()
+    page.fill("#id_username", "alpha")
+    page.fill("#id_password", os.environ["OS_PASSWORD"])
+    page.click("#loginBtn")
+    expect(page.get_by_text("Press the button again.")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("Turn messages"))).to_be_visible()
+    assert page.url == MINE
 
 
 @pytest.mark.short
@@ -199,6 +241,12 @@ def test_operator_makes_a_private_flavor_and_grants_it(
     assert people["beta"].ask("GET", f"/v2/flavors/{name}/").status_code == 200
     picture(page, "admin-flavor")
     no_serious_faults(page)
+    page.get_by_role("link", name="Revoke beta").click()
+    expect(page.get_by_text(f"Let beta no longer book {name}?")).to_be_visible()
+    no_serious_faults(page)
+    page.get_by_role("button", name="Revoke").click()
+    expect(page.get_by_text("The project can't book the flavor any more.")).to_be_visible()
+    assert people["beta"].ask("GET", f"/v2/flavors/{name}/").status_code == 404
     page.get_by_role("link", name="Delete").click()
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("The flavor is deleted.")).to_be_visible()
