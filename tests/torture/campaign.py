@@ -19,14 +19,17 @@ from tests.torture.members import Known, Members, Request
 from tests.torture.outages import Layout, Services, layout
 from tests.torture.stage import Stage, stage
 from tests.torture.users import Person
-from tests.torture.verdicts import JUDGED_FROM, Verdicts
+from tests.torture.verdicts import JUDGED_FROM, Process, Verdicts
 
 _PROJECTS, _THREADS = 2, 8
 #: Seconds until a request counts as not answered. The API waits a minute for a manager that was
 #: killed, and a series calls managers many times.
 _PATIENCE = 300.0
-#: Seconds after a request in which its work may go on, before its CPU time is read.
-_AFTERWARDS = 0.3
+#: Before and after a request that is measured, API and managers must have nothing to do: they use
+#: less than this many seconds of a core within a look's seconds. What they do now and then is less.
+_IDLE, _LOOK = 0.03, 0.25
+#: Seconds to wait for that.
+_CALM = 120.0
 #: What the dearest requests are printed of.
 _DEAREST = 10
 #: Flavors beside those of the torture test: with as many slots and as long as they can be.
@@ -186,15 +189,27 @@ class Campaign:
     def _cost(self, ask: Callable[[], Answer]) -> float:
         """The seconds of a core that API and managers use while a request is served."""
         these = measures.members(self._watched)
-        before = measures.cpu_seconds(these)
+        before = self._calm(these)
         ask()
-        time.sleep(_AFTERWARDS)
-        after = measures.cpu_seconds(these)
+        after = self._calm(these)
         used = math.fsum(after[each] - before[each] for each in after if each in before)
         gone = [each for each in before if each not in after]
         for each in gone:
             self.verdicts.fail("a process ended", f"{each.service} {each.pid}")
         return used
+
+    @staticmethod
+    def _calm(these: Sequence[Process]) -> dict[Process, float]:
+        """Wait until processes have nothing to do. Return the seconds that they have used."""
+        deadline = time.monotonic() + _CALM
+        last = measures.cpu_seconds(these)
+        while time.monotonic() < deadline:
+            time.sleep(_LOOK)
+            now = measures.cpu_seconds(these)
+            if math.fsum(now.values()) - math.fsum(last.values()) < _IDLE:
+                return now
+            last = now
+        return last
 
 
 def _now() -> datetime.datetime:

@@ -27,10 +27,17 @@ Tests = tuple[tuple[str, ...], int]
 _PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 #: The tests of each environment.
 _TESTS: tuple[Tests, ...] = ((("tests/unit",), 40), (("tests/functional/db", "-k", "sqlite"), 40))
-#: Those of the short form. What is most likely to break is the import of a module.
+#: Those of the short form: imports of all modules, and some tests of calls by Blazar.
 _SHORT_TESTS: tuple[Tests, ...] = (
-    (("--collect-only", "tests/unit", "tests/functional/db"), 3),
-    (("tests/unit/domain", "tests/unit/enforcement", "tests/unit/test_compat.py"), 5),
+    (("--collect-only", "tests/unit", "tests/functional/db"), 5),
+    (
+        (
+            *(f"tests/unit/{name}" for name in ("enforcement", "errors", "plugins")),
+            *(f"tests/functional/db/test_{name}.py" for name in ("plugin", "filters")),
+            *("-k", "sqlite or not postgresql and not mariadb"),
+        ),
+        5,
+    ),
 )
 
 
