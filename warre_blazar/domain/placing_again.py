@@ -23,6 +23,9 @@ from warre_blazar.domain.timeline import Levels, Span
 
 #: How many hosts a plan looks at to find one that others could leave for a reservation.
 BREADTH = 12
+#: After so many reservations, a plan vacates no further host. To look for places for so many takes
+#: a usual machine two seconds.
+_MOST_PLANNED = 5000
 #: How many steps of a search are about a quarter of a second on a usual machine.
 STEPS = 100_000
 
@@ -102,6 +105,7 @@ class MovableHosts:
         self._lowest: dict[PlacementRequest, _Lowest] = {}
         self._orders: dict[PlacementRequest, list[str]] = {}
         self._with_room: dict[str, Iterator[tuple[str, int]]] = {}
+        self._all_left: dict[tuple[str, Span], Levels] = {}
         self._ways_in: dict[tuple[str, str], Sequence[WayIn]] = {}
 
     def on(self, host_id: str) -> Sequence[Movable]:
@@ -232,6 +236,12 @@ class MovableHosts:
 
     def _left(self, resource_class: str, window: Span) -> Levels:
         """How much all hosts together have left during a span of time."""
+        key = resource_class, window
+        if key not in self._all_left:
+            self._all_left[key] = self._added_up(resource_class, window)
+        return self._all_left[key]
+
+    def _added_up(self, resource_class: str, window: Span) -> Levels:
         capacity, changes = 0, {window.start: 0}
         for host in self.hosts.values():
             most, held, before = host.tree.capacity(resource_class), host.held(window), 0
@@ -298,9 +308,15 @@ class MovePlan:
         self._taken: dict[str, set[str]] = collections.defaultdict(set)
         #: The moves, by the id of the host that is vacated.
         self.moves: dict[str, list[HostMove]] = {}
+        self._fuller: dict[str, Host] = {}
+        #: For how many reservations a place was looked for.
+        self.planned = 0
         for source in sources:
+            if self.planned >= _MOST_PLANNED:
+                break
             if source not in self._added and source not in self._settled and site.on(source):
                 moves = self.moves[source] = []
+                self.planned += len(site.on(source))
                 for movable in site.on(source)[:: -1 if smallest_first else 1]:
                     move = self._direct(movable, source) or self._displacing(movable, source)
                     if move is not None:
@@ -313,7 +329,11 @@ class MovePlan:
     def fuller(self, host_id: str) -> Host:
         """A host that isn't vacated, with all that it may get."""
         host, added = self._site.hosts[host_id], self._added.get(host_id)
-        return host.holding([*host.holdings, *added]) if added else host
+        if not added:
+            return host
+        if host_id not in self._fuller:
+            self._fuller[host_id] = host.holding([*host.holdings, *added])
+        return self._fuller[host_id]
 
     def _not_for(self, movable: Movable, source: str) -> Collection[str]:
         """The ids of the hosts that can't get a reservation that leaves a host."""

@@ -26,6 +26,11 @@ from warre_blazar.domain.timeline import Span
 
 #: How many hosts may be vacated. To make plans for more would take seconds.
 _MOST_HOSTS = 64
+#: After so many steps, an answer such as free slots or offers shows only what is free without
+#: moves. To plan where a reservation could go is a step, and so is to look at a vacated host for a
+#: request. A usual machine takes so many in about a second. Steps are counted, and not time, so
+#: that an answer doesn't depend on how busy the machine is. Bookings aren't limited by them.
+_MOST_STEPS = 3000
 _NO_TIME = datetime.timedelta(0)
 
 
@@ -51,6 +56,17 @@ class Vacating:
         self._limits, self._moves = limits, limits.moves
         self._plans: dict[tuple[tuple[str, ...], bool, bool], MovePlan] = {}
         self._free: dict[tuple[object, ...], FreeSpans] = {}
+        # Hosts that some reservations have left, by host id and the ids of the reservations. What
+        # is held on them then is added up once for all questions.
+        self._left: dict[tuple[str, frozenset[str]], Host] = {}
+        self._groups: dict[tuple[int, ...], HostGroup] = {}
+        #: By the same key, when few enough reservations leave.
+        self._times: dict[tuple[str, frozenset[str]], list[Span]] = {}
+        self.renew()
+
+    def renew(self) -> None:
+        """Let the next answer take as many steps as the first one."""
+        self._steps = _MOST_STEPS
 
     def spans(
         self,
@@ -75,10 +91,13 @@ class Vacating:
             return free.of(count, least) if free else []
         found: list[Span] = []
         for host_id in self._sources(request, among):
+            if self._steps <= 0:
+                break
             for moves in self._ways(host_id):
-                host = self._site.without(host_id, moves)
-                free_there = placing.free_spans([host], request, count, window)
-                found += timeline.intersect(free_there, _times(moves, self._moves))
+                self._steps -= 1
+                group = self._group([self._without(host_id, moves)])
+                free_there = FreeSpans(group, request, count, window).of(count, least)
+                found += timeline.intersect(free_there, self._few_enough(host_id, moves))
         return timeline.widest(span for span in found if span.end - span.start >= least)
 
     def most(
@@ -248,11 +267,28 @@ class Vacating:
             return None
         key = (request, share, frozenset(among), window, affinity)
         free = self._free.get(key)
-        if free is None:
-            hosts = self._all_vacated(self._plan_of(request, among), among, share)
+        if free is None and self._steps > 0:
+            self._steps -= len(among)
+            group = self._group(self._all_vacated(self._plan_of(request, among), among, share))
             most = self._moves // share
-            free = self._free[key] = FreeSpans(HostGroup(hosts), request, most, window, affinity)
+            free = self._free[key] = FreeSpans(group, request, most, window, affinity)
         return free
+
+    def _group(self, hosts: Sequence[Host]) -> HostGroup:
+        return self._groups.setdefault(tuple(map(id, hosts)), HostGroup(hosts))
+
+    def _without(self, host_id: str, moves: Sequence[HostMove]) -> Host:
+        """A host that some reservations leave."""
+        key = _key(host_id, moves)
+        if key not in self._left:
+            self._left[key] = self._site.without(host_id, moves)
+        return self._left[key]
+
+    def _few_enough(self, host_id: str, moves: Sequence[HostMove]) -> list[Span]:
+        key = _key(host_id, moves)
+        if key not in self._times:
+            self._times[key] = _times(moves, self._moves)
+        return self._times[key]
 
     def _all_vacated(self, plan: MovePlan, among: Collection[str], share: int) -> list[Host]:
         """Some hosts once all hosts of a plan were vacated.
@@ -265,7 +301,7 @@ class Vacating:
     def _vacated(self, plan: MovePlan, host_id: str, share: int) -> Host:
         """A host once all hosts of a plan were vacated."""
         moves = _first(plan.of(host_id), share)
-        return self._site.without(host_id, moves) if moves else plan.fuller(host_id)
+        return self._without(host_id, moves) if moves else plan.fuller(host_id)
 
     def _plan_of(self, request: PlacementRequest, among: Collection[str]) -> MovePlan:
         """The plan that vacates hosts together, the emptiest first."""
@@ -295,6 +331,7 @@ class Vacating:
                     sources if closed else (),
                     smallest_first=smallest_first,
                 )
+            self._steps -= plan.planned
         return plan
 
     def _share(self, number: int) -> int:
@@ -311,6 +348,10 @@ class Vacating:
     def _moves_anything(self) -> bool:
         """Whether any reservation can be placed again."""
         return self._moves > 0 and self._site.horizon is not None
+
+
+def _key(host_id: str, moves: Iterable[HostMove]) -> tuple[str, frozenset[str]]:
+    return host_id, frozenset(move.movable.reservation_id for move in moves)
 
 
 def _near(movables: Iterable[Movable], wanted: Wanted) -> list[Movable]:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tests.unit.domain import test_placing_again as scene
 from tests.unit.domain.clock import span, spans
-from warre_blazar.domain import placing
+from warre_blazar.domain import placing, placing_again
+from warre_blazar.domain import vacating as vacating_module
 from warre_blazar.domain.holdings import Holding
 from warre_blazar.domain.leaving import Movable
 from warre_blazar.domain.placing import Packing, Wanted
@@ -161,3 +162,30 @@ def test_no_more_leave_a_host_than_may_be_moved():
     assert found == [span(0, 8), span(4, 12)]
     assert len(vacating.place(Wanted(scene.request(8), 1, span(0, 8)), only).moved) == 2
     assert vacating.place(Wanted(scene.request(8), 1, span(3, 9)), only) is None
+
+
+def test_answer_ends_after_its_steps_and_bookings_do_not(monkeypatch):
+    monkeypatch.setattr(vacating_module, "_MOST_STEPS", 1)
+    movable = Movable("r0", scene.request(8), WINDOW, {"host0": 1}, EVERYWHERE)
+    vacating = Vacating(scene.world(3, [movable]), [movable], plans_only(4))
+
+    def shown(vcpus: int) -> list:
+        return vacating.spans(scene.request(vcpus), 1, ["host0"], WINDOW, None)
+
+    assert shown(8) == [WINDOW]
+    # The plan of the host and the look at it were more than a step.
+    assert shown(4) == []
+    assert vacating.spans(scene.request(4), 3, EVERYWHERE, WINDOW, None) == []
+    assert vacating.place(Wanted(scene.request(4), 1, WINDOW), ["host0"]) is not None
+    vacating.renew()
+    assert shown(4) == [WINDOW]
+
+
+def test_plan_ends_after_so_many_reservations(monkeypatch):
+    monkeypatch.setattr(placing_again, "_MOST_PLANNED", 1)
+    movables = [
+        Movable(f"r{n}", scene.request(2), WINDOW, {f"host{n}": 1}, EVERYWHERE) for n in range(2)
+    ]
+    site = MovableHosts(scene.world(3, movables), movables)
+    plan = placing_again.MovePlan(site, ["host0", "host1"])
+    assert (plan.planned, set(plan.moves)) == (1, {"host0"})

@@ -229,6 +229,8 @@ class _Room:
         question = _question(wait, wait.window, self._now, self._conditions)
         key = (flavor.id, question.count, question.least, question.window, question.affinity)
         if key not in self._known:
+            if self._supply.vacating:
+                self._supply.vacating.renew()
             free = FreeTime(flavor, question, self._supply)
             self._known[key] = bool(free.spans(with_project=False))
         return self._known[key]
