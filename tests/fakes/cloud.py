@@ -39,6 +39,7 @@ class Cloud:
             "compute": self.nova.url + "/v2.1",
             "placement": self.placement.url,
             "image": self.glance.url,
+            "reservation": "http://blazar.example/reservation/v1",
         }
 
     def __enter__(self) -> Self:

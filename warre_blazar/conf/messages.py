@@ -44,8 +44,9 @@ _CONTENT: list[cfg.Opt] = [
     cfg.StrOpt(
         "site_name",
         default="OpenStack",
-        help="The name of the cloud in messages. With the default, people who use several clouds "
-        "can't tell which one a message is about.",
+        help="The name of the cloud in messages, and on the page of the API on which people stop "
+        "them. With the default, people who use several clouds can't tell which one a message is "
+        "about.",
     ),
     cfg.StrOpt(
         "support",
@@ -69,6 +70,21 @@ _CONTENT: list[cfg.Opt] = [
         "can only name their own address. With *, they can name any address, so each of them can "
         "have mail with the sender of your site sent to strangers. Set this option to the same "
         "value for the API and for managers.",
+    ),
+    cfg.IntOpt(
+        "contact_messages_per_hour",
+        default=60,
+        min=1,
+        help="How many messages one address gets in an hour, unless it is the user's own. The last "
+        "of them says so. Further messages to this address are dropped until the hour is over, and "
+        "an audit counts them. With a high number, users can flood the mailbox of somebody else.",
+    ),
+    cfg.IntOpt(
+        "user_messages_per_hour",
+        default=600,
+        min=1,
+        help="The same for the address that Keystone has for the user of a reservation. With a low "
+        "number, users with many reservations don't hear of all of them.",
     ),
 ]
 

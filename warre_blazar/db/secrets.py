@@ -9,13 +9,19 @@ from warre_blazar.db import session
 from warre_blazar.db.tables import secrets as table
 
 
+def find(db: Session, name: str) -> bytes | None:
+    """The key of a name, or None if nobody has made it yet."""
+    value = db.scalar(sa.select(table.c.value).where(table.c.name == name))
+    return None if value is None else bytes.fromhex(value)
+
+
 def get_or_make(db: Session, name: str) -> bytes:
     """The key of a name, 32 random bytes.
 
     :raises session.LostRace: another process has made it at the same time.
     """
-    value = db.scalar(sa.select(table.c.value).where(table.c.name == name))
-    if value is None:
-        value = secrets.token_hex(32)
-        session.insert_or_lose(db, table.insert().values(name=name, value=value))
-    return bytes.fromhex(value)
+    key = find(db, name)
+    if key is None:
+        key = secrets.token_bytes(32)
+        session.insert_or_lose(db, table.insert().values(name=name, value=key.hex()))
+    return key

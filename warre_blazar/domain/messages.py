@@ -39,6 +39,19 @@ class Message:
     html: str
     #: What has happened, as a document for JSON.
     data: Mapping[str, Any]
+    #: The page on which the receiver can stop messages. None: the address is the user's own, or
+    #: there is none.
+    stop_url: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """How many messages an address gets in an hour."""
+
+    #: If it is the address of the reservation's user in Keystone.
+    own: int
+    #: Any other address.
+    others: int
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,10 +13,11 @@ import re
 from collections.abc import Mapping
 from email.header import Header
 from email.mime.multipart import MIMEMultipart
-from typing import Any
 
-#: It writes headers as they are, apart from long lines.
-_POLICY = email.policy.compat32.clone(linesep="\r\n")
+#: It writes headers as they are, and adds no line breaks to them.
+_POLICY = email.policy.compat32.clone(linesep="\r\n", max_line_length=None)
+#: The largest number of characters of a header that isn't encoded. SMTP allows 998 in a line.
+_LONGEST = 900
 #: The headers that a mail with several parts has in addition.
 _OF_PARTS = ("Content-Type", "MIME-Version")
 _PARTS = ("plain", "html")
@@ -24,18 +25,19 @@ _PARTS = ("plain", "html")
 _ODD_BYTES = re.compile(rb"\r(?!\n)|(?<!\r)\n|\0")
 
 
-def encoded(text: str) -> Header | str:
-    """A text for a header, encoded unless every mail program shows it as it is."""
-    return text if text.isascii() and "=?" not in text else Header(text, "utf-8")
+def encoded(text: str) -> str:
+    """A text for the subject, encoded unless every mail program shows it as it is."""
+    is_plain = text.isascii() and "=?" not in text and len(text) <= _LONGEST
+    return text if is_plain else Header(text, "utf-8", header_name="Subject").encode()
 
 
-def composed(headers: Mapping[str, Header | str], text: str, html: str) -> bytes:
+def composed(headers: Mapping[str, str], text: str, html: str) -> bytes:
     """The bytes of a mail with a text and an HTML part.
 
     :param headers: what isn't ASCII has to be encoded.
     :raises Exception: no such mail can be made. Another attempt would fail in the same way.
     """
-    mail: email.message.Message[Any, Any] = MIMEMultipart("alternative")
+    mail = MIMEMultipart("alternative")
     for name, value in headers.items():
         mail[name] = value
     for kind, body in zip(_PARTS, (text, html), strict=True):

@@ -66,6 +66,10 @@ class SmtpMessenger(Messenger):
             # Vacation responders and the like don't answer such mail.
             "Auto-Submitted": "auto-generated",
         }
+        if message.stop_url:
+            # Mail programs offer a button for it (RFC 8058).
+            headers["List-Unsubscribe"] = f"<{message.stop_url}>"
+            headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         try:
             return mail.composed(headers, message.text, message.html)
         except Exception as error:

@@ -101,4 +101,5 @@ def _document(message: Message) -> dict[str, object]:
         "text": message.text,
         "html": message.html,
         "data": message.data,
+        "stop_url": message.stop_url,
     }

@@ -19,6 +19,7 @@ from keystoneauth1.identity import v3
 from oslo_config import cfg
 
 from warre_blazar import conf as options
+from warre_blazar.client import errors, transport
 from warre_blazar.errors import exceptions
 
 options.register(cfg.CONF)
@@ -113,6 +114,21 @@ def service_catalog() -> list[dict[str, Any]]:
     with speaking_of("Keystone"):
         token = cast(v3.Password, session.auth).get_access(session)
     return list(token.service_catalog.catalog) if token.has_service_catalog() else []
+
+
+def public_url() -> str:
+    """The URL of the v2 API of Blazar for people outside of the cloud, as the catalog has it.
+
+    :raises ServiceUnavailable: Keystone can't be reached, or the catalog has no such URL.
+    :raises ServiceRefused: Keystone refuses the login.
+    """
+    region = cfg.CONF.os_region_name
+    api = transport.Transport(service_session(), interface="public", region_name=region)
+    with speaking_of("Keystone"):
+        try:
+            return api.url
+        except errors.NoEndpoint as error:
+            raise exceptions.ServiceUnavailable("Keystone", str(error)) from error
 
 
 @contextlib.contextmanager

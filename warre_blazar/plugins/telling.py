@@ -11,7 +11,7 @@ from stevedore import exception as stevedore_exc
 
 from warre_blazar import waiting
 from warre_blazar.db import outbox, session
-from warre_blazar.domain.messages import WantedMessages
+from warre_blazar.domain.messages import Limits, WantedMessages
 from warre_blazar.edge import conditions
 from warre_blazar.errors import exceptions
 from warre_blazar.messengers import Messenger
@@ -63,6 +63,7 @@ def _site() -> messages.MessageSite:
         name=options.site_name,
         support=options.support,
         wanted=WantedMessages(frozenset(options.events), options.own_changes),
+        limits=Limits(options.user_messages_per_hour, options.contact_messages_per_hour),
         templates=Templates(options.template_dir),
         latest_end=lambda reservation_id: extension.latest_end(
             reservation_id, conditions.of_users()

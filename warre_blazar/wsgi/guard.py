@@ -11,7 +11,14 @@ from oslo_context.context import RequestContext
 from oslo_log import log as logging
 
 from warre_blazar.errors import exceptions
-from warre_blazar.wsgi import error_answers, host_bodies, json_bodies, lease_bodies, request_bodies
+from warre_blazar.wsgi import (
+    error_answers,
+    host_bodies,
+    json_bodies,
+    lease_bodies,
+    request_bodies,
+    stop_page,
+)
 
 LOG = logging.getLogger(__name__)
 
@@ -46,6 +53,8 @@ class Guard:
             return start_response(status, headers, *failure)
 
         try:
+            if stop_page.is_for(environ):
+                return stop_page.answer(environ)(environ, begin)
             _prepare(environ)
             if environ["REQUEST_METHOD"] == "HEAD":
                 return self._head(environ, begin)

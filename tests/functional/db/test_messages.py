@@ -19,20 +19,21 @@ from tests.functional.db.managers import Manager
 from tests.functional.db.test_outbox import beat, given_up, move
 from tests.unit.messengers import mail_server
 from warre_blazar.conf import messages as options
-from warre_blazar.db import executions, outbox, session
+from warre_blazar.db import executions, outbox, session, tables
 from warre_blazar.domain.execution_timing import DELETE
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.labels import Labels
-from warre_blazar.domain.messages import Message, WantedMessages
+from warre_blazar.domain.messages import Limits, Message, WantedMessages
 from warre_blazar.domain.notices import Kind, News
 from warre_blazar.domain.quota import Rule
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
 from warre_blazar.messengers.smtp import SmtpMessenger
+from warre_blazar.openstack import kept
 from warre_blazar.plugins import change_records, deletion_records, telling
 from warre_blazar.services.booking import changing, lookup
 from warre_blazar.services.requests import extension
-from warre_blazar.services.telling import delivery, message_settings, messages, reminders
+from warre_blazar.services.telling import delivery, message_settings, messages, reminders, stopping
 from warre_blazar.services.telling.delivery import Delivery
 from warre_blazar.services.telling.rendering import Templates
 
@@ -74,9 +75,11 @@ def channel_of(
     messenger: Any,
     ends: Callable[[str], datetime.datetime | None] = latest_end,
     own_changes: bool = False,
+    limits: Limits | None = None,
 ) -> messages.Messages:
     wanted = WantedMessages(frozenset(options.EVENTS), own_changes)
-    site = messages.MessageSite("Cloud", "help@example.org", wanted, Templates(), ends)
+    limits = limits or Limits(own=1000, others=1000)
+    site = messages.MessageSite("Cloud", "help@example.org", wanted, limits, Templates(), ends)
     return messages.Messages("recorder", messenger, site)
 
 
@@ -145,13 +148,13 @@ def test_whole_life_is_mailed_once_and_in_order(
 
 
 @pytest.fixture
-def mailing(conf: Any) -> Callable[[int], messages.Messages]:
+def mailing(conf: Any) -> Callable[..., messages.Messages]:
     """A function that makes the channel of a messenger for the mail server on a port."""
 
-    def make(port: int) -> messages.Messages:
+    def make(port: int, **changes: Any) -> messages.Messages:
         given = {"sender": "a@example.org", "smtp_host": "127.0.0.1", "smtp_security": "none"}
         conf.config(group="warre_messages", smtp_port=port, **given)
-        return channel_of(SmtpMessenger(cfg.CONF))
+        return channel_of(SmtpMessenger(cfg.CONF), **changes)
 
     return make
 
@@ -296,6 +299,123 @@ def test_user_who_has_turned_messages_off_gets_none(
     message_settings.set_enabled("user", True)
     book(cloud)
     assert events(sent()) == ["created"]
+
+
+def test_only_messages_to_others_have_a_link(cloud: Cloud, sent: Callable[..., list[Message]]):
+    cloud.keystone.projects[world.PROJECT]["email"] = "project@example.org"
+    book(cloud, contact="C@example.org")
+    book(cloud, contact=ADDRESS.upper())
+    book(cloud)
+    by_address = {message.to: message for message in sent()}
+    assert set(by_address) == {"C@example.org", ADDRESS.upper(), ADDRESS}
+    assert [to for to, message in by_address.items() if message.stop_url] == ["C@example.org"]
+    cloud.keystone.users["user"] = {"name": "Alpha"}
+    book(cloud)
+    (of_project,) = sent()
+    assert of_project.to == "project@example.org"
+    other = by_address["C@example.org"]
+    for message, mailbox in ((other, "c@example.org"), (of_project, "project@example.org")):
+        url = message.stop_url
+        assert url is not None and url in message.text and url in message.html
+        root, _, token = url.rpartition("/")
+        assert root == "http://blazar.example/reservation/v2/stop-messages"
+        assert stopping.mailbox_of_token(token) == mailbox
+
+
+def test_message_for_a_contact_that_has_stopped_messages_goes_to_the_user(
+    cloud: Cloud, sent: Callable[..., list[Message]]
+):
+    stopping.stop("team@example.org")
+    stopping.stop(ADDRESS)
+    book(cloud, contact="Team+gpu@example.org")
+    book(cloud, contact="other@example.org")
+    assert [message.to for message in sent()] == [ADDRESS, "other@example.org"]
+    cloud.keystone.users["user"] = {"name": "Alpha"}
+    cloud.keystone.projects[world.PROJECT] |= {
+        "email": "team@example.org",
+        "contact": "pi@example.org",
+    }
+    book(cloud, contact="team@example.org")
+    assert [message.to for message in sent()] == ["pi@example.org"]
+    stopping.resume("team@example.org")
+    book(cloud, contact="team@example.org")
+    assert [message.to for message in sent()] == ["team@example.org"]
+
+
+def test_message_waits_while_the_url_of_its_link_is_not_known(
+    cloud: Cloud, sent: Callable[..., list[Message]], database: sa.Engine
+):
+    of_api = cloud.keystone.endpoints.pop("reservation")
+    book(cloud, contact="c@example.org")
+    book(cloud)
+    assert [message.to for message in sent()] == [ADDRESS]
+    cloud.keystone.endpoints["reservation"] = of_api
+    kept.forget()
+    assert [message.to for message in sent(world.NOW + HOUR)] == ["c@example.org"]
+    assert given_up(database) == []
+
+
+def test_address_gets_no_more_messages_in_an_hour_than_the_site_allows(
+    cloud: Cloud,
+    sent: Callable[..., list[Message]],
+    database: sa.Engine,
+    caplog: pytest.LogCaptureFixture,
+):
+    limits = Limits(own=4, others=2)
+    spans = (world.hours(start, start + 1) for start in range(1, 100))
+    for contact in ("c@example.org", "C+1@example.org", "c@example.org", "d@example.org"):
+        book(cloud, next(spans), contact=contact)
+    for _ in range(5):
+        book(cloud, next(spans))
+    with caplog.at_level(logging.WARNING):
+        made = sent(limits=limits)
+    got = [message.to for message in made]
+    assert got == ["c@example.org", "C+1@example.org", "d@example.org", *4 * [ADDRESS]]
+    # The last one says so, and the log has each address once.
+    last = [message.to for message in made if "No more are sent to it before" in message.text]
+    assert last == ["C+1@example.org", ADDRESS]
+    assert "Fri 1 Jan 2100, 01:00 UTC" in made[1].text
+    lines = [text for text in caplog.messages if "messages" in text]
+    assert [text.partition(" ")[0] for text in lines] == ["C+1@example.org", ADDRESS]
+    assert [error for _, error in given_up(database)] == [
+        "The address c@example.org has got 2 messages in this hour",
+        f"The address {ADDRESS} has got 4 messages in this hour",
+    ]
+    # Whatever was dropped isn't sent later. In the next hour, messages go out again.
+    book(cloud, next(spans), contact="c@example.org")
+    later = sent(world.NOW + HOUR, limits=limits)
+    assert [message.to for message in later] == ["c@example.org"]
+
+
+def test_message_that_could_not_be_sent_does_not_count(
+    cloud: Cloud, mailing: Callable[..., messages.Messages]
+):
+    port = free_port()
+    delivery_of_mail = Delivery(mailing(port, limits=Limits(own=1, others=1)), beat("one"))
+    book(cloud, contact="c@example.org")
+    for _ in range(3):
+        with pytest.raises(exceptions.ServiceUnavailable):
+            delivery_of_mail.run()
+    with mail_server.serving(port=port) as (mailbox, _):
+        delivery_of_mail.run()
+        delivery_of_mail.run()
+    assert mailbox.receivers == [["c@example.org"]]
+
+
+def test_numbers_of_messages_are_deleted_after_their_hour(
+    cloud: Cloud, sent: Callable[..., list[Message]], database: sa.Engine
+):
+    book(cloud)
+    sent()
+    delivery.tidy(world.NOW + HOUR)
+
+    def numbers() -> list[int]:
+        with database.connect() as connection:
+            return list(connection.scalars(sa.select(tables.message_counts.c.sent)))
+
+    assert numbers() == [1]
+    delivery.tidy(world.NOW + 4 * HOUR)
+    assert numbers() == []
 
 
 def test_message_says_how_far_the_reservation_can_be_extended(

@@ -180,6 +180,7 @@ ODD_SUBJECTS = [
     "\u00fc =?utf-8?q?a=0D=0ABcc:x?=",
     "\u540d" * 80,
     "x" * 300,
+    "x" * 3000,
     "word " * 60 + "end",
 ]
 
@@ -192,6 +193,16 @@ def test_subject_is_received_as_it_is_and_adds_no_header(made: Any, subject: str
     assert set(mail.keys()) == HEADERS and len(mail.keys()) == len(HEADERS)
     assert mail_server.subject_of(mailbox.contents[0]) == subject
     assert [part.get_content_type() for part in mail.iter_parts()] == ["text/plain", "text/html"]
+
+
+def test_mail_program_finds_the_page_that_stops_messages(made: Any):
+    url = f"https://cloud.example.org/reservation/v2/stop-messages/{'x' * 340}.{'y' * 43}"
+    with mail_server.serving() as (mailbox, port):
+        made(port).send(dataclasses.replace(MESSAGE, stop_url=url))
+    (mail,) = mailbox.mails
+    assert set(mail.keys()) == HEADERS | {"List-Unsubscribe", "List-Unsubscribe-Post"}
+    assert mail["List-Unsubscribe"] == f"<{url}>"
+    assert mail["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
 
 
 @pytest.mark.parametrize("part", ["to", "subject", "id"])

@@ -92,6 +92,7 @@ def test_message_is_posted_with_a_signature(made: Any, receiver: Receiver):
         "text": MESSAGE.text,
         "html": MESSAGE.html,
         "data": MESSAGE.data,
+        "stop_url": None,
     }
 
 

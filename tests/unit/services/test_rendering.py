@@ -53,6 +53,8 @@ def values(**changes: Any) -> dict[str, Any]:
         "booking": None,
         "unsaved": [{"server_name": "web\nserver", "error": "It is in ERROR"}],
         "to_contact": False,
+        "stop_url": None,
+        "last_before": None,
         "extension": {"is_possible": True, "until": "Tuesday", "command": "openstack extend"},
     }
     return {**usual, **changes}
@@ -71,6 +73,49 @@ def test_each_event_has_a_built_in_message(event: str, by: str | None, begun: bo
         assert "help@example.org" in body
         assert "openstack extend" in body
     assert max(map(len, made.text.splitlines())) <= 100
+
+
+LINK = "https://cloud.example.org/v2/stop-messages/abc.def"
+
+
+@pytest.mark.parametrize("to_contact", [True, False])
+@pytest.mark.parametrize("event", options.EVENTS)
+def test_message_to_somebody_else_has_a_link_and_no_command_for_the_user(
+    event: str, to_contact: bool
+):
+    is_wait = event.startswith("wait_")
+    booking = "openstack reservation create gpu" if event == "wait_told" else None
+    given = values(
+        event=event, to_contact=to_contact, stop_url=LINK, is_wait=is_wait, booking=booking
+    )
+    made = Templates().render(event, given)
+    for body in (made.text, made.html):
+        assert LINK in body
+        assert "contact of this" in body if to_contact else "that of the project of this" in body
+        assert "openstack reservation message set" not in body
+        assert "--contact" not in body
+        assert "To keep the reservation" not in body and "Nothing is held for you" not in body
+        assert "A member of the project can" in body
+    assert LINK in made.text.splitlines()
+
+
+def test_last_message_of_an_hour_says_so():
+    made = Templates().render("ended", values(stop_url=LINK, last_before="10:00"))
+    for body in (made.text, made.html):
+        assert "No more are sent to it before 10:00." in " ".join(body.split())
+
+
+@pytest.mark.parametrize("name", ["message.txt", "message.html"])
+def test_template_of_the_site_without_the_link_is_not_used_for_others(
+    tmp_path: pathlib.Path, caplog: pytest.LogCaptureFixture, name: str
+):
+    (tmp_path / name).write_text("of the site {{ paragraphs }}")
+    of_site = Templates(str(tmp_path))
+    own, others = (of_site.render("ended", values(stop_url=link)) for link in (None, LINK))
+    assert "of the site" in own.text + own.html
+    assert others == Templates().render("ended", values(stop_url=LINK))
+    (line,) = [text for text in caplog.messages if "stop_url" in text]
+    assert str(tmp_path) in line
 
 
 @pytest.mark.parametrize("event", ["created", "started", "reminded", "rescheduled", "resized"])

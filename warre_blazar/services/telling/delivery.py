@@ -12,7 +12,7 @@ from typing import Protocol
 from oslo_log import log as logging
 
 from warre_blazar import waiting
-from warre_blazar.db import clock, outbox, session, turns
+from warre_blazar.db import addresses, clock, outbox, session, turns
 from warre_blazar.domain.notices import Notice
 from warre_blazar.errors import exceptions
 
@@ -126,9 +126,13 @@ def _turn(channel: Channel) -> str:
 
 
 def tidy(now: datetime.datetime) -> None:
-    """Give up notices that wait for too long, or of which a project has too many."""
+    """Give up notices that wait for too long, or of which a project has too many.
+
+    What isn't needed any more is deleted: notices that were given up, and numbers of messages.
+    """
     lost = session.change(outbox.give_up_old, now - PATIENCE, now)
     lost += session.change(outbox.give_up_surplus, _MOST_OF_PROJECT, now)
     if lost:
         LOG.warning("%s notices were given up; an audit shows them", lost)
     session.change(outbox.delete_given_up, now - _SHOWN)
+    session.change(addresses.forget_counts, now - datetime.timedelta(hours=2))

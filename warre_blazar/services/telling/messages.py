@@ -1,18 +1,21 @@
 """The channels that tell people what happens to their reservations."""
 
+import dataclasses
 import datetime
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from oslo_log import log as logging
 
-from warre_blazar.db import clock
+from warre_blazar.db import addresses, clock, session
 from warre_blazar.domain import before_end, messages, payloads
-from warre_blazar.domain.messages import Message, WantedMessages
+from warre_blazar.domain.addresses import mailbox_of
+from warre_blazar.domain.messages import Limits, Message, WantedMessages
 from warre_blazar.domain.notices import OF_WAITS, Kind, Notice
 from warre_blazar.domain.wording import counted
 from warre_blazar.errors import exceptions
-from warre_blazar.services.telling import message_settings, recipients
+from warre_blazar.openstack import keystone
+from warre_blazar.services.telling import message_settings, recipients, stopping
 from warre_blazar.services.telling.delivery import Undeliverable
 from warre_blazar.services.telling.recipients import Recipient
 from warre_blazar.services.telling.rendering import Templates
@@ -54,6 +57,7 @@ class MessageSite:
         name: str,
         support: str,
         wanted: WantedMessages,
+        limits: Limits,
         templates: Templates,
         latest_end: LatestEnd,
         before_end: str = before_end.NOTHING,
@@ -63,9 +67,29 @@ class MessageSite:
         :param before_end: what is done with servers before the end of a reservation if neither the
             reservation nor its flavor says anything.
         """
-        self.name, self.support, self.wanted = name, support, wanted
+        self.name, self.support, self.wanted, self.limits = name, support, wanted, limits
         self.templates, self.latest_end = templates, latest_end
         self.before_end = before_end
+
+
+@dataclasses.dataclass(frozen=True)
+class _Budget:
+    """How many messages an address may get in an hour, and has got."""
+
+    #: The beginning of the hour.
+    hour: datetime.datetime
+    limit: int
+    sent: int
+
+    @property
+    def until(self) -> datetime.datetime:
+        """The end of the hour."""
+        return self.hour + datetime.timedelta(hours=1)
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the next message is the last one of the hour."""
+        return self.sent + 1 == self.limit
 
 
 class Messages:
@@ -85,7 +109,8 @@ class Messages:
     def send(self, notice: Notice) -> None:
         """Send a message about a notice, if people are told about it and the user wants messages.
 
-        :raises Undeliverable: the user has no address, or the message can't be made.
+        :raises Undeliverable: there is no address, the address has got too many messages in this
+            hour, or the message can't be made.
         :raises Exception: what the messenger raises, or Keystone can't be asked.
         """
         now = clock.utcnow()
@@ -94,17 +119,42 @@ class Messages:
             return
         if user_id and not message_settings.is_enabled(user_id):
             return
-        self._messenger.send(self._composed(notice, now))
-
-    def _composed(self, notice: Notice, now: datetime.datetime) -> Message:
         try:
             recipient = recipients.of(notice.content)
-            if recipient.address is None and self._messenger.needs_address:
-                raise self._no_address(notice.content["user_id"])
-            return self._message(notice, recipient, now)
+            budget = self._budget(recipient, now)
+            message = self._message(notice, recipient, budget, now)
         except exceptions.ServiceUnavailable as error:
             # Keystone may fail for the users of one domain only. Messages to others aren't held up.
             raise RuntimeError(error.message) from error
+        self._messenger.send(message)
+        if recipient.address is not None:
+            self._count(recipient.address, budget)
+
+    def _budget(self, recipient: Recipient, now: datetime.datetime) -> _Budget:
+        """What is left of the limit of an address.
+
+        :raises Undeliverable: nothing, or there is no address although the messenger needs one.
+        """
+        hour = now.replace(minute=0, second=0, microsecond=0)
+        limit = self._site.limits.own if recipient.is_own else self._site.limits.others
+        if recipient.address is None:
+            if self._messenger.needs_address:
+                raise self._no_address(recipient.user_id)
+            return _Budget(hour, limit, 0)
+        with session.reader() as db:
+            sent = addresses.sent(db, self.name, mailbox_of(recipient.address), hour)
+        if sent >= limit:
+            # The log says so when the last message is sent.
+            text = f"The address {recipient.address} has got {limit} messages in this hour"
+            raise Undeliverable(text, is_logged=True)
+        return _Budget(hour, limit, sent)
+
+    def _count(self, address: str, budget: _Budget) -> None:
+        """Note that a message was sent."""
+        session.change(addresses.count, self.name, mailbox_of(address), budget.hour)
+        if budget.is_last:
+            text = "%s gets no more messages before %s UTC, because it has got %s in an hour"
+            LOG.warning(text, address, f"{budget.until:%H:%M}", budget.limit)
 
     def _no_address(self, user_id: str | None) -> Undeliverable:
         """The error for a user without an address. The log has each user once."""
@@ -112,8 +162,17 @@ class Messages:
         self._without_address.add(user_id or "")
         return Undeliverable(f"User {user_id} has no email address", is_logged=is_known)
 
-    def _message(self, notice: Notice, recipient: Recipient, now: datetime.datetime) -> Message:
-        values = self._values(notice, recipient, now)
+    def _message(
+        self, notice: Notice, recipient: Recipient, budget: _Budget, now: datetime.datetime
+    ) -> Message:
+        stop_url = None
+        if recipient.address is not None and not recipient.is_own:
+            token = stopping.token_for(recipient.address)
+            stop_url = f"{keystone.public_url()}{stopping.PATH}{token}"
+        values = self._values(notice, recipient, now) | {
+            "stop_url": stop_url,
+            "last_before": budget.until if budget.is_last else None,
+        }
         try:
             rendered = self._site.templates.render(notice.news.kind.value, values)
         except Exception as error:  # It would fail in the same way at each further attempt.
@@ -126,6 +185,7 @@ class Messages:
             text=rendered.text,
             html=rendered.html,
             data=payloads.payload(notice),
+            stop_url=stop_url,
         )
 
     def _values(

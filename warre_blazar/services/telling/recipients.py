@@ -23,6 +23,8 @@ class Recipient:
     is_contact: bool
     #: The name of the project, or its id if Keystone doesn't know it.
     project: str
+    #: The user of the reservation.
+    user_id: str | None
 
 
 def of(reservation: Mapping[str, Any]) -> Recipient:
@@ -41,9 +43,9 @@ def of(reservation: Mapping[str, Any]) -> Recipient:
     if is_address(contact):
         is_own = _is_own(contact, user_id)
         if is_own or not _is_stopped(contact):
-            return Recipient(contact, is_own, True, name)
+            return Recipient(contact, is_own, True, name, user_id)
     own = _own(user_id)
-    return Recipient(own or _of_project(project), own is not None, False, name)
+    return Recipient(own or _of_project(project), own is not None, False, name, user_id)
 
 
 def address_of(user_id: str, project_id: str | None) -> str | None:

@@ -84,6 +84,8 @@ def _render(environment: jinja2.Environment, event: str, values: Mapping[str, An
     text, html = (
         environment.get_template(f"message.{form}").render(more) for form in ("txt", "html")
     )
+    if (link := values.get("stop_url")) and not (link in text and link in html):
+        raise ValueError("message.txt and message.html don't both show stop_url")
     # Statements of a template leave empty lines.
     text = _EMPTY_LINES.sub("\n\n", text)
     return Rendered(subject, f"{text.strip()}\n", f"{html.strip()}\n")
