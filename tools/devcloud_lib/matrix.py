@@ -109,7 +109,7 @@ def _run(cell: Cell, home: Path, tests: Sequence[Tests], report: Callable[[], st
     passed = []
     for words, minutes in tests:
         command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", report(), *words]
-        path = next(word for word in words if word.startswith("tests/"))
+        path = next(word for word in words if not word.startswith("-"))
         job = limits.Job(
             f"{cell.name}: {path}",
             list(map(str, command)),
