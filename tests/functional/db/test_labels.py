@@ -13,9 +13,12 @@ from warre_blazar.db import session
 from warre_blazar.db.reservation_filters import Filter
 from warre_blazar.domain import labels
 from warre_blazar.domain.labels import Labels
+from warre_blazar.domain.window_meetings import OverBookings
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.caller import Caller
+from warre_blazar.services.keeping import clearing
+from warre_blazar.services.offering import flavors
 from warre_blazar.services.requests import change, manager_calls
 
 pytestmark = pytest.mark.usefixtures("database")
@@ -93,6 +96,27 @@ def test_text_that_the_connection_cannot_carry_is_refused(kind: str, given: Labe
     else:
         lookup.check_labels(given)
     assert not [record for record in caplog.records if record.exc_info]
+
+
+@pytest.mark.parametrize("what", ["window", "flavor"])
+def test_preview_with_a_text_that_the_connection_cannot_carry_is_refused(
+    kind: str, cloud: Cloud, what: str
+):
+    world.add_host(cloud, "a")
+    flavor, over = (
+        world.add_flavor(),
+        clearing.Over(OverBookings.MOVE, world.conditions(), world.NOW),
+    )
+    previews = {
+        "window": lambda: clearing.create(SPAN, "\U0001f600", [], ["a"], over, dry_run=True),
+        "flavor": lambda: flavors.update(flavor.id, {"description": "\U0001f600"}, dry_run=True),
+    }
+    if kind == "mariadb":
+        with pytest.raises(session.FAILURES) as refused:
+            previews[what]()
+        assert session.is_uncarried(refused.value)
+    else:
+        previews[what]()
 
 
 @pytest.mark.parametrize(
