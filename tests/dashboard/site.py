@@ -1,6 +1,7 @@
 """A site with one of each thing, and the pages that show them."""
 
 import functools
+import html
 import re
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -119,6 +120,12 @@ def _patterns(resolver: Any, prefix: str) -> Iterator[tuple[str, URLPattern]]:
             yield from _patterns(each, route)
         else:
             yield route, each
+
+
+def hidden(page: str) -> dict[str, str]:
+    """The hidden fields of the forms of a page."""
+    pairs = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', ours(page))
+    return {name: html.unescape(value) for name, value in pairs}
 
 
 def ours(page: str) -> str:
