@@ -14,6 +14,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar.cmd import audit_command, manage
 from warre_blazar.db import models
+from warre_blazar.openstack import manager
 from warre_blazar.services.keeping import audit
 from warre_blazar.services.keeping.audit import reporting
 from warre_blazar.services.running import backing
@@ -161,3 +162,50 @@ def test_consistent_reservation_is_clean(run: Run, cloud: Cloud):
     cloud.keystone.trusts["trust"] = {}
     world.book(world.request(world.add_flavor(), world.hours(1, 2)))
     assert run() == audit_command.CLEAN
+
+
+def stock_lease(status: str) -> world.Lease:
+    """A lease of a stock resource type that a killed manager has left."""
+    host_id = world.add_host(None, "cmp1")
+    lease = world.add_stock([host_id], world.hours(1, 2), "virtual:instance")
+    world.write_lease(lease.id, {"status": status, "updated_at": world.LONG_AGO, "trust_id": None})
+    return lease
+
+
+EXACT = "exact.physical.host.plugin,exact.virtual.instance.plugin,exact.flavor.instance.plugin"
+
+
+@pytest.mark.parametrize(
+    ("plugins", "kind"),
+    [(EXACT, "lease-unfinished"), ("virtual.instance.plugin", "lease-stuck")],
+)
+def test_lease_of_a_stock_type_is_removed_only_with_the_exact_plugins(
+    run: Run, capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path, plugins: str, kind: str
+):
+    with (tmp_path / "blazar.conf").open("a") as file:
+        file.write(f"\n[manager]\nplugins = {plugins},flavor.slot.plugin\n")
+    lease = stock_lease("CREATING")
+    run("--json")
+    found = {d["kind"] for d in json.loads(capsys.readouterr().out)["differences"]}
+    assert kind in found
+    run("--fix", "--yes", "--json")
+    mended = {d["subject"] for d in json.loads(capsys.readouterr().out)["mended"]}
+    assert (lease.id in mended) == (plugins == EXACT)
+
+
+def test_manager_is_asked_in_the_name_of_the_lease_owner(
+    run: Run, capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path, monkeypatch
+):
+    with (tmp_path / "blazar.conf").open("a") as file:
+        file.write(f"\n[manager]\nplugins = {EXACT},flavor.slot.plugin\n")
+    lease = stock_lease("DELETING")
+    asked = []
+
+    def delete(context: dict, lease_id: str) -> None:
+        asked.append((context["user"], context["project_id"], lease_id))
+        raise manager.ManagerSilent
+
+    monkeypatch.setattr(manager, "delete_lease", delete)
+    run("--fix", "--yes", "--json")
+    assert asked == [("user", world.PROJECT, lease.id)]
+    assert [d["subject"] for d in json.loads(capsys.readouterr().out)["mended"]] == [lease.id]
