@@ -173,7 +173,10 @@ def _admits(db: Session, lease_id: str, span: Span) -> bool:
         return False
     lease_writes.set_dates(db, lease_id, span)
     return all(
-        _fits(db, each["id"], _REQUESTS[each["resource_type"]](each), span) for each in reservations
+        _fits(db, each["id"], _REQUESTS[each["resource_type"]](each), span)
+        for each in reservations
+        # A lease may have floating IPs too.
+        if each["resource_type"] in _REQUESTS
     )
 
 

@@ -348,6 +348,17 @@ def test_two_updates_of_a_lease_at_once_oversell_nothing(database: sa.Engine, cl
     pytest.fail("the request has more transactions")
 
 
+def test_lease_with_a_floating_ip_too_gets_new_dates(cloud: Cloud):
+    world.add_host(cloud, "only", vcpus=2)
+    lease = stock_lease(SPAN)
+    other = {"lease_id": lease.id, "resource_type": "virtual:floatingip", "status": "pending"}
+    db_api.reservation_create(other)
+    world.write_lease(lease.id, {"status": "UPDATING"})
+    later = world.hours(5, 6)
+    db_api.lease_update(lease.id, {"start_date": later.start, "end_date": later.end})
+    assert db_api.lease_get(lease.id)["end_date"] == later.end
+
+
 @pytest.mark.same_logic
 @pytest.mark.parametrize("seed", [0, 1], ids=["some", "all"])
 @pytest.mark.usefixtures("without_trusts")
