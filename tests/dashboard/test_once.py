@@ -117,6 +117,22 @@ def test_key_that_the_api_knows_with_another_request(member: Visitor, api: Api) 
     member.sends(f"{WAITS}create/", {**values, once.FIELD: key_of(page)})
 
 
+def test_server_is_launched_once(
+    member: Visitor, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nova knows no keys."""
+    running = Answer(200, reservation(status="ACTIVE"))
+    api.answers[f"GET /v2/reservations/{site.RESERVATION}"] = running
+    launched = []
+    create = "openstack_dashboard.api.nova.server_create"
+    monkeypatch.setattr(create, lambda _request, name, *_, **__: launched.append(name))
+    path = f"{BOOKED}launch/"
+    values = {"name": "worker", "image": "1", "network": "1", **site.hidden(member.sees(path))}
+    for _ in range(2):
+        assert member.sends(path, values)["Location"] == BOOKED
+    assert launched == ["worker"]
+
+
 def test_no_more_than_a_few_keys_are_remembered(member: Visitor) -> None:
     sent = [{**VALUES, once.FIELD: str(number)} for number in range(12)]
     for values in sent:

@@ -164,7 +164,8 @@ class FormView(PageView):
             "You have already sent this form, and this is what came of it. To do the same once "
             "more, open the form anew."
         )
-        messages.info(self.request, text)
+        # Horizon's scripts hide other messages after some seconds.
+        messages.warning(self.request, text)
         return shortcuts.redirect(sent.where)
 
     def submit(self, form: Any) -> Any:

@@ -99,7 +99,7 @@ def test_back_and_book_books_once(
     picture(page, "sent-before")
     no_serious_faults(page)
     page.get_by_role("link", name="See what came of it").click()
-    assert page.url == booked
+    page.wait_for_url(booked)
     listed = people["alpha"].asks("GET", f"/v2/reservations/?flavor_id={gpu['id']}")["results"]
     assert [datetime.datetime.fromisoformat(each["start"]) for each in listed].count(start) == 1
 
