@@ -19,8 +19,8 @@ RULES = [
     policy.DocumentedRuleDefault(
         CREATE,
         base.PROJECT_MEMBER_OR_ADMIN,
-        "Book a flavor for the caller's own project.",
-        [{"path": _ALL, "method": "POST"}],
+        "Book a flavor for the caller's own project, at once or by a wait.",
+        [{"path": _ALL, "method": "POST"}, {"path": "/v2/waits", "method": "POST"}],
     ),
     policy.DocumentedRuleDefault(
         CREATE_FOR,

@@ -17,9 +17,10 @@ RULES = [
     policy.DocumentedRuleDefault(
         CREATE,
         base.PROJECT_MEMBER_OR_ADMIN,
-        "Wait for a flavor for the caller's own project. When there is room, blazar-manager checks "
-        "the rule warre:reservation:create against the roles that the user has in the project "
-        "then, so that rule must be set in the policy file that blazar-manager reads.",
+        "Wait for a flavor for the caller's own project. For a wait that books, blazar-api checks "
+        "the rule warre:reservation:create against the roles that Keystone lists for the user in "
+        "the project. When there is room, blazar-manager does the same, so that rule must be set in "
+        "the policy file that blazar-manager reads.",
         [{"path": _ALL, "method": "POST"}],
     ),
     policy.DocumentedRuleDefault(

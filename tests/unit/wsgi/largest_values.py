@@ -33,8 +33,7 @@ from tests.unit.wsgi.whole import WholeSite
 from warre_blazar.api import openapi, parsing
 from warre_blazar.domain import recurrence
 from warre_blazar.domain.providers import Inventory, Provider
-from warre_blazar.edge import conditions
-from warre_blazar.plugins import wait_permits
+from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.services.waits.serving import WaitServer
 from warre_blazar.wsgi import lease_bodies
 

@@ -13,8 +13,7 @@ from tests.unit.api.site import NOW
 from tests.unit.wsgi import sending
 from tests.unit.wsgi.whole import WholeSite
 from warre_blazar.db import addresses, session
-from warre_blazar.edge import conditions
-from warre_blazar.plugins import wait_permits
+from warre_blazar.edge import conditions, wait_permits
 from warre_blazar.services.waits.serving import WaitServer
 
 STRANGER = "victim@stranger.example"
