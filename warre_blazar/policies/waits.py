@@ -19,8 +19,8 @@ RULES = [
         base.PROJECT_MEMBER_OR_ADMIN,
         "Wait for a flavor for the caller's own project. For a wait that books, blazar-api checks "
         "the rule warre:reservation:create against the roles that Keystone lists for the user in "
-        "the project. When there is room, blazar-manager does the same, so that rule must be set in "
-        "the policy file that blazar-manager reads.",
+        "the project. When there is room, blazar-manager does the same, so the policy file that "
+        "blazar-manager reads must have that rule too.",
         [{"path": _ALL, "method": "POST"}],
     ),
     policy.DocumentedRuleDefault(
