@@ -17,6 +17,7 @@ from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, races, world
 from tests.functional.db.stepping import stepping
 from tests.functional.db.test_update_races import MARKING, Manager
+from warre_blazar import compat
 from warre_blazar.db import hosts, session
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import exceptions
@@ -218,7 +219,11 @@ def change(resource_type: str, lease: world.Lease, span: Span, **changes: Any) -
         PLUGINS[resource_type]().update_reservation(lease.reservation_id, values)
 
 
-@pytest.mark.parametrize("resource_type", ASKED)
+#: The types whose reservations Blazar can change. Blazar 17 can't change those of flavors.
+CHANGEABLE = [t for t in ASKED if t != "flavor:instance" or compat.version("blazar") >= (18, 0)]
+
+
+@pytest.mark.parametrize("resource_type", CHANGEABLE)
 def test_extension_into_a_booking_of_ours_is_refused(database: sa.Engine, cloud, resource_type):
     world.add_host(cloud, "only", vcpus=2)
     lease = world.add_lease(SPAN, resource_type=resource_type)
@@ -232,7 +237,7 @@ def test_extension_into_a_booking_of_ours_is_refused(database: sa.Engine, cloud,
     assert oversold.find(database) == []
 
 
-@pytest.mark.parametrize("resource_type", ASKED)
+@pytest.mark.parametrize("resource_type", CHANGEABLE)
 def test_extension_is_seen_before_blazar_writes_the_dates(cloud, resource_type):
     world.add_host(cloud, "only", vcpus=2)
     lease = world.add_lease(SPAN, resource_type=resource_type)
