@@ -67,7 +67,7 @@ _CONTENT: list[cfg.Opt] = [
         help="The mail domains in which the contact of a reservation may be, such as example.org. "
         "Users can also name the address that Keystone has for them. All other contacts are "
         "refused; a contact that a reservation has already stays. If this option is empty, users "
-        "can only name their own address. With *, they can name any address, so each of them can "
+        'can only name their own address. With "*", they can name any address, so each of them can '
         "have mail with the sender of your site sent to strangers. Set this option to the same "
         "value for the API and for managers.",
     ),

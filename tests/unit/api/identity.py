@@ -77,6 +77,7 @@ class Identity(Keystone):
             raise Refusal(404, f"Could not find user: {user_id}.")
         enabled = self.gone.get(person) != REFUSALS["disabled"]
         shown = {"id": user_id, "enabled": enabled, "domain_id": "default"}
+        shown["email"] = f"{person}@example.org"
         return Answer(200, {"user": shown})
 
     def show_project(self, request: Request, project: str) -> Answer:

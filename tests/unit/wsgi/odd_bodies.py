@@ -129,7 +129,7 @@ def _span(chance: random.Random) -> dict[str, Any]:
 
 def _booking(chance: random.Random, pick: Any) -> dict[str, Any]:
     more = {"instance_count": chance.randint(1, 3), "affinity": None, "name": "n", "note": "x"}
-    more |= {"contact": "a@example.org", "timezone": "Europe/Berlin"}
+    more |= {"contact": "alpha@example.org", "timezone": "Europe/Berlin"}
     return {"flavor_id": pick("flavor_id"), **_span(chance), **_some(chance, more)}
 
 
@@ -137,7 +137,7 @@ def _booking_change(chance: random.Random, _pick: Any) -> dict[str, Any]:
     if chance.random() < 0.3:
         return {"end": things.at(2, 20)}
     more = {**_span(chance), "instance_count": chance.randint(1, 3), "name": "n", "note": "x"}
-    more |= {"contact": "b@example.org"}
+    more |= {"contact": "alpha@example.org"}
     return _some(chance, more) or {"name": "m"}
 
 
