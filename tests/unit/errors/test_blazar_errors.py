@@ -84,7 +84,7 @@ STATUS = {
     "quota_exceeded": 413,
 }
 # The same for a change, which can only use the exceptions that Blazar lists as not fatal.
-STATUS_OF_CHANGE = {"fixed_value": 409}
+STATUS_OF_CHANGE = {"fixed_value": 409, "changed_since_shown": 409}
 
 every_error = pytest.mark.parametrize(
     "error", SAMPLES, ids=[f"{type(e).__name__}-{e.code}" for e in SAMPLES]
