@@ -87,7 +87,7 @@ FLAVORS: dict[str, tuple[str, Any]] = {
     "vcpu a list": ("vcpu", [1]),
     "memory negative": ("memory_mb", -512),
     "memory missing": ("memory_mb", _DROPPED),
-    "disk zero": ("disk_gb", 0),
+    "disk negative": ("disk_gb", -1),
     "ephemeral negative": ("ephemeral_gb", -1),
     "length zero": ("max_length_hours", 0),
     "active a word": ("active", "perhaps"),
