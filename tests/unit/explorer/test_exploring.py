@@ -8,6 +8,8 @@ from tests.explorer.runs import Result, Runner
 from tests.explorer.schedules import Case
 from tests.explorer.world import World
 from warre_blazar.db import promises
+from warre_blazar.domain.flavor import RESOURCE_TYPE
+from warre_blazar.plugins import lease_guard
 from warre_blazar.services.requests import once
 from warre_blazar.services.running import backing
 
@@ -45,7 +47,7 @@ def test_extension_that_promises_nothing_is_found(
     plain = explorer.replay("sqlite:pending:extend:0:-:-")
     assert plain is not None
     monkeypatch.setattr(promises, "make", lambda *_: None)
-    monkeypatch.setattr(promises, "cover", lambda *_: True)
+    monkeypatch.setitem(lease_guard._guarded, RESOURCE_TYPE, lambda *_: True)
     writes = "UPDATE leases SET end_date"
     number = next(s.number for s in plain.trace if s.what.startswith(writes))
     explorer.replay(f"sqlite:pending:extend+book:0:0.{number}>1:-")
