@@ -7,10 +7,12 @@ from warre_blazar import compat
 
 #: The first major version of Blazar without eventlet.
 _WITHOUT_EVENTLET = 18
-#: Imports of modules whose tests run the API and the manager in threads, or start an HTTP server.
+#: Imports of modules whose tests run the API and the manager in threads, or start an HTTP server,
+#: and commands of programs that do so.
 _SERVES = re.compile(
     r"^((from|import) (http\.server|tests\.unit\.(api|wsgi))\b"
-    r"|from tests\.fakes\.service import .*\bService\b)",
+    r"|from tests\.fakes\.service import .*\bService\b"
+    r"|.*\"-m\", f\"tests\.unit\.plugins\b)",
     re.MULTILINE,
 )
 #: The directories of such tests.

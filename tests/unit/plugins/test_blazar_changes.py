@@ -42,7 +42,7 @@ def test_changes_are_made_once(changes):
 def test_design_page_lists_every_change(changes):
     page = (ROOT / "doc/source/design.rst").read_text()
     section = page.split("\nWhat is changed in Blazar\n----", 1)[1].split("\n----", 1)[0]
-    packages = "blazar|blazarclient|oslo_messaging|pecan|sqlalchemy"
+    packages = "blazar|blazarclient|oslo_db|oslo_messaging|pecan|sqlalchemy"
     names = re.findall(rf"``((?:{packages})\.[\w.]+)``", section)
     assert sorted(names) == changes["enabled"]
 

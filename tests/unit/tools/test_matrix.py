@@ -41,6 +41,7 @@ def test_environment_whose_tests_hang_fails(
         ("messengers/test_webhook.py", True),
         ("tools/test_devcloud_hosts.py", True),
         ("test_api_page.py", True),
+        ("plugins/test_blazar_changes.py", True),
         ("messengers/test_smtp.py", False),
         ("domain", False),
         ("conftest.py", False),
