@@ -31,7 +31,7 @@ from warre_blazar.db import hosts, lease_writes, migration, session
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
-from warre_blazar.errors import blazar_errors
+from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.openstack import placement as our_placement
 from warre_blazar.plugins import blazar_changes, lease_guard
 from warre_blazar.services.booking import neighbors
@@ -133,11 +133,14 @@ def _change(
 
     :param request_of: what one instance of the changed reservation asks for.
     :raises NotEnoughHostsAvailable: the reservation doesn't fit on its hosts.
+    :raises InvalidPeriod: the lease would have no length, which Blazar lets an update ask for.
     """
+    span = Span(values["start_date"], values["end_date"])
+    if span.end <= span.start:
+        raise exceptions.InvalidPeriod("The end of a lease must be after its start")
     update(reservation_id, values)
     reservation = db_api.reservation_get(reservation_id)
     lease = db_api.lease_get(reservation["lease_id"])
-    span = Span(values["start_date"], values["end_date"])
     request = request_of(reservation)
     is_sole = len(lease["reservations"]) == 1
     spans = {span} if is_sole else {span, Span(lease["start_date"], lease["end_date"])}

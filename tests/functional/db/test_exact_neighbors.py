@@ -353,6 +353,20 @@ def test_two_updates_of_a_lease_at_once_oversell_nothing(database: sa.Engine, cl
     pytest.fail("the request has more transactions")
 
 
+def test_lease_without_a_length_is_refused_and_stays_as_it_is(cloud: Cloud):
+    """Blazar lets an update ask for an end that is the start."""
+    world.add_host(cloud, "only", vcpus=2)
+    lease = stock_lease(world.hours(10, 14))
+    before = db_api.lease_get(lease.id)
+    update = StockManager().update(lease, dates(world.hours(12, 12)))
+    update.finish()
+    assert not update.succeeded
+    assert "end of a lease must be after its start" in str(update.outcome)
+    after = db_api.lease_get(lease.id)
+    for name in ("status", "start_date", "end_date"):
+        assert after[name] == before[name]
+
+
 def test_lease_with_a_floating_ip_too_gets_new_dates(cloud: Cloud):
     world.add_host(cloud, "only", vcpus=2)
     lease = stock_lease(SPAN)
