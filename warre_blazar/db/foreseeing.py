@@ -19,7 +19,7 @@ from warre_blazar.db.tables import bookings, flavors, history, leases, reservati
 
 R = TypeVar("R")
 
-#: How far before and after a time it matters what else is booked (``placing.around``).
+#: Reservations that are so near a span count for a booking in the span (``placing.around``).
 _MARGIN = datetime.timedelta(days=1)
 _NO_TIME = datetime.timedelta(0)
 

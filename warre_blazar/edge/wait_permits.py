@@ -1,4 +1,4 @@
-"""Finds out whether those who wait may still book, without a trust."""
+"""Asks Keystone whether the user of a wait may book, when it is made and when it is served."""
 
 from blazar.context import BlazarContext
 

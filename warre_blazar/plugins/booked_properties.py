@@ -1,8 +1,8 @@
 """Tells Blazar which properties of hosts are booked, so that operators can change the others.
 
-Before Blazar changes an extra capability of a host, it asks what the reservations on the host need.
-It knows this only of ``physical:host`` and ``virtual:instance``, and refuses the change if there is
-a reservation of another type.
+Before Blazar changes an extra capability of a host, it reads what the reservations on the host
+need. Blazar can read this only for ``physical:host`` and ``virtual:instance``. If a reservation of
+another type is on the host, Blazar refuses the change.
 """
 
 import functools

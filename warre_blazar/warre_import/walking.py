@@ -119,8 +119,8 @@ class _Walk:
     def _deciding(self, kind: str, row: Row) -> Iterator[None]:
         """Report a row as not taken if the decision on it raises an error.
 
-        Others' rows may have values that nobody has thought of. Whatever they do, only the row
-        itself isn't taken.
+        A row of Warre's may have any value, and any value may raise an error. Such an error must
+        not keep the import from taking the other rows.
         """
         try:
             yield
