@@ -17,14 +17,17 @@ _TRACES = {
     "warre_reservations": "reservation_id",
     "warre_backings": "reservation_id",
 }
-#: The tables that have only generations or heartbeats, change in the background, or have the
-#: requests that were refused, or what is being done with series.
+#: The tables that have only generations or heartbeats, change in the background, have what a
+#: manager last read from Placement, or have the requests that were refused, or what is being done
+#: with series.
 _COUNTERS = (
     *("warre_hosts", "warre_projects", "warre_managers", "warre_turns", "warre_channels"),
     *("warre_outbox", "warre_usage", "warre_tallies", "warre_refusals", "warre_refusal_counts"),
     "warre_series",
     "warre_waits",
     "warre_audits",
+    "warre_host_providers",
+    "warre_message_counts",
 )
 #: Columns that change in the background, in all tables.
 BACKGROUND = (
