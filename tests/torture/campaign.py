@@ -1,7 +1,6 @@
 """The campaign: hostile requests of members to all paths, while managers are killed in turn."""
 
 import argparse
-import contextlib
 import datetime
 import itertools
 import math
@@ -74,10 +73,14 @@ class Campaign:
         self._services.bring_up(self._services.all)
         self._limit()
         admin = Client("admin")
+        memory: list[str] = []
+        costs: list[tuple[float, str]] = []
         with stage(admin, self._password, _PROJECTS, _PLENTY, _FLAVORS) as prepared:
             try:
-                memory = self._loud(prepared)
-                dearest = self._quiet(prepared)
+                memory += self._loud(prepared)
+                costs += self._quiet(prepared)
+            except KeyboardInterrupt:
+                self.verdicts.fail("interrupted", "not all requests were sent and judged")
             finally:
                 self._services.bring_up(self._services.all)
                 _delete_waits_and_series(admin, set(prepared.limits))
@@ -88,7 +91,7 @@ class Campaign:
             *(f"  {line}" for line in memory),
             *self._about_memory(),
             "seconds of a core of the dearest requests, each of them alone:",
-            *(f"  {line}" for line in dearest),
+            *(f"  {cost:6.2f}  {text}" for cost, text in sorted(costs)[: -_DEAREST - 1 : -1]),
             "FAILED" if self.verdicts.failures else "nothing found",
         ]
 
@@ -131,7 +134,7 @@ class Campaign:
             seed = (self._chosen.seed * 2 + part) * _THREADS + thread
             http = self._http(person)
             requests = self._members(prepared, person, seed).requests()
-            while next(left) < number and time.monotonic() < deadline:
+            while next(left) < number and time.monotonic() < deadline and not self._over.is_set():
                 self._ask(http, next(requests))
                 sent[thread] += 1
 
@@ -174,17 +177,14 @@ class Campaign:
 
     # One after the other.
 
-    def _quiet(self, prepared: Stage) -> list[str]:
-        """Send requests of each kind alone. Return a line for each of the dearest."""
+    def _quiet(self, prepared: Stage) -> Iterator[tuple[float, str]]:
+        """Send requests of each kind alone. Yield what each costs, as _cost does, and its text."""
         person = prepared.people[0]
         http, members = self._http(person), self._members(prepared, person, self._chosen.seed)
-        found: list[tuple[float, str]] = []
         for kind in members.kinds:
             for _ in range(self._chosen.quiet_phase):
                 request = members.of(kind)
-                seconds = self._cost(lambda r=request: self._ask(http, r))
-                found.append((seconds, str(request)))
-        return [f"{seconds:6.2f}  {text}" for seconds, text in sorted(found)[: -_DEAREST - 1 : -1]]
+                yield self._cost(lambda r=request: self._ask(http, r)), str(request)
 
     def _cost(self, ask: Callable[[], Answer]) -> float:
         """The seconds of a core that API and managers use while a request is served."""
@@ -241,7 +241,5 @@ def main(words: Sequence[str]) -> int:
     chosen = parser.parse_args(words)
     its_layout = layout(pathlib.Path(os.environ["WARRE_DEVCLOUD_HOME"]))
     campaign = Campaign(its_layout, Services(its_layout), chosen)
-    with contextlib.suppress(KeyboardInterrupt):
-        print("\n".join(campaign.run()), flush=True)
-        return 1 if campaign.verdicts.failures else 0
-    return 1
+    print("\n".join(campaign.run()), flush=True)
+    return 1 if campaign.verdicts.failures else 0
