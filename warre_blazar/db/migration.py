@@ -50,7 +50,7 @@ def upgrade(url: str, revision: str = "head") -> None:
 
 
 def check_unused(url: str, revision: str) -> None:
-    """Check that a downgrade drops no table that managers still need.
+    """Check that managers don't need the tables any more that a downgrade drops.
 
     :raises MigrationError: reservations, waits or series would be left, or the revision is unknown.
     """
@@ -60,11 +60,10 @@ def check_unused(url: str, revision: str) -> None:
         if present is None:
             return
         try:
-            steps = script.iterate_revisions(present, revision, select_for_downgrade=True)
-            dropped = [step.revision for step in steps]
+            list(script.iterate_revisions(present, revision, select_for_downgrade=True))
         except alembic.script.revision.RevisionError as error:
             raise MigrationError(str(error)) from error
-        left = unfinished.counts(connection, dropped)
+        left = unfinished.counts(connection)
     if left:
         raise MigrationError(
             f"The tables are in use ({', '.join(f'{noun}: {n}' for noun, n in left.items())}). "
@@ -131,9 +130,8 @@ def _revision(connection: sa.Connection) -> str | None:
 
 def _missing(connection: sa.Connection) -> set[str]:
     """The names of this package's tables that don't exist."""
-    return {name for name in models.metadata.tables if name.startswith("warre_")} - set(
-        sa.inspect(connection).get_table_names()
-    )
+    there = set(sa.inspect(connection).get_table_names())
+    return {table.name for table in filter(models.is_ours, models.metadata.sorted_tables)} - there
 
 
 def check(url: str) -> None:
@@ -163,7 +161,7 @@ def require(url: str) -> None:
 
     If the database can't be read, this is only logged.
 
-    :raises MigrationError: there are no tables, or only some of those of the first revision.
+    :raises MigrationError: there are no tables, or only some of them.
     """
     try:
         with _connected(url) as connection:

@@ -15,6 +15,11 @@ from warre_blazar.domain.backing_phases import Phase
 metadata = _blazar.Lease.metadata
 
 
+def is_ours(table: sa.Table) -> bool:
+    """Whether a table of the metadata is this package's and not Blazar's."""
+    return table.name.startswith("warre_")
+
+
 def _string(length: int) -> sa.types.TypeEngine[str]:
     exact = mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin")
     return sa.String(length).with_variant(exact, "mysql", "mariadb")

@@ -1,7 +1,6 @@
 """Counts what managers still have to do, and couldn't do any more without this package's tables."""
 
 import dataclasses
-from collections.abc import Collection
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,8 +16,6 @@ from warre_blazar.domain.waits import OPEN
 @dataclasses.dataclass(frozen=True)
 class _Kind:
     noun: str
-    #: The revision whose downgrade loses it.
-    revision: str
     table: sa.Table
     condition: sa.ColumnElement[bool]
 
@@ -27,7 +24,6 @@ _OVER = sa.select(leases.c.id).where(leases.c.status == TERMINATED)
 _KINDS = (
     _Kind(
         "reservations",
-        "0001",
         reservations,
         sa.and_(
             reservations.c.resource_type == RESOURCE_TYPE, reservations.c.lease_id.not_in(_OVER)
@@ -35,20 +31,18 @@ _KINDS = (
     ),
     _Kind(
         "reservations that have something in Nova or Placement",
-        "0001",
         backings,
         backings.c.phase != Phase.PLANNED,
     ),
-    _Kind("series", "0011", series, series.c.status != SeriesStatus.ENDED.value),
-    _Kind("waits", "0014", waits, waits.c.state.in_(OPEN)),
+    _Kind("series", series, series.c.status != SeriesStatus.ENDED.value),
+    _Kind("waits", waits, waits.c.state.in_(OPEN)),
 )
 
 
-def counts(db: sa.Connection, revisions: Collection[str]) -> dict[str, int]:
+def counts(db: sa.Connection) -> dict[str, int]:
     """How many there are of each kind of which there are any.
 
-    :param revisions: the revisions whose tables are looked at. A downgrade that was interrupted may
-        have dropped some of these tables.
+    A downgrade that was interrupted may have dropped some of the tables.
     """
     names = set(sa.inspect(db).get_table_names())
     found: dict[str, Any] = {
@@ -56,6 +50,6 @@ def counts(db: sa.Connection, revisions: Collection[str]) -> dict[str, int]:
             sa.select(sa.func.count()).select_from(kind.table).where(kind.condition)
         )
         for kind in _KINDS
-        if kind.revision in revisions and kind.table.name in names
+        if kind.table.name in names
     }
     return {noun: number for noun, number in found.items() if number}

@@ -20,7 +20,7 @@ from sqlalchemy import pool
 
 from warre_blazar.db import migration, models, session
 
-OURS = {name for name in models.metadata.tables if name.startswith("warre_")}
+OURS = {table.name for table in filter(models.is_ours, models.metadata.sorted_tables)}
 KINDS = ("sqlite", "mariadb", "postgresql")
 
 _SERVER = {"mariadb": "WARRE_TEST_MARIADB_URL", "postgresql": "WARRE_TEST_POSTGRESQL_URL"}

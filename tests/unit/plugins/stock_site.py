@@ -40,7 +40,7 @@ class Stock(WholeSite):
     )
     filters = ""
     controllers = "oshosts,leases"
-    tables = [t for t in models.metadata.sorted_tables if not t.name.startswith("warre_")]  # noqa: RUF012
+    tables = [t for t in models.metadata.sorted_tables if not models.is_ours(t)]  # noqa: RUF012
 
     def _make_app(self) -> Any:
         return self.stock_app()

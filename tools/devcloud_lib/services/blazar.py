@@ -4,11 +4,12 @@ import json
 import subprocess
 from pathlib import Path
 
-from devcloud_lib import ini, readiness, shell, venv, wsgi
+from devcloud_lib import ini, readiness, shell, stamps, venv, wsgi
 from devcloud_lib.console import Failure, say
 from devcloud_lib.layout import PASSWORD, REGION, Layout
 from devcloud_lib.service import Service
 from devcloud_lib.services import nova
+from devcloud_lib.settings import REPOSITORY
 
 _STOCK_PLUGINS = ("physical.host.plugin", "virtual.instance.plugin", "flavor.instance.plugin")
 _HOST_PLUGINS = {
@@ -21,7 +22,10 @@ _NOTHING: dict[str, list[str]] = {
 }
 # blazar-api's own defaults, which are used if the repository has no controller.
 _STOCK_CONTROLLERS = ("oshosts", "leases")
-_PROBE = Path(__file__).resolve().parents[1] / "inside" / "probe.py"
+_INSIDE = Path(__file__).resolve().parents[1] / "inside"
+_PROBE = _INSIDE / "probe.py"
+#: The tables of this repository are described in here.
+_TABLES = REPOSITORY / "warre_blazar" / "db"
 
 
 def probe(layout: Layout) -> dict[str, list[str]]:
@@ -91,12 +95,18 @@ def migrate(layout: Layout) -> None:
 
 
 def migrate_project(layout: Layout) -> str:
-    """Upgrade this repository's tables. Each `up` does so, because the repository changes."""
+    """Make this repository's tables. Those of a commit that described other tables are dropped."""
     program = layout.program("warre-blazar-manage")
     if not program.exists() or _is_alone(layout):
         return ""
+    log = layout.log("warre-blazar-manage")
+    tables = stamps.digest(*sorted(_TABLES.glob("models.py")), *sorted(_TABLES.rglob("0*.py")))
+    if not layout.stamps.current("warre-tables", tables):
+        url = layout.database("blazar", charset="utf8")
+        shell.run([layout.program("python"), _INSIDE / "drop_tables.py", url], log)
     words: shell.Words = [program, "--config-file", _config(layout), "db", "upgrade"]
-    shell.run(words, layout.log("warre-blazar-manage"))
+    shell.run(words, log)
+    layout.stamps.set("warre-tables", tables)
     return "database upgraded"
 
 
