@@ -134,6 +134,42 @@ def test_rooms_of_services_form_no_cycle():
     assert len(list(order.static_order())) == len(ROOMS)
 
 
+def imported_modules(sources):
+    """The modules of ours that each module imports, by name.
+
+    :param sources: for each name: the source, and whether it is a package's.
+    """
+    found = {}
+    for name, (source, is_package) in sources.items():
+        names = imported_names(source, name, is_package)
+        modules = {each if each in sources else each.rpartition(".")[0] for each in names}
+        found[name] = (modules & sources.keys()) - {name}
+    return found
+
+
+def circle(sources):
+    """Modules of which each imports the next one, and the last one the first, or None."""
+    try:
+        graphlib.TopologicalSorter(imported_modules(sources)).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return None
+
+
+def test_modules_import_each_other_in_no_circle():
+    sources = {module_name(p): (p.read_text(), p.name == "__init__.py") for p in SOURCES}
+    assert circle(sources) is None
+
+
+def test_a_circle_is_found():
+    sources = {
+        f"{NAME}.a": (f"from {NAME} import b", False),
+        f"{NAME}.b": (f"def f():\n    from {NAME}.c import g", False),
+        f"{NAME}.c": ("from . import a", False),
+    }
+    assert set(circle(sources)) == sources.keys()
+
+
 @pytest.mark.parametrize("name", sorted({*ALLOWED, *FORBIDDEN, *EDGES}))
 def test_the_parts_are_there(name):
     assert any(part(module_name(path)) == name for path in SOURCES)

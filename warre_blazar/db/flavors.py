@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session
+from warre_blazar.db import generations, session
 from warre_blazar.db.models import TEXT
 from warre_blazar.db.tables import flavor_projects, flavors
 from warre_blazar.domain import devices
@@ -197,19 +197,6 @@ def is_accessible(db: Session, flavor: Flavor, project_id: str | None) -> bool:
     return db.execute(query).first() is not None
 
 
-def update(db: Session, flavor: Flavor, values: Mapping[str, Any]) -> None:
-    """Change columns of a flavor, and increase its generation.
-
-    :raises session.LostRace: the flavor was claimed or changed since it was read.
-    """
-    session.write_or_lose(
-        db,
-        flavors.update()
-        .where(flavors.c.id == flavor.id, flavors.c.generation == flavor.generation)
-        .values(generation=flavor.generation + 1, **values),
-    )
-
-
 def delete(db: Session, flavor: Flavor) -> None:
     """Mark a flavor as deleted, and delete all projects' access to it.
 
@@ -217,5 +204,5 @@ def delete(db: Session, flavor: Flavor) -> None:
 
     :raises session.LostRace: the flavor was claimed or changed since it was read.
     """
-    update(db, flavor, {"deleted": flavor.id})
+    generations.claim_flavor(db, flavor, {"deleted": flavor.id})
     db.execute(flavor_projects.delete().where(flavor_projects.c.flavor_id == flavor.id))

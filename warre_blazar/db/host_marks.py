@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import hosts, session
+from warre_blazar.db import generations, session
 from warre_blazar.db.tables import (
     allocations,
     bookings,
@@ -56,7 +56,7 @@ def set_draining(db: Session, host_id: str, drain: Drain | None) -> None:
         or the host is gone.
     """
     said = drain or Drain(None, None, None)
-    hosts.outdate(
+    generations.outdate_host(
         db,
         host_id,
         draining=drain is not None,
@@ -74,7 +74,7 @@ def abandon(db: Session, host_id: str) -> None:
     :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``,
         or the host is gone.
     """
-    hosts.outdate(db, host_id, abandoned=True)
+    generations.outdate_host(db, host_id, abandoned=True)
 
 
 def abandoned(db: Session) -> list[Abandoned]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import hosts, session
+from warre_blazar.db import generations, session
 from warre_blazar.db.tables import compute_hosts, host_providers
 from warre_blazar.domain import provider_trees
 from warre_blazar.domain.provider_trees import ProviderTree
@@ -133,4 +133,4 @@ def store(
             .values(**values),
             error=Overtaken,
         )
-    hosts.outdate(db, host_id)
+    generations.outdate_host(db, host_id)

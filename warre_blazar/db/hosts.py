@@ -1,4 +1,4 @@
-"""Reads what is booked on hosts, claims hosts for bookings, and writes host allocations.
+"""Reads what is booked on hosts, and writes host allocations.
 
 A snapshot of all reservable hosts takes a constant number of queries.
 """
@@ -16,13 +16,12 @@ import sqlalchemy as sa
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import reservable_hosts, session
+from warre_blazar.db import reservable_hosts
 from warre_blazar.db.claims import NO_TIME, Claims, claiming
 from warre_blazar.db.tables import (
     allocations,
     bookings,
     compute_hosts,
-    host_generations,
     instance_reservations,
     leases,
     reservations,
@@ -306,69 +305,6 @@ def source_flavor_request(text: str | None, device_rules: Rules) -> PlacementReq
         ).request
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def claim(db: Session, hosts: Iterable[Host]) -> None:
-    """Increase the generation of each host, provided that it hasn't changed since it was read.
-
-    The hosts are written in the order of their ids, so that two transactions that claim the same
-    hosts can't deadlock.
-
-    :raises session.LostRace: a host was claimed since it was read, or is no longer reservable.
-    """
-    for host in sorted(hosts, key=lambda h: h.id):
-        _touch(db, host)
-        if not host.generation:
-            first = host_generations.insert().values(host_id=host.id, generation=1)
-            session.insert_or_lose(db, first)
-            continue
-        session.write_or_lose(
-            db,
-            host_generations.update()
-            .where(
-                host_generations.c.host_id == host.id,
-                host_generations.c.generation == host.generation,
-            )
-            .values(generation=host.generation + 1),
-        )
-
-
-def outdate(db: Session, host_id: str, **marks: Any) -> None:
-    """Increase a host's generation, so that whoever has read the host can't claim it.
-
-    :param marks: the host's columns in ``warre_hosts`` to write, with their values.
-    :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``,
-        or the host is gone.
-    """
-    later = (
-        host_generations.update()
-        .where(host_generations.c.host_id == host_id)
-        .values(generation=host_generations.c.generation + 1, **marks)
-    )
-    if not session.changed(db, later):
-        first = {"host_id": host_id, "generation": 1, **marks}
-        session.insert_or_lose(db, host_generations.insert().values(**first))
-
-
-def _touch(db: Session, host: Host) -> None:
-    """Write a host's row in Blazar's table, provided that the host is still reservable.
-
-    When Blazar takes a failed host out of use or deletes a host, it doesn't change the generation,
-    but it writes this row. If two transactions write the row at the same time, the second waits for
-    the first, or is refused at its commit.
-
-    :raises session.LostRace: the host is no longer reservable.
-    """
-    now = timeutils.utcnow().replace(microsecond=0)
-    # Galera certifies only rows whose values change, so the time must differ even if the row was
-    # last written within the same second.
-    later = now + datetime.timedelta(seconds=1)
-    session.write_or_lose(
-        db,
-        compute_hosts.update()
-        .where(compute_hosts.c.id == host.id, compute_hosts.c.reservable)
-        .values(updated_at=sa.case((compute_hosts.c.updated_at == now, later), else_=now)),
-    )
 
 
 def reallocate(db: Session, reservation_id: str, chosen: Mapping[str, int]) -> None:

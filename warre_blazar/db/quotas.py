@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import session, sql_functions
+from warre_blazar.db import sql_functions
 from warre_blazar.db.tables import (
     allocations,
     bookings,
@@ -127,35 +127,4 @@ def standing(project_id: str, types: Collection[str]) -> sa.Select[Any]:
         usage.c[0].label("used_reservations"),
         usage.c[1].label("used_hours"),
         generation.scalar_subquery().label("project_generation"),
-    )
-
-
-def generation(db: Session, project_id: str) -> int:
-    """The generation of a project, or 0 if its quota was never claimed.
-
-    The caller must read the generation before it reads the project's usage.
-    """
-    query = sa.select(project_generations.c.generation).where(
-        project_generations.c.project_id == project_id
-    )
-    return db.execute(query).scalar_one_or_none() or 0
-
-
-def claim(db: Session, project_id: str, generation: int) -> None:
-    """Increase a project's generation, provided that it hasn't changed since it was read.
-
-    :raises session.LostRace: the project's quota was claimed after the generation was read.
-    """
-    if not generation:
-        first = project_generations.insert().values(project_id=project_id, generation=1)
-        session.insert_or_lose(db, first)
-        return
-    session.write_or_lose(
-        db,
-        project_generations.update()
-        .where(
-            project_generations.c.project_id == project_id,
-            project_generations.c.generation == generation,
-        )
-        .values(generation=generation + 1),
     )

@@ -11,7 +11,14 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from warre_blazar.cmd import manage
-from warre_blazar.db import booked_shapes, flavors, hosts, reservable_hosts, session, tables
+from warre_blazar.db import (
+    booked_shapes,
+    flavors,
+    generations,
+    reservable_hosts,
+    session,
+    tables,
+)
 from warre_blazar.domain.devices import NO_DEVICES, Rules
 from warre_blazar.domain.flavor import Flavor, Shape
 from warre_blazar.domain.request_groups import Group
@@ -50,7 +57,7 @@ def booked_groups() -> dict[str, tuple[Group, ...]]:
         return {i: Shape.from_json(text).device_groups for i, text in rows}
 
 
-def generations() -> tuple[list[int], list[int]]:
+def all_generations() -> tuple[list[int], list[int]]:
     with session.reader() as db:
         of = [sa.select(t.c.generation) for t in (tables.flavors, tables.host_generations)]
         return sorted(db.scalars(of[0])), sorted(db.scalars(of[1]))
@@ -130,7 +137,7 @@ def test_changed_alias_changes_flavors_and_what_holds_hosts(cloud: Cloud):
     beside = world.book(world.request(other, world.hours(1, 2)))
     world.begin(over)
     world.finish(over)
-    before = generations()
+    before = all_generations()
     (finding,) = device_recount.find(in_placement(NEW))
     assert finding.reservations == 2
     assert device_recount.recount(in_placement(NEW), flavor.name) == [finding]
@@ -142,10 +149,10 @@ def test_changed_alias_changes_flavors_and_what_holds_hosts(cloud: Cloud):
     }
     assert read(flavor).shape.device_groups == (NEW, NEW)
     # Whoever books at that moment, on the flavor or on the host, reads everything again.
-    after = generations()
+    after = all_generations()
     assert [sum(numbers) for numbers in after] == [sum(numbers) + 1 for numbers in before]
     assert device_recount.recount(in_placement(NEW)) == []
-    assert generations() == after
+    assert all_generations() == after
 
 
 def test_booking_on_a_host_that_has_just_come_back_reads_it_again(cloud: Cloud):
@@ -161,7 +168,7 @@ def test_booking_on_a_host_that_has_just_come_back_reads_it_again(cloud: Cloud):
     device_recount.recount(in_placement(NEW))
     db_api.host_update(host_id, {"reservable": True})
     with pytest.raises(session.LostRace), session.writer() as db:
-        hosts.claim(db, [read_before])
+        generations.claim_hosts(db, [read_before])
 
 
 def test_booked_devices_are_taken_as_they_are_counted_after_a_recount(cloud: Cloud):
@@ -214,7 +221,7 @@ def test_booking_that_was_read_before_a_recount_is_not_written(cloud: Cloud):
         read_before = flavors.require(db, flavor.id)
     device_recount.recount(in_placement(NEW))
     with pytest.raises(session.LostRace), session.writer() as db:
-        flavors.update(db, read_before, {})
+        generations.claim_flavor(db, read_before, {})
 
 
 def test_only_reservations_that_hold_hosts_are_listed(cloud: Cloud):

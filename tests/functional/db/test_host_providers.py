@@ -13,7 +13,7 @@ from blazar.db import api as db_api
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.test_statements import counted
-from warre_blazar.db import host_providers, hosts, reservable_hosts, session, tables
+from warre_blazar.db import generations, host_providers, hosts, reservable_hosts, session, tables
 from warre_blazar.domain import free_time
 from warre_blazar.domain.hosts import Host
 from warre_blazar.domain.request_groups import Group, PlacementRequest
@@ -330,9 +330,9 @@ def test_booking_that_has_read_the_former_tree_loses_the_race(cloud: Cloud, host
     cloud.placement.change("a", VCPU=8)
     host_refresh.refresh()
     with pytest.raises(session.LostRace), session.writer() as db:
-        hosts.claim(db, before)
+        generations.claim_hosts(db, before)
     with session.writer() as db:
-        hosts.claim(db, reservable_hosts.empty(db))
+        generations.claim_hosts(db, reservable_hosts.empty(db))
 
 
 @pytest.fixture

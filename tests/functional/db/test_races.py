@@ -10,7 +10,7 @@ from blazar.db import api as db_api
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, races, world
-from warre_blazar.db import hosts, reservable_hosts, session, tables
+from warre_blazar.db import generations, reservable_hosts, session, tables
 from warre_blazar.errors import exceptions
 from warre_blazar.services.booking import admission, changing
 
@@ -163,7 +163,7 @@ def test_host_that_failed_since_it_was_read_is_not_claimed(
         read = reservable_hosts.empty(db)
     change(database, host_id)
     with pytest.raises(session.LostRace), session.writer() as db:
-        hosts.claim(db, read)
+        generations.claim_hosts(db, read)
 
 
 def test_two_claims_within_a_second_both_change_the_hosts_row(database: sa.Engine):
@@ -172,7 +172,7 @@ def test_two_claims_within_a_second_both_change_the_hosts_row(database: sa.Engin
     seen = []
     for _ in range(3):
         with session.writer() as db:
-            hosts.claim(db, reservable_hosts.empty(db))
+            generations.claim_hosts(db, reservable_hosts.empty(db))
         with database.connect() as connection:
             seen.append(connection.scalar(sa.select(tables.compute_hosts.c.updated_at)))
     assert seen[0] != seen[1] != seen[2]
@@ -183,7 +183,7 @@ def test_write_of_failed_host_waits_for_a_claim_under_way(database: sa.Engine):
     host_id = world.add_host(None, "a")
     failing = threading.Thread(target=take_away, args=(database, host_id))
     with session.writer() as db:
-        hosts.claim(db, reservable_hosts.empty(db))
+        generations.claim_hosts(db, reservable_hosts.empty(db))
         failing.start()
         failing.join(0.5)
         waits = failing.is_alive()

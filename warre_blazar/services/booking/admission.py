@@ -11,13 +11,13 @@ from warre_blazar.db import (
     backings,
     booking_terms,
     flavors,
+    generations,
     hosts,
     instance_reservations,
     reservations,
     session,
     waits,
 )
-from warre_blazar.db import quotas as stored_quotas
 from warre_blazar.db import series as stored_series
 from warre_blazar.db.booking_terms import Terms
 from warre_blazar.domain import backing_names, booking_rules, timeline
@@ -193,9 +193,9 @@ def _write(db: Session, reservation_id: str, decision: BookingDecision) -> str:
     if request.wait_id:
         waits.claim(db, request.wait_id, request.project_id, reservation_id)
     if decision.standing:
-        stored_quotas.claim(db, request.project_id, decision.standing.generation)
-    flavors.update(db, flavor, {})
-    hosts.claim(db, place.hosts)
+        generations.claim_project(db, request.project_id, decision.standing.generation)
+    generations.claim_flavor(db, flavor)
+    generations.claim_hosts(db, place.hosts)
     making_room.write(db, place.placed_again, flavor.id)
     reservations.insert(
         db,

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from warre_blazar.db import (
     changes,
-    flavors,
+    generations,
     hosts,
     instance_reservations,
     leases,
@@ -18,7 +18,6 @@ from warre_blazar.db import (
     reservations,
     session,
 )
-from warre_blazar.db import quotas as stored_quotas
 from warre_blazar.domain import booking_rules, lease_states, placing, timeline
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.changes import Change, ChangeKind
@@ -151,8 +150,8 @@ def _move(change: ProposedChange, quota: Quota | None) -> None:
                 _write_place(db, reservation, flavor, kept, change.conditions.user_id)
             return
         if outcome.standing:
-            stored_quotas.claim(db, reservation.project_id, outcome.standing.generation)
-        hosts.claim(db, place.hosts)
+            generations.claim_project(db, reservation.project_id, outcome.standing.generation)
+        generations.claim_hosts(db, place.hosts)
         making_room.write(db, place.placed_again, place.flavor.id)
         user_id = change.conditions.user_id
         _write_place(db, reservation, place.flavor, place.chosen, user_id)
@@ -230,7 +229,7 @@ def _write_place(
     :param user_id: the user who changes the reservation.
     :raises session.LostRace: the flavor was claimed or changed since it was read.
     """
-    flavors.update(db, flavor, {})
+    generations.claim_flavor(db, flavor)
     hosts.reallocate(db, reservation.reservation_id, chosen)
     instance_reservations.set_amounts(db, reservation.reservation_id, reservation.shape, chosen)
     count = sum(chosen.values())

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import hosts
+from warre_blazar.db import generations, hosts
 from warre_blazar.domain import placing, timeline
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.hosts import Host
@@ -52,7 +52,7 @@ def choose(
         wanted = placing.Wanted(need.request, need.count, window, preferred=held, packing=packing)
         chosen, _ = placing.choose(candidates, wanted, _completing(db, need, conditions))
     if claiming:
-        hosts.claim(db, [host for host in candidates if host.id in chosen])
+        generations.claim_hosts(db, [host for host in candidates if host.id in chosen])
     return chosen
 
 
@@ -77,7 +77,7 @@ def fitting(
     else:
         wanted = placing.Wanted(need.request, need.count, window, preferred=present)
         rooms, _ = placing.choose(candidates, wanted, _completing(db, need, conditions))
-    hosts.claim(db, candidates)
+    generations.claim_hosts(db, candidates)
     return {host_id: min(count, rooms.get(host_id, 0)) for host_id, count in present.items()}
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import quotas, session
+from warre_blazar.db import generations, quotas, session
 from warre_blazar.domain import quota
 from warre_blazar.domain.quota import Amount, LimitsInForce, Rule
 from warre_blazar.errors import exceptions
@@ -47,7 +47,7 @@ class Quota:
         :param growing: the same as for ``check``.
         """
         # The generation must be read before the usage.
-        generation = quotas.generation(db, self.project_id)
+        generation = generations.of_project(db, self.project_id)
         used = quotas.usage(db, self.project_id, self.types, growing.keys())
         return QuotaStanding(self.project_id, self.limits, sum(growing.values(), used), generation)
 

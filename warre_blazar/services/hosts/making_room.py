@@ -9,7 +9,15 @@ from oslo_log import log as logging
 from oslo_utils import timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import changes, clock, flavors, hosts, instance_reservations, movables
+from warre_blazar.db import (
+    changes,
+    clock,
+    flavors,
+    generations,
+    hosts,
+    instance_reservations,
+    movables,
+)
 from warre_blazar.db.movables import Unbegun
 from warre_blazar.domain.booking_conditions import BookingConditions
 from warre_blazar.domain.changes import MoveReason, moved
@@ -269,7 +277,7 @@ def write(db: Session, placed_again: Sequence[PlacedAgain], claimed: str) -> Non
     """
     others = {each.flavor.id: each.flavor for each in placed_again if each.flavor.id != claimed}
     for _, flavor in sorted(others.items()):
-        flavors.update(db, flavor, {})
+        generations.claim_flavor(db, flavor)
     for each in sorted(placed_again, key=lambda one: one.unbegun.lease_id):
         reservation_id = each.unbegun.reservation_id
         movables.claim(db, each.unbegun.lease_id, each.span)

@@ -19,6 +19,7 @@ from warre_blazar.db import (
     backings,
     changes,
     flavors,
+    generations,
     healing,
     host_marks,
     hosts,
@@ -298,7 +299,7 @@ def _write_flags(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     # give the reservation other hosts. The first of these transactions to commit increases the
     # flavor's generation, so the other transactions are tried again.
     flavor = flavors.get_many(db, {reservation.flavor_id})[reservation.flavor_id]
-    flavors.update(db, flavor, {})
+    generations.claim_flavor(db, flavor)
     if missing and not reservation.missing_resources:
         lost = News(notices.Kind.HOST_LOST, timeutils.utcnow())
         outbox.add(db, outbox.of_reservations([reservation.reservation_id]), lost)
@@ -326,7 +327,7 @@ def _write_hosts(db: Session, case: _Case, place: _Place, chosen: Mapping[str, i
     :param chosen: instances by host id after the move.
     """
     reservation_id = case.reservation.reservation_id
-    hosts.claim(db, place.hosts)
+    generations.claim_hosts(db, place.hosts)
     # The reservation's own flavor was claimed with its flags.
     making_room.write(db, place.placed_again, case.reservation.flavor_id)
     hosts.reallocate(db, reservation_id, chosen)

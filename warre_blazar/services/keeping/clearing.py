@@ -20,6 +20,7 @@ from warre_blazar.db import (
     changes,
     flavors,
     foreseeing,
+    generations,
     hosts,
     instance_reservations,
     lease_writes,
@@ -247,8 +248,8 @@ def _postponed(item: Reservation, why_stays: str, over: Over) -> tuple[Span | No
         place = decision.place
         if place is None or decision.growth != Amount():
             return None, "its new time would need more quota"
-        hosts.claim(db, place.hosts)
-        flavors.update(db, place.flavor, {})
+        generations.claim_hosts(db, place.hosts)
+        generations.claim_flavor(db, place.flavor)
         making_room.write(db, place.placed_again, place.flavor.id)
         hosts.reallocate(db, reservation.reservation_id, place.chosen)
         instance_reservations.set_amounts(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import booked_shapes, flavors, hosts, session
+from warre_blazar.db import booked_shapes, flavors, generations, session
 from warre_blazar.domain import devices
 from warre_blazar.domain.devices import Rules
 from warre_blazar.domain.flavor import Flavor, Shape
@@ -156,14 +156,14 @@ def _write(flavor_id: str, resolutions: _Resolutions) -> None:
         changed = _changed(shapes, resolutions)
         if groups is None or (groups == flavor.shape.device_groups and not changed):
             return
-        flavors.update(db, flavor, {"device_groups": devices.to_column(groups)})
+        generations.claim_flavor(db, flavor, {"device_groups": devices.to_column(groups)})
         for text, shape in changed.items():
             booked_shapes.replace(db, flavor_id, text, shape)
         if changed:
             # If another flavor is being booked on one of the hosts, that booking reads again what
             # is held there. A host that can't be booked now may be bookable again by then.
             for host_id in sorted(booked_shapes.host_ids(db, flavor_id)):
-                hosts.outdate(db, host_id)
+                generations.outdate_host(db, host_id)
 
 
 def failures(findings: Iterable[Finding]) -> list[Finding]:

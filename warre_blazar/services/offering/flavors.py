@@ -8,7 +8,7 @@ from typing import Any
 from oslo_log import log as logging
 from oslo_utils import timeutils, uuidutils
 
-from warre_blazar.db import flavors, foreseeing, reservations, session
+from warre_blazar.db import flavors, foreseeing, generations, reservations, session
 from warre_blazar.domain import devices as device_domain
 from warre_blazar.domain import flavor as flavor_rules
 from warre_blazar.domain import host_properties
@@ -277,7 +277,7 @@ def _write(ref: str, values: Mapping[str, Any], columns: Mapping[str, Any], show
         _check_cpus(flavor.shape.vcpu, values.get("extra_specs", {}))
         if values.get("active") and "extra_specs" not in values:
             _check_resolved(flavor.shape)
-        flavors.update(db, flavor, columns)
+        generations.claim_flavor(db, flavor, columns)
         return flavors.require(db, flavor.id)
 
 

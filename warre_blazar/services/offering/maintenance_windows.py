@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from warre_blazar.db import (
     claims,
     flavors,
-    hosts,
+    generations,
     maintenance_windows,
     reservations,
     session,
@@ -188,9 +188,9 @@ def _close(
     """
     flavors_by_id = flavors.get_many(db, set(flavor_ids))
     for flavor_id in flavor_ids:
-        flavors.update(db, flavors_by_id[flavor_id], {})
+        generations.claim_flavor(db, flavors_by_id[flavor_id])
     for host_id in host_ids:
-        hosts.outdate(db, host_id)
+        generations.outdate_host(db, host_id)
     if over_bookings:
         return
     if booked := [f for f in flavor_ids if claims.slot_claims(db, f, span)]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import clock, flavors, quotas, session, waits
+from warre_blazar.db import clock, flavors, generations, session, waits
 from warre_blazar.db.waits import WaitFilter
 from warre_blazar.domain import booking_rules, wait_checks
 from warre_blazar.domain import waits as rules
@@ -68,9 +68,9 @@ def _add(wait: Wait, most: int, is_exempt: bool) -> Wait:
     the first one.
     """
     with session.claiming() as db:
-        generation = quotas.generation(db, wait.project_id)
+        generation = generations.of_project(db, wait.project_id)
         wait = _checked(db, wait, most, is_exempt)
-        quotas.claim(db, wait.project_id, generation)
+        generations.claim_project(db, wait.project_id, generation)
         waits.insert(db, wait)
     return wait
 

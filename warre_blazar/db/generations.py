@@ -1,0 +1,129 @@
+"""Generations: numbers by which a transaction knows that what it has read is still so.
+
+Flavors, hosts and projects have a generation each. Whoever books increases the generations of all
+that the decision depends on, provided that they are as they were read. So of two bookings that have
+read the same, one loses the race, and decides again.
+"""
+
+import datetime
+import types
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from oslo_utils import timeutils
+from sqlalchemy.orm import Session
+
+from warre_blazar.db import session
+from warre_blazar.db.tables import (
+    compute_hosts,
+    flavors,
+    host_generations,
+    project_generations,
+)
+from warre_blazar.domain.flavor import Flavor
+from warre_blazar.domain.hosts import Host
+
+NOTHING: Mapping[str, Any] = types.MappingProxyType({})
+
+
+def claim_flavor(db: Session, flavor: Flavor, values: Mapping[str, Any] = NOTHING) -> None:
+    """Increase a flavor's generation, provided that it is as it was read.
+
+    :param values: the flavor's columns to write.
+    :raises session.LostRace: the flavor was claimed or changed since it was read.
+    """
+    _increase(db, flavors.c.id, flavor.id, flavor.generation, values)
+
+
+def claim_hosts(db: Session, hosts: Iterable[Host]) -> None:
+    """Increase the generation of each host, provided that it is as it was read.
+
+    The hosts are written in the order of their ids, so that two transactions that claim the same
+    hosts can't deadlock.
+
+    :raises session.LostRace: a host was claimed since it was read, or is no longer reservable.
+    """
+    for host in sorted(hosts, key=lambda each: each.id):
+        _touch(db, host)
+        _claim(db, host_generations.c.host_id, host.id, host.generation)
+
+
+def outdate_host(db: Session, host_id: str, **marks: Any) -> None:
+    """Increase a host's generation, so that whoever has read the host can't claim it.
+
+    :param marks: the host's columns in ``warre_hosts`` to write.
+    :raises session.LostRace: another transaction has just added the host's row to ``warre_hosts``,
+        or the host is gone.
+    """
+    later = (
+        host_generations.update()
+        .where(host_generations.c.host_id == host_id)
+        .values(generation=host_generations.c.generation + 1, **marks)
+    )
+    if not session.changed(db, later):
+        first = {"host_id": host_id, "generation": 1, **marks}
+        session.insert_or_lose(db, host_generations.insert().values(**first))
+
+
+def of_project(db: Session, project_id: str) -> int:
+    """The generation of a project, or 0 if its quota was never claimed.
+
+    The caller must read the generation before it reads the project's usage.
+    """
+    query = sa.select(project_generations.c.generation).where(
+        project_generations.c.project_id == project_id
+    )
+    return db.execute(query).scalar_one_or_none() or 0
+
+
+def claim_project(db: Session, project_id: str, generation: int) -> None:
+    """Increase a project's generation, provided that it is as it was read.
+
+    :raises session.LostRace: the project's quota was claimed after the generation was read.
+    """
+    _claim(db, project_generations.c.project_id, project_id, generation)
+
+
+def _claim(db: Session, key: sa.Column[str], value: str, generation: int) -> None:
+    """Increase a generation of a table that has no row before the first claim.
+
+    :param generation: as it was read. 0: there was no row.
+    """
+    if generation:
+        _increase(db, key, value, generation, {})
+    else:
+        first = {key.name: value, "generation": 1}
+        session.insert_or_lose(db, sa.insert(key.table).values(first))
+
+
+def _increase(
+    db: Session, key: sa.Column[str], value: str, generation: int, values: Mapping[str, Any]
+) -> None:
+    session.write_or_lose(
+        db,
+        sa.update(key.table)
+        .where(key == value, key.table.c.generation == generation)
+        .values(generation=generation + 1, **values),
+    )
+
+
+def _touch(db: Session, host: Host) -> None:
+    """Write a host's row in Blazar's table, provided that the host is still reservable.
+
+    When Blazar takes a failed host out of use or deletes a host, it doesn't change the generation,
+    but it writes this row. If two transactions write the row at the same time, the second waits for
+    the first, or is refused at its commit.
+
+    :raises session.LostRace: the host is no longer reservable.
+    """
+    now = timeutils.utcnow().replace(microsecond=0)
+    # Galera certifies only rows whose values change, so the time must differ even if the row was
+    # last written within the same second.
+    later = now + datetime.timedelta(seconds=1)
+    session.write_or_lose(
+        db,
+        compute_hosts.update()
+        .where(compute_hosts.c.id == host.id, compute_hosts.c.reservable)
+        .values(updated_at=sa.case((compute_hosts.c.updated_at == now, later), else_=now)),
+    )
