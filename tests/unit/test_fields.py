@@ -13,7 +13,7 @@ from warre_blazar.domain import labels, reservation_states
 from warre_blazar.errors import exceptions
 from warre_blazar.fields import flavors, others, reservations, waits
 from warre_blazar.fields.declaration import Field, Use, answered, fields
-from warre_blazar.fields.kinds import BOOLEAN, EXPECTED
+from warre_blazar.fields.kinds import BOOLEAN, EXPECTED, Integer
 from warre_blazar.services.offering.flavors import _COLUMNS
 
 RESOURCES = [
@@ -51,6 +51,15 @@ BOUNDS = [
     for name, schema in openapi.request_schema(body)["properties"].items()
     for keyword in sorted(schema.keys() & OUTSIDE)
 ]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(-1, "at least 0"), (8, "at most 7"), ("3", "a whole number"), (True, "a whole number")],
+)
+def test_value_that_is_no_number_within_the_bounds_is_refused(value: Any, expected: str):
+    with pytest.raises(ValueError, match=expected):
+        Integer(0, 7).validate(value)
 
 
 @pytest.mark.parametrize(("body", "name", "keyword"), BOUNDS)

@@ -57,7 +57,7 @@ def _document(resource: type[Resource], values: Mapping[str, Any], sees: Sees) -
     :param values: the values of the fields by attribute, and perhaps others.
     """
     return {
-        field.name: field.kind.tobasetype(values[field.key])
+        field.name: field.kind.to_json(values[field.key])
         for field in answered(resource)
         if (field.key in values or Use.SOMETIMES not in field.use) and sees(field)
     }
@@ -180,7 +180,7 @@ def _compute_flavor(item: Reservation) -> str | None:
 
 def span(item: Span) -> dict[str, Any]:
     """A span of time."""
-    return {"start": Time().tobasetype(item.start), "end": Time().tobasetype(item.end)}
+    return {"start": Time().to_json(item.start), "end": Time().to_json(item.end)}
 
 
 def foreseen(item: Foreseen, *, with_hosts: bool) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def foreseen(item: Foreseen, *, with_hosts: bool) -> dict[str, Any]:
         **span(item.span),
         **({"hosts": hosts} if with_hosts else {}),
         "quota": None if item.standing is None else _quota(item.standing, item.cost),
-        "next_start": Time().tobasetype(item.next_start),
+        "next_start": Time().to_json(item.next_start),
         "longest_hours": item.longest.total_seconds() / 3600,
         "most_instances": item.most,
     }
@@ -252,8 +252,8 @@ def offer(item: Offer) -> dict[str, Any]:
     return {
         "flavor": flavor_named(item.flavor),
         "instance_count": item.count,
-        "start": Time().tobasetype(item.span.start),
-        "latest_end": Time().tobasetype(item.span.end),
+        "start": Time().to_json(item.span.start),
+        "latest_end": Time().to_json(item.span.end),
         "longest_hours": item.longest.total_seconds() / 3600,
     }
 
@@ -276,7 +276,7 @@ def flavor_named(item: Flavor) -> dict[str, Any]:
 def extension(item: Extension) -> dict[str, Any]:
     """How far a reservation can be extended."""
     return {
-        "latest_end": Time().tobasetype(item.end),
+        "latest_end": Time().to_json(item.end),
         "stopped_by": item.stop and item.stop.value,
         "extend_from": _time(item.extend_from),
     }
@@ -374,7 +374,7 @@ def series_foreseen(item: SeriesOutcome) -> dict[str, Any]:
 
 
 def _time(moment: datetime.datetime | None) -> str | None:
-    return None if moment is None else Time().tobasetype(moment)
+    return None if moment is None else Time().to_json(moment)
 
 
 def window(item: Window, sees: Sees, meetings: Sequence[Meeting] | None = None) -> dict[str, Any]:

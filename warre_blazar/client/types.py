@@ -34,13 +34,8 @@ class Value(Resource):
         declared = {field.key: copy.copy(field.default) for field in answered(type(self))}
         if unknown := values.keys() - declared:
             raise TypeError(f"unknown fields: {', '.join(sorted(unknown))}")
-        # Written without WSME's validation, because a newer server may have other bounds.
-        holder = self._wsme_DataHolderClass()
-        for name, value in {**declared, **values}.items():
-            setattr(holder, name, value)
-        object.__setattr__(self, "_wsme_dataholder", holder)
-        object.__setattr__(self, "document", document or {})
-        object.__setattr__(self, "etag", etag)
+        # The values aren't validated, because a newer server may have other bounds.
+        vars(self).update(declared, document=document or {}, etag=etag, **values)
 
     @classmethod
     def of(cls, document: Document, etag: str | None = None) -> Self:
@@ -49,7 +44,7 @@ class Value(Resource):
         Fields that this version of the client doesn't know are only in ``document``.
         """
         values = {
-            field.key: field.kind.frombasetype(document[field.name])
+            field.key: field.kind.from_json(document[field.name])
             for field in answered(cls)
             if field.name in document
         }
@@ -100,7 +95,7 @@ class Span:
     @classmethod
     def of(cls, document: Document) -> Self:
         """Make a span from the API's document."""
-        start, end = (_time.frombasetype(document[name]) for name in ("start", "end"))
+        start, end = (_time.from_json(document[name]) for name in ("start", "end"))
         return cls(start, end)
 
 
@@ -200,7 +195,7 @@ class DryRun:
         names = {field.name for field in dataclasses.fields(cls)} & document.keys()
         values = {name: document[name] for name in names}
         for name in ("start", "end", "next_start"):
-            values[name] = _time.frombasetype(document[name]) if document.get(name) else None
+            values[name] = _time.from_json(document[name]) if document.get(name) else None
         refusals = tuple(Reason.of(each) for each in document["refusals"])
         return cls(**{**values, "refusals": refusals, "document": document})
 
@@ -262,8 +257,8 @@ class Offer:
         return cls(
             FlavorSize.of(document["flavor"]),
             document["instance_count"],
-            _time.frombasetype(document["start"]),
-            _time.frombasetype(document["latest_end"]),
+            _time.from_json(document["start"]),
+            _time.from_json(document["latest_end"]),
             document["longest_hours"],
         )
 
@@ -284,9 +279,9 @@ class Extension:
         """Make it from the API's document."""
         later = document["extend_from"]
         return cls(
-            _time.frombasetype(document["latest_end"]),
+            _time.from_json(document["latest_end"]),
             document["stopped_by"],
-            _time.frombasetype(later) if later else None,
+            _time.from_json(later) if later else None,
         )
 
 

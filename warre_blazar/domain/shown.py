@@ -49,7 +49,7 @@ def of_window(item: Window) -> Values:
 def in_json(resource: type[Resource], values: Mapping[str, Any]) -> Values:
     """Those of some values that are fields of a resource that a PATCH can change."""
     return {
-        field.name: field.kind.tobasetype(values[field.name])
+        field.name: field.kind.to_json(values[field.name])
         for field in changeable(resource)
         if field.name in values
     }

@@ -1,9 +1,7 @@
 """How a resource and its fields are declared."""
 
 import enum
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
-
-from wsme import types as wsme
+from typing import Any, Generic, Self, TypeVar, overload
 
 from warre_blazar.fields.kinds import FieldKind
 
@@ -33,8 +31,10 @@ class Use(enum.Flag):
     RARE = enum.auto()
 
 
-class Field(wsme.wsattr, Generic[T]):
+class Field(Generic[T]):
     """A field of a resource.
+
+    ``key`` is the name of the attribute, and ``name`` the field's name in the API.
 
     :param kind: the values that the field may have.
     :param description: whole sentences. Commands show the first one as the help of an option.
@@ -56,31 +56,36 @@ class Field(wsme.wsattr, Generic[T]):
         seen_by: str | None = None,
         metavar: str | None = None,
     ) -> None:
-        super().__init__(kind, Use.REQUIRED in use, name, default, Use.READ_ONLY in use)
-        self.kind, self.description, self.use = kind, description, use
+        self.kind, self.description, self.use, self.default = kind, description, use, default
         self.seen_by, self.metavar = seen_by, metavar
+        self.key, self.name = "", name or ""
 
-    if TYPE_CHECKING:
+    def __set_name__(self, owner: type, key: str) -> None:
+        self.key, self.name = key, self.name or key
 
-        @overload
-        def __get__(self, instance: None, owner: Any) -> Self: ...
-        @overload
-        def __get__(self, instance: object, owner: Any) -> T: ...
-        def __get__(self, instance: Any, owner: Any) -> Any: ...
+    @property
+    def mandatory(self) -> bool:
+        """Whether a body that creates an item must have the field."""
+        return Use.REQUIRED in self.use
+
+    @overload
+    def __get__(self, instance: None, owner: Any) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: Any) -> T: ...
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        # Python calls this method only if the instance has no value of its own.
+        return self if instance is None else self.default
 
 
-class Resource(wsme.Base):
+class Resource:
     """The base class of the declared resources."""
-
-    def __init_subclass__(cls) -> None:
-        # WSME would look for the order in the source, and take keyword arguments for fields.
-        names = dict.fromkeys(name for c in reversed(cls.__mro__) for name in vars(c))
-        cls._wsme_attr_order = [name for name in names if isinstance(getattr(cls, name), Field)]
 
 
 def fields(resource: type[Resource]) -> list[Field[Any]]:
     """The fields of a resource, in the order in which they are declared."""
-    return wsme.list_attributes(resource)
+    names = dict.fromkeys(name for each in reversed(resource.__mro__) for name in vars(each))
+    declared = (getattr(resource, name) for name in names)
+    return [field for field in declared if isinstance(field, Field)]
 
 
 def answered(resource: type[Resource]) -> list[Field[Any]]:

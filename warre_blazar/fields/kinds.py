@@ -1,12 +1,10 @@
-"""The kinds of values that fields have: WSME's user types, with their bounds as JSON Schema."""
+"""The kinds of values that fields have, with their bounds as JSON Schema."""
 
 import copy
 import datetime
 import re
 import zoneinfo
 from typing import Any, Generic, TypeVar, cast
-
-from wsme import types as wsme
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -27,11 +25,8 @@ CONTROL_IN_PROSE = r"[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]"
 CONTROL_OR_ENDS = rf"{CONTROL}|^\s|\s$"
 
 
-class FieldKind(wsme.UserType, Generic[T_co]):
+class FieldKind(Generic[T_co]):
     """A kind of values.
-
-    ``tobasetype`` converts a value of the server to JSON, and ``frombasetype`` converts JSON to a
-    value of the client.
 
     :param answer: the JSON Schema of a value in an answer. It doesn't bound texts, because texts of
         older rows may be longer than a body may have.
@@ -43,6 +38,21 @@ class FieldKind(wsme.UserType, Generic[T_co]):
 
     def __init__(self, answer: Schema, body: Schema | None = None) -> None:
         self.answer, self.body = answer, body or answer
+
+    def validate(self, value: Any) -> Any:
+        """Check a value that didn't come in a body of this package's API.
+
+        :raises ValueError: the error says what was expected.
+        """
+        return value
+
+    def to_json(self, value: Any) -> Any:
+        """Convert a value of the server to JSON."""
+        return value
+
+    def from_json(self, value: Any) -> Any:
+        """Convert JSON to a value of the client."""
+        return value
 
 
 def or_null(kind: FieldKind[T]) -> FieldKind[T | None]:
@@ -58,7 +68,7 @@ def _or_null(schema: Schema) -> Schema:
     return {**schema, "type": [schema["type"], "null"], **words}
 
 
-class Integer(FieldKind[int], wsme.IntegerType):
+class Integer(FieldKind[int]):
     """A whole number.
 
     :param unit: ``MiB`` or ``GiB`` if the number is a size.
@@ -67,13 +77,20 @@ class Integer(FieldKind[int], wsme.IntegerType):
     def __init__(
         self, minimum: int = 1, maximum: int | None = MAX_INT, unit: str | None = None
     ) -> None:
-        wsme.IntegerType.__init__(self, minimum, maximum)
         most = {} if maximum is None else {"maximum": maximum}
-        FieldKind.__init__(self, {"type": "integer", **most, "minimum": minimum})
-        self.unit = unit
+        super().__init__({"type": "integer", **most, "minimum": minimum})
+        self.minimum, self.maximum, self.unit = minimum, maximum, unit
+
+    def validate(self, value: Any) -> int:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or value < self.minimum:
+            raise ValueError(f"expected a whole number of at least {self.minimum}")
+        if self.maximum is not None and value > self.maximum:
+            raise ValueError(f"expected a whole number of at most {self.maximum}")
+        return value
 
 
-class Text(FieldKind[str], wsme.StringType):
+class Text(FieldKind[str]):
     """A text.
 
     :param forbidden: a regular expression of what the text may not contain.
@@ -83,23 +100,17 @@ class Text(FieldKind[str], wsme.StringType):
     def __init__(
         self, longest: int, least: int = 0, forbidden: str = CONTROL, expected: str = ""
     ) -> None:
-        wsme.StringType.__init__(self, least, longest)
         body = {"type": "string", **({"minLength": least} if least else {}), "maxLength": longest}
         reason = {EXPECTED: expected} if expected else {}
         refused = {"type": "string", "pattern": forbidden, **reason}
-        FieldKind.__init__(self, {"type": "string"}, {**body, "not": refused})
+        super().__init__({"type": "string"}, {**body, "not": refused})
+        self._least, self._longest = least, longest
         # JSON can encode half of a surrogate pair, which isn't a character.
         self._forbidden = re.compile(rf"{forbidden}|[\ud800-\udfff]")
 
     def validate(self, value: Any) -> str:
-        """Check a text that didn't come in a body of this package's API.
-
-        :raises ValueError: the error says what was expected.
-        """
-        if not isinstance(value, str) or not self.min_length <= len(value) <= self.max_length:
-            raise ValueError(
-                f"expected a text of {self.min_length} to {self.max_length} characters"
-            )
+        if not isinstance(value, str) or not self._least <= len(value) <= self._longest:
+            raise ValueError(f"expected a text of {self._least} to {self._longest} characters")
         if self._forbidden.search(value):
             raise ValueError("expected printable text without spaces at its ends")
         return value
@@ -179,10 +190,6 @@ class Word(FieldKind[str]):
         self.words = words
 
     def validate(self, value: Any) -> str:
-        """Check a word that didn't come in a body of this package's API.
-
-        :raises ValueError: the error says what was expected.
-        """
         if not isinstance(value, str) or value not in self.words:
             raise ValueError(f"expected {' or '.join(self.words)}")
         return value
@@ -199,10 +206,10 @@ class Time(FieldKind[datetime.datetime]):
         answer = {"type": "string", "format": "date-time"}
         super().__init__(answer, {**answer, "maxLength": 64})
 
-    def tobasetype(self, value: datetime.datetime | None) -> str | None:
+    def to_json(self, value: datetime.datetime | None) -> str | None:
         return None if value is None else value.replace(tzinfo=datetime.UTC).isoformat()
 
-    def frombasetype(self, value: str | None) -> datetime.datetime | None:
+    def from_json(self, value: str | None) -> datetime.datetime | None:
         if not value:
             return None
         moment = datetime.datetime.fromisoformat(value)
@@ -221,7 +228,7 @@ class TextMap(FieldKind[dict[str, str]]):
         }
         super().__init__({"type": "object", "additionalProperties": {"type": "string"}}, body)
 
-    def tobasetype(self, value: Any) -> dict[str, str]:
+    def to_json(self, value: Any) -> dict[str, str]:
         return dict(value)
 
 

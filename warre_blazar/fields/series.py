@@ -32,10 +32,10 @@ class LocalTime(FieldKind[datetime.datetime]):
         super().__init__({"type": "string"}, {"type": "string", "maxLength": 19, "allOf": [form]})
         self.expected = expected
 
-    def tobasetype(self, value: datetime.datetime | None) -> str | None:
+    def to_json(self, value: datetime.datetime | None) -> str | None:
         return None if value is None else value.isoformat(timespec="minutes")
 
-    def frombasetype(self, value: str | None) -> datetime.datetime | None:
+    def from_json(self, value: str | None) -> datetime.datetime | None:
         return datetime.datetime.fromisoformat(value) if value else None
 
     def read(self, text: str) -> datetime.datetime:
