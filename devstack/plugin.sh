@@ -182,7 +182,7 @@ if is_service_enabled blazar blazar-m blazar-a; then
         check_warre_blazar_order
     elif [[ "$1" == "stack" && "$2" == "install" ]]; then
         echo_summary "Installing warre-blazar"
-        setup_develop "$WARRE_BLAZAR_DIR" cli
+        setup_develop "$WARRE_BLAZAR_DIR" server,cli
         if is_service_enabled horizon; then
             install_warre_blazar_pages
         fi

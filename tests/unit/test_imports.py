@@ -2,11 +2,15 @@
 
 import ast
 import graphlib
+import importlib.metadata
 import pathlib
+import sys
 
 import pytest
+from packaging.utils import canonicalize_name
 
 import warre_blazar
+from tests import requirements
 
 ROOT = pathlib.Path(warre_blazar.__file__).parent
 NAME = warre_blazar.__name__
@@ -103,6 +107,43 @@ def test_does_not_read_the_configuration(path):
 def test_imports_nothing_above_it(path):
     found = violations(path.read_text(), module_name(path), path.name == "__init__.py")
     assert found == set()
+
+
+#: The extras of the package that bring what a part may import, beside the requirements of all.
+OF_USERS = {"client": (), "fields": (), "waiting": (), "cli": ("cli", "picture")}
+MODULES_OF = importlib.metadata.packages_distributions()
+SOURCES_OF_USERS = [path for path in SOURCES if part(module_name(path)) in OF_USERS]
+
+
+def not_brought(source, module, is_package=False):
+    """The modules that a module imports, and that no requirement of its part brings."""
+    brought = {"", *OF_USERS[part(module)]}
+    wanted = {canonicalize_name(each.name) for extra in brought for each in requirements.of(extra)}
+    tops = {name.partition(".")[0] for name in imported_names(source, module, is_package)}
+    return {
+        top
+        for top in tops - sys.stdlib_module_names - {NAME}
+        if not wanted & {canonicalize_name(name) for name in MODULES_OF.get(top, [])}
+    }
+
+
+@pytest.mark.parametrize("path", SOURCES_OF_USERS, ids=map(module_name, SOURCES_OF_USERS))
+def test_users_need_only_the_packages_that_they_install(path):
+    assert not not_brought(path.read_text(), module_name(path), path.name == "__init__.py")
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "found"),
+    [
+        pytest.param("client.x", "import oslo_utils.timeutils", {"oslo_utils"}, id="server"),
+        pytest.param("client.x", "from rich import text", {"rich"}, id="only for commands"),
+        pytest.param("cli.x", "def f():\n    import wsme", {"wsme"}, id="late"),
+        pytest.param("cli.x", "from rich import text", set(), id="for commands"),
+        pytest.param("client.x", "from keystoneauth1 import session", set(), id="of all"),
+    ],
+)
+def test_package_that_is_not_brought_is_found(module, source, found):
+    assert not_brought(source, f"{NAME}.{module}") == found
 
 
 def test_import_of_a_warre_can_be_deleted_one_day():

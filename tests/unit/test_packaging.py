@@ -1,6 +1,5 @@
 """The entry points of setup.cfg exist, and every option has a help text."""
 
-import configparser
 import importlib.metadata
 import pathlib
 import re
@@ -10,15 +9,13 @@ from oslo_config import cfg
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests import requirements
+from tests.requirements import SETUP
 from warre_blazar import conf
-
-SETUP = pathlib.Path(__file__).parents[2] / "setup.cfg"
 
 
 def entry_points():
-    setup = configparser.ConfigParser(interpolation=None)
-    setup.read(SETUP)
-    for group, text in setup["entry_points"].items():
+    for group, text in requirements.read_setup()["entry_points"].items():
         for line in text.strip().splitlines():
             name, value = (side.strip() for side in line.split("=", 1))
             yield importlib.metadata.EntryPoint(name, value, group)
@@ -55,11 +52,11 @@ def test_every_hook_is_used(group):
 
 
 def test_horizon_comes_only_with_the_extra_for_the_pages():
-    required = SETUP.with_name("requirements.txt").read_text().lower()
-    assert not re.search(r"^(django|horizon)\b", required, re.MULTILINE)
-    setup = configparser.ConfigParser(interpolation=None)
-    setup.read(SETUP)
-    with_horizon = [extra for extra, text in setup["extras"].items() if "horizon" in text]
+    with_horizon = [
+        extra
+        for extra in ("", *requirements.extras())
+        if {"django", "horizon"} & {each.name.lower() for each in requirements.of(extra)}
+    ]
     assert with_horizon == ["dashboard"]
 
 
@@ -97,9 +94,6 @@ def test_all_options_are_registered():
 
 
 def test_horizon_comes_only_with_the_extra_for_it() -> None:
-    setup = configparser.ConfigParser(interpolation=None)
-    setup.read(SETUP)
-    assert "horizon" in setup["extras"]["dashboard"]
     requires = importlib.metadata.requires("warre-blazar") or []
     without_extra = [line.lower() for line in requires if "extra ==" not in line]
     assert without_extra
@@ -134,10 +128,7 @@ def pins(path: pathlib.Path) -> dict[str, str]:
 
 def lower_bounds() -> list[Requirement]:
     """The requirements of the package and of its extras."""
-    setup = configparser.ConfigParser(interpolation=None)
-    setup.read(SETUP)
-    texts = [SETUP.with_name("requirements.txt").read_text(), *setup["extras"].values()]
-    return [Requirement(line) for text in texts for line in text.split()]
+    return [each for extra in ("", *requirements.extras()) for each in requirements.of(extra)]
 
 
 @pytest.mark.parametrize("requirement", lower_bounds(), ids=str)

@@ -133,7 +133,7 @@ def _environment(cell: Cell, directory: Path, installer: Installer) -> Path:
     done = stamps.Stamps(directory / "stamps")
     if not done.current("packages", version):
         installer.make(directory / "venv", cell.program)
-        installer.install(directory / "venv", *wanted, "-e", f"{REPOSITORY}[cli,picture]")
+        installer.install(directory / "venv", *wanted, "-e", f"{REPOSITORY}[server,cli,picture]")
         done.set("packages", version)
     return directory / "venv" / "bin" / "python"
 

@@ -1,7 +1,8 @@
 """Builds a release, an sdist and a wheel, and tries the wheel in a clean environment.
 
-The wheel is built from the sdist. It is installed with its extra ``cli`` and with released packages
-only, and used from outside the repository.
+The wheel is built from the sdist. It is installed with its extras ``server`` and ``cli`` and with
+released packages only, and used from outside the repository. In a second environment it is
+installed with its extra ``cli`` alone.
 """
 
 import os
@@ -14,7 +15,9 @@ from devcloud_lib.console import say
 from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
-_SMOKE = Path(__file__).resolve().parent / "inside" / "smoke.py"
+_INSIDE = Path(__file__).resolve().parent / "inside"
+_SMOKE, _LAPTOP = _INSIDE / "smoke.py", _INSIDE / "laptop.py"
+_SETUP = REPOSITORY / "setup.cfg"
 #: Seconds for the checks.
 _LIMIT = 300
 
@@ -34,17 +37,17 @@ def run(home: Path, builder: Path) -> bool:
     installer = Installer(home / "uv", log)
     installer.make(directory / "venv")
     python = directory / "venv" / "bin" / "python"
-    # Operators already have the openstack command, to which the wheel adds its commands.
-    packages = [f"{wheel}[cli]", "python-openstackclient"]
-    installer.install(directory / "venv", *packages)
+    installer.install(directory / "venv", f"{wheel}[server,cli]")
     shell.run([python, "-m", "pip", "check"], log)
-    return _tried([python, "-I", "-W", "ignore", _SMOKE], directory)
+    complete = _tried([python, "-I", "-W", "ignore", _SMOKE, _SETUP], directory)
+    return _tried_on_laptop(wheel, directory, installer) and complete
 
 
 def run_short(home: Path, builder: Path) -> bool:
     """Build a wheel, and try it in the environment of the tests. Return whether that succeeded.
 
-    What the wheel holds takes the place of what that environment has.
+    What the wheel holds takes the place of what that environment has. The commands alone are tried
+    in an environment of their own.
 
     :param builder: the Python of that environment.
     """
@@ -55,7 +58,17 @@ def run_short(home: Path, builder: Path) -> bool:
     wheel = next(dist.glob("*.whl"))
     target = directory / "wheel"
     shell.run([builder, "-m", "zipfile", "-e", wheel, target], log)
-    return _tried([builder, "-W", "ignore", _SMOKE], directory, {"PYTHONPATH": str(target)})
+    complete = _tried(
+        [builder, "-W", "ignore", _SMOKE, _SETUP], directory, {"PYTHONPATH": str(target)}
+    )
+    return _tried_on_laptop(wheel, directory, Installer(home / "uv", log)) and complete
+
+
+def _tried_on_laptop(wheel: Path, directory: Path, installer: Installer) -> bool:
+    """Install a wheel with its extra ``cli`` alone, and run the checks of this environment."""
+    installer.make(directory / "laptop")
+    installer.install(directory / "laptop", f"{wheel}[cli]")
+    return _tried([directory / "laptop" / "bin" / "python", "-I", _LAPTOP], directory)
 
 
 def _tried(
@@ -63,7 +76,7 @@ def _tried(
 ) -> bool:
     """Run the checks of a release outside the repository."""
     environment = {**os.environ, **(variables or {})}
-    words = [*map(str, command), str(REPOSITORY / "setup.cfg")]
+    words = list(map(str, command))
     return limits.run(
         limits.Job("the release", words, _LIMIT, directory=directory, environment=environment)
     )

@@ -34,7 +34,7 @@ def run(home: Path) -> bool:
     installer = Installer(home / "uv", log)
     installer.uninstall(environment, "warre-blazar")
     without = _outcomes(environment, "without", [])
-    installer.install(environment, "--editable", REPOSITORY)
+    installer.install(environment, "--editable", f"{REPOSITORY}[server]")
     enabled = _outcomes(environment, "with", ["-p", "enabled"])
     say(f"Blazar's tests without warre-blazar: {_summary(without)}")
     say(f"Blazar's tests with warre-blazar:    {_summary(enabled)}")

@@ -63,6 +63,6 @@ def ensure(directory: Path, log: Path, wanted: Sequence[str] = PACKAGES) -> str:
         return ""
     if not (REPOSITORY / "setup.cfg").exists():
         return "packages installed; the repository has no setup.cfg yet"
-    installer.install(directory, "--editable", f"{REPOSITORY}[cli,picture]")
+    installer.install(directory, "--editable", f"{REPOSITORY}[server,cli,picture]")
     done.set("project", packages + project)
     return "packages and this repository installed"

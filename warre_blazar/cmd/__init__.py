@@ -1,9 +1,14 @@
 import importlib
+import sys
 import warnings
 
 from warre_blazar import compat
 
-compat.check()
+try:
+    compat.check()
+except ImportError as error:
+    # The programs are also there on machines that have only the commands for users.
+    sys.exit(str(error))
 
 # Libraries that Blazar uses import Eventlet if it is installed. It then prints eight lines about
 # its deprecation, with which an operator can do nothing.

@@ -72,7 +72,7 @@ def test_stacking_twice_changes_nothing_the_second_time(stack: Devstack, keyston
     config = f"--config-file {stack.conf}"
     # Blazar starts once, after our options and tables are there.
     expected = [
-        f"setup_develop {ROOT} cli",
+        f"setup_develop {ROOT} server,cli",
         "blazar-db-manage upgrade head",
         f"warre-blazar-manage {config} db upgrade",
         "start blazar-a: uwsgi warre_blazar.wsgi.api:application",
