@@ -34,7 +34,8 @@ class Keystone(Service):
         ("GET", "/v3/registered_limits", "list_registered_limits"),
         ("POST", "/v3/registered_limits", "create_registered_limits"),
         ("PATCH", "/v3/registered_limits/([^/]+)", "update_registered_limit"),
-        ("GET", "/v3/role_assignments", "list_role_assignments"),
+        ("GET", "/v3/roles", "list_roles"),
+        ("PUT", "/v3/system/users/([^/]+)/roles/([^/]+)", "grant_system_role"),
         ("GET", "/v3/users/([^/]+)", "show_user"),
         ("GET", "/v3/projects/([^/]+)", "show_project"),
         ("GET", "/v3/domains/([^/]+)", "show_domain"),
@@ -51,9 +52,13 @@ class Keystone(Service):
         self.tokens: set[str] = set()
         #: URLs by service type.
         self.endpoints: dict[str, str] = {}
+        #: Who logged in and for what scope, as it was requested.
+        self.asked: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
     def forget(self) -> None:
         """Reset limits, trusts, users, projects, domains and roles."""
+        #: The names of the roles that the service user has on the system.
+        self.system_roles: list[str] = ["admin"]
         #: Domains by id, and the names of users' roles by the ids of the user and the project.
         self.domains: dict[str, dict[str, Any]] = {"default": {"enabled": True}}
         self.roles: dict[tuple[str, str], list[str]] = {}
@@ -92,7 +97,11 @@ class Keystone(Service):
         user = request.body["auth"]["identity"]["password"]["user"]
         if user["password"] != self.password:
             raise Refusal(401, "The request you have made requires authentication.")
+        scope = request.body["auth"].get("scope", {})
+        if "system" in scope and not self.system_roles:
+            raise Refusal(401, "The request you have made requires authentication.")
         self.logins += 1
+        self.asked.append((user, scope))
         token = uuid.uuid4().hex
         self.tokens.add(token)
         body = {"token": self._token(user)}
@@ -104,7 +113,7 @@ class Keystone(Service):
         expires = issued + datetime.timedelta(hours=1)
         return {
             "methods": ["password"],
-            "user": {"id": "user-blazar", "name": user["name"], "domain": domain},
+            "user": {"id": "user-blazar", "name": user.get("name", "blazar"), "domain": domain},
             "project": {"id": "project-service", "name": "service", "domain": domain},
             "roles": [{"id": "role-admin", "name": "admin"}],
             "issued_at": issued.strftime("%Y-%m-%dT%H:%M:%S.000000Z"),
@@ -181,6 +190,17 @@ class Keystone(Service):
     def update_registered_limit(self, request: Request, name: str) -> Answer:
         self.registered[name] = request.body["registered_limit"]["default_limit"]
         return Answer(200, {"registered_limit": self._registered(name)})
+
+    def list_roles(self, request: Request) -> Answer:
+        roles = [{"id": f"role-{name}", "name": name} for name in ("admin", "member", "reader")]
+        shown = [role for role in roles if request.query.get("name") in (None, role["name"])]
+        return Answer(200, {"roles": shown})
+
+    def grant_system_role(self, request: Request, user_id: str, role_id: str) -> Answer:
+        if user_id != "user-blazar":
+            raise Refusal(404, f"Could not find user: {user_id}.")
+        self.system_roles.append(role_id.removeprefix("role-"))
+        return Answer(204)
 
     def show_user(self, request: Request, user_id: str) -> Answer:
         return self._shown("user", self.users, user_id)

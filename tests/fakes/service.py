@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -168,6 +169,11 @@ class Service:
         server.service = self
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         return server
+
+    def encrypt(self, context: ssl.SSLContext) -> None:
+        """Serve TLS from now on."""
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"https://127.0.0.1:{self.port}"
 
     def record(self, request: Request) -> Fault | None:
         """Record a request, and return the fault that strikes it, if any."""

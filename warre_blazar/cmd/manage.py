@@ -15,6 +15,7 @@ from warre_blazar.cmd import (
     purge_command,
     setup_errors,
 )
+from warre_blazar.conf import authtoken
 from warre_blazar.db import migration
 from warre_blazar.domain import quota
 from warre_blazar.errors import exceptions
@@ -50,9 +51,9 @@ def _add_quota_parsers(subparsers: Any) -> None:
     actions = quota_parser.add_subparsers(dest="action", required=True)
     register = actions.add_parser(
         "register",
-        help="Register in Keystone the limits that quotas need. The command logs in as the user in "
-        "[oslo_limit]. This user needs the role admin on the system. A limit that is already "
-        "registered changes only if its option is given.",
+        help="Register in Keystone the limits that quotas need, or change them. Blazar's service "
+        "user (os_admin_username) does so, with the role admin in its project. A limit that is "
+        "already registered changes only if its option is given.",
     )
     for name in (quota.RESERVATIONS, quota.HOURS):
         register.add_argument(
@@ -146,7 +147,10 @@ def _quota(conf: cfg.ConfigOpts) -> int:
     _read_globally(conf)
     names = (quota.RESERVATIONS, quota.HOURS)
     try:
-        changes = limits.register({name: getattr(conf.command, name) for name in names})
+        changes = limits.register(
+            {name: getattr(conf.command, name) for name in names},
+            dict.fromkeys(names, quota.UNLIMITED),
+        )
     except exceptions.WarreError as error:
         return _fail(error.message)
     for name, (before, after) in changes.items():
@@ -191,6 +195,7 @@ def _metrics(conf: cfg.ConfigOpts) -> int:
 def _read_globally(conf: cfg.ConfigOpts) -> None:
     """Read the configuration files into oslo.config's global object, which libraries use."""
     cfg.CONF([], default_config_files=conf.config_file, default_config_dirs=conf.config_dir)
+    authtoken.complete_region(cfg.CONF)
 
 
 _RUN = {

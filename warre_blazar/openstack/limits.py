@@ -9,11 +9,14 @@ from typing import Any
 
 from keystoneauth1 import exceptions as ks_exc
 from openstack import exceptions as sdk_exc
+from oslo_config import cfg
 from oslo_limit import exception as limit_exc
 from oslo_limit import limit
 
+from warre_blazar.conf import authtoken
 from warre_blazar.domain.quota import HOURS, RESERVATIONS, Amount, LimitsInForce
 from warre_blazar.errors import exceptions
+from warre_blazar.openstack import keystone, limits_login
 from warre_blazar.openstack.turns import Turns
 
 _SERVICE = "Keystone's limits"
@@ -58,6 +61,7 @@ _turns = Turns()
 def _enforcer() -> limit.Enforcer:
     # oslo.limit gets 0 as the usage: this package counts the usage itself, in the transaction of a
     # booking. The cache of oslo.limit is off, because it never expires.
+    authtoken.complete_limits(cfg.CONF)
     return limit.Enforcer(lambda project_id, names: dict.fromkeys(names, 0), cache=False)
 
 
@@ -65,11 +69,18 @@ def _enforcer() -> limit.Enforcer:
 def _speaking() -> Iterator[None]:
     try:
         yield
-    except (limit_exc.SessionInitError, ValueError) as error:
+    except (limit_exc.SessionInitError, ks_exc.AuthPluginException) as error:
+        raise exceptions.ServiceUnavailable(_SERVICE, limits_login.why_not(error)) from error
+    except ValueError as error:
         raise exceptions.ServiceUnavailable(_SERVICE, f"[oslo_limit]: {error}") from error
     except KeyError as error:
         # oslo.limit reads the enforcement model from any answer, also from that of a failure.
         raise exceptions.ServiceUnavailable(_SERVICE, f"no {error} in its answer") from error
+    except sdk_exc.HttpException as error:
+        said = f"{error.status_code} {error.details or type(error).__name__}"
+        raise exceptions.ServiceUnavailable(_SERVICE, said) from error
+    except ks_exc.SSLError as error:
+        raise exceptions.ServiceUnavailable(_SERVICE, limits_login.why_not(error)) from error
     except (ks_exc.ClientException, sdk_exc.SDKException) as error:
         raise exceptions.ServiceUnavailable(_SERVICE, type(error).__name__) from error
 
@@ -124,33 +135,45 @@ def of_all_projects() -> tuple[Amount, dict[str, LimitsInForce]]:
     return _amount(registered), {p: _of_project(registered, of) for p, of in own.items()}
 
 
-def register(defaults: Mapping[str, int | None]) -> dict[str, tuple[int | None, int]]:
+def register(
+    wanted: Mapping[str, int | None], if_missing: Mapping[str, int]
+) -> dict[str, tuple[int | None, int]]:
     """Register limits in Keystone, or change registered ones.
 
-    A registered limit applies to all projects that have no limit of their own.
+    A registered limit applies to all projects that have no limit of their own. Blazar's service
+    user registers limits with its role in its own project, since its role on the system may only
+    allow it to read them.
 
-    :param defaults: limits by resource name. If the value is None, a registered limit stays as it
-        is, and a limit that isn't registered is registered as unlimited.
+    :param wanted: limits by resource name. If the value is None, a registered limit stays as it is.
+    :param if_missing: what to register for a value of None, if the limit isn't registered.
     :returns: the former limit (None if it wasn't registered) and the present limit, by resource
         name.
-    :raises ServiceUnavailable: in the same cases as ``of_project``. Also if the service user may
-        not register limits.
+    :raises ServiceUnavailable: in the same cases as ``of_project``.
+    :raises ServiceRefused: the service user may not register limits.
     """
     changes = {}
     with _speaking():
         there = {r.resource_name: r for r in _identity().registered_limits(**_service())}
-        for name, wanted in defaults.items():
-            known = there.get(name)
-            before = known.default_limit if known else None
-            after = wanted if wanted is not None else -1 if before is None else before
-            if known is None:
-                _identity().create_registered_limit(
-                    resource_name=name, default_limit=after, **_service()
-                )
-            elif after != before:
-                _identity().update_registered_limit(known, default_limit=after)
-            changes[name] = (before, after)
+        service = _service()
+    for name, limit_now in wanted.items():
+        known = there.get(name)
+        before = known.default_limit if known else None
+        after = limit_now if limit_now is not None else before
+        after = if_missing[name] if after is None else after
+        if known is None:
+            made = {"resource_name": name, "default_limit": after, **service}
+            _write("POST", "", {"registered_limits": [made]})
+        elif after != before:
+            _write("PATCH", f"/{known.id}", {"registered_limit": {"default_limit": after}})
+        changes[name] = (before, after)
     return changes
+
+
+def _write(method: str, path: str, body: Mapping[str, Any]) -> None:
+    url = f"{keystone.auth_url(cfg.CONF)}/registered_limits{path}"
+    what = f"user {cfg.CONF.os_admin_username}, who needs the role admin, registers a limit: "
+    with keystone.speaking_of(_SERVICE, what):
+        keystone.service_session().request(url, method, json=body)
 
 
 def _registered() -> dict[str, int]:

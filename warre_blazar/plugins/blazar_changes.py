@@ -9,6 +9,7 @@ functions when they are made. Each change can be made repeatedly.
 from oslo_config import cfg
 
 from warre_blazar import conf, enforcement
+from warre_blazar.conf import authtoken
 from warre_blazar.db import migration
 from warre_blazar.errors import blazar_errors
 from warre_blazar.plugins import (
@@ -46,6 +47,7 @@ def make() -> None:
         package's filters are taken out of the option, so that Blazar serves its own types.
     """
     conf.register(cfg.CONF)
+    authtoken.complete_region(cfg.CONF)
     try:
         migration.require(cfg.CONF.database.connection)
     except migration.MigrationError:

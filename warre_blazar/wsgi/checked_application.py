@@ -10,6 +10,7 @@ from oslo_log import log as logging
 from oslo_middleware import debug
 
 from warre_blazar import conf
+from warre_blazar.conf import authtoken
 from warre_blazar.db import migration, session
 from warre_blazar.edge import device_rules
 from warre_blazar.wsgi import after_authentication, blazar_answers, lease_trusts, manager_calls
@@ -40,6 +41,7 @@ def build(stock: Any) -> Guard:
     :raises MigrationError: the tables are those of another release.
     """
     conf.register(cfg.CONF)
+    authtoken.complete_region(cfg.CONF)
     session.keep_uncarried_texts_out_of_the_log()
     has_tables = _check_tables()
     device_rules.configured()

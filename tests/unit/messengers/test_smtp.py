@@ -10,8 +10,9 @@ import pytest
 from devcloud_lib.ports import free_port
 from oslo_config import cfg
 
+from tests.fakes.certificate import Certificate
 from tests.unit.messengers import mail_server
-from tests.unit.messengers.conftest import MESSAGE, Certificate
+from tests.unit.messengers.conftest import MESSAGE
 from warre_blazar.messengers import Misconfigured, ServiceUnavailable, Undeliverable, smtp
 from warre_blazar.messengers.smtp import SmtpMessenger
 

@@ -14,7 +14,8 @@ import requests
 from devcloud_lib.ports import free_port
 from oslo_config import cfg
 
-from tests.unit.messengers.conftest import MESSAGE, Certificate
+from tests.fakes.certificate import Certificate
+from tests.unit.messengers.conftest import MESSAGE
 from warre_blazar.messengers import Misconfigured, ServiceUnavailable, Undeliverable
 from warre_blazar.messengers.webhook import WebhookMessenger
 
