@@ -13,6 +13,7 @@ from warre_blazar.cmd import (
     import_command,
     metrics_command,
     purge_command,
+    setup_command,
     setup_errors,
 )
 from warre_blazar.conf import authtoken
@@ -72,6 +73,7 @@ def _limit(text: str) -> int:
 
 
 def _add_parsers(subparsers: Any) -> None:
+    setup_command.add_parser(subparsers)
     _add_db_parsers(subparsers)
     _add_quota_parsers(subparsers)
     audit_command.add_parser(subparsers)
@@ -104,6 +106,12 @@ def main(argv: list[str] | None = None) -> int:
         # The audit fails with another status, because its exit status 1 means that there are
         # differences.
         return audit_command.BLIND if "audit" in arguments else 1
+
+
+def _setup(conf: cfg.ConfigOpts) -> int:
+    _read_globally(conf)
+    wrong = setup_command.run()
+    return _fail(wrong) if wrong else 0
 
 
 def _db(conf: cfg.ConfigOpts) -> int:
@@ -199,6 +207,7 @@ def _read_globally(conf: cfg.ConfigOpts) -> None:
 
 
 _RUN = {
+    "setup": _setup,
     "db": _db,
     "quota": _quota,
     "audit": _audit,

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from tests.fakes.cloud import Cloud
 from tests.functional.db import databases
 from warre_blazar.cmd.manage import main as manage_main
 from warre_blazar.db import migration, models, unfinished
@@ -155,6 +156,22 @@ def test_command_upgrades_downgrades_and_shows_revisions(url: str, tmp_path: pat
     assert tables(url) == set()
     unknown = manage("upgrade", "nonesuch")
     assert (unknown.status, "nonesuch" in unknown.err) == (1, True)
+
+
+def test_setup_makes_the_tables_once(url: str, tmp_path: pathlib.Path, cloud: Cloud, capfd):
+    config = databases.write_config(url, tmp_path)
+    words = ["--config-file", str(config), "setup"]
+    assert manage_main(words) == 1
+    assert "blazar-db-manage" in capfd.readouterr().err
+    databases.blazar_upgrade(url, tmp_path)
+    cloud.keystone.registered = {}
+    told = [f"Tables: {how} revision {migration.head()}\n" for how in ("made at", "at the newest")]
+    for said in told:
+        capfd.readouterr()
+        assert manage_main(words) == 0
+        assert capfd.readouterr().out.startswith(said)
+    assert databases.differences(url) == []
+    assert cloud.keystone.registered == {"reservation": 10, "hours": 1000}
 
 
 def test_command_without_a_database_fails_with_a_message(tmp_path: pathlib.Path, capfd):
