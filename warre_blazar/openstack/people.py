@@ -13,10 +13,10 @@ from warre_blazar.openstack import keystone
 
 #: The seconds for which Keystone may take. A message is tried again later, so it can wait.
 _TIMEOUT = 5.0
-#: The largest number of users that are remembered.
+#: The largest number of users and projects that are remembered.
 _MOST = 10_000
-#: The users that ``recent_user`` has read, by id, with the monotonic times of reading.
-_read: dict[str, tuple[float, Mapping[str, Any] | None]] = {}
+#: What ``_recent`` has read, by noun and id, with the monotonic times of reading.
+_read: dict[tuple[str, str], tuple[float, Mapping[str, Any] | None]] = {}
 
 
 def find_user(user_id: str) -> Mapping[str, Any] | None:
@@ -34,15 +34,28 @@ def recent_user(user_id: str, max_age: float) -> Mapping[str, Any] | None:
     :param max_age: for how many seconds an answer is good enough.
     :raises ServiceUnavailable, ServiceRefused: as for ``find_user``.
     """
+    return _recent("user", user_id, max_age)
+
+
+def recent_project(project_id: str, max_age: float) -> Mapping[str, Any] | None:
+    """A project as Keystone has shown it, perhaps some time ago.
+
+    :param max_age: for how many seconds an answer is good enough.
+    :raises ServiceUnavailable, ServiceRefused: as for ``find_user``.
+    """
+    return _recent("project", project_id, max_age)
+
+
+def _recent(noun: str, identity: str, max_age: float) -> Mapping[str, Any] | None:
     begun = time.monotonic()
-    read_at, user = _read.get(user_id, (-math.inf, None))
+    read_at, found = _read.get((noun, identity), (-math.inf, None))
     if begun - read_at < max_age:
-        return user
-    user = find_user(user_id)
+        return found
+    found = _find(noun, identity)
     if len(_read) >= _MOST:
         _read.clear()
-    _read[user_id] = (begun, user)
-    return user
+    _read[noun, identity] = (begun, found)
+    return found
 
 
 def find_project(project_id: str) -> Mapping[str, Any] | None:

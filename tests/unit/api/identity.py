@@ -25,6 +25,9 @@ PEOPLE = {
 }
 
 
+#: Further projects, in which none of these people has a role.
+OTHERS = ("another", "p", "q", "project-x", *(f"p{number}" for number in range(7)))
+
 #: Keystone's answers to a login with a trust, by what has happened to the trust's user.
 REFUSALS = {"disabled": 403, "no role": 403, "deleted": 404, "project disabled": 401}
 
@@ -51,8 +54,9 @@ class Identity(Keystone):
     )
 
     def forget(self) -> None:
-        """Remove all trusts, and reset the limits."""
+        """Remove all trusts, and reset the limits and the projects."""
         super().forget()
+        self.projects = {name: {"domain_id": "default"} for name in OTHERS}
         self.trusts = {}
         #: How logins with the trusts of people who are gone are refused.
         self.gone: dict[str, int] = {}

@@ -4,6 +4,7 @@ import pytest
 
 from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
+from tests.unit.api.site import Site
 
 
 @pytest.fixture
@@ -40,6 +41,19 @@ def test_bad_requests_are_refused(admin: Person, alpha: Person, flavor):
     assert refusal(alpha.get("flavorprojects")) == (403, "forbidden")
     for send in (alpha.get, alpha.delete):
         assert refusal(send(f"flavorprojects/{right['id']}")) == (404, "access_not_found")
+
+
+def test_project_that_keystone_does_not_have_gets_no_access(
+    site: Site, admin: Person, alpha: Person, flavor
+):
+    body = {"flavor_id": flavor["id"], "project_id": "nobodys"}
+    answer = admin.post("flavorprojects", body)
+    assert refusal(answer) == (422, "invalid_field")
+    assert answer.json["detail"]["field"] == "project_id"
+    site.cloud.keystone.fail(match="/v3/projects/", drop=True)
+    body["project_id"] = alpha.project_id
+    assert refusal(admin.post("flavorprojects", body)) == (503, "service_unavailable")
+    assert admin.get("flavorprojects").json["total"] == 0
 
 
 def test_listing_is_filtered_by_flavor_and_project(admin: Person, flavor):

@@ -66,7 +66,33 @@ def test_limits_of_another_project_are_for_operators(
     assert limits(beta, f"?project_id={beta.project_id}") == (1000, 1, 100000, 2)
     refused = alpha.get(f"limits?project_id={beta.project_id}")
     assert refusal(refused) == (403, "forbidden")
-    assert limits(admin, "?project_id=nobodys") == (1000, 0, 100000, 0)
+    assert limits(admin, "?project_id=another") == (1000, 0, 100000, 0)
+
+
+@pytest.mark.parametrize("root", ["/v2", "/v2/warre/v1"])
+def test_project_that_keystone_does_not_have_gets_no_limits(admin: Person, root: str):
+    admin.root = root
+    answer = admin.get("limits?project_id=nobodys")
+    assert answer.status_int in (400, 422)
+    assert "project_id: expected the id of a project that Keystone has" in answer.text
+
+
+def test_keystone_is_asked_once_for_a_project(site: Site, admin: Person, beta: Person):
+    for _ in range(3):
+        limits(admin, f"?project_id={beta.project_id}")
+        limits(admin, f"?project_id={admin.project_id}")
+        admin.get("limits?project_id=nobodys")
+    asked = [line for line in site.cloud.keystone.requests if "/v3/projects/" in line]
+    assert asked == [f"GET /v3/projects/{name}" for name in (beta.project_id, "nobodys")]
+
+
+def test_limits_of_another_project_are_unavailable_while_keystone_is(
+    site: Site, admin: Person, beta: Person
+):
+    site.cloud.keystone.fail(match="/v3/projects/", status=503)
+    answer = admin.get(f"limits?project_id={beta.project_id}")
+    assert refusal(answer) == (503, "service_unavailable")
+    assert limits(admin) == (1000, 0, 100000, 0)
 
 
 def test_user_without_role_is_forbidden(nobody: Person):

@@ -41,6 +41,9 @@ _MATCH_HEADER = "If-Match"
 _TAG = r'(W/)?"([!#-~\x80-\xff]*)"'
 _TAGS = re.compile(rf"\s*{_TAG}(?:\s*,\s*{_TAG})*\s*")
 
+#: The seconds for which the API remembers whether Keystone has a project.
+_PROJECT_KNOWN_FOR = 60.0
+
 #: All controllers share the turns.
 _TURNS = TurnHook()
 
@@ -200,6 +203,22 @@ def booked_project(values: dict[str, Any], rule: str, rule_for_others: str) -> s
                 f"--project {project} --user {user_id} member",
             )
     return wanted
+
+
+def existing_project(project_id: str) -> str:
+    """The id of a project that a request is about, which may not be the caller's.
+
+    :raises InvalidField: Keystone has no such project. The caller's own project isn't asked for.
+    :raises ServiceUnavailable, ServiceRefused: Keystone doesn't tell.
+    """
+    if project_id != context().project_id and not people.recent_project(
+        project_id, _PROJECT_KNOWN_FOR
+    ):
+        raise exceptions.InvalidField(
+            "project_id",
+            "expected the id of a project that Keystone has; 'openstack project list' shows it",
+        )
+    return project_id
 
 
 def caller(project_id: str | None = None) -> Caller:

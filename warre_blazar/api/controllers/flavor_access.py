@@ -43,7 +43,7 @@ class FlavorProjectsController(base.Controller):
             values,
             base.found(flavor_access.get, exceptions.AccessNotFound),
             lambda access_id: flavor_access.grant(
-                values["flavor_id"], values["project_id"], access_id
+                values["flavor_id"], base.existing_project(values["project_id"]), access_id
             ),
         )
         return views.access(access, base.field_filter())

@@ -35,7 +35,8 @@ class LimitsController(base.Controller):
             )
         if project_id != context.project_id:
             policy.authorize(context, policies.GET_OTHER)
-        standing = quotas.of_project(conditions.quota_rule(), project_id)
+        # For a project that it doesn't have, Keystone has limits too: the registered ones.
+        standing = quotas.of_project(conditions.quota_rule(), base.existing_project(project_id))
         return views.limits(standing, base.field_filter())
 
 
