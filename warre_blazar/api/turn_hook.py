@@ -5,10 +5,13 @@ from typing import Any
 
 from pecan import hooks
 
+from warre_blazar.api import parsing
+from warre_blazar.errors import exceptions
 from warre_blazar.openstack.turns import READING, Turns
 
-#: The turn of requests that can compute for many seconds. One of a process does so at a time.
-_LONG = Turns(refuses=True)
+#: The turn of requests that can compute for a second or more. One of a process does so at a time.
+#: Even if all threads of a usual process, 16, ask for it at once, the last one gets its turn.
+_LONG = Turns(refused_after=20.0)
 _LONG_NOUNS = {"series", "maintenancewindows"}
 
 #: The key in a request's WSGI environment. Its value ends the request's turn.
@@ -49,7 +52,14 @@ def _turns_of(request: Any) -> Turns | None:
     if request.method == "GET":
         return READING
     nouns = _LONG_NOUNS.intersection(request.path.split("/"))
-    is_dry_run = "dry_run" in request.GET
+    is_dry_run = _is_dry_run(request)
     if request.method != "DELETE" and ("maintenancewindows" in nouns or (nouns and is_dry_run)):
         return _LONG
     return READING if is_dry_run else None
+
+
+def _is_dry_run(request: Any) -> bool:
+    try:
+        return parsing.boolean("dry_run", request.GET.get("dry_run", "false"))
+    except exceptions.InvalidField:
+        return False  # The controller refuses it.

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from warre_blazar.errors import exceptions
 
-#: A thread waits at most this many seconds for its turn. Then it goes on without the lock, so that
-#: one request that hangs doesn't stop all other threads. Turns only save requests and time. Nothing
-#: is wrong if two threads do the same thing at the same time.
+#: A thread waits at most this many seconds for a turn that doesn't refuse. Then it goes on without
+#: the lock, so that one request that hangs doesn't stop all other threads. Turns only save requests
+#: and time. Nothing is wrong if two threads do the same thing at the same time.
 _PATIENCE = 5.0
 
 
@@ -16,22 +16,24 @@ class Turns:
     """Locks by name.
 
     :param places: the number of threads that have a turn of the same name at the same time.
-    :param refuses: whether a thread that has waited for too long gets no turn at all.
+    :param refused_after: after so many seconds of waiting, a thread gets no turn at all. None: it
+        goes on without the lock after 5 seconds.
     """
 
-    def __init__(self, places: int = 1, *, refuses: bool = False) -> None:
-        self._places, self._refuses = places, refuses
+    def __init__(self, places: int = 1, *, refused_after: float | None = None) -> None:
+        self._places, self._refused_after = places, refused_after
         self._locks: dict[str, threading.Semaphore] = {}
 
     @contextlib.contextmanager
     def turn(self, name: str) -> Iterator[None]:
-        """Wait until a place is free in the ``with`` blocks of this name, at most 5 seconds.
+        """Wait until a place is free in the ``with`` blocks of this name, or time is up.
 
         :raises Busy: no place became free, and these turns refuse.
         """
         lock = self._locks.setdefault(name, threading.Semaphore(self._places))
-        taken = lock.acquire(timeout=_PATIENCE)
-        if self._refuses and not taken:
+        limit = self._refused_after
+        taken = lock.acquire(timeout=_PATIENCE if limit is None else limit)
+        if not taken and limit is not None:
             raise exceptions.Busy
         try:
             yield

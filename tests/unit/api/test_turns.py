@@ -9,7 +9,6 @@ from tests.unit.api import things
 from tests.unit.api.people import Person, refusal
 from tests.unit.api.site import Site
 from warre_blazar.api import turn_hook
-from warre_blazar.openstack import turns
 from warre_blazar.openstack.turns import READING, Turns
 
 _READS, _LONG = "reads", "long"
@@ -41,6 +40,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ("reservations", things.booking, None),
         ("reservations?dry_run=true", things.booking, _READS),
         ("series?dry_run=true", things.series, _LONG),
+        ("series?dry_run=no", things.series, None),
         ("waits?dry_run=true", lambda flavor: {"flavor_id": flavor["id"], "hours": 1}, _READS),
         (
             "maintenancewindows",
@@ -69,7 +69,7 @@ def test_change_that_is_foreseen_takes_a_turn(alpha: Person, flavor, taken):
 def test_busy_process_refuses_previews_with_retry_after(
     site: Site, alpha: Person, flavor, monkeypatch
 ):
-    monkeypatch.setattr(turns, "_PATIENCE", 0.01)
+    monkeypatch.setattr(turn_hook._LONG, "_refused_after", 0.01)
     with turn_hook._LONG.turn("reading"), futures.ThreadPoolExecutor() as pool:
         asked = things.series(flavor)
         answer = pool.submit(alpha.post, "series?dry_run=true", asked).result()

@@ -58,9 +58,8 @@ def test_thread_that_has_waited_too_long_goes_ahead(monkeypatch: pytest.MonkeyPa
         pass
 
 
-def test_thread_that_has_waited_too_long_is_refused_if_the_turns_refuse(monkeypatch):
-    shared = Turns(refuses=True)
-    monkeypatch.setattr(turns, "_PATIENCE", 0.01)
+def test_thread_that_has_waited_too_long_is_refused_if_the_turns_refuse():
+    shared = Turns(refused_after=0.01)
     with shared.turn("held"), pytest.raises(exceptions.Busy), shared.turn("held"):
         pass
     with shared.turn("held"):
