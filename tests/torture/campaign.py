@@ -66,7 +66,7 @@ class Campaign:
         self._watched = [*services.matching("blazar-api"), *self._managers]
         self.verdicts = Verdicts()
         self._known = Known()
-        self._half_over, self._over = threading.Event(), threading.Event()
+        self._over = threading.Event()
 
     def run(self) -> list[str]:
         """Send all requests. Return the report."""
@@ -113,7 +113,6 @@ class Campaign:
         try:
             requests = self._chosen.requests
             sent = self._send_all(prepared, requests // 2, 0, deadline)
-            self._half_over.set()
             half = measures.memory(measures.members(self._watched))
             sent += self._send_all(prepared, requests - requests // 2, 1, deadline)
         finally:
@@ -161,13 +160,11 @@ class Campaign:
     def _kill_in_turn(self) -> None:
         """Kill a manager from time to time, and start it again.
 
-        In the second half of the requests, the last manager lives, so that its memory can be seen.
+        The last manager lives, so that its memory can be compared.
         """
+        victims = self._managers[:-1] or self._managers
         for number in itertools.count():
             if self._over.wait(self._chosen.kill_every):
-                return
-            victims = self._managers[:-1] if self._half_over.is_set() else self._managers
-            if not victims:
                 return
             victim = victims[number % len(victims)]
             self.verdicts.killed(time.time())
