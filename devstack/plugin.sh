@@ -14,14 +14,7 @@ set +o xtrace
 
 # The name of the clone's directory is the name that local.conf gives the plugin.
 WARRE_BLAZAR_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# The application that Blazar's plugin lets uWSGI serve: Blazar's own, behind the middleware of this
-# package. Blazar's plugin reads the variable in post-config, when devstack has already sourced this
-# file for earlier phases.
-# shellcheck disable=SC2034
-BLAZAR_UWSGI=warre_blazar.wsgi.api:application
 WARRE_BLAZAR_PLUGINS=(flavor.slot.plugin)
-WARRE_BLAZAR_CONTROLLERS=(flavors flavorprojects reservations maintenancewindows limits hosts usage refusals messages offers availability series waits audit warre)
-WARRE_BLAZAR_FILTERS=(StrictLeaseFilter FlavorMaxLengthFilter ProjectQuotaFilter)
 # The service types of Blazar's API, to which limits belong, and of what Warre's clients look for.
 _WARRE_BLAZAR_LIMITED=reservation
 _WARRE_BLAZAR_TYPE=nectar-reservation
@@ -65,19 +58,15 @@ function _warre_blazar_drop {
     fi
 }
 
-# Make blazar-manager and blazar-api load the package's plugin, controllers and filters.
+# Make blazar-manager and blazar-api load the package. Everything follows from the plugin.
 function configure_warre_blazar {
     _warre_blazar_add manager plugins "${WARRE_BLAZAR_PLUGINS[@]}"
-    _warre_blazar_add api api_v2_controllers "${WARRE_BLAZAR_CONTROLLERS[@]}"
-    _warre_blazar_add enforcement enabled_filters "${WARRE_BLAZAR_FILTERS[@]}"
     # For application credentials with access rules.
     iniset "$BLAZAR_CONF_FILE" keystone_authtoken service_type $_WARRE_BLAZAR_LIMITED
 }
 
 function unconfigure_warre_blazar {
     _warre_blazar_drop manager plugins "${WARRE_BLAZAR_PLUGINS[@]}"
-    _warre_blazar_drop api api_v2_controllers "${WARRE_BLAZAR_CONTROLLERS[@]}"
-    _warre_blazar_drop enforcement enabled_filters "${WARRE_BLAZAR_FILTERS[@]}"
     inidelete "$BLAZAR_CONF_FILE" keystone_authtoken service_type
     local option
     for option in auth_type auth_url username password user_domain_id system_scope \
@@ -141,8 +130,8 @@ function configure_warre_blazar_uwsgi {
     iniset "$BLAZAR_UWSGI_CONF" uwsgi threads 16
 }
 
-# Run our program in place of blazar-api, which Blazar's plugin runs without uWSGI. blazar-api
-# doesn't serve our application, and ends at once in Blazar 18.
+# Run our program in place of blazar-api, which Blazar's plugin runs without uWSGI, and which ends at
+# once in Blazar 18.
 function start_warre_blazar_api {
     stop_process blazar-a
     run_process blazar-a "$BLAZAR_BIN_DIR/warre-blazar-api --config-file $BLAZAR_CONF_FILE"
@@ -204,7 +193,7 @@ if is_service_enabled blazar blazar-m blazar-a; then
     fi
 
     # Nothing is removed from Keystone and the database, which the next stack makes anew. blazar.conf
-    # stays, and a Blazar without this package wouldn't start with our filters.
+    # stays, and a Blazar without this package wouldn't start with our plugin.
     if [[ "$1" == "unstack" && -f "$BLAZAR_CONF_FILE" ]]; then
         echo_summary "Removing warre-blazar from blazar.conf"
         unconfigure_warre_blazar

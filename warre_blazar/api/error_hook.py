@@ -21,11 +21,6 @@ LOG = logging.getLogger(__name__)
 _WARRES = "warre.path"
 
 
-_UNAVAILABLE = 503
-#: The seconds after which a client may repeat a request that could not be served.
-_RETRY_AFTER = 5
-
-
 def mark_as_warres(request: Any) -> None:
     """Mark a request to Warre's path, /v2/warre/v1, where answers have the form of Warre's."""
     request.environ[_WARRES] = True
@@ -34,18 +29,6 @@ def mark_as_warres(request: Any) -> None:
 def is_warres(request: Any) -> bool:
     """Whether a request came to Warre's path."""
     return _WARRES in request.environ
-
-
-class _Answer(webob.Response):
-    """A response that Blazar's middleware for errors can read.
-
-    The middleware reads the first item of the body, even in the response to a HEAD. So the body of
-    such a response has one item, which is empty.
-    """
-
-    def __call__(self, environ: Any, start_response: Any) -> Any:
-        body = super().__call__(environ, start_response)
-        return [b""] if environ["REQUEST_METHOD"] == "HEAD" else body
 
 
 class ErrorHook(hooks.PecanHook):
@@ -59,15 +42,12 @@ class ErrorHook(hooks.PecanHook):
         status = statuses.in_controllers(warre_error.code, request.method)
         if status >= 500 and not isinstance(error, exceptions.Busy):
             LOG.error("%s %s: %s", request.method, request.path, warre_error, exc_info=error)
-        answer = _Answer(
+        return webob.Response(
             json.dumps(error_bodies.body(status, warre_error)).encode(),
             status=status,
             content_type="application/json",
             charset="UTF-8",
         )
-        if status == _UNAVAILABLE:
-            answer.retry_after = _RETRY_AFTER
-        return answer
 
 
 def _uncarried_text(error: Exception, request: Any) -> exceptions.WarreError | None:

@@ -1,19 +1,15 @@
 """Prepares requests to this package's controllers, so that Pecan can't fail on them.
 
 Pecan looks up each segment of a path among the attributes of a controller, and fails on most of
-what it finds. ``child`` takes the place of this lookup, also for Blazar's own controllers.
+what it finds. ``child`` takes the place of this lookup.
 
-Blazar's controller of /v2 lets Pecan read the query and the body of a request. After that, Blazar's
-controller routes the request to one of this package's controllers. If Pecan can't read the query or
-the body, Pecan answers in plain text. On some bodies Pecan crashes, for example on a multipart form
-without a boundary. The controllers of this package read the body themselves, and answer every error
-in JSON.
+While Pecan looks for a controller, it reads the query and the body of a request. If Pecan can't
+read them, Pecan answers in plain text. On some bodies Pecan crashes, for example on a multipart
+form without a boundary. The controllers of this package read the body themselves, and answer every
+error in JSON.
 """
 
-import inspect
-
 import pecan
-from blazar.api.v2.controllers import V2Controller
 from pecan import rest
 
 from warre_blazar.api import parsing
@@ -24,30 +20,6 @@ REFUSAL = "warre.refusal"
 
 #: The methods by which Pecan serves requests to a resource.
 _HANDLERS = ("get_all", "get_one", "get", "post", "put", "patch", "delete")
-
-
-def install(ours: type[rest.RestController]) -> None:
-    """Make Blazar's controller prepare each request to our controllers before it is routed.
-
-    Blazar has no hook for this, so the method ``_route`` of Blazar's controller is replaced. A
-    second call changes nothing.
-
-    :param ours: the base class of our controllers.
-    """
-    if rest.RestController._lookup_child is child:
-        return
-    stock = V2Controller._route
-    # Before Blazar 18, ``_route`` takes only the path, and Pecan finds the request by itself.
-    takes_request = "request" in inspect.signature(stock).parameters
-
-    @pecan.expose()
-    def _route(self: V2Controller, args: list[str], request: pecan.Request) -> object:
-        if args and isinstance(getattr(self, args[0], None), ours):
-            prepare(request)
-        return stock(self, args, request) if takes_request else stock(self, args)
-
-    V2Controller._route = _route
-    rest.RestController._lookup_child = child
 
 
 def child(self: rest.RestController, name: str) -> object | None:

@@ -86,8 +86,8 @@ class Client:
     :param region_name: the region of the endpoint. If it is None, the client uses an endpoint in
         any region.
     :param endpoint_override: the URL of Blazar's endpoint. If it is given, the client doesn't use
-        the endpoint in the catalog. The URL may end with an API version such as ``/v1``, or without
-        a version.
+        the endpoint in the catalog. The URL may end with an API version such as ``/v1``, with
+        Warre's path ``/v2/warre``, or without a version.
     :param idempotency_key: for a program that creates one thing and may be run again for the same
         wish, such as a form that is sent twice. If an earlier client of the same user had the same
         key, the request creates nothing again, and returns what the earlier client has created. If

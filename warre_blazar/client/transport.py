@@ -20,7 +20,8 @@ TIMEOUT = 300
 #: Seconds to wait before a request that creates something is sent again.
 _PAUSES = (1, 2, 4, 8, 15)
 
-_VERSION = re.compile(r"/v\d+(\.\d+)?/*$")
+#: The end of an endpoint's URL: an API version, or the path that Warre's clients find.
+_VERSION = re.compile(r"/v\d+(\.\d+)?(/warre(/v1)?)?/*$")
 _TAG = re.compile(r"<[^>]*>")
 
 

@@ -15,25 +15,16 @@ from warre_blazar.cmd import setup_errors
 from warre_blazar.db import migration
 from warre_blazar.domain import backing_names
 from warre_blazar.domain.flavor import Flavor
-from warre_blazar.edge import device_rules
-from warre_blazar.edge.conditions import STRICT_FILTER
+from warre_blazar.edge import device_rules, enabling
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, limits, nova
 from warre_blazar.services.hosts import host_refresh
 from warre_blazar.services.keeping import device_recount
 from warre_blazar.services.offering import capacity
 
-# These modules also register command line options, so they must be imported before parsing.
-cfg.CONF.import_opt("plugins", "blazar.manager.service", group="manager")
-cfg.CONF.import_opt("api_v2_controllers", "blazar.api.v2.controllers", group="api")
+# This module also registers command line options, so it must be imported before parsing.
 cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="enforcement")
 
-_PLUGIN = "flavor.slot.plugin"
-_CONTROLLERS = {
-    *("audit", "availability", "flavors", "flavorprojects", "hosts", "limits"),
-    *("maintenancewindows", "messages", "offers", "refusals", "reservations", "series", "usage"),
-    "waits",
-}
 #: The largest number of names in one message.
 _MOST_NAMES = 5
 
@@ -110,26 +101,25 @@ class Checks(upgradecheck.UpgradeCommands):
 
     @_failing_safely
     def _plugin(self) -> Result:
-        """Whether the plugin and the filters are enabled.
+        """Whether the plugin is enabled, and Blazar can load it.
 
-        The plugin doesn't load without ``StrictLeaseFilter``. Any other missing filter is only a
-        warning.
+        A filter that a site has left out of its own list of this package's filters is a warning.
         """
-        missing = [f for f in enforcement.FILTERS if f not in cfg.CONF.enforcement.enabled_filters]
-        if _PLUGIN not in cfg.CONF.manager.plugins:
-            unused = set(enforcement.FILTERS) - set(missing)
-            also = f", but [enforcement] enabled_filters names {', '.join(sorted(unused))}"
-            return Result(_FAILURE, f"[manager] plugins lacks {_PLUGIN}{also if unused else ''}.")
-        if missing:
-            kind = _FAILURE if STRICT_FILTER in missing else _WARNING
-            return Result(kind, f"[enforcement] enabled_filters lacks {', '.join(missing)}.")
-        return Result(_SUCCESS)
-
-    @_failing_safely
-    def _controllers(self) -> Result:
-        missing = _CONTROLLERS - set(cfg.CONF.api.api_v2_controllers)
-        if missing:
-            return Result(_FAILURE, f"[api] api_v2_controllers lacks {', '.join(sorted(missing))}.")
+        named = cfg.CONF.enforcement.enabled_filters
+        if enabling.PLUGIN not in cfg.CONF.manager.plugins:
+            unused = sorted(set(enforcement.FILTERS) & set(named))
+            also = f", but [enforcement] enabled_filters names {', '.join(unused)}"
+            return Result(
+                _FAILURE, f"[manager] plugins lacks {enabling.PLUGIN}{also if unused else ''}."
+            )
+        enabling.check_v1()
+        lacks = [name for name in enforcement.FILTERS if name not in enforcement.enabled(named)]
+        if lacks:
+            return Result(
+                _WARNING,
+                f"[enforcement] enabled_filters lacks {', '.join(lacks)}. It needs none of "
+                "warre-blazar's filters, and then all are enabled.",
+            )
         return Result(_SUCCESS)
 
     @_failing_safely
@@ -298,7 +288,6 @@ class Checks(upgradecheck.UpgradeCommands):
         ("Blazar's version", _blazar),
         ("Tables", _tables),
         ("Plugin and filters", _plugin),
-        ("Controllers", _controllers),
         ("Limits", _limits),
         ("Region", _region),
         ("Freepool and hosts", _hosts),

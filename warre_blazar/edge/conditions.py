@@ -24,7 +24,7 @@ conf.register(cfg.CONF)
 cfg.CONF.import_opt("cleaning_time", "blazar.config")
 cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="enforcement")
 
-#: The plugin needs this filter, which refuses leases that the plugin couldn't start and end.
+#: The filter that refuses leases that the plugin couldn't start and end.
 STRICT_FILTER = "StrictLeaseFilter"
 #: Quotas are enforced while this filter is in ``[enforcement] enabled_filters``.
 QUOTA_FILTER = "ProjectQuotaFilter"

@@ -2,11 +2,15 @@
 
 Blazar has no entry point for filters. It looks filters up by name in its own module, so
 ``register`` adds this package's filters to that module when a plugin of this package is made.
+Blazar makes plugins before it looks up filters, so ``flavor.slot.plugin`` enables them too.
 """
+
+from collections.abc import Sequence
 
 from blazar.enforcement import filters
 from oslo_config import cfg
 
+from warre_blazar.edge import conditions
 from warre_blazar.enforcement.max_length import FlavorMaxLengthFilter
 from warre_blazar.enforcement.quota import ProjectQuotaFilter
 from warre_blazar.enforcement.strict_lease import StrictLeaseFilter
@@ -23,6 +27,25 @@ def register() -> None:
         setattr(filters, cls.__name__, cls)
         if cls.__name__ not in filters.all_filters:
             filters.all_filters.append(cls.__name__)
+
+
+def enabled(names: Sequence[str]) -> list[str]:
+    """The names of the filters that are enabled with ``flavor.slot.plugin``.
+
+    A site that names some of this package's filters has chosen among them. But nobody can do
+    without ``StrictLeaseFilter``, because the plugin couldn't start and end some leases.
+
+    :param names: the value of ``[enforcement] enabled_filters``.
+    """
+    needed = [conditions.STRICT_FILTER] if set(FILTERS) & set(names) else FILTERS
+    return [*names, *(name for name in needed if name not in names)]
+
+
+def enable() -> None:
+    """Enable this package's filters in this process, whatever the configuration names."""
+    cfg.CONF.set_override(
+        "enabled_filters", enabled(cfg.CONF.enforcement.enabled_filters), group="enforcement"
+    )
 
 
 def withdraw() -> None:

@@ -28,6 +28,7 @@ from warre_blazar.plugins import (
 ALWAYS = (enforcement.register, refusal_log.register, blazar_errors.expose_to_v1)
 #: For flavor:slot.
 FOR_SLOTS = (
+    enforcement.enable,
     booked_properties.register,
     deletion_records.register,
     joined_writes.register,

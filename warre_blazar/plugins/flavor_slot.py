@@ -22,8 +22,7 @@ from warre_blazar.domain.flavor import RESOURCE_TYPE
 from warre_blazar.domain.series import SeriesWork
 from warre_blazar.domain.shown import NOT_SAID, Shown
 from warre_blazar.domain.timeline import Span
-from warre_blazar.edge import carried_decisions, conditions, contacts
-from warre_blazar.edge.conditions import STRICT_FILTER
+from warre_blazar.edge import carried_decisions, conditions, contacts, enabling
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.fields import reservations as reservation_fields
 from warre_blazar.plugins import blazar_changes, monitor
@@ -56,15 +55,12 @@ class FlavorSlotPlugin(base.BasePlugin):
     def __init__(self) -> None:
         """
         :raises MigrationError: this package's tables are missing.
-        :raises Misconfigured: ``StrictLeaseFilter`` isn't enabled.
+        :raises Misconfigured: Blazar's v1 API isn't enabled.
 
         After these errors, Blazar works without this plugin.
         """
         blazar_changes.make()
-        if STRICT_FILTER not in cfg.CONF.enforcement.enabled_filters:
-            raise exceptions.Misconfigured(
-                "[enforcement] enabled_filters", f"it lacks {STRICT_FILTER}"
-            )
+        enabling.check_v1()
         blazar_changes.make_for_slots()
         self._failures = HostFailures()
         self.monitor = monitor.SlotMonitor(self._hosts_of, self._failures.look_again)

@@ -10,7 +10,6 @@ from blazar.api import context
 from blazar.db import api as db_api
 from oslo_db import exception as db_exc
 from oslo_utils import timeutils
-from pecan import hooks
 
 from warre_blazar.api import parsing
 from warre_blazar.errors import exceptions
@@ -23,75 +22,7 @@ _NO_PROJECT = (
 )
 #: Flask's name of Blazar's list of plugins, for which Blazar has no policy and no content.
 _PLUGINS = "v1_0.plugins_list"
-#: The first segments of the paths of Blazar's application for v2. Pecan would take other names too,
-#: those of the Python attributes of Blazar's root.
-_ROOT = ("v2", "versions")
-#: The length of the longest number that every database takes.
-_LONGEST_ID = 18
 _LEASE_ID = re.compile(r"[0-9a-zA-Z-]{1,36}")
-
-
-class ProjectHook(hooks.PecanHook):
-    """Refuses requests to v2 with a token that is for no project, before Blazar routes them.
-
-    Requests for controllers and leases that don't exist are refused too, and requests to Blazar's
-    own controllers that Pecan can't read.
-    """
-
-    def on_route(self, state: Any) -> None:
-        if not _is_ours(state.request.path_info):
-            _check_readable(state.request.environ)
-        if state.request.path_info in ("/", "/versions"):
-            return
-        check_project(state.request.environ)
-        parts = [part for part in state.request.path_info.split("/") if part]
-        match [part.partition(".")[0] for part in parts]:
-            case [name, *_] if name not in _ROOT:
-                raise exceptions.Refused("not_found", "Not Found")
-            case ["v2", name, *_] if name not in _v2_names():
-                raise exceptions.Refused("not_found", "Not Found")
-            case ["v2", "os-hosts", host_id, *_] if len(host_id) > _LONGEST_ID:
-                # Blazar takes it for a number, which may be too large for the database.
-                raise exceptions.Refused(
-                    "not_found", f"Host {parsing.shown(host_id)} doesn't exist"
-                )
-            case ["v2", "leases", lease_id, *_]:
-                _check_lease(lease_id, state.request)
-
-
-def _is_ours(path: str) -> bool:
-    """Whether a path leads to a controller of this package, which reads requests by itself."""
-    # Blazar makes its controllers when its root is imported.
-    from blazar.api import root  # noqa: PLC0415
-
-    from warre_blazar.api.controllers import base  # noqa: PLC0415
-
-    match path.split("/"):
-        case ["", "v2", name, *_]:
-            return isinstance(getattr(root.RootController.v2, name, None), base.Controller)
-    return False
-
-
-def _check_readable(environ: Mapping[str, Any]) -> None:
-    """Check that Pecan can read a request's query, and that it needn't read a form.
-
-    :raises InvalidField:
-    """
-    parsing.check_encoding(environ.get("QUERY_STRING", ""))
-    kind = (environ.get("CONTENT_TYPE") or "").partition(";")[0].strip().lower()
-    if kind == "application/x-www-form-urlencoded" and environ.get("CONTENT_LENGTH") != "0":
-        raise exceptions.InvalidField("Content-Type", "expected application/json")
-
-
-def _v2_names() -> set[str]:
-    """The names of the controllers of v2 in paths."""
-    # Blazar makes its controllers when this is imported, as the configuration says at that moment.
-    from blazar.api import root  # noqa: PLC0415
-
-    controller = root.RootController.v2
-    names = {extension.obj.name for extension in controller.extension_manager.extensions}
-    routes = {**{name: name for name in names}, **controller._routes}
-    return {name for name, target in routes.items() if target in names}
 
 
 def install(v1: flask.Flask) -> None:
@@ -121,7 +52,7 @@ def _check() -> None:
         raise exceptions.Refused("not_found", "Blazar has no list of plugins")
     lease_id = (flask.request.view_args or {}).get("lease_id")
     if lease_id is not None:
-        _check_lease(lease_id, flask.request)
+        check_lease(lease_id, flask.request)
     body = flask.request.environ.get(lease_bodies.CHECKED)
     if body is not None:
         lease_changes.check_expressions(body)
@@ -129,7 +60,7 @@ def _check() -> None:
             _check_update(flask.request.view_args["lease_id"], body)
 
 
-def _check_lease(lease_id: str, request: Any) -> None:
+def check_lease(lease_id: str, request: Any) -> None:
     """Check a request about a lease, before Blazar looks for the lease.
 
     Leases that don't exist, and leases that the caller may not see, get one answer. Blazar's

@@ -1,11 +1,12 @@
-"""The WSGI application that a server such as uWSGI serves: ``warre_blazar.wsgi.api:application``.
+"""Another name of Blazar's WSGI application, ``blazar.wsgi.api:application``.
 
-Like Blazar's own application, it reads the file ``blazar.conf``. The environment variable
-``OS_BLAZAR_CONFIG_DIR`` contains the path of the file's directory.
+With ``flavor.slot.plugin`` in ``[manager] plugins``, Blazar's application serves this package's API
+too. Former releases of this package had to be served by this module. It stops if this package's API
+isn't in the application, so that nobody serves Blazar without the checks by mistake.
 """
 
-from blazar.api import wsgi_app
+from blazar.wsgi import api
 
 from warre_blazar.wsgi import checked_application
 
-application = checked_application.build(wsgi_app.init_app())
+application = checked_application.require(api.application)

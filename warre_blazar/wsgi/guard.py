@@ -1,5 +1,6 @@
 """Checks every request before its token is checked with Keystone and before Blazar gets it."""
 
+import importlib.metadata
 import json
 import sys
 import urllib.parse
@@ -17,15 +18,19 @@ from warre_blazar.wsgi import (
     json_bodies,
     lease_bodies,
     request_bodies,
+    server_threads,
     stop_page,
 )
 
 LOG = logging.getLogger(__name__)
 
 Application = Callable[..., Iterable[bytes]]
+Headers = list[tuple[str, str]]
 
+#: The header that says which version of this package serves, and in how many threads.
+HEADER = "X-Warre-Blazar"
 #: Seconds after which a client should repeat a request that is answered with 503.
-_RETRY_AFTER = 10
+_RETRY_AFTER = 5
 _READING = {"GET", "HEAD", "OPTIONS"}
 #: The methods whose body Blazar's v1 reads.
 _WRITING = {"POST", "PUT", "PATCH"}
@@ -34,10 +39,16 @@ _V2_METHODS = ("GET", "HEAD", "DELETE")
 
 
 class Guard:
-    """WSGI middleware that checks requests before Blazar's application gets them."""
+    """WSGI middleware that checks requests before Blazar's application gets them.
 
-    def __init__(self, application: Application) -> None:
+    :param reads: whether this package itself reads the bodies of requests to a path. Those bodies
+        aren't checked here.
+    """
+
+    def __init__(self, application: Application, reads: Callable[[str], bool]) -> None:
         self.application = application
+        self._reads = reads
+        self._served_by = _served_by()
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Refuse a request, or pass it to Blazar's application."""
@@ -45,17 +56,15 @@ class Guard:
         # The thread still has the context of its last request. Logs would name that request's user.
         RequestContext(overwrite=True)
 
-        def begin(status: str, headers: list[tuple[str, str]], *failure: Any) -> Any:
+        def begin(status: str, headers: Headers, *failure: Any) -> Any:
             nonlocal begun
             begun = True
-            if status.startswith("503") and "retry-after" not in {n.lower() for n, _ in headers}:
-                headers = [*headers, ("Retry-After", str(_RETRY_AFTER))]
-            return start_response(status, headers, *failure)
+            return start_response(status, self._completed(status, headers), *failure)
 
         try:
             if stop_page.is_for(environ):
                 return stop_page.answer(environ)(environ, begin)
-            _prepare(environ)
+            _prepare(environ, self._reads)
             if environ["REQUEST_METHOD"] == "HEAD":
                 return self._head(environ, begin)
             return self.application(environ, begin)
@@ -66,8 +75,15 @@ class Guard:
             LOG.exception("%s failed", _request_line(environ))
             answer = error_answers.refusal(exceptions.Refused("internal", "Internal Server Error"))
             failure = [sys.exc_info()] if begun else []
-            start_response(answer.status, answer.headerlist, *failure)
+            begin(answer.status, answer.headerlist, *failure)
             return [answer.body]
+
+    def _completed(self, status: str, headers: Headers) -> Headers:
+        """The headers of an answer, with those that each answer has."""
+        added = [(HEADER, self._served_by)]
+        if status.startswith("503") and "retry-after" not in {n.lower() for n, _ in headers}:
+            added.append(("Retry-After", str(_RETRY_AFTER)))
+        return [*headers, *added]
 
     def _head(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         """Answer a HEAD like a GET, but without the body.
@@ -81,9 +97,15 @@ class Guard:
         return [b""]
 
 
-def _prepare(environ: dict[str, Any]) -> None:
+def _served_by() -> str:
+    version, threads = importlib.metadata.version("warre-blazar"), server_threads.count()
+    return version if threads is None else f"{version}; threads={threads}"
+
+
+def _prepare(environ: dict[str, Any], reads: Callable[[str], bool]) -> None:
     """Check a request, and change it so that Blazar can neither fail on it nor misread it.
 
+    :param reads: see ``Guard``.
     :raises WarreError: the request is refused.
     """
     _add_missing_headers(environ)
@@ -99,7 +121,8 @@ def _prepare(environ: dict[str, Any]) -> None:
         # Pecan would parse even an empty body as a form, if the type says so.
         environ["CONTENT_TYPE"] = ""
     else:
-        json_bodies.check(environ.get("CONTENT_TYPE") or "", body)
+        if not reads(environ["PATH_INFO"]):
+            json_bodies.check(environ.get("CONTENT_TYPE") or "", body)
         # JSON is always UTF-8. Pecan would decode it as a parameter of the type says.
         environ["CONTENT_TYPE"] = (environ.get("CONTENT_TYPE") or "").partition(";")[0].strip()
     match _segments(environ["PATH_INFO"]):

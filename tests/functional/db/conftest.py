@@ -65,7 +65,7 @@ def database(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa
 
 @pytest.fixture(autouse=True)
 def filters(conf: config_fixture.Config) -> None:
-    """Enable the filter without which the plugin doesn't load."""
+    """Enable only the filter that no site can do without, so that quotas aren't enforced."""
     conf.config(enabled_filters=[conditions.STRICT_FILTER], group="enforcement")
 
 

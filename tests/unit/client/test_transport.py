@@ -21,7 +21,9 @@ def connect(endpoint: str) -> Client:
     return Client(session=session.Session(auth=auth, timeout=10))
 
 
-@pytest.mark.parametrize("suffix", ["/v1", "/v1/", "/v1.0", "/v2", "", "/"])
+@pytest.mark.parametrize(
+    "suffix", ["/v1", "/v1/", "/v1.0", "/v2", "/v2/", "/v2/warre", "/v2/warre/v1/", "", "/"]
+)
 def test_endpoint_ending_in_any_version_reaches_v2(api: Api, suffix: str) -> None:
     api.answers["GET /v2/flavors"] = listing(flavor())
     (found,) = connect(api.url + suffix).flavors.list()

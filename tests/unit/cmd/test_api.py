@@ -37,9 +37,12 @@ class Server:
             return answer.status, json.loads(answer.read() or b"null")
 
 
-def start(tmp_path: pathlib.Path, port: int, **options: str) -> subprocess.Popen[bytes]:
+def start(
+    tmp_path: pathlib.Path, port: int, plugins: str = "flavor.slot.plugin", **options: str
+) -> subprocess.Popen[bytes]:
     """Start the server.
 
+    :param plugins: the enabled plugins.
     :param options: further options of the group ``[warre]``.
     """
     more = "\n".join(f"{name} = {value}" for name, value in options.items())
@@ -52,8 +55,8 @@ port = {port}
 transport_url = fake://
 [database]
 connection = sqlite:///{tmp_path}/blazar.sqlite
-[api]
-api_v2_controllers = flavors,reservations
+[manager]
+plugins = {plugins}
 [warre]
 {more}
 [keystone_authtoken]
@@ -84,6 +87,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     finally:
         process.kill()
         process.wait()
+
+
+def test_answer_says_how_many_threads_serve(server: Server):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    with contextlib.closing(connection):
+        connection.request("OPTIONS", "/")
+        answer = connection.getresponse()
+    assert answer.status == 401
+    assert answer.headers["X-Warre-Blazar"].endswith("; threads=10")
 
 
 def test_request_without_token_is_unauthorized(server: Server):
@@ -137,6 +149,13 @@ def test_malformed_option_stops_the_server_with_a_message(tmp_path: pathlib.Path
     *_, last = (tmp_path / "log").read_text().splitlines()
     assert last.startswith("warre-blazar-api: [warre] pci_alias is set to a value that can't be")
     assert "vendor" in last
+
+
+def test_server_without_the_plugin_stops_with_a_message(tmp_path: pathlib.Path):
+    process = start(tmp_path, free_port(), plugins="physical.host.plugin")
+    assert process.wait(60) == 1
+    *_, last = (tmp_path / "log").read_text().splitlines()
+    assert last.endswith("it lacks flavor.slot.plugin, which enables warre-blazar")
 
 
 def test_tables_of_another_release_stop_the_server_with_a_message(tmp_path: pathlib.Path):

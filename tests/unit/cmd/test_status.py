@@ -68,13 +68,6 @@ def healthy(
     """A Blazar that is set up well, with a host and a flavor that fits on it."""
     monkeypatch.setattr(compat, "TESTED", (compat.version("blazar")[0],))
     conf.config(plugins=["physical.host.plugin", "flavor.slot.plugin"], group="manager")
-    conf.config(enabled_filters=enforcement.FILTERS, group="enforcement")
-    names = [
-        *("flavors", "flavorprojects", "reservations", "maintenancewindows", "limits"),
-        *("hosts", "usage", "refusals", "messages", "offers", "availability", "series", "waits"),
-        "audit",
-    ]
-    conf.config(api_v2_controllers=["leases", *names], group="api")
     monkeypatch.setattr(limits, "of_project", lambda _: {"reservation": 1, "hours": 1})
     world.add_host(cloud, "cmp1", vcpus=8, properties={"gpu": "a100"})
     cloud.nova.aggregates[1] = aggregate(1, "freepool", "cmp1")
@@ -170,38 +163,41 @@ def test_version_of_nova_without_sizes_of_hosts_is_a_failure(healthy):
 
 def test_disabled_plugin_is_a_failure(healthy):
     healthy.config(plugins=["physical.host.plugin"], group="manager")
+    assert outcome("Plugin and filters") == (FAILURE, "[manager] plugins lacks flavor.slot.plugin.")
+    healthy.config(enabled_filters=enforcement.FILTERS, group="enforcement")
     code, text = outcome("Plugin and filters")
     assert code == FAILURE
-    assert "flavor.slot.plugin" in text
     assert enforcement.FILTERS[0] in text
-    healthy.config(enabled_filters=[], group="enforcement")
-    assert outcome("Plugin and filters") == (FAILURE, "[manager] plugins lacks flavor.slot.plugin.")
+
+
+def test_disabled_v1_is_a_failure(healthy):
+    healthy.config(enable_v1_api=False)
+    code, text = outcome("Plugin and filters")
+    assert code == FAILURE
+    assert "enable_v1_api" in text
+    assert "set it to true" in text
+
+
+@pytest.mark.parametrize("left_out", ["FlavorMaxLengthFilter", "ProjectQuotaFilter"])
+def test_filter_that_a_site_has_left_out_is_a_warning(healthy, left_out):
+    others = [name for name in enforcement.FILTERS if name != left_out]
+    healthy.config(enabled_filters=others, group="enforcement")
+    code, text = outcome("Plugin and filters")
+    assert code == WARNING
+    assert text.startswith(f"[enforcement] enabled_filters lacks {left_out}.")
 
 
 @pytest.mark.parametrize(
-    ("left_out", "code"),
+    "named",
     [
-        # Without it, the plugin doesn't load.
-        ("StrictLeaseFilter", FAILURE),
-        ("FlavorMaxLengthFilter", WARNING),
-        ("ProjectQuotaFilter", WARNING),
+        enforcement.FILTERS,
+        ["MaxLeaseDurationFilter"],
+        ["FlavorMaxLengthFilter", "ProjectQuotaFilter"],
     ],
 )
-def test_disabled_filter_is_reported(healthy, left_out, code):
-    others = [name for name in enforcement.FILTERS if name != left_out]
-    healthy.config(enabled_filters=others, group="enforcement")
-    expected = f"[enforcement] enabled_filters lacks {left_out}."
-    assert outcome("Plugin and filters") == (code, expected)
-
-
-def test_disabled_controllers_are_a_failure(healthy):
-    healthy.config(api_v2_controllers=["flavors", "reservations", "limits"], group="api")
-    lacks = (
-        "audit, availability, flavorprojects, hosts, maintenancewindows, messages, offers, "
-        "refusals, series, usage, waits"
-    )
-    expected = f"[api] api_v2_controllers lacks {lacks}."
-    assert outcome("Controllers") == (FAILURE, expected)
+def test_filters_that_follow_from_the_plugin_are_fine(healthy, named):
+    healthy.config(enabled_filters=named, group="enforcement")
+    assert outcome("Plugin and filters") == (SUCCESS, "")
 
 
 def test_unregistered_limits_are_a_failure(healthy, monkeypatch):

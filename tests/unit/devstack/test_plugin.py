@@ -75,7 +75,7 @@ def test_stacking_twice_changes_nothing_the_second_time(stack: Devstack, keyston
         f"setup_develop {ROOT} server,cli",
         "blazar-db-manage upgrade head",
         f"warre-blazar-manage {config} db upgrade",
-        "start blazar-a: uwsgi warre_blazar.wsgi.api:application",
+        "start blazar-a: uwsgi blazar.wsgi.api:application",
         f"start blazar-m: {stack.bin}/blazar-manager {config}",
         f"blazar-m reads {PLUGINS},flavor.slot.plugin",
         f"warre-blazar-status {config} upgrade check",
@@ -83,13 +83,8 @@ def test_stacking_twice_changes_nothing_the_second_time(stack: Devstack, keyston
     assert ran(stack, "stack") == expected
     found = options(stack)
     assert found["manager"]["plugins"] == f"{PLUGINS},flavor.slot.plugin"
-    assert found["api"]["api_v2_controllers"] == (
-        "oshosts,leases,flavors,flavorprojects,reservations,maintenancewindows,limits,hosts,"
-        "usage,refusals,messages,offers,availability,series,waits,audit,warre"
-    )
-    assert found["enforcement"]["enabled_filters"] == (
-        "MaxLeaseDurationFilter,StrictLeaseFilter,FlavorMaxLengthFilter,ProjectQuotaFilter"
-    )
+    assert found["api"]["api_v2_controllers"] == "oshosts,leases"
+    assert found["enforcement"]["enabled_filters"] == "MaxLeaseDurationFilter"
     assert found["keystone_authtoken"]["service_type"] == "reservation"
     assert found["oslo_limit"] == {
         "auth_type": "password",
@@ -104,7 +99,7 @@ def test_stacking_twice_changes_nothing_the_second_time(stack: Devstack, keyston
     }
     assert found["DEFAULT"]["host"] == "127.0.0.1"
     assert uwsgi(stack) == {
-        "module": "warre_blazar.wsgi.api:application",
+        "module": "blazar.wsgi.api:application",
         "processes": "2",
         "post-buffering": "65535",
         "threads": "16",

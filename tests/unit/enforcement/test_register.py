@@ -46,3 +46,25 @@ def test_blazar_enables_the_filter(enabling, name):
     enabling(name)
     enabled = blazar_enforcement.UsageEnforcement().enabled_filters
     assert [type(one).__name__ for one in enabled] == [name]
+
+
+STRICT, LENGTH, QUOTA = enforcement.FILTERS
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        pytest.param([], [STRICT, LENGTH, QUOTA], id="nothing"),
+        pytest.param(
+            ["MaxLeaseDurationFilter"],
+            ["MaxLeaseDurationFilter", STRICT, LENGTH, QUOTA],
+            id="a filter of Blazar's",
+        ),
+        pytest.param([QUOTA, "Other", STRICT, LENGTH], [QUOTA, "Other", STRICT, LENGTH], id="all"),
+        pytest.param([STRICT], [STRICT], id="without quotas"),
+        pytest.param([QUOTA], [QUOTA, STRICT], id="without what the plugin needs"),
+    ],
+)
+def test_filters_are_enabled_with_the_plugin(named, expected):
+    assert enforcement.enabled(named) == expected
+    assert enforcement.enabled(expected) == expected

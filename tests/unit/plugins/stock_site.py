@@ -38,12 +38,7 @@ class Stock(WholeSite):
         "physical.host.plugin,virtual.instance.plugin,flavor.instance.plugin,"
         "virtual.floatingip.plugin"
     )
-    filters = ""
-    controllers = "oshosts,leases"
     tables = [t for t in models.metadata.sorted_tables if not models.is_ours(t)]  # noqa: RUF012
-
-    def _make_app(self) -> Any:
-        return self.stock_app()
 
     def furnish(self) -> None:
         """Add hosts in Blazar's freepool, a plain Nova flavor and a floating IP."""
@@ -59,14 +54,14 @@ class Stock(WholeSite):
 
 
 class BeforeTables(Stock):
-    """A site whose operator has set all options of this package, but not created the tables."""
+    """A site whose operator has set all options of this package, but not created the tables.
+
+    Since some of them aren't needed any more, the site was set up with a former release.
+    """
 
     plugins = f"{Stock.plugins},flavor.slot.plugin"
-    filters = WholeSite.filters
-    controllers = WholeSite.controllers
-
-    def _make_app(self) -> Any:
-        return WholeSite._make_app(self)
+    filters = "StrictLeaseFilter,FlavorMaxLengthFilter,ProjectQuotaFilter"
+    controllers = "flavors,reservations,warre,oshosts,leases"
 
 
 class ExactBeforeTables(BeforeTables):

@@ -46,16 +46,3 @@ def test_forged_identity_headers_are_ignored(site):
     forged = {"X_Project_Id": "project-alpha", "X_Service_Catalog": "[]", "X_Roles": "admin"}
     answer = sending.send(site.app, "GET", "/v1/leases", who="unscoped", **forged)
     assert sending.refused(answer) == (403, "forbidden")
-
-
-def test_v2_is_checked_without_v1(site):
-    """Without enable_v1_api, Blazar serves only v2."""
-    from blazar.api.v2 import app  # noqa: PLC0415
-
-    from warre_blazar.wsgi import checked_application  # noqa: PLC0415
-
-    alone = checked_application.build(app.make_app())
-    assert sending.send(alone, "GET", "/v2/flavors").status_int == 200
-    assert sending.send(alone, "GET", "/v1/leases").status_int == 404
-    answer = sending.send(alone, "GET", "/v2/flavors", who="unscoped")
-    assert sending.refused(answer) == (403, "forbidden")

@@ -258,7 +258,7 @@ def test_unexpected_failure_is_answered_as_internal(begun):
 
     told = []
     environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/v2/flavors", "wsgi.input": io.BytesIO()}
-    body = b"".join(Guard(fails)(environ, lambda *given: told.append(given)))
+    body = b"".join(Guard(fails, lambda _: False)(environ, lambda *given: told.append(given)))
     status, headers, *failure = told[-1]
     assert status.startswith("500 ")
     assert dict(headers)["Content-Length"] == str(len(body))

@@ -1,13 +1,11 @@
-"""A site with all of Blazar's API, served by our application, and with Blazar's own plugins."""
+"""A site with Blazar's own plugins beside ours."""
 
-import logging
 from typing import Any
+
+from oslo_config import cfg
 
 from tests.functional.db import world
 from tests.unit.api.site import Site
-
-# Blazar's v1 doesn't answer unless this logger has the level INFO.
-logging.getLogger("blazar.api.v1.request_log").setLevel(logging.INFO)
 
 HOSTS = ("host-1", "host-2", "host-3")
 #: A public Nova flavor.
@@ -22,23 +20,21 @@ PLAIN = {
 
 
 class WholeSite(Site):
-    """The site. ``app`` is our application, and ``stock_app()`` makes Blazar's for comparison."""
+    """The site. ``app`` is Blazar's application with our extension."""
 
     plugins = (
         "physical.host.plugin,virtual.instance.plugin,flavor.instance.plugin,flavor.slot.plugin"
     )
 
-    def _make_app(self) -> Any:
-        from warre_blazar.wsgi import checked_application  # noqa: PLC0415
-
-        return checked_application.build(self.stock_app())
-
-    @staticmethod
-    def stock_app() -> Any:
-        """Blazar's own application, without our checks."""
-        from blazar.api import app  # noqa: PLC0415
-
-        return app.VersionSelectorApplication()
+    @classmethod
+    def stock_app(cls) -> Any:
+        """Blazar's application as it is without our extension, for comparison."""
+        named = [name for name in cls.plugins.split(",") if name != "flavor.slot.plugin"]
+        cfg.CONF.set_override("plugins", named, group="manager")
+        try:
+            return cls._make_app()
+        finally:
+            cfg.CONF.clear_override("plugins", group="manager")
 
     def furnish(self) -> None:
         """Empty the site, and add hosts in Blazar's freepool and a plain Nova flavor."""

@@ -1,11 +1,8 @@
-"""Blazar with those plugins, controllers and filters of this repository that can be imported."""
+"""Blazar with the plugin of this repository."""
 
-import json
-import subprocess
 from pathlib import Path
 
 from devcloud_lib import ini, readiness, shell, stamps, venv, wsgi
-from devcloud_lib.console import Failure, say
 from devcloud_lib.layout import PASSWORD, REGION, Layout
 from devcloud_lib.service import Service
 from devcloud_lib.services import nova
@@ -17,25 +14,11 @@ _HOST_PLUGINS = {
     "exact": tuple(f"exact.{name}" for name in _STOCK_PLUGINS),
     "alone": _STOCK_PLUGINS,
 }
-_NOTHING: dict[str, list[str]] = {
-    kind: [] for kind in ("plugins", "controllers", "filters", "broken")
-}
-# blazar-api's own defaults, which are used if the repository has no controller.
-_STOCK_CONTROLLERS = ("oshosts", "leases")
+#: Everything else of this repository follows from this plugin.
+_OURS = "flavor.slot.plugin"
 _INSIDE = Path(__file__).resolve().parents[1] / "inside"
-_PROBE = _INSIDE / "probe.py"
 #: The tables of this repository are described in here.
 _TABLES = REPOSITORY / "warre_blazar" / "db"
-
-
-def probe(layout: Layout) -> dict[str, list[str]]:
-    """Return the plugins, controllers, filters and broken parts of the installed warre_blazar."""
-    done = subprocess.run(
-        [layout.program("python"), str(_PROBE)], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise Failure(f"cannot tell what warre_blazar offers:\n{done.stderr}")
-    return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def configure(layout: Layout, endpoint_id: str) -> None:
@@ -43,20 +26,16 @@ def configure(layout: Layout, endpoint_id: str) -> None:
 
     :param endpoint_id: Blazar's public endpoint, by which oslo.limit finds the limits.
     """
-    offered = _NOTHING if _is_alone(layout) else probe(layout)
-    host_plugins = _HOST_PLUGINS[layout.settings.host_plugins]
-    for problem in offered["broken"]:
-        say(f"blazar: left out, because it cannot be imported: {problem}")
+    ours = () if _is_alone(layout) else (_OURS,)
+    plugins = (*_HOST_PLUGINS[layout.settings.host_plugins], *ours)
     ini.write(
         _config(layout),
         {
             **_peer_options(layout),
             "manager": {
-                "plugins": ",".join([*host_plugins, *offered["plugins"]]),
+                "plugins": ",".join(plugins),
                 "minutes_before_end_lease": 0,
             },
-            "api": {"api_v2_controllers": ",".join(offered["controllers"] or _STOCK_CONTROLLERS)},
-            "enforcement": {"enabled_filters": ",".join(offered["filters"])},
             "warre": {
                 # These two determine when a half-finished lease is repaired: after three minutes,
                 # for which a test can wait.
@@ -116,12 +95,11 @@ def _is_alone(layout: Layout) -> bool:
 
 
 def services(layout: Layout) -> list[Service]:
-    package = "blazar" if _is_alone(layout) else "warre_blazar"
     api = [
         wsgi.service(
             layout,
             "blazar-api",
-            f"{package}.wsgi.api:application",
+            "blazar.wsgi.api:application",
             {"OS_BLAZAR_CONFIG_DIR": str(layout.etc("blazar"))},
             (_config(layout),),
             version=venv.project_version(),

@@ -14,8 +14,6 @@ from warre_blazar.services.keeping.audit import reporting
 class AuditController(base.Controller):
     """What the last audit has found. ``warre-blazar-manage audit`` makes audits."""
 
-    name = "audit"
-
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.GET)

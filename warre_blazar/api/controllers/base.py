@@ -10,18 +10,17 @@ from urllib.parse import urlencode
 import pecan
 import webob
 import webob.exc
-from blazar.context import BlazarContext
-from oslo_middleware import http_proxy_to_wsgi
+from blazar import context as blazar_context
 from oslo_utils import timeutils, uuidutils
 from pecan import hooks, rest
 
 from warre_blazar import policy
-from warre_blazar.api import parsing, pecan_requests, schemas, views
+from warre_blazar.api import links, parsing, pecan_requests, schemas, views
 from warre_blazar.api.error_hook import ErrorHook, is_warres
 from warre_blazar.api.turn_hook import TurnHook
 from warre_blazar.domain.shown import NOT_SAID, Shown, Values, digests, in_json
 from warre_blazar.domain.shown import tag as shown_tag
-from warre_blazar.errors import blazar_errors, exceptions
+from warre_blazar.errors import exceptions
 from warre_blazar.fields.declaration import Field, Resource, Use
 from warre_blazar.fields.kinds import Schema, Text
 from warre_blazar.openstack import people
@@ -55,26 +54,11 @@ DRY_RUN = {"dry_run": parsing.boolean}
 
 
 class Controller(rest.RestController, hooks.HookController):
-    """The base class of the controllers. Each resource of the API has a controller.
-
-    Blazar reads ``name`` and ``extra_routes``.
-    """
+    """The base class of the controllers. Each resource of the API has a controller."""
 
     __hooks__ = [_TURNS, ErrorHook()]  # noqa: RUF012
-    name = ""
-    extra_routes: dict[str, str] = {}  # noqa: RUF012
 
-    def __init__(self) -> None:
-        """Make a controller, and change Blazar's API in this process as controllers need it.
-
-        The import of the module changes nothing, because stevedore imports the controllers of all
-        installed packages. Blazar makes only the controllers that ``[api] api_v2_controllers``
-        names.
-        """
-        pecan_requests.install(Controller)
-        # Blazar's v1 runs in the same process, and looks up a manager's exception by its class
-        # name.
-        blazar_errors.expose_to_v1()
+    _lookup_child = pecan_requests.child
 
     @pecan.expose()
     def _route(self, args: list[str], request: Any = None) -> Any:
@@ -100,9 +84,9 @@ class Controller(rest.RestController, hooks.HookController):
         raise pecan.request.environ[pecan_requests.REFUSAL]
 
 
-def context() -> BlazarContext:
+def context() -> blazar_context.BlazarContext:
     """Blazar's context of the request, with the caller's user, project and roles."""
-    return pecan.request.context
+    return blazar_context.current()
 
 
 def is_warres_path() -> bool:
@@ -361,11 +345,6 @@ def _next_link(page: int) -> str:
     link ends with ``/?page=N``, and add the limit and the filters to it. Other clients use the link
     as it is, so it contains the limit and the filters of the present request.
     """
-    request = pecan.request.copy_get()
-    # The headers of a proxy are used here even if Blazar isn't configured to trust them. They
-    # change nothing but this link. Only the client that sent the headers gets the link.
-    http_proxy_to_wsgi.HTTPProxyToWSGI(
-        None, {"enable_proxy_headers_parsing": True}
-    ).process_request(request)
+    request = links.as_sent(pecan.request)
     query = [(k, v) for k, v in request.GET.items() if k not in ("page", "next")]
     return f"{request.path_url}?{urlencode([*query, ('next', '')])}/?page={page}"

@@ -17,8 +17,6 @@ LIST_QUERY = {"flavor_id": parsing.word, "project_id": parsing.project_id, **bas
 class FlavorProjectsController(base.Controller):
     """Access: which projects may book which private flavors."""
 
-    name = "flavorprojects"
-
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.LIST)

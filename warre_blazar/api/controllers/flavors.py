@@ -46,7 +46,6 @@ _NO_TIME = datetime.timedelta(0)
 class FlavorsController(base.Controller):
     """Flavors: what can be booked."""
 
-    name = "flavors"
     _custom_actions = {"freeslots": ["GET"]}  # noqa: RUF012
 
     @pecan.expose("json")

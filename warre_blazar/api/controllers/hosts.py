@@ -21,8 +21,6 @@ _LENGTH = datetime.timedelta(days=7)
 class HostsController(base.Controller):
     """Hosts: whether they can be booked, how full they are, and which reservations are on them."""
 
-    name = "hosts"
-
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.LIST)

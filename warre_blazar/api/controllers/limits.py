@@ -18,8 +18,6 @@ QUERY = {"project_id": parsing.project_id, "all_projects": parsing.boolean, **ba
 class LimitsController(base.Controller):
     """Limits: how much a project may book, and how much it has booked."""
 
-    name = "limits"
-
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         context = base.context()

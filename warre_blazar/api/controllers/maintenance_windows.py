@@ -25,8 +25,6 @@ from warre_blazar.services.offering import maintenance_windows
 class WindowsController(base.Controller):
     """Maintenance windows: times during which some flavors or hosts can't be booked."""
 
-    name = "maintenancewindows"
-
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.LIST)

@@ -17,8 +17,6 @@ from warre_blazar.services.telling import message_settings, recipients
 class MessagesController(base.Controller):
     """Whether the caller gets messages about the reservations that the caller has booked."""
 
-    name = "messages"
-
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.GET)

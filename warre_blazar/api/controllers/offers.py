@@ -50,8 +50,6 @@ AVAILABILITY_QUERY = {
 class OffersController(base.Controller):
     """Offers: over many flavors, when they can be booked."""
 
-    name = "offers"
-
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.LIST)
@@ -63,8 +61,6 @@ class OffersController(base.Controller):
 
 class AvailabilityController(base.Controller):
     """Availability: how many instances of many flavors are free, by day or hour."""
-
-    name = "availability"
 
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:

@@ -27,8 +27,6 @@ LIST_QUERY = {
 class RefusalsController(base.Controller):
     """Refusals: requests to book or to change a reservation that a rule has refused."""
 
-    name = "refusals"
-
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.LIST)

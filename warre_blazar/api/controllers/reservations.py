@@ -47,7 +47,6 @@ _WARRES_LIST_QUERY = {n: take for n, take in LIST_QUERY.items() if n not in _NOT
 class ReservationsController(base.Controller):
     """Reservations: the flavors that projects have booked."""
 
-    name = "reservations"
     _custom_actions = {"extensions": ["GET"]}  # noqa: RUF012
 
     @pecan.expose("json")

@@ -30,8 +30,6 @@ DELETE_QUERY = {"running": parsing.boolean}
 class SeriesController(base.Controller):
     """Series of reservations."""
 
-    name = "series"
-
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.LIST)

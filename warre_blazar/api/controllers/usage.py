@@ -32,8 +32,6 @@ _LONGEST = datetime.timedelta(days=3660)
 class UsageController(base.Controller):
     """Usage: what became of the instances that were booked, added up over a time."""
 
-    name = "usage"
-
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.GET)

@@ -34,8 +34,6 @@ LIST_QUERY = {
 class WaitsController(base.Controller):
     """Waits: what projects want to book once there is room."""
 
-    name = "waits"
-
     @pecan.expose("json")
     def get_all(self, **_query: Any) -> Any:
         policy.authorize(base.context(), policies.LIST)

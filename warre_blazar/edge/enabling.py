@@ -1,0 +1,35 @@
+"""Whether the configuration lets Blazar load this package's plugin and its API."""
+
+from oslo_config import cfg
+
+from warre_blazar.errors import exceptions
+
+cfg.CONF.import_opt("plugins", "blazar.manager.service", group="manager")
+cfg.CONF.import_opt("enable_v1_api", "blazar.config")
+
+#: The name of the plugin in ``[manager] plugins``.
+PLUGIN = "flavor.slot.plugin"
+
+
+def check_v1() -> None:
+    """Check that Blazar serves its v1 API, with which it loads this package's API.
+
+    :raises Misconfigured:
+    """
+    if not cfg.CONF.enable_v1_api:
+        raise exceptions.Misconfigured(
+            "[DEFAULT] enable_v1_api",
+            "set it to true, or leave it out, because Blazar loads warre-blazar's API with its v1",
+        )
+
+
+def check() -> None:
+    """Check that Blazar loads this package's plugin and its API.
+
+    :raises Misconfigured:
+    """
+    if PLUGIN not in cfg.CONF.manager.plugins:
+        raise exceptions.Misconfigured(
+            "[manager] plugins", f"it lacks {PLUGIN}, which enables warre-blazar"
+        )
+    check_v1()
