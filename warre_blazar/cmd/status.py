@@ -3,15 +3,17 @@
 import functools
 import importlib.metadata
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import oslo_messaging.opts
 from novaclient import api_versions
 from oslo_config import cfg
 from oslo_db import options as db_options
 from oslo_upgradecheck import common_checks, upgradecheck
 
 from warre_blazar import compat, enforcement
-from warre_blazar.cmd import setup_errors
+from warre_blazar.cmd import nova_options, served_api, setup_errors
+from warre_blazar.conf import authtoken
 from warre_blazar.db import migration
 from warre_blazar.domain import backing_names
 from warre_blazar.domain.flavor import Flavor
@@ -24,7 +26,17 @@ from warre_blazar.services.offering import capacity
 
 # This module also registers command line options, so it must be imported before parsing.
 cfg.CONF.import_opt("enabled_filters", "blazar.enforcement.enforcement", group="enforcement")
+cfg.CONF.import_opt("lock_path", "oslo_concurrency.lockutils", group="oslo_concurrency")
 
+_NOVA_FILES = cfg.MultiStrOpt(
+    "nova-conf",
+    default=[],
+    metavar="PATH",
+    help="A configuration file of nova-scheduler, whose options are checked too. Can be repeated; "
+    "later files win, as in Nova.",
+)
+
+_RABBIT = "oslo_messaging_rabbit"
 #: The largest number of names in one message.
 _MOST_NAMES = 5
 
@@ -62,6 +74,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
         :returns: the exit status.
         """
+        authtoken.complete_region(cfg.CONF)
         try:
             has_retries = bool(cfg.CONF.database.max_retries)
         except cfg.Error:
@@ -125,8 +138,48 @@ class Checks(upgradecheck.UpgradeCommands):
     @_failing_safely
     def _limits(self) -> Result:
         """Whether limits are registered in Keystone. The project in the request needn't exist."""
-        limits.of_project("upgrade-check")
+        try:
+            limits.of_project("upgrade-check")
+        except exceptions.LimitsNotRegistered as error:
+            return Result(_FAILURE, f"{error.message}: run warre-blazar-manage setup.")
         return Result(_SUCCESS)
+
+    @_failing_safely
+    def _messaging(self) -> Result:
+        """Whether requests to managers can be sent with the options of oslo.messaging."""
+        for group, opts in oslo_messaging.opts.list_opts():
+            if group == _RABBIT:
+                cfg.CONF.register_opts(opts, group=group)
+        if cfg.CONF[_RABBIT].use_queue_manager and not cfg.CONF.oslo_concurrency.lock_path:
+            return Result(
+                _FAILURE,
+                f"[{_RABBIT}] use_queue_manager needs [oslo_concurrency] lock_path, which isn't "
+                "set, so each booking fails. Set it to a directory that blazar-api and "
+                "blazar-manager can write to.",
+            )
+        return Result(_SUCCESS)
+
+    @_failing_safely
+    def _api(self) -> Result:
+        """Whether the public endpoint serves this package, in this version, with threads."""
+        report = served_api.look()
+        if report.shortcoming:
+            return Result(_WARNING, report.shortcoming)
+        return Result(_SUCCESS, report.found)
+
+    def _nova_options(self) -> Result:
+        """Whether the options of Nova go with reservations, if a file of Nova is named."""
+        paths: Sequence[str] = getattr(cfg.CONF, _NOVA_FILES.dest, ())
+        if not paths:
+            return Result(_SUCCESS, "Not checked: name a file of nova-scheduler by --nova-conf.")
+        try:
+            found = nova_options.read(paths)
+        except cfg.Error as error:
+            return Result(_FAILURE, f"--nova-conf: {error}")
+        if not (found.vital or found.others):
+            return Result(_SUCCESS)
+        kind = _FAILURE if found.vital else _WARNING
+        return Result(kind, f"{'. '.join([*found.vital, *found.others])}.")
 
     @_failing_safely
     def _region(self) -> Result:
@@ -288,6 +341,8 @@ class Checks(upgradecheck.UpgradeCommands):
         ("Blazar's version", _blazar),
         ("Tables", _tables),
         ("Plugin and filters", _plugin),
+        ("Messaging", _messaging),
+        ("API", _api),
         ("Limits", _limits),
         ("Region", _region),
         ("Freepool and hosts", _hosts),
@@ -296,6 +351,7 @@ class Checks(upgradecheck.UpgradeCommands):
         ("Properties", _properties),
         ("Room on hosts", _room),
         ("Devices", _devices),
+        ("Nova's options", _nova_options),
         ("Policy file", (common_checks.check_policy_json, {"conf": cfg.CONF})),
     )
 
@@ -323,6 +379,7 @@ def main() -> int:
     :returns: the exit status of oslo.upgradecheck.
     """
     db_options.set_defaults(cfg.CONF)
+    cfg.CONF.register_cli_opt(_NOVA_FILES)
     try:
         return int(upgradecheck.main(cfg.CONF, "blazar", Checks()))
     except setup_errors.CONFIGURATION as error:

@@ -2,7 +2,10 @@
 
 import importlib.metadata
 import pathlib
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -12,8 +15,10 @@ from blazar.db.sqlalchemy import facade_wrapper
 from oslo_config import fixture as config_fixture
 from oslo_upgradecheck import upgradecheck
 
+from tests.fakes.blazar import Blazar
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
+from tests.unit.cmd.test_nova_options import SUITABLE
 from warre_blazar import compat, enforcement
 from warre_blazar.cmd import status
 from warre_blazar.db import migration, models, session, tables
@@ -62,8 +67,21 @@ def url(conf: config_fixture.Config, empty: pathlib.Path, tmp_path: pathlib.Path
 
 
 @pytest.fixture
+def api(cloud: Cloud) -> Iterator[Blazar]:
+    """The public endpoint, which serves the installed version."""
+    served = Blazar(f"{importlib.metadata.version('warre-blazar')}; threads=16")
+    cloud.keystone.endpoints["reservation"] = served.endpoint
+    yield served
+    served.stop()
+
+
+@pytest.fixture
 def healthy(
-    url: str, cloud: Cloud, conf: config_fixture.Config, monkeypatch: pytest.MonkeyPatch
+    url: str,
+    cloud: Cloud,
+    api: Blazar,
+    conf: config_fixture.Config,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> config_fixture.Config:
     """A Blazar that is set up well, with a host and a flavor that fits on it."""
     monkeypatch.setattr(compat, "TESTED", (compat.version("blazar")[0],))
@@ -81,7 +99,7 @@ def aggregate(number: int, name: str, *hosts: str, **metadata: str) -> dict[str,
 
 @pytest.mark.parametrize("name", [name for name, check in CHECKS.items() if check])
 def test_check_succeeds_on_a_healthy_site(healthy, name):
-    assert outcome(name) == (SUCCESS, "")
+    assert outcome(name)[0] == SUCCESS
 
 
 def test_all_checks_succeed_on_a_healthy_site(healthy, capsys):
@@ -208,6 +226,76 @@ def test_unregistered_limits_are_a_failure(healthy, monkeypatch):
     code, text = outcome("Limits")
     assert code == FAILURE
     assert "hours" in text
+    assert text.endswith("run warre-blazar-manage setup.")
+
+
+@pytest.mark.parametrize(
+    ("served", "said"),
+    [
+        (None, "answers with 401 and without the header X-Warre-Blazar"),
+        ("something else", "answers with 401 and without the header X-Warre-Blazar"),
+        ("0.0.1; threads=16", "serves version 0.0.1, and "),
+        ("{installed}; threads=1", "has one thread"),
+    ],
+)
+def test_api_that_is_not_served_as_it_should_be_is_a_warning(
+    healthy, api: Blazar, served: str | None, said: str
+):
+    installed = importlib.metadata.version("warre-blazar")
+    api.served = served and served.format(installed=installed)
+    code, text = outcome("API")
+    assert code == WARNING
+    assert said in text
+    assert f"{api.url}/reservation/" in text
+
+
+def test_api_that_is_served_as_it_should_be_is_told(healthy, api: Blazar):
+    code, text = outcome("API")
+    assert code == SUCCESS
+    assert text.endswith("with 16 threads in each process.")
+
+
+def test_api_that_cannot_be_reached_is_a_warning(healthy, api: Blazar):
+    api.stop()
+    code, text = outcome("API")
+    assert code == WARNING
+    assert f"{api.url}/reservation/ can't be reached from here" in text
+
+
+def test_catalog_without_blazar_is_a_failure(healthy, cloud: Cloud):
+    del cloud.keystone.endpoints["reservation"]
+    assert outcome("API")[0] == FAILURE
+
+
+@pytest.mark.parametrize(("path", "code"), [(None, FAILURE), ("/var/lib/blazar", SUCCESS)])
+def test_queue_manager_without_a_directory_for_locks_is_a_failure(healthy, path, code):
+    assert outcome("Messaging")[0] == SUCCESS
+    healthy.config(use_queue_manager=True, group="oslo_messaging_rabbit")
+    healthy.config(lock_path=path, group="oslo_concurrency")
+    assert outcome("Messaging")[0] == code
+
+
+def test_files_of_nova_are_checked_if_they_are_named(healthy, tmp_path, monkeypatch):
+    assert "--nova-conf" in outcome("Nova's options")[1]
+    path = tmp_path / "nova.conf"
+    monkeypatch.setattr(type(healthy.conf), "nova_conf", [str(path)], raising=False)
+    assert outcome("Nova's options")[0] == FAILURE  # There is no such file.
+    path.write_text(SUITABLE)
+    assert outcome("Nova's options") == (SUCCESS, "")
+    path.write_text(f"{SUITABLE}[DEFAULT]\ndefault_schedule_zone = az1\n")
+    code, text = outcome("Nova's options")
+    assert code == WARNING
+    assert "[DEFAULT] default_schedule_zone is az1" in text
+
+
+def test_files_of_nova_are_named_before_the_command(tmp_path: pathlib.Path):
+    path = tmp_path / "blazar.conf"
+    path.write_text("")
+    words = ["--config-file", str(path), "--nova-conf", "/nowhere/1", "--nova-conf", "/nowhere/2"]
+    command = [sys.executable, "-m", "warre_blazar.cmd.status", *words, "upgrade", "check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == FAILURE
+    assert re.search("--nova-conf.*nowhere/1.*nowhere/2", done.stdout, re.DOTALL)
 
 
 def test_missing_freepool_is_a_failure(healthy, cloud):
