@@ -179,7 +179,7 @@ def _nova_steps(layout: Layout) -> list[Step]:
 
 def _blazar_steps(layout: Layout) -> list[Step]:
     def configure() -> str:
-        blazar.configure(layout, content.blazar_endpoint(layout))
+        blazar.configure(layout)
         return ""
 
     def start() -> str:
@@ -191,8 +191,8 @@ def _blazar_steps(layout: Layout) -> list[Step]:
     return [
         Step("blazar configuration", configure, ("identity",)),
         _migrate(layout, blazar, "mariadb", "blazar configuration"),
-        Step("warre database", lambda: blazar.migrate_project(layout), ("blazar database",)),
-        Step("blazar", start, ("warre database", "rabbitmq", "nova-api", "placement")),
+        Step("warre setup", lambda: blazar.set_up_project(layout), ("blazar database",)),
+        Step("blazar", start, ("warre setup", "rabbitmq", "nova-api", "placement")),
     ]
 
 

@@ -22,15 +22,14 @@ def identity(layout: Layout) -> str:
         **_login(layout),
         "projects": ["service", *USERS],
         "users": users,
-        # oslo.limit reads limits with a system-scoped token.
-        "system_admins": ["blazar"],
         "catalog": _catalog(layout),
+        # Larger ones than "warre-blazar-manage setup" registers.
         "limits": [
             {"service": "reservation", "resource": "reservation", "limit": 1000},
             {"service": "reservation", "resource": "hours", "limit": 100000},
         ],
     }
-    made = _run_inside(layout, "identity", wanted, _endpoints(layout))
+    made = _run_inside(layout, "identity", wanted, layout.state("identity.json"))
     return "users, catalog and limits made" if made else ""
 
 
@@ -41,11 +40,6 @@ def _user(name: str, project: str, *roles: str) -> dict[str, Any]:
         "project": project,
         "roles": list(roles),
     }
-
-
-def blazar_endpoint(layout: Layout) -> str:
-    """Return the id of Blazar's public endpoint."""
-    return str(json.loads(_endpoints(layout).read_text())["reservation"])
 
 
 def resources(layout: Layout) -> str:
@@ -111,10 +105,6 @@ def _catalog(layout: Layout) -> list[dict[str, str]]:
         ("nectar-reservation", "warre", layout.url("blazar", "/v2/warre")),
     )
     return [{"type": type_, "name": name, "url": url} for type_, name, url in entries]
-
-
-def _endpoints(layout: Layout) -> Path:
-    return layout.state("endpoints.json")
 
 
 def _run_inside(layout: Layout, script: str, wanted: dict[str, Any], output: Path) -> bool:

@@ -48,12 +48,12 @@ def make() -> None:
         package's filters are taken out of the option, so that Blazar serves its own types.
     """
     conf.register(cfg.CONF)
-    authtoken.complete_region(cfg.CONF)
     try:
         migration.require(cfg.CONF.database.connection)
     except migration.MigrationError:
         enforcement.withdraw()
         raise
+    authtoken.complete_region(cfg.CONF)
     for change in ALWAYS:
         change()
 

@@ -16,6 +16,7 @@ from warre_blazar.conf import authtoken
 from warre_blazar.domain.quota import Amount
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import kept, limits
+from warre_blazar.plugins import blazar_changes
 
 #: What the roles of Kolla-Ansible 22 and 23 write.
 KOLLA = """
@@ -155,6 +156,21 @@ def test_region_is_the_one_of_the_middleware(read: Read, shape: str):
     assert cfg.CONF.os_region_name == "RegionOne"
     authtoken.complete_limits(cfg.CONF)
     assert cfg.CONF.oslo_limit.endpoint_region_name == "RegionOne"
+
+
+def test_region_is_known_when_a_plugin_is_made(
+    conf: config_fixture.Config, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "blazar.conf"
+    path.write_text(
+        "[database]\nconnection = sqlite:////nowhere/at/all\n"
+        "[keystone_authtoken]\nregion_name = RegionTwo\n"
+    )
+    conf.conf([], default_config_files=[str(path)])
+    monkeypatch.setattr(blazar_changes, "ALWAYS", ())
+    assert cfg.CONF.os_region_name is None
+    blazar_changes.make()
+    assert cfg.CONF.os_region_name == "RegionTwo"
 
 
 def test_region_that_is_set_stays(read: Read):

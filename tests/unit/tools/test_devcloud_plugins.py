@@ -18,7 +18,7 @@ _EXACT = (
 
 def configured_plugins(home: pathlib.Path, chosen: settings.Settings) -> str:
     """Write Blazar's configuration and return the plugins that it names."""
-    blazar.configure(Layout(home, chosen), endpoint_id="1")
+    blazar.configure(Layout(home, chosen))
     written = configparser.RawConfigParser(strict=False)
     written.read(home / "etc" / "blazar" / "blazar.conf")
     return written["manager"]["plugins"]

@@ -1,7 +1,6 @@
 """Makes the projects, users, roles, service catalog and limits that standard input lists.
 
-It prints the id of each service's public endpoint by service type, as JSON. Running it again
-changes nothing.
+Running it again changes nothing.
 """
 
 import json
@@ -20,17 +19,10 @@ def main(wanted: dict[str, Any]) -> None:
         ensure_project(cloud, name)
     for user in wanted["users"]:
         ensure_user(cloud, wanted["password"], **user)
-    for name in wanted["system_admins"]:
-        role = cloud.identity.find_role("admin", ignore_missing=False)
-        user = cloud.identity.find_user(name, ignore_missing=False)
-        cloud.identity.assign_system_role_to_user(user, role, "all")
-    endpoints = {
-        service["type"]: ensure_endpoints(cloud, service, wanted["region"])
-        for service in wanted["catalog"]
-    }
+    for service in wanted["catalog"]:
+        ensure_endpoints(cloud, service, wanted["region"])
     for limit in wanted["limits"]:
         ensure_limit(cloud, limit, wanted["region"])
-    print(json.dumps(endpoints))
 
 
 def ensure_project(cloud: Connection, name: str) -> None:
@@ -56,8 +48,8 @@ def ensure_user(
         cloud.identity.assign_project_role_to_user(home, user, keystone_role)
 
 
-def ensure_endpoints(cloud: Connection, wanted: dict[str, str], region: str) -> str:
-    """Make a service with its three endpoints. Return the id of the public one."""
+def ensure_endpoints(cloud: Connection, wanted: dict[str, str], region: str) -> None:
+    """Make a service with its three endpoints."""
     services = list(cloud.identity.services(type=wanted["type"]))
     service = services[0] if services else None
     if service is None:
@@ -65,12 +57,11 @@ def ensure_endpoints(cloud: Connection, wanted: dict[str, str], region: str) -> 
     existing = {e.interface: e for e in cloud.identity.endpoints(service_id=service.id)}
     for interface in INTERFACES:
         if interface not in existing:
-            existing[interface] = cloud.identity.create_endpoint(
+            cloud.identity.create_endpoint(
                 service_id=service.id, interface=interface, url=wanted["url"], region_id=region
             )
         elif existing[interface].url != wanted["url"]:
             cloud.identity.update_endpoint(existing[interface], url=wanted["url"])
-    return str(existing["public"].id)
 
 
 def ensure_limit(cloud: Connection, wanted: dict[str, Any], region: str) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from devcloud_lib import ini, readiness, shell, stamps, venv, wsgi
-from devcloud_lib.layout import PASSWORD, REGION, Layout
+from devcloud_lib.layout import PASSWORD, Layout
 from devcloud_lib.service import Service
 from devcloud_lib.services import nova
 from devcloud_lib.settings import REPOSITORY
@@ -21,10 +21,11 @@ _INSIDE = Path(__file__).resolve().parents[1] / "inside"
 _TABLES = REPOSITORY / "warre_blazar" / "db"
 
 
-def configure(layout: Layout, endpoint_id: str) -> None:
+def configure(layout: Layout) -> None:
     """Write the configuration files.
 
-    :param endpoint_id: Blazar's public endpoint, by which oslo.limit finds the limits.
+    They have no options of oslo.limit and no region, because both follow from
+    ``[keystone_authtoken]``.
     """
     ours = () if _is_alone(layout) else (_OURS,)
     plugins = (*_HOST_PLUGINS[layout.settings.host_plugins], *ours)
@@ -57,10 +58,6 @@ def configure(layout: Layout, endpoint_id: str) -> None:
                 "smtp_port": layout.ports.mail,
                 "smtp_security": "none",
             },
-            "oslo_limit": {
-                **_system_login(layout),
-                "endpoint_id": endpoint_id,
-            },
         },
     )
     for host in _manager_hosts(layout):
@@ -73,8 +70,11 @@ def migrate(layout: Layout) -> None:
     shell.run([*words, "upgrade", "head"], layout.log("blazar-db-manage"))
 
 
-def migrate_project(layout: Layout) -> str:
-    """Make this repository's tables. Those of a commit that described other tables are dropped."""
+def set_up_project(layout: Layout) -> str:
+    """Make this repository's tables, and what it needs in Keystone.
+
+    The tables of a commit that described other tables are dropped.
+    """
     program = layout.program("warre-blazar-manage")
     if not program.exists() or _is_alone(layout):
         return ""
@@ -83,10 +83,10 @@ def migrate_project(layout: Layout) -> str:
     if not layout.stamps.current("warre-tables", tables):
         url = layout.database("blazar", charset="utf8")
         shell.run([layout.program("python"), _INSIDE / "drop_tables.py", url], log)
-    words: shell.Words = [program, "--config-file", _config(layout), "db", "upgrade"]
+    words: shell.Words = [program, "--config-file", _config(layout), "setup"]
     shell.run(words, log)
     layout.stamps.set("warre-tables", tables)
-    return "database upgraded"
+    return "tables, role and limits made or found"
 
 
 def _is_alone(layout: Layout) -> bool:
@@ -134,13 +134,6 @@ def _host_config(layout: Layout, host: str) -> Path:
     return layout.etc("blazar", f"{host}.conf")
 
 
-def _system_login(layout: Layout) -> dict[str, ini.Value]:
-    """Return options that log in with the system scope, with which limits are read."""
-    scoped = ("project_domain_id", "project_name")
-    login = {name: value for name, value in layout.login("blazar").items() if name not in scoped}
-    return {**login, "system_scope": "all"}
-
-
 def _peer_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
     """Return the options by which Blazar finds its database and the other services."""
     return {
@@ -155,7 +148,6 @@ def _peer_options(layout: Layout) -> dict[str, dict[str, ini.Value]]:
             "os_admin_username": "blazar",
             "os_admin_password": PASSWORD,
             "os_admin_project_name": "service",
-            "os_region_name": REGION,
             "identity_service": "identity",
             "host": "127.0.0.1",
             "port": layout.ports.blazar,
