@@ -16,7 +16,7 @@ from warre_blazar.cmd import web_server
 from warre_blazar.db import migration
 from warre_blazar.edge import enabling
 from warre_blazar.errors import exceptions
-from warre_blazar.wsgi import checked_application, request_bodies, server_threads
+from warre_blazar.wsgi import checked_application, request_bodies, request_threads
 
 LOG = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     cfg.CONF.import_opt("port", "blazar.cmd.api")
     cfg.CONF(sys.argv[1:] if argv is None else argv, project="blazar", prog="warre-blazar-api")
     service.prepare_service()
-    server_threads.say(_THREADS)
+    request_threads.tell(_THREADS)
     try:
         enabling.check()
         server = _server(checked_application.require(v1_app.make_app()))

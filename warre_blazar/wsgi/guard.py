@@ -18,7 +18,7 @@ from warre_blazar.wsgi import (
     json_bodies,
     lease_bodies,
     request_bodies,
-    server_threads,
+    request_threads,
     stop_page,
 )
 
@@ -98,7 +98,7 @@ class Guard:
 
 
 def _served_by() -> str:
-    version, threads = importlib.metadata.version("warre-blazar"), server_threads.count()
+    version, threads = importlib.metadata.version("warre-blazar"), request_threads.count()
     return version if threads is None else f"{version}; threads={threads}"
 
 

@@ -19,7 +19,7 @@ from tests.unit.wsgi import sending
 from tests.unit.wsgi.whole import WholeSite
 from warre_blazar import enforcement
 from warre_blazar.errors import exceptions
-from warre_blazar.wsgi import blazar_extension, checked_application, guard, server_threads
+from warre_blazar.wsgi import blazar_extension, checked_application, guard, request_threads
 
 VERSION = importlib.metadata.version("warre-blazar")
 #: A path of this package, two of Blazar's own v2, one of its v1, and what they answer.
@@ -149,8 +149,8 @@ def test_header_says_how_many_threads_serve(
 
 
 def test_program_that_serves_says_how_many_threads_it_has(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(server_threads, "_said", None)
-    server_threads.say(10)
+    monkeypatch.setattr(request_threads, "_told", None)
+    request_threads.tell(10)
     assert guard._served_by() == f"{VERSION}; threads=10"
 
 
