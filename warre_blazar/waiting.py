@@ -9,6 +9,9 @@ R = TypeVar("R")
 #: Seconds between two probes.
 _PAUSE = 0.5
 
+#: The seconds for which this process waits at most at a time. None: as long as it is told to.
+limit: float | None = None
+
 
 class Clock:
     """The clock of this machine. It tells the time, and sleeps."""
@@ -36,12 +39,18 @@ def sleep(seconds: float) -> None:
     clock.sleep(seconds)
 
 
+def limited(seconds: float) -> float:
+    """A number of seconds, or the number for which this process waits at most if that is less."""
+    return seconds if limit is None else min(seconds, limit)
+
+
 def until(probe: Callable[[], R], seconds: float) -> R:
     """Call ``probe`` at least once, and repeatedly until it returns a true value or time is up.
 
+    :param seconds: the time, unless ``limit`` is less.
     :returns: what the last call returned.
     """
-    deadline = now() + seconds
+    deadline = now() + limited(seconds)
     while not (answer := probe()) and now() < deadline:
         sleep(_PAUSE)
     return answer

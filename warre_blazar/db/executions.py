@@ -40,6 +40,13 @@ def beat(db: Session, manager_id: str, host: str) -> None:
         db.execute(managers.delete().where(managers.c.id.in_(dead)))
 
 
+def silence(db: Session) -> int | None:
+    """The seconds since the last heartbeat of any manager. None: there has never been one."""
+    silent = sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())
+    seconds = db.scalar(sa.select(sa.func.min(silent)))
+    return None if seconds is None else int(seconds)
+
+
 def of_leases(db: Session, lease_ids: Collection[str]) -> dict[str, Execution]:
     """The executions of leases, by lease id. Leases without an execution are left out."""
     silent = sql_functions.seconds_between(managers.c.heartbeat, sql_functions.utc_now())

@@ -26,6 +26,7 @@ from oslo_config import cfg
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
 
+from warre_blazar import waiting
 from warre_blazar.errors import exceptions
 
 LOG = logging.getLogger(__name__)
@@ -49,7 +50,10 @@ _PASSED = "Start date must be later than current date"
 
 
 class ManagerSilent(Exception):
-    """The manager didn't answer within [DEFAULT] rpc_response_timeout. It may still be working."""
+    """The manager didn't answer in time. It may still be working.
+
+    The time is [DEFAULT] rpc_response_timeout, or ``waiting.limit`` if that is less.
+    """
 
 
 class ChangedMeanwhile(exceptions.WarreError):
@@ -122,6 +126,13 @@ def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:
     return exceptions.Refused(_CODES.get(error.code, "refused"), message)
 
 
+def _call(context: Mapping[str, Any], method: str, **arguments: Any) -> Any:
+    client = _client()
+    timeout = waiting.limited(cfg.CONF.rpc_response_timeout)
+    with _refusals():
+        return client.prepare(timeout=timeout).call(dict(context), method, **arguments)
+
+
 def create_lease(context: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Create a lease with its reservations.
 
@@ -129,8 +140,7 @@ def create_lease(context: Mapping[str, Any], values: Mapping[str, Any]) -> dict[
     :param values: the lease, in the form of Blazar's API.
     :returns: the lease as the manager returns it.
     """
-    with _refusals():
-        return _client().call(dict(context), "create_lease", lease_values=dict(values))
+    return _call(context, "create_lease", lease_values=dict(values))
 
 
 def update_lease(context: Mapping[str, Any], lease_id: str, values: Mapping[str, Any]) -> None:
@@ -138,11 +148,9 @@ def update_lease(context: Mapping[str, Any], lease_id: str, values: Mapping[str,
 
     :param values: the values to change, in the form of Blazar's API.
     """
-    with _refusals():
-        _client().call(dict(context), "update_lease", lease_id=lease_id, values=dict(values))
+    _call(context, "update_lease", lease_id=lease_id, values=dict(values))
 
 
 def delete_lease(context: Mapping[str, Any], lease_id: str) -> None:
     """Delete a lease with its servers."""
-    with _refusals():
-        _client().call(dict(context), "delete_lease", lease_id=lease_id)
+    _call(context, "delete_lease", lease_id=lease_id)

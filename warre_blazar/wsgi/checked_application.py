@@ -27,6 +27,7 @@ from warre_blazar.wsgi import (
     blazar_answers,
     lease_trusts,
     manager_calls,
+    request_threads,
     v2,
     versions,
 )
@@ -63,7 +64,8 @@ def blueprint() -> flask.Blueprint:
     blazar_answers.correct_statuses()
     # Blazar's v1 looks up a manager's exception by its class name.
     blazar_errors.expose_to_v1()
-    manager_calls.register()
+    manager_calls.register(asks_for_heartbeats=has_tables)
+    request_threads.limit_waiting()
     if has_tables:
         enforcement.enable()
         lease_trusts.register()

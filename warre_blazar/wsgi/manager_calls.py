@@ -1,7 +1,8 @@
-"""Remembers why a call of the manager by Blazar's own API failed.
+"""Looks after the calls of the manager by Blazar's own API.
 
 Blazar answers with 500 if its manager doesn't answer, although the request may be repeated, or may
-even have been fulfilled.
+even have been fulfilled. So it is remembered here why a call failed. Nor does Blazar ask before a
+call whether a manager lives.
 """
 
 import contextvars
@@ -10,27 +11,38 @@ from typing import Any
 
 import oslo_messaging as messaging
 from blazar.utils import service
+from oslo_db import exception as db_exc
 
+from warre_blazar import waiting
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
+from warre_blazar.services.requests import manager_calls
+
+_FAILURES = (messaging.MessagingException, exceptions.WarreError, db_exc.DBError)
 
 #: Why the call of the request that this thread is serving failed.
-_failure: contextvars.ContextVar[messaging.MessagingException | None] = contextvars.ContextVar(
+_failure: contextvars.ContextVar[Exception | None] = contextvars.ContextVar(
     "failed_manager_call", default=None
 )
 
 
-def register() -> None:
-    """Let calls by Blazar's own client of the manager be remembered if they fail."""
-    call = service.RPCClient.call
-    if hasattr(call, "__wrapped__"):
-        return
+def register(*, asks_for_heartbeats: bool) -> None:
+    """Look after the calls by Blazar's own client of the manager.
+
+    :param asks_for_heartbeats: whether this package's tables are there, which have the heartbeats.
+    """
+    call = getattr(service.RPCClient.call, "__wrapped__", service.RPCClient.call)
 
     @functools.wraps(call)
-    def remembered(*args: Any, **kwargs: Any) -> Any:
+    def remembered(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return call(*args, **kwargs)
-        except messaging.MessagingException as error:
+            if asks_for_heartbeats:
+                manager_calls.check_alive()
+            # A manager that works on a request gives a sign of that. So stock leases have all the
+            # time that they need. The time without a sign is limited if the process has one thread.
+            self._client = self._client.prepare(call_monitor_timeout=waiting.limit)
+            return call(self, *args, **kwargs)
+        except _FAILURES as error:
             _failure.set(error)
             raise
 
@@ -48,7 +60,13 @@ def failure(method: str) -> exceptions.WarreError | None:
     :param method: the method of the request that led to the call.
     :returns: None if no call failed, or if the manager failed for another reason.
     """
-    error = _failure.get()
-    if isinstance(error, messaging.MessagingTimeout) and method != "GET":
-        return exceptions.NoAnswer("", "it has done what was asked")
-    return manager.unavailability(error) if error else None
+    match _failure.get():
+        case messaging.MessagingTimeout() if method != "GET":
+            return exceptions.NoAnswer("", "it has done what was asked")
+        case messaging.MessagingException() as error:
+            return manager.unavailability(error)
+        case exceptions.WarreError() as error:
+            return error
+        case db_exc.DBError() as error:
+            return exceptions.ServiceUnavailable("The database", type(error).__name__)
+    return None

@@ -7,10 +7,10 @@ from concurrent import futures
 from typing import Any
 
 from blazar.db import api as db_api
-from oslo_utils import timeutils
+from oslo_utils import timeutils, uuidutils
 
 from tests.functional.db import world
-from warre_blazar.db import outbox, session
+from warre_blazar.db import outbox, session, tables
 from warre_blazar.domain.before_end import USUAL, SiteRule
 from warre_blazar.services.running.executor import Executor, Pools
 
@@ -23,6 +23,13 @@ class Outside:
 
     def ending(self, lease: Any) -> None:
         self.ended.append(lease["id"])
+
+
+def add_heartbeat(silent: int) -> None:
+    """Add a manager whose last heartbeat was some seconds ago."""
+    then = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=silent)
+    row = {"id": uuidutils.generate_uuid(), "host": "host", "heartbeat": then.replace(tzinfo=None)}
+    session.change(lambda db: db.execute(tables.managers.insert().values(row)))
 
 
 def told() -> list[tuple[str, str]]:

@@ -142,7 +142,8 @@ class Site:
 
     def __init__(self, directory: pathlib.Path) -> None:
         self.cloud = SiteCloud()
-        self._directory = directory
+        #: Has the file blazar.conf.
+        self.directory = directory
         #: Isn't there unless a test writes it.
         self.policy_file = directory / "policy.yaml"
         self._remembered: dict[str, tuple[Any, Rows, list[Any]]] = {}
@@ -189,7 +190,7 @@ class Site:
             {
                 "DEFAULT": {"transport_url": "fake://", **self.cloud.options()},
                 "database": {
-                    "connection": f"sqlite:///{self._directory / 'blazar.sqlite'}",
+                    "connection": f"sqlite:///{self.directory / 'blazar.sqlite'}",
                     "sqlite_synchronous": "false",
                 },
                 "manager": {"plugins": self.plugins},
@@ -199,7 +200,7 @@ class Site:
                 **self.cloud.keystone.options(),
             }
         )
-        path = self._directory / "blazar.conf"
+        path = self.directory / "blazar.conf"
         with path.open("w") as file:
             parser.write(file)
         return path

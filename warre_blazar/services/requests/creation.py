@@ -22,7 +22,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
 from warre_blazar.services.booking import admission, lookup
 from warre_blazar.services.caller import Caller
-from warre_blazar.services.requests.manager_calls import LEASE_TIME, seen
+from warre_blazar.services.requests.manager_calls import LEASE_TIME, check_alive, seen
 from warre_blazar.services.telling import refusals
 
 LOG = logging.getLogger(__name__)
@@ -79,6 +79,7 @@ def create(
         "events": [],
         "reservations": [reservation],
     }
+    check_alive()
     lease = None
     try:
         with contextlib.suppress(manager.ManagerSilent):

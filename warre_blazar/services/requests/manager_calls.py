@@ -12,8 +12,9 @@ from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
 from warre_blazar import waiting
-from warre_blazar.db import lease_workers, leases, session
+from warre_blazar.db import executions, lease_workers, leases, session
 from warre_blazar.domain import lease_states, reservation_states
+from warre_blazar.domain.execution import DEAD_AFTER
 from warre_blazar.domain.reservation import Reservation
 from warre_blazar.errors import exceptions
 from warre_blazar.openstack import manager
@@ -60,6 +61,21 @@ def seen(probe: Callable[[], T | None], not_known: exceptions.NoAnswer) -> T | N
     return found
 
 
+def check_alive() -> None:
+    """Check that a manager lives, so that no request waits in vain for an answer.
+
+    If no manager has ever had a heartbeat, there may be managers without this package's plugin.
+
+    :raises ServiceUnavailable: the heartbeats of all managers have stopped.
+    """
+    with session.reader() as db:
+        silence = executions.silence(db)
+    if silence is not None and silence > DEAD_AFTER:
+        raise exceptions.ServiceUnavailable(
+            "The reservation manager", f"no manager has been heard of for {silence} seconds"
+        )
+
+
 def answered(
     call: Callable[..., None], caller: Caller, reservation: Reservation, *args: Any
 ) -> bool:
@@ -68,7 +84,9 @@ def answered(
     :returns: True: the manager has done its work. False: the manager is still at work.
     :raises NoAnswer: no manager has answered, and the lease's status doesn't show that a manager is
         at work.
+    :raises ServiceUnavailable: no manager lives.
     """
+    check_alive()
     try:
         _called(call, caller, reservation, *args)
     except manager.ManagerSilent as error:
