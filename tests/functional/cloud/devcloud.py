@@ -2,11 +2,15 @@
 
 import configparser
 import contextlib
+import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+
+from tests.functional.cloud.waiting import until
 
 _TOOLS = pathlib.Path(__file__).resolve().parents[3] / "tools"
 _TOOL = _TOOLS / "devcloud"
@@ -48,6 +52,20 @@ def start(service: str) -> None:
 def restart(service: str) -> None:
     """Stop a service and start it again."""
     _tool("restart", service)
+
+
+def hang_up(manager: str = "blazar-manager1") -> None:
+    """Send SIGHUP to a manager, and wait until another process of it works."""
+    main = json.loads((home() / "run" / f"{manager}.pid").read_text())["pid"]
+    before = _children(main)
+    os.kill(main, signal.SIGHUP)
+    until("a new process of the manager", lambda: _children(main) - before)
+
+
+def _children(pid: int) -> set[str]:
+    """The ids of the processes that a process has started."""
+    tasks = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+    return {child for task in tasks for child in task.read_text().split()}
 
 
 @contextlib.contextmanager
