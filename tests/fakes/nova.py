@@ -29,6 +29,9 @@ class Nova(Guarded):
         ("POST", "/v2.1/os-aggregates/([0-9]+)/action", "act_on_aggregate"),
         ("GET", "/v2.1/os-services", "list_services"),
         ("GET", "/v2.1/os-hypervisors(?:/detail)?", "list_hypervisors"),
+        ("GET", "/v2.1/os-hypervisors/([^/]+)/(search|servers)", "search_hypervisors"),
+        ("GET", "/v2.1/os-hypervisors/([^/]+)", "show_hypervisor"),
+        ("GET", "/v2.1/os-availability-zone/detail", "list_zones"),
         ("GET", "/v2.1/servers(?:/detail)?", "list_servers"),
         ("DELETE", "/v2.1/servers/([^/]+)", "delete_server"),
         ("POST", "/v2.1/servers/([^/]+)/action", "act_on_server"),
@@ -53,6 +56,8 @@ class Nova(Guarded):
         self.hosts: set[str] = set()
         #: The ids of hypervisors by hostname.
         self.hypervisors: dict[str, str] = {}
+        #: The ids of servers by the hostname of their hypervisor, for those who ask by it.
+        self.servers_on: dict[str, set[str]] = {}
         #: The zones of hosts that aren't in the default zone, "nova".
         self.zones: dict[str, str] = {}
         #: The ids of servers in a cell that doesn't answer.
@@ -246,6 +251,45 @@ class Nova(Guarded):
         shown = [{"id": i, "hypervisor_hostname": name} for name, i in self.hypervisors.items()]
         return Answer(200, {"hypervisors": shown})
 
+    def search_hypervisors(self, request: Request, pattern: str, what: str) -> Answer:
+        """The hypervisors with a text in their names, which are also the names of services."""
+        found: list[dict[str, Any]] = [
+            {"id": i, "hypervisor_hostname": name}
+            for name, i in self.hypervisors.items()
+            if pattern in name
+        ]
+        if not found:
+            raise Refusal(404, "No hypervisor matching")
+        for hypervisor in found if what == "servers" else []:
+            if servers := self.servers_on.get(hypervisor["hypervisor_hostname"]):
+                hypervisor["servers"] = [{"uuid": i} for i in servers]
+        return Answer(200, {"hypervisors": found})
+
+    def show_hypervisor(self, request: Request, hypervisor_id: str) -> Answer:
+        for name, known_id in self.hypervisors.items():
+            if str(known_id) == hypervisor_id:
+                shown = {
+                    **{"id": known_id, "hypervisor_hostname": name, "service": {"host": name}},
+                    **{"vcpus": 8, "memory_mb": 8192, "local_gb": 100, "cpu_info": "{}"},
+                    **{"hypervisor_type": "fake", "hypervisor_version": 1},
+                }
+                return Answer(200, {"hypervisor": shown})
+        raise Refusal(404, "No such hypervisor")
+
+    def list_zones(self, request: Request) -> Answer:
+        shown = [
+            {
+                "zoneName": zone,
+                "zoneState": {"available": True},
+                "hosts": {h: {"nova-compute": {}} for h in self.hosts if self._zone(h) == zone},
+            }
+            for zone in sorted({self._zone(host) for host in self.hosts})
+        ]
+        return Answer(200, {"availabilityZoneInfo": shown})
+
+    def _zone(self, host: str) -> str:
+        return self.zones.get(host, "nova")
+
     def list_services(self, request: Request) -> Answer:
         if request.query.get("binary") != "nova-compute":
             raise Refusal(400, "the fake lists compute services only")
@@ -254,7 +298,7 @@ class Nova(Guarded):
                 "id": number,
                 "binary": "nova-compute",
                 "host": host,
-                "zone": self.zones.get(host, "nova"),
+                "zone": self._zone(host),
                 "status": "enabled",
                 "state": "up",
             }

@@ -28,6 +28,7 @@ class Placement(Guarded):
         ("GET", "/allocation_candidates", "list_candidates"),
         ("GET", "/resource_providers", "list_providers"),
         ("POST", "/resource_providers", "create_provider"),
+        ("DELETE", "/resource_providers/([^/]+)", "delete_provider"),
         ("GET", "/resource_providers/([^/]+)/inventories", "show_inventories"),
         ("POST", "/resource_providers/([^/]+)/inventories", "add_inventory"),
         ("PUT", "/resource_providers/([^/]+)/inventories", "set_inventories"),
@@ -179,6 +180,13 @@ class Placement(Guarded):
             raise Refusal(409, f"Conflicting resource provider name: {name} already exists.")
         provider_id = self.add_provider(name, request.body.get("parent_provider_uuid"))
         return Answer(200, {"uuid": provider_id, "name": name, "generation": 0})
+
+    def delete_provider(self, request: Request, provider_id: str) -> Answer:
+        self._provider(provider_id)
+        if any(p["parent"] == provider_id for p in self.providers.values()):
+            raise Refusal(409, "Unable to delete parent resource provider")
+        del self.providers[provider_id]
+        return Answer(204)
 
     def show_inventories(self, request: Request, provider_id: str) -> Answer:
         provider = self._provider(provider_id)

@@ -1,4 +1,4 @@
-"""SIGHUP, which some logrotate rules send, restarts the process of a manager in the middle of bookings."""
+"""SIGHUP restarts the process of a manager in the middle of bookings."""
 
 import collections
 from collections.abc import Callable

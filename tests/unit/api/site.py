@@ -32,7 +32,7 @@ from tests.functional.db import databases, managers
 from tests.unit.api import bus
 from tests.unit.api.identity import Identity
 from warre_blazar import conf, policy, waiting
-from warre_blazar.db import models, tables
+from warre_blazar.db import models, session, tables
 from warre_blazar.edge import conditions
 from warre_blazar.openstack import kept, limits, people
 from warre_blazar.services.running.executor import Executor, Pools
@@ -86,7 +86,14 @@ class SiteCloud(Cloud):
     def _objects(self) -> list[Any]:
         """The dicts and sets with the objects that reservations and hosts have in the cloud."""
         nova, placement = self.nova, self.placement
-        kinds = (nova.flavors, nova.aggregates, nova.servers, nova.hosts, nova.hypervisors)
+        kinds = (
+            nova.flavors,
+            nova.aggregates,
+            nova.servers,
+            nova.hosts,
+            nova.hypervisors,
+            nova.servers_on,
+        )
         return [
             *kinds,
             self.glance.images,
@@ -127,6 +134,15 @@ class Clock(waiting.Clock):
                 self.meanwhile()
             finally:
                 self._busy.release()
+
+
+class SlowExecutor(Executor):
+    """An executor whose heartbeat stays young, however long a test takes."""
+
+    def beat(self) -> None:
+        super().beat()
+        far = datetime.datetime(2200, 1, 1)
+        session.change(lambda db: db.execute(tables.managers.update().values(heartbeat=far)))
 
 
 class Site:
@@ -231,7 +247,8 @@ class Site:
         self.clock.meanwhile = self.execute
         self.outside = managers.Outside()
         inline = managers.Inline()
-        self.executor = Executor("host", self.outside, lambda: 5.0, Pools(inline, inline, inline))
+        pools = Pools(inline, inline, inline)
+        self.executor = SlowExecutor("host", self.outside, lambda: 5.0, pools)
 
     @staticmethod
     def failures() -> collections.deque[BaseException]:
