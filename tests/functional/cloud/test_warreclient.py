@@ -4,18 +4,15 @@ What they print is compared with what they printed against Warre, as far as the 
 show it: a command prints the fields of an answer, or the columns of a list that it takes from one.
 """
 
-import json
-import pathlib
 from importlib import metadata
 from typing import Any
 
 import pytest
 
+from tests import warre_answers
 from tests.functional.cloud import warre_client, world
 from tests.functional.cloud.people import Person
 from tests.functional.cloud.warre_client import WarreClient
-
-_RECORDED = pathlib.Path(__file__).parents[2] / "unit" / "api" / "warre-5.2.2.json"
 
 COMMANDS = {
     "flavor": {
@@ -37,7 +34,7 @@ def warre(tmp_path_factory: pytest.TempPathFactory) -> WarreClient:
 @pytest.fixture(scope="module")
 def recorded() -> dict[str, Any]:
     """Warre's own answers by step."""
-    return {step["step"]: step["answer"] for step in json.loads(_RECORDED.read_text())}
+    return {step["step"]: step["answer"] for step in warre_answers.STEPS}
 
 
 def has_fields(printed: dict[str, Any], answer: dict[str, Any]) -> None:
