@@ -2,7 +2,7 @@
 
 The manager, the API and the programs import this module before any other module of this package. So
 they stop with a clear message if the package was installed without its extra ``server``, or if a
-version is too old. ``tools/test matrix`` runs the tests with each supported version of Blazar.
+version is too old. ``tools/test releases`` runs the tests with each supported version of Blazar.
 """
 
 import importlib.metadata

@@ -15,8 +15,8 @@ _SERVES = re.compile(
     r"|.*\"-m\", f\"tests\.unit\.plugins\b)",
     re.MULTILINE,
 )
-#: The directories of such tests.
-_DIRECTORIES = ("api", "wsgi")
+#: The directories of such tests, and of the tests of this repository's tools, which serve HTTP too.
+_DIRECTORIES = ("api", "tools", "wsgi")
 
 
 def pytest_ignore_collect(collection_path: pathlib.Path) -> bool | None:

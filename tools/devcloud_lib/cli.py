@@ -4,7 +4,7 @@ import argparse
 import signal
 from pathlib import Path
 
-from devcloud_lib import commands, console, settings
+from devcloud_lib import commands, console, package_sets, settings
 
 
 def main() -> int:
@@ -65,6 +65,11 @@ def _add_cloud_commands(
         choices=settings.HOST_PLUGINS,
         help="plugins for Blazar's own resource types for compute hosts: Blazar's plugins, the "
         "exact ones of this package, or Blazar's with nothing of this package enabled (stock)",
+    )
+    up.add_argument(
+        "--release",
+        choices=package_sets.SETS,
+        help="versions of all packages: those of a release of OpenStack, or the newest (newest)",
     )
     up.set_defaults(run=commands.up)
     down = subparsers.add_parser("down", parents=[common], help="stop the cloud and keep its data")

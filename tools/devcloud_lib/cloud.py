@@ -86,9 +86,15 @@ def install(layout: Layout) -> None:
         Step("apt for venv", lambda: _installed(venv.missing_packages(), log)),
         # Two apt-gets can't run at the same time.
         Step("apt", lambda: _installed(servers, log), ("apt for venv",)),
-        Step("venv", lambda: venv.ensure(layout.venv, layout.log("pip")), ("apt for venv",)),
+        Step("venv", lambda: _environment(layout), ("apt for venv",)),
     ]
     run_all(steps, 2)
+
+
+def _environment(layout: Layout) -> str:
+    chosen = layout.settings.packages
+    packages = venv.cloud_packages(chosen)
+    return venv.ensure(layout.venv, layout.log("pip"), packages, chosen.constraints)
 
 
 def up(layout: Layout) -> None:

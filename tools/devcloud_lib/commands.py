@@ -28,6 +28,7 @@ def up(home: Path, options: argparse.Namespace) -> int:
             password_rounds=options.password_rounds,
             dashboard=options.dashboard,
             host_plugins=options.host_plugins,
+            release=options.release,
         )
         layout = Layout(home, chosen)
         say(f"cloud in {home}: {chosen.computes} computes, {chosen.managers} managers")

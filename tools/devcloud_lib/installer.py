@@ -91,13 +91,15 @@ def uv_environment(configuration: Configuration) -> dict[str, str]:
 class Installer:
     """Makes environments and installs packages. Methods raise Failure if uv and pip both fail."""
 
-    def __init__(self, home: Path, log: Path) -> None:
+    def __init__(self, home: Path, log: Path, constraints: Path | None = None) -> None:
         """Keep the paths. Nothing is made yet.
 
         :param home: the directory of uv's own environment, which is made when it is needed.
         :param log: the file to which the output of all programs is appended.
+        :param constraints: a file of constraints for all packages that are installed, beside those
+            that are configured.
         """
-        self._home, self._log = home, log
+        self._home, self._log, self._constraints = home, log, constraints
         self._uv: tuple[list[str], dict[str, str]] | None = None
         self._without_uv = False
 
@@ -113,9 +115,11 @@ class Installer:
 
     def install(self, directory: Path, *words: str | Path) -> None:
         """Install packages, named as for ``pip install``, into an environment."""
+        # uv gets the constraints by a variable, because the option would replace the variable.
+        constraints = ["--constraint", self._constraints] if self._constraints else []
         self._either(
             ["pip", "install", "--quiet", "--python", _python(directory), *words],
-            [_python(directory), "-m", "pip", "install", "--quiet", *words],
+            [_python(directory), "-m", "pip", "install", "--quiet", *constraints, *words],
             configured=True,
         )
 
@@ -159,7 +163,11 @@ class Installer:
             variables = uv_environment(configuration)
             # Variables that the user has set for uv take precedence.
             user_set = {name: value for name, value in os.environ.items() if name.startswith("UV_")}
-            self._uv = uv_arguments(configuration, os.path.exists), {**variables, **user_set}
+            variables = {**variables, **user_set}
+            if self._constraints:
+                others = variables.get("UV_CONSTRAINT", "").split()
+                variables["UV_CONSTRAINT"] = " ".join([*others, str(self._constraints)])
+            self._uv = uv_arguments(configuration, os.path.exists), variables
         return self._uv
 
 

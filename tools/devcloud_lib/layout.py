@@ -83,4 +83,5 @@ class Layout:
     @property
     def version(self) -> str:
         """A hash that changes with OpenStack's packages, so that services are restarted then."""
-        return venv.packages_version()
+        chosen = self.settings.packages
+        return venv.packages_version(venv.cloud_packages(chosen), chosen.constraints)

@@ -5,7 +5,9 @@ import json
 import os
 from pathlib import Path
 
+from devcloud_lib import package_sets
 from devcloud_lib.console import Failure
+from devcloud_lib.package_sets import PackageSet
 
 # Each GPU of a compute has a PCI bus of its own.
 _MOST_GPUS = 64
@@ -38,6 +40,13 @@ class Settings:
     dashboard: bool = False
     #: One of HOST_PLUGINS.
     host_plugins: str = HOST_PLUGINS[0]
+    #: The name of the set of packages that are installed.
+    release: str = package_sets.NEWEST.name
+
+    @property
+    def packages(self) -> PackageSet:
+        """The set of packages that are installed."""
+        return package_sets.SETS[self.release]
 
     def __post_init__(self) -> None:
         for name in ("computes", "api_workers", "managers"):
@@ -49,6 +58,8 @@ class Settings:
             raise Failure("password_rounds must be a number from 4 to 31")
         if self.host_plugins not in HOST_PLUGINS:
             raise Failure(f"host_plugins must be one of {', '.join(HOST_PLUGINS)}")
+        if self.release not in package_sets.SETS:
+            raise Failure(f"release must be one of {', '.join(package_sets.SETS)}")
 
 
 def load(home: Path) -> Settings | None:
@@ -76,4 +87,10 @@ def choose(home: Path, **given: int | str | None) -> Settings:
     if last is not None and last.port_offset != chosen.port_offset:
         # Ports are written into Keystone's catalog and Nova's cell mappings.
         raise Failure("the ports of a cloud cannot change: run `down --wipe` first")
+    if chosen.release != package_sets.NEWEST.name and home == default_home():
+        # Other clouds run the programs of the cloud in that directory.
+        raise Failure("a cloud of a release needs a directory of its own: use `--home`")
+    if last is not None and last.release != chosen.release:
+        # The tables of a newer release can't be used by an older one.
+        raise Failure("the release of a cloud cannot change: run `down --wipe` first")
     return chosen

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from devcloud_lib import settings
+from devcloud_lib import package_sets, settings
 from devcloud_lib.console import Failure
 from devcloud_lib.settings import REPOSITORY
 
@@ -13,22 +13,28 @@ TOOL = REPOSITORY / "tools" / "devcloud"
 
 
 @contextmanager
-def running(home: Path, *options: str) -> Iterator[None]:
+def running(home: Path, *options: str, release: str = package_sets.NEWEST.name) -> Iterator[None]:
     """Start a cloud in a directory, and stop it at the end.
 
     :param options: options of ``tools/devcloud up``, among them a ``--port-offset`` of its own.
+    :param release: the name of the cloud's set of packages.
     """
-    programs, shared = home / "venv", settings.default_home() / "venv"
     home.mkdir(parents=True, exist_ok=True)
-    programs.unlink(missing_ok=True)
-    # The clouds run the same programs.
-    shared.mkdir(parents=True, exist_ok=True)
-    programs.symlink_to(shared)
+    if release == package_sets.NEWEST.name:
+        _share_programs(home / "venv")
     try:
-        _devcloud(home, "up", *options)
+        _devcloud(home, "up", "--release", release, *options)
         yield
     finally:
         _devcloud(home, "down")
+
+
+def _share_programs(programs: Path) -> None:
+    """Let a cloud run the programs of the cloud of tools/devcloud."""
+    shared = settings.default_home() / "venv"
+    programs.unlink(missing_ok=True)
+    shared.mkdir(parents=True, exist_ok=True)
+    programs.symlink_to(shared)
 
 
 def register_hosts(home: Path) -> None:

@@ -8,14 +8,14 @@ import os
 import subprocess
 from pathlib import Path
 
-from devcloud_lib import results, venv
+from devcloud_lib import package_sets, results, venv
 from devcloud_lib.console import say
 from devcloud_lib.installer import Installer
 from devcloud_lib.settings import REPOSITORY
 
 # Packages that Blazar's tests use, although no package requires them.
 _PACKAGES = (
-    "blazar==18.0.0",
+    package_sets.MASTER.blazar,
     "ddt",
     "oslotest",
     "pytest",
@@ -30,8 +30,9 @@ _LEFT_OUT = "*local_hacking*"
 def run(home: Path) -> bool:
     """Run the tests twice. Return whether each test had the same outcome in both runs."""
     environment, log = home / "stock", home / "log" / "pip.log"
-    venv.ensure(environment, log, _PACKAGES)
-    installer = Installer(home / "uv", log)
+    constraints = package_sets.MASTER.constraints
+    venv.ensure(environment, log, _PACKAGES, constraints)
+    installer = Installer(home / "uv", log, constraints)
     installer.uninstall(environment, "warre-blazar")
     without = _outcomes(environment, "without", [])
     installer.install(environment, "--editable", f"{REPOSITORY}[server]")

@@ -7,18 +7,13 @@ from pathlib import Path
 from devcloud_lib import stamps
 from devcloud_lib.console import say
 from devcloud_lib.installer import Installer
+from devcloud_lib.package_sets import PackageSet
 from devcloud_lib.settings import REPOSITORY
 
-PACKAGES = (
+#: What the dev cloud needs beside OpenStack's services.
+_CLIENTS = (
     # The mail server of the cloud.
     "aiosmtpd",
-    "blazar==18.0.0",
-    "blazar-nova",
-    "glance",
-    "keystone",
-    "neutron",
-    "nova",
-    "openstack-placement",
     "openstacksdk",
     "psycopg2-binary",
     "pymysql",
@@ -39,9 +34,14 @@ def missing_packages() -> list[str]:
     return []
 
 
-def packages_version(packages: Sequence[str] = PACKAGES) -> str:
-    """Return a hash that changes with the list of packages and with the Python."""
-    return stamps.digest(*packages, sys.version)
+def cloud_packages(chosen: PackageSet) -> tuple[str, ...]:
+    """Return the requirements of the packages of a dev cloud."""
+    return (chosen.blazar, *chosen.services, *_CLIENTS)
+
+
+def packages_version(packages: Sequence[str], constraints: Path | None) -> str:
+    """Return a hash that changes with the packages, their constraints and the Python."""
+    return stamps.digest(*packages, constraints or "", sys.version)
 
 
 def project_version() -> str:
@@ -49,11 +49,16 @@ def project_version() -> str:
     return stamps.digest(str(REPOSITORY), *(REPOSITORY / name for name in _PROJECT_FILES))
 
 
-def ensure(directory: Path, log: Path, wanted: Sequence[str] = PACKAGES) -> str:
-    """Make the environment and install what is missing in it. Return what to print about it."""
-    installer = Installer(directory.parent / "uv", log)
+def ensure(
+    directory: Path, log: Path, wanted: Sequence[str], constraints: Path | None = None
+) -> str:
+    """Make the environment and install what is missing in it. Return what to print about it.
+
+    :param constraints: a file of upper constraints, for the packages and for what they need.
+    """
+    installer = Installer(directory.parent / "uv", log, constraints)
     done = stamps.Stamps(directory / "stamps")
-    packages, project = packages_version(wanted), project_version()
+    packages, project = packages_version(wanted, constraints), project_version()
     if not done.current("packages", packages):
         say(f"venv: installing {len(wanted)} packages and their dependencies")
         installer.make(directory)

@@ -23,6 +23,7 @@ _OPTIONS = argparse.Namespace(
     password_rounds=None,
     dashboard=None,
     host_plugins=None,
+    release=None,
 )
 
 

@@ -82,6 +82,11 @@ class Programs:
         self.uv_home, self.environment = directory / "uv", directory / "venv"
         self.installer = Installer(self.uv_home, directory / "log")
 
+    def constrain(self, name: str) -> None:
+        """Let the installer use a file of constraints."""
+        log = self.uv_home.parent / "log"
+        self.installer = Installer(self.uv_home, log, pathlib.Path(name))
+
     def add(self, path: pathlib.Path, script: str = "") -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f'#!/bin/sh\necho "{path.name} $*" >>"{self._calls}"\n{script}\n')
@@ -134,6 +139,24 @@ def test_user_variables_for_uv_take_precedence(programs: Programs, monkeypatch: 
     monkeypatch.setenv("UV_HTTP_TIMEOUT", "7")
     programs.installer.install(programs.environment, "project")
     assert len(programs.calls()) == 1
+
+
+def test_constraints_are_used_beside_those_that_are_configured(
+    programs: Programs, monkeypatch: pytest.MonkeyPatch
+):
+    programs.add_uv('[ "$UV_CONSTRAINT" = "usual.txt release.txt" ]')
+    monkeypatch.setenv("UV_CONSTRAINT", "usual.txt")
+    programs.constrain("release.txt")
+    programs.installer.install(programs.environment, "project")
+    assert len(programs.calls()) == 1
+
+
+def test_pip_uses_constraints_too(programs: Programs):
+    programs.add_uv("exit 2")
+    programs.constrain("release.txt")
+    programs.installer.install(programs.environment, "project")
+    expected = "python -m pip install --quiet --constraint release.txt project"
+    assert programs.calls()[-1] == expected
 
 
 def test_failing_uv_is_replaced_by_pip(programs: Programs, capsys: pytest.CaptureFixture[str]):

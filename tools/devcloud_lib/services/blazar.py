@@ -103,7 +103,10 @@ def services(layout: Layout) -> list[Service]:
             {"OS_BLAZAR_CONFIG_DIR": str(layout.etc("blazar"))},
             (_config(layout),),
             version=venv.project_version(),
-            workers=wsgi.Workers(layout.settings.api_workers, threads=16),
+            # With eventlet, a process serves requests in one thread only.
+            workers=wsgi.Workers(
+                layout.settings.api_workers, threads=1 if layout.settings.packages.eventlet else 16
+            ),
         )
     ]
     return api + [_manager(layout, host) for host in _manager_hosts(layout)]
