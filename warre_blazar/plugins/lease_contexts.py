@@ -9,6 +9,7 @@ all other leases Blazar logs in with their trusts.
 import contextlib
 import contextvars
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -128,11 +129,19 @@ def _working(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _executing(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the method that executes an event of a lease and then sends a notification."""
+    """Wrap the method that executes an event of a lease and then sends a notification.
+
+    The method is a coroutine function, except before Blazar 18.
+    """
 
     @functools.wraps(method)
-    async def execute(self: Any, event: Mapping[str, Any]) -> Any:
+    def execute(self: Any, event: Mapping[str, Any]) -> Any:
+        with _making(functools.partial(_of_lease, event["lease_id"])):
+            return method(self, event)
+
+    @functools.wraps(method)
+    async def execute_asynchronously(self: Any, event: Mapping[str, Any]) -> Any:
         with _making(functools.partial(_of_lease, event["lease_id"])):
             return await method(self, event)
 
-    return execute
+    return execute_asynchronously if inspect.iscoroutinefunction(method) else execute
