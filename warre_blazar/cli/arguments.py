@@ -6,7 +6,7 @@ import functools
 import re
 from typing import Any
 
-from warre_blazar.cli import time_display, time_suggestions
+from warre_blazar.cli import keystone_names, time_display, time_suggestions
 from warre_blazar.cli.failure import WrongArguments
 
 _AFFINITIES = {"true": True, "false": False, "none": None}
@@ -105,7 +105,7 @@ def add_from_to(parser: argparse._ActionsContainer, since: str, until: str) -> N
 
 
 def add_projects(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add ``--all-projects`` and ``--project``. A user can give only one of them.
+    """Add ``--all-projects`` and ``--project``, of which a user can give only one.
 
     :param what: what the command does, for the help texts.
     """
@@ -116,15 +116,26 @@ def add_projects(parser: argparse.ArgumentParser, what: str) -> None:
     whose.add_argument(
         "--project", metavar="PROJECT", help=f"{what} of this project (ID or name; admin only)"
     )
+    keystone_names.add_domain(parser, "project")
+
+
+def add_user(parser: argparse.ArgumentParser, text: str) -> None:
+    """Add ``--user`` and ``--user-domain``, by which a list is filtered.
+
+    :param text: the help text of ``--user``.
+    """
+    parser.add_argument("--user", metavar="USER", help=f"{text} (ID or name)")
+    keystone_names.add_domain(parser, "user")
 
 
 def add_booked_project(parser: argparse.ArgumentParser) -> None:
-    """Add ``--project``, the project to book for."""
+    """Add ``--project`` and ``--project-domain``, the project to book for."""
     parser.add_argument(
         "--project",
         metavar="PROJECT",
         help="ID or name of the project to book for; you need a role in it (admin)",
     )
+    keystone_names.add_domain(parser, "project")
 
 
 def add_until(

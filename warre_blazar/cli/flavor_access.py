@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from warre_blazar.cli import base, flavors, project_names
+from warre_blazar.cli import base, flavors, keystone_names, project_names
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import Access, errors
 
@@ -26,6 +26,7 @@ class _OneAccess(_Access, base.ChangeCommand):
         parser = super().get_parser(prog_name)
         parser.add_argument("flavor", metavar="FLAVOR", help="ID or name of the private flavor")
         parser.add_argument("project", metavar="PROJECT", help="ID or name of the project")
+        keystone_names.add_domain(parser, "project")
         return parser
 
 
@@ -43,14 +44,15 @@ class ListAccess(_Access, base.ListCommand):
         parser.add_argument(
             "--project", metavar="PROJECT", help="only access of this project (ID or name)"
         )
+        keystone_names.add_domain(parser, "project")
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         filters: dict[str, str] = {}
         if parsed_args.flavor is not None:
             filters["flavor_id"] = self.v2.flavors.get(parsed_args.flavor).id
-        if parsed_args.project is not None:
-            filters["project_id"] = project_names.identity(self, parsed_args.project)
+        if project := project_names.identity(self, parsed_args):
+            filters["project_id"] = project
         rights = self.v2.access.list(**filters)
         flavor_names = {f.id: f.name for f in self.v2.flavors.list(all_projects=True)}
         names_by_project = project_names.names(self, (access.project_id for access in rights))
@@ -74,7 +76,7 @@ class GrantAccess(_OneAccess, base.ShowCommand):
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
         flavor = self.v2.flavors.get(parsed_args.flavor)
-        project = project_names.identity(self, parsed_args.project)
+        project = project_names.required(self, parsed_args)
         if flavor.is_public:
             self.tell(f"Warning: {flavor.name} is public, so every project may book it anyway.")
         if parsed_args.dry_run:
@@ -94,7 +96,7 @@ class RevokeAccess(_OneAccess):
 
     def get_data(self, parsed_args: argparse.Namespace) -> None:
         flavor = self.v2.flavors.get(parsed_args.flavor)
-        project = project_names.identity(self, parsed_args.project)
+        project = project_names.required(self, parsed_args)
         rights = self.v2.access.list(flavor_id=flavor.id, project_id=project)
         if not rights:
             raise Failure(

@@ -5,7 +5,7 @@ from typing import Any
 
 from cliff import columns
 
-from warre_blazar.cli import base, project_names
+from warre_blazar.cli import base, keystone_names, project_names
 from warre_blazar.client import Limits
 
 #: The columns of the rows that ``rows`` returns. ``source`` is ``project`` if the limit is the
@@ -39,6 +39,7 @@ class ShowLimits(base.ListCommand):
             action="store_true",
             help="show the limits of all projects (admin only)",
         )
+        keystone_names.add_domain(parser, "project")
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
@@ -51,9 +52,7 @@ class ShowLimits(base.ListCommand):
                 for row in rows(limits)
             ]
             return ("project", "project_id", *COLUMNS), listed
-        project = None
-        if parsed_args.project is not None:
-            project = project_names.identity(self, parsed_args.project)
+        project = project_names.identity(self, parsed_args)
         found = rows(self.v2.limits.get(project))
         if project is None:  # Where limits come from concerns those who set them.
             return COLUMNS[:-1], [row[:-1] for row in found]

@@ -1,38 +1,35 @@
 """Translates between names and ids of projects, as far as Keystone shows projects to the user."""
 
+import argparse
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from keystoneauth1 import exceptions as ksa
-
-from warre_blazar.cli import base
-from warre_blazar.cli.failure import Failure
+from warre_blazar.cli import base, keystone_names
 from warre_blazar.client import lookup
 
-_TIMEOUT = 60
-_KEYSTONE = {"service_type": "identity", "min_version": (3, 0)}
 
+def identity(command: base.Command, parsed_args: argparse.Namespace) -> str | None:
+    """Return the id of the project that the user has named, or None if there is none.
 
-def identity(command: base.Command, ref: str) -> str:
-    """Return the id of a project.
-
-    :param ref: the project's id or name.
     :raises Failure: no project has this name, or several projects have it.
     """
-    if lookup.is_id(ref):
+    ref, domain = keystone_names.chosen(parsed_args, "project")
+    if ref is None or lookup.is_id(ref):
         return ref
-    named = _named(command.v2.transport.session, ref)
-    if named is None:
-        # Keystone refuses to list projects. So the text is used as an id, even though it doesn't
-        # look like one.
-        return ref
-    if len(named) == 1:
-        return named[0]["id"]
-    if not named:
-        raise Failure(f"There is no project {ref!r}; see openstack project list")
-    lines = "\n".join(f"  {p['id']}  domain {p['domain_id']}" for p in named)
-    raise Failure(f"Several projects are named {ref!r}; give the ID of one:\n{lines}")
+    # If Keystone refuses to list projects, the text is used as an id, even though it doesn't look
+    # like one.
+    return keystone_names.identity(command.v2.transport.session, "project", ref, domain) or ref
+
+
+def required(command: base.Command, parsed_args: argparse.Namespace) -> str:
+    """Return the id of the project that the user has named, for a command that needs a project.
+
+    :raises Failure: no project has this name, or several projects have it.
+    """
+    project_id = identity(command, parsed_args)
+    assert project_id is not None
+    return project_id
 
 
 def names(command: base.Command, ids: Iterable[str | None]) -> dict[str, str]:
@@ -47,10 +44,12 @@ def names(command: base.Command, ids: Iterable[str | None]) -> dict[str, str]:
     session = command.v2.transport.session
     if len(wanted) == 1:
         (project_id,) = wanted
-        project = ask_keystone(session, f"/projects/{quote(project_id, safe='')}", {}, "project")
+        project = keystone_names.ask(
+            session, f"/projects/{quote(project_id, safe='')}", {}, "project"
+        )
         listed = [project] if project else []
     else:
-        listed = ask_keystone(session, "/projects", {}, "projects") or []
+        listed = keystone_names.ask(session, "/projects", {}, "projects") or []
     return {p["id"]: p["name"] for p in listed if p["id"] in wanted}
 
 
@@ -67,21 +66,3 @@ def unless_own(session: Any, project_id: str | None) -> str | None:
     """Return the id of a project, or None if it is the project of the session, or not known."""
     own = session.get_project_id()
     return project_id if own and project_id != own else None
-
-
-def _named(session: Any, name: str) -> list[dict[str, Any]] | None:
-    return ask_keystone(session, "/projects", {"name": name}, "projects")
-
-
-def ask_keystone(session: Any, path: str, query: dict[str, str], part: str) -> Any:
-    """Send a GET request to Keystone, and return one part of the answer.
-
-    The result is None if Keystone refuses, doesn't have the object, or doesn't answer.
-    """
-    try:
-        answer = session.get(
-            path, params=query, endpoint_filter=_KEYSTONE, timeout=_TIMEOUT, raise_exc=False
-        )
-        return answer.json()[part] if answer.status_code == 200 else None
-    except (ksa.ClientException, ValueError, KeyError):
-        return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from keystoneauth1 import exceptions as ksa
 
-from warre_blazar.cli import base, limits, project_names
+from warre_blazar.cli import base, keystone_names, limits, project_names
 from warre_blazar.cli.failure import WrongOptions
 from warre_blazar.cli.keystone_limits import KeystoneLimits
 from warre_blazar.client import errors
@@ -44,12 +44,11 @@ class ShowQuota(_Quotas, base.ListCommand):
             nargs="?",
             help="ID or name of the project (default: your own; others: admin only)",
         )
+        keystone_names.add_domain(parser, "project")
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
-        project = None
-        if parsed_args.project is not None:
-            project = project_names.identity(self, parsed_args.project)
+        project = project_names.identity(self, parsed_args)
         return limits.COLUMNS, limits.rows(self.v2.limits.get(project))
 
 
@@ -70,6 +69,7 @@ class SetQuota(_Quotas, base.ChangeCommand, base.ListCommand):
                 help=f"how many {unit} the project may have at a time: a number, or unlimited, or "
                 f"{_DEFAULT} (the limit of projects that have no limit of their own)",
             )
+        keystone_names.add_domain(parser, "project")
         return parser
 
     def get_data(self, parsed_args: argparse.Namespace) -> tuple[Any, Any]:
@@ -77,7 +77,7 @@ class SetQuota(_Quotas, base.ChangeCommand, base.ListCommand):
         new_values = {name: value for name, value in options.items() if value is not None}
         if not new_values:
             raise WrongOptions("Nothing to set: give --reservations or --hours")
-        project = project_names.identity(self, parsed_args.project)
+        project = project_names.required(self, parsed_args)
         keystone = KeystoneLimits(self.v2.transport.session, "reservation")
         # Read both limits before any limit is changed. If one of them can't be read, none is
         # changed.

@@ -23,9 +23,7 @@ class ListRefusals(FlavorFilter, base.ListCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         arguments.add_projects(parser, "list refused requests")
-        parser.add_argument(
-            "--user", metavar="USER", help="only requests of this user (ID or name)"
-        )
+        arguments.add_user(parser, "only requests of this user")
         self.add_flavor(parser)
         parser.add_argument(
             "--code",
@@ -49,8 +47,8 @@ class ListRefusals(FlavorFilter, base.ListCommand):
             until=until,
             all_projects=parsed_args.all_projects,
             limit=parsed_args.limit,
-            project_id=parsed_args.project and project_names.identity(self, parsed_args.project),
-            user_id=parsed_args.user and user_names.identity(self, parsed_args.user),
+            project_id=project_names.identity(self, parsed_args),
+            user_id=user_names.identity(self, parsed_args),
             flavor_id=self.flavor_id(parsed_args),
             code=parsed_args.code,
         )

@@ -95,8 +95,8 @@ class ListReservations(FlavorFilter, base.ListCommand):
             "all_projects": parsed_args.all_projects,
             "deleted": parsed_args.deleted,
             "idle": parsed_args.idle,
-            "project_id": parsed_args.project and project_names.identity(self, parsed_args.project),
-            "user_id": parsed_args.user and user_names.identity(self, parsed_args.user),
+            "project_id": project_names.identity(self, parsed_args),
+            "user_id": user_names.identity(self, parsed_args),
             "flavor_id": self.flavor_id(parsed_args),
             "name": parsed_args.name,
             "status": [state for states in parsed_args.status for state in states],
@@ -136,11 +136,10 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
         help=f"only reservations in this status ({', '.join(STATES)}; repeatable, or "
         "several separated by commas)",
     )
-    parser.add_argument(
-        "--user",
-        metavar="USER",
-        help="only reservations that this user booked (ID or name); those of another user are "
-        "searched in all projects if you may list them",
+    arguments.add_user(
+        parser,
+        "only reservations that this user booked; those of another user are searched in all "
+        "projects if you may list them",
     )
     arguments.add_from_to(
         parser,

@@ -201,7 +201,7 @@ class CreateReservation(_Reservations, base.ChangeCommand, base.ShowCommand):
         self._check_choice(parsed_args)
         if parsed_args.earliest:
             return self._earliest(parsed_args)
-        project = parsed_args.project and project_names.identity(self, parsed_args.project)
+        project = project_names.identity(self, parsed_args)
         wanted = self._wanted(parsed_args, project)
         plan = f"{wording.slots(wanted.count)} of {wanted.flavor}, {wanted.period}"
         if project:

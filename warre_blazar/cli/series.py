@@ -205,7 +205,6 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
         if parsed_args.hours is None:
             raise WrongOptions("Give the length of each reservation: --hours or --length")
         self.tell_time("First", parsed_args.start, start)
-        project = parsed_args.project
         values = {
             "start": _local(start, self.where),
             "timezone": _zone(self.where),
@@ -214,7 +213,7 @@ class CreateSeries(_AllSeries, base.ChangeCommand, base.ShowCommand):
             "count": parsed_args.count,
             "affinity": parsed_args.affinity,
             "all_or_none": parsed_args.all_or_none,
-            "project_id": project_names.identity(self, project) if project else None,
+            "project_id": project_names.identity(self, parsed_args),
             **{n: getattr(parsed_args, n) for n in ("name", "note", "contact", "before_end")},
         }
         slots = f"{wording.slots(parsed_args.count)} of {parsed_args.flavor}"

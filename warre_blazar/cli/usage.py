@@ -38,9 +38,7 @@ class ShowUsage(FlavorFilter, base.ListCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         arguments.add_projects(parser, "show the usage")
-        parser.add_argument(
-            "--user", metavar="USER", help="only what this user has booked (ID or name)"
-        )
+        arguments.add_user(parser, "only what this user has booked")
         self.add_flavor(parser)
         arguments.add_from_to(
             parser,
@@ -67,8 +65,8 @@ class ShowUsage(FlavorFilter, base.ListCommand):
             until=until,
             by=parsed_args.by,
             all_projects=parsed_args.all_projects,
-            project_id=parsed_args.project and project_names.identity(self, parsed_args.project),
-            user_id=parsed_args.user and user_names.identity(self, parsed_args.user),
+            project_id=project_names.identity(self, parsed_args),
+            user_id=user_names.identity(self, parsed_args),
             flavor_id=self.flavor_id(parsed_args),
         )
         if since is None or until is None:

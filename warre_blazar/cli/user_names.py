@@ -1,5 +1,6 @@
 """Translates between names and ids of users, as far as Keystone shows users."""
 
+import argparse
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +8,7 @@ from urllib.parse import quote
 
 from keystoneauth1 import exceptions as ksa
 
-from warre_blazar.cli import base, project_names
+from warre_blazar.cli import base, keystone_names
 from warre_blazar.cli.failure import Failure
 from warre_blazar.client import lookup
 
@@ -17,27 +18,22 @@ _OF_DIRECTORY = re.compile("[0-9a-f]{64}")
 _MOST = 20
 
 
-def identity(command: base.Command, ref: str) -> str:
-    """Return the id of a user.
+def identity(command: base.Command, parsed_args: argparse.Namespace) -> str | None:
+    """Return the id of the user that the user of the command has named, or None if there is none.
 
-    :param ref: the user's id or name.
     :raises Failure: no user has this name, several users have it, or Keystone refuses to say so.
     """
-    if lookup.is_id(ref) or _OF_DIRECTORY.fullmatch(ref):
+    ref, domain = keystone_names.chosen(parsed_args, "user")
+    if ref is None or lookup.is_id(ref) or _OF_DIRECTORY.fullmatch(ref):
         return ref
     session = command.v2.transport.session
-    named = project_names.ask_keystone(session, "/users", {"name": ref}, "users")
-    if named is None:
+    named = keystone_names.identity(session, "user", ref, domain)
+    if named is None and not domain:
         own = _own_id(session)
-        if own and ref in (own, names(command, [own]).get(own)):
-            return own
+        named = own if own and ref in (own, names(command, [own]).get(own)) else None
+    if named is None:
         raise Failure(f"Keystone doesn't tell you who {ref!r} is; give the user's ID")
-    if len(named) == 1:
-        return str(named[0]["id"])
-    if not named:
-        raise Failure(f"There is no user {ref!r}; see openstack user list")
-    lines = "\n".join(f"  {user['id']}  domain {user['domain_id']}" for user in named)
-    raise Failure(f"Several users are named {ref!r}; give the ID of one:\n{lines}")
+    return named
 
 
 def is_own(command: base.Command, user_id: str) -> bool:
@@ -59,7 +55,7 @@ def names(command: base.Command, ids: Iterable[str | None]) -> dict[str, str]:
     names_by_id = {}
     # The user's own name is looked up first, because Keystone never refuses that request.
     for user_id in sorted(wanted, key=lambda user_id: (user_id != own, user_id)):
-        user = project_names.ask_keystone(session, f"/users/{quote(user_id, safe='')}", {}, "user")
+        user = keystone_names.ask(session, f"/users/{quote(user_id, safe='')}", {}, "user")
         if user is not None:
             names_by_id[user_id] = user["name"]
         elif user_id != own:

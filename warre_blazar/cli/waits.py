@@ -147,7 +147,7 @@ class CreateWait(_Waits, base.ChangeCommand, base.ShowCommand):
             mode="tell" if parsed_args.tell else "book",
             expires_at=expires,
             timezone=time_zones.iana_name(self.where),
-            project_id=project and project_names.identity(self, project),
+            project_id=project_names.identity(self, parsed_args),
             **{name: getattr(parsed_args, name) for name in _TEXTS},
         )
         if parsed_args.dry_run:
@@ -189,7 +189,7 @@ class ListWaits(_Waits, base.ListCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         arguments.add_projects(parser, "list waits")
-        parser.add_argument("--user", metavar="USER", help="only waits of this user (ID or name)")
+        arguments.add_user(parser, "only waits of this user")
         which = parser.add_mutually_exclusive_group()
         which.add_argument(
             "--ended", action="store_true", help="also list waits that are over, booked ones too"
@@ -207,8 +207,8 @@ class ListWaits(_Waits, base.ListCommand):
         found = self.v2.waits.list(
             all_projects=parsed_args.all_projects,
             status=None if parsed_args.ended else parsed_args.status or _UNDER_WAY,
-            project_id=parsed_args.project and project_names.identity(self, parsed_args.project),
-            user_id=parsed_args.user and user_names.identity(self, parsed_args.user),
+            project_id=project_names.identity(self, parsed_args),
+            user_id=user_names.identity(self, parsed_args),
         )
         narrowed = ("all_projects", "project", "user", "ended", "status")
         if not found and not any(getattr(parsed_args, name) for name in narrowed):

@@ -55,7 +55,7 @@ def _commands() -> Iterator[tuple[str, str, type[Command]]]:
             yield group, name, getattr(sys.modules[module], attribute)
 
 
-_COMMANDS = [pytest.param(command, id=f"{group}:{name}") for group, name, command in _commands()]
+COMMANDS = [pytest.param(command, id=f"{group}:{name}") for group, name, command in _commands()]
 
 
 def test_both_clis_have_the_same_commands() -> None:
@@ -122,7 +122,7 @@ def test_command_uses_the_connection_of_either_cli(api: Api, cli: str) -> None:
     assert api.requests == ["GET /v2/flavors"]
 
 
-@pytest.mark.parametrize("command", _COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help(command: type[Command]) -> None:
     text = command(SimpleNamespace(), None).get_parser("it").format_help()
     assert text.startswith("usage: it ")
@@ -130,13 +130,13 @@ def test_help(command: type[Command]) -> None:
     assert " ".join(command.__doc__.split()) in " ".join(text.split())
 
 
-@pytest.mark.parametrize("command", _COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_argument_has_help(command: type[Command]) -> None:
     parser = command(SimpleNamespace(), None).get_parser("it")
     assert [a.dest for a in parser._actions if not a.help] == []
 
 
-@pytest.mark.parametrize("command", _COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_blazar_cli_takes_none_of_our_options_except_end(command: type[Command]) -> None:
     whole = shell.BlazarShell().parser
     loading.register_auth_argparse_arguments(whole, ["--os-auth-type", "password"])
@@ -152,7 +152,7 @@ def test_blazar_cli_takes_none_of_our_options_except_end(command: type[Command])
     assert "--end" not in kept or "--end-date" in _long_options(parser)
 
 
-@pytest.mark.parametrize("command", _COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_openstack_cli_takes_none_of_our_options(command: type[Command]) -> None:
     """An option that abbreviates one of the CLI's own never reaches the command."""
     whole = OpenStackShell().parser
