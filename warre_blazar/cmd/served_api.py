@@ -8,9 +8,10 @@ from keystoneauth1 import exceptions as ks_exc
 
 from warre_blazar.openstack import keystone
 
-#: This package adds this header to each answer, also to refusals.
+#: This package adds this header to each answer, also to refusals. It leaves out the number of
+#: threads if the web server doesn't tell it.
 _HEADER = "X-Warre-Blazar"
-_VALUE = re.compile(r"(?P<version>[^;\s]+)\s*;\s*threads=(?P<threads>\d+)")
+_VALUE = re.compile(r"(?P<version>[^;\s]+)(?:\s*;\s*threads=(?P<threads>\d+))?")
 #: The URL of the API ends with the version, which isn't part of the root.
 _VERSION = re.compile(r"/v2$")
 _TIMEOUT = 10.0
@@ -52,12 +53,14 @@ def _read(url: str, status: int, value: str | None) -> Report:
     said = _VALUE.fullmatch(value.strip()) if value else None
     if said is None:
         return Report(
-            shortcoming=f"{url} answers with {status} and without the header {_HEADER}, so this "
-            "package doesn't check requests. Install it there, name flavor.slot.plugin in "
-            "[manager] plugins, and restart blazar-api.",
+            shortcoming=f"{url} answers with {status} and without the header {_HEADER}. So it "
+            "serves Blazar without this package's checks, or an older version of this package. "
+            "Install this version there, name flavor.slot.plugin in [manager] plugins, and restart "
+            "blazar-api.",
         )
-    version, threads = said["version"], int(said["threads"])
-    found = f"{url} serves version {version} with {threads} threads in each process."
+    version, threads = said["version"], said["threads"]
+    number = f"{threads} threads" if threads else "an unknown number of threads"
+    found = f"{url} serves version {version} with {number} in each process."
     installed = importlib.metadata.version("warre-blazar")
     if version != installed:
         return Report(
@@ -65,7 +68,7 @@ def _read(url: str, status: int, value: str | None) -> Report:
             f"{url} serves version {version}, and {installed} is installed here. Install the same "
             "version everywhere, and restart blazar-api.",
         )
-    if threads == 1:
+    if threads == "1":
         return Report(
             found,
             f"Each process of {url} has one thread. While it waits for a manager, it answers no "

@@ -197,15 +197,17 @@ class Checks(upgradecheck.UpgradeCommands):
         if not region and len(every) > 1:
             return Result(
                 _FAILURE,
-                "[DEFAULT] os_region_name isn't set, and Keystone has endpoints of Nova and "
-                f"Placement in several regions: {_joined(every)}.",
+                "[DEFAULT] os_region_name isn't set, and neither is [keystone_authtoken] "
+                "region_name, its default. Keystone has endpoints of Nova and Placement in several "
+                f"regions: {_joined(every)}.",
             )
         lacking = sorted(kind for kind, names in regions.items() if region and region not in names)
         if lacking:
             return Result(
                 _FAILURE,
-                f"[DEFAULT] os_region_name is {region}, and Keystone has no endpoint of "
-                f"{' and '.join(lacking)} in this region. It has the regions {_joined(every)}.",
+                f"[DEFAULT] os_region_name, by default [keystone_authtoken] region_name, is "
+                f"{region}, and Keystone has no endpoint of {' and '.join(lacking)} in this "
+                f"region. It has the regions {_joined(every)}.",
             )
         return Result(_SUCCESS)
 

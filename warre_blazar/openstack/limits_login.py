@@ -23,8 +23,9 @@ def grant_role() -> tuple[str, bool]:
     none, Blazar's service user gives it the role ``reader``.
 
     :returns: the user's name, and whether the user got the role now.
-    :raises ServiceUnavailable: Keystone can't be reached, or refuses the login.
-    :raises ServiceRefused: Blazar's service user may not give the role.
+    :raises ServiceUnavailable: Keystone can't be reached.
+    :raises ServiceRefused: Keystone refuses the login, or Blazar's service user may not give the
+        role.
     """
     try:
         return _name(_log_in()), False
@@ -34,6 +35,12 @@ def grant_role() -> tuple[str, bool]:
         raise exceptions.ServiceUnavailable(_SERVICE, why_not(error)) from error
     try:
         user = _log_in(system_scope=None)
+    except ks_exc.Unauthorized as error:
+        raise exceptions.ServiceRefused(
+            _SERVICE,
+            "the login in [oslo_limit], by default that of [keystone_authtoken]. Correct the user, "
+            "the domain or the password",
+        ) from error
     except ks_exc.ClientException as error:
         raise exceptions.ServiceUnavailable(_SERVICE, why_not(error)) from error
     _grant(user)

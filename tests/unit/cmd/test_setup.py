@@ -108,7 +108,8 @@ def test_wrong_password_is_told(cloud: Cloud, setup: Setup):
     cloud.keystone.password = "another"
     status, _, error = setup()
     assert status == 1
-    assert "Keystone refuses the login in [oslo_limit]" in error
+    assert "Keystone refused: the login in [oslo_limit]" in error
+    assert "Correct the user" in error
     assert not any("system" in line for line in cloud.keystone.requests)
 
 

@@ -253,6 +253,10 @@ def test_api_that_is_served_as_it_should_be_is_told(healthy, api: Blazar):
     code, text = outcome("API")
     assert code == SUCCESS
     assert text.endswith("with 16 threads in each process.")
+    api.served = importlib.metadata.version("warre-blazar")
+    code, text = outcome("API")
+    assert code == SUCCESS
+    assert text.endswith("with an unknown number of threads in each process.")
 
 
 def test_api_that_cannot_be_reached_is_a_warning(healthy, api: Blazar):
