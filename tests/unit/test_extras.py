@@ -129,3 +129,13 @@ def test_manager_of_blazar_says_which_extra_it_needs(blazar: pathlib.Path) -> No
     logged = [line for line in done.stderr.splitlines() if "'flavor.slot.plugin'" in line]
     assert logged[0].startswith("Could not load 'flavor.slot.plugin': ")
     assert logged[0].endswith("install them with: pip install 'warre-blazar[server]'")
+
+
+def test_api_of_blazar_says_which_extra_it_needs(blazar: pathlib.Path) -> None:
+    extension = "from warre_blazar.wsgi import blazar_extension as extension"
+    # stevedore skips an extension whose import fails. The call must fail.
+    assert run(blazar, "-c", extension).returncode == 0
+    done = run(blazar, "-c", f"{extension}; extension.load()")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.endswith("install them with: pip install 'warre-blazar[server]'")

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 def load() -> "flask.Blueprint":
     """The blueprint that Blazar adds to its application for v1. It has no paths.
 
+    :raises NotInstalled: the extra ``server`` isn't installed.
     :raises Unsupported: an installed package is too old.
     :raises Misconfigured: an option that flavors depend on is malformed.
     :raises MigrationError: the tables are those of another release.
     """
+    from warre_blazar import compat  # noqa: PLC0415
+
+    compat.check()
     from warre_blazar.wsgi import checked_application  # noqa: PLC0415
 
     return checked_application.blueprint()
