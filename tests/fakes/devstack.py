@@ -8,10 +8,12 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Iterator
 
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
+_CONSTRAINTS = _ROOT / "tests" / "constraints" / "master.txt"
 FUNCTIONS = pathlib.Path(__file__).with_name("devstack.sh")
 
 #: The parts of the blazar.conf that Blazar's devstack plugin writes which matter here.
@@ -61,8 +63,11 @@ class Devstack:
         self._calls = directory / "calls"
         self.bin = directory / "bin"
         self.venv = directory / "data" / "venv"
-        for path in (self.bin, self.venv):
+        requirements = directory / "requirements"
+        for path in (self.bin, self.venv, requirements):
             path.mkdir(parents=True)
+        # Devstack's master installs with the constraints of the release to come.
+        shutil.copy(_CONSTRAINTS, requirements / "upper-constraints.txt")
         #: Whether ``local.conf`` enables this package's plugin before Blazar's.
         self.ours_first = False
         #: Variables that ``local.conf``, devstack's libraries and the settings of Blazar's plugin
@@ -72,6 +77,7 @@ class Devstack:
             "ENABLED_SERVICES": "key,blazar-a,blazar-m",
             "GLOBAL_VENV": "True",
             "DEVSTACK_VENV": str(self.venv),
+            "REQUIREMENTS_DIR": str(requirements),
             "REGION_NAME": "RegionOne",
             "SERVICE_PASSWORD": "secret",
             "KEYSTONE_SERVICE_URI": "http://127.0.0.1/identity",
@@ -88,10 +94,19 @@ class Devstack:
             **variables,
         }
 
-    def program(self, name: str, status: int = 0) -> None:
-        """Make a program that only records how it was called."""
-        path = self.bin / name
-        path.write_text(f'#!/bin/sh\necho "{name} $*" >>"{self._calls}"\nexit {status}\n')
+    def program(self, name: str, status: int = 0, directory: pathlib.Path | None = None) -> None:
+        """Make a program that only records how it was called.
+
+        :param directory: by default, that of the programs of Blazar's virtual environment.
+        """
+        text = f'#!/bin/sh\necho "{name} $*" >>"{self._calls}"\nexit {status}\n'
+        self.script(name, text, directory)
+
+    def script(self, name: str, text: str, directory: pathlib.Path | None = None) -> None:
+        """Make a program with a text."""
+        path = (directory or self.bin) / name
+        path.unlink(missing_ok=True)
+        path.write_text(text)
         path.chmod(0o755)
 
     def run(self, script: str) -> subprocess.CompletedProcess[str]:

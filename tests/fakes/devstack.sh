@@ -1,5 +1,5 @@
 # Fakes of the functions of devstack that the plugin uses, and of Blazar's plugin. They do what the
-# real ones do, but processes and pip are only recorded, in $CALLS.
+# real ones do, but processes and sudo are only recorded, in $CALLS.
 # shellcheck shell=bash disable=SC2154
 
 function _call {
@@ -115,30 +115,28 @@ function get_or_create_endpoint {
     echo "$found"
 }
 
-# get_or_add_user_system_role role user system user_domain: prints the role's id.
-function get_or_add_user_system_role {
-    local found
-    found=$(openstack --os-cloud devstack-system-admin role assignment list --role "$1" \
-        --user "$2" --user-domain "$4" --system "$3" -f value -c Role)
-    if [[ -z "$found" ]]; then
-        openstack --os-cloud devstack-system-admin role add "$1" --user "$2" --user-domain "$4" \
-            --system "$3"
+# pip_install words...: installs with the constraints of the release, as devstack always does.
+function pip_install {
+    local constraints=$REQUIREMENTS_DIR/upper-constraints.txt
+    if [[ "$GLOBAL_VENV" == "True" ]]; then
+        "$DEVSTACK_VENV/bin/pip" install -c "$constraints" "$@"
+    else
+        _call sudo -H pip install -c "$constraints" "$@"
     fi
-    echo "$found"
 }
 
-# setup_develop directory extras
+# setup_develop directory extras: what is installed from a clone leaves the constraints first.
 function setup_develop {
-    if [[ ! -e "$1/setup.cfg" ]]; then
-        die $LINENO "$1 has no setup.cfg"
-    fi
-    _call setup_develop "$@"
+    local name
+    name=$(awk '/^name.*=/ {print $3}' "$1/setup.cfg")
+    sed -i "/^$name===/d" "$REQUIREMENTS_DIR/upper-constraints.txt"
+    pip_install -e "$1[$2]"
 }
 
 # pip_uninstall name: uses the pip of $PIP_VIRTUAL_ENV if that is a directory, else the system's pip.
 function pip_uninstall {
     if [[ -n "$PIP_VIRTUAL_ENV" && -d "$PIP_VIRTUAL_ENV" ]]; then
-        _call "$PIP_VIRTUAL_ENV/bin/pip" uninstall -y "$1"
+        "$PIP_VIRTUAL_ENV/bin/pip" uninstall -y "$1"
     else
         _call sudo -H pip uninstall -y "$1"
     fi
@@ -167,6 +165,10 @@ function blazar_plugin {
         return 0
     fi
     case "$*" in
+    "stack install")
+        # The real plugin installs a clone of Blazar's master.
+        pip_install blazar
+        ;;
     "stack post-config")
         iniset "$BLAZAR_CONF_FILE" manager plugins \
             physical.host.plugin,virtual.instance.plugin,flavor.instance.plugin
@@ -174,7 +176,7 @@ function blazar_plugin {
         if [[ "$BLAZAR_USE_MOD_WSGI" == "True" ]]; then
             write_uwsgi_config "$BLAZAR_UWSGI_CONF" "$BLAZAR_UWSGI"
         fi
-        _call blazar-db-manage upgrade head
+        "$BLAZAR_BIN_DIR/blazar-db-manage" --config-file "$BLAZAR_CONF_FILE" upgrade head
         ;;
     "stack extra")
         start_blazar

@@ -57,7 +57,7 @@ def check_login(options: Thing) -> None:
 def run(state: dict[str, list[Thing]], words: list[str]) -> Any:
     plain, options = parse(words)
     check_login(options)
-    verb = next(w for w in plain if w in ("show", "list", "create", "add"))
+    verb = next(w for w in plain if w in ("show", "list", "create"))
     noun = " ".join(plain[: plain.index(verb)])
     named = plain[plain.index(verb) + 1 :]
     if os.environ.get("FAKE_KEYSTONE_REFUSES") == f"{noun} {verb}":
@@ -68,20 +68,12 @@ def run(state: dict[str, list[Thing]], words: list[str]) -> Any:
         return [t["id"] for t in things if wanted(t, options)]
     if verb == "show":
         return [next(t["id"] for t in things if t["name"] == named[0])]
-    if verb == "add":
-        assigned = state.setdefault("role assignment", [])
-        assigned.append({"id": named[0], "role": named[0], **options})
-        return []
-    made = {"id": uuid.uuid4().hex, "name": named[-1], **options}
+    made = {"id": uuid.uuid4().hex, **options}
     if noun == "service":
         made["name"] = named[0]
-    elif noun == "endpoint":
+    else:
         service = resolve(state, {"service": named[0]})["service"]
         made |= {"service": service, "interface": named[1], "url": named[2]}
-    else:
-        made["resource-name"] = named[0]
-        if any(wanted(t, {k: made[k] for k in ("service", "region", "name")}) for t in things):
-            sys.exit("409: a registered limit of that name is there")
     things.append(made)
     return [made["id"]]
 

@@ -1,15 +1,16 @@
 """devstack/plugin.sh against a real Keystone, Nova and MariaDB, with the real programs.
 
+The package and its programs are installed as devstack does it, with the constraints of a release.
 The tests have a region and a database of their own, so that they don't touch what other tests use.
-They make the region's user and endpoint as Blazar's devstack plugin does. The client is
-python-openstackclient 10.2.1, which is in devstack's constraints.
+They make the region's user and endpoint as Blazar's devstack plugin does.
 """
 
 import configparser
+import importlib.metadata
 import json
 import os
 import pathlib
-import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,21 +18,25 @@ import openstack
 import pytest
 import sqlalchemy as sa
 from openstack.connection import Connection
+from packaging.utils import canonicalize_name
 
 from tests.fakes.devstack import Devstack
 from tests.functional.cloud import devcloud
 from warre_blazar.db import migration
 
-CLIENT = "python-openstackclient==10.2.1"
 REGION, USER, DATABASE = "devstack", "devstack-blazar", "devstack"
-_OURS = {
-    "flavor.slot.plugin",
-    "warre",
-    "flavors",
-    "StrictLeaseFilter",
-    "FlavorMaxLengthFilter",
-    "ProjectQuotaFilter",
-}
+#: What stands for pip: it installs with uv, which takes seconds.
+_PIP = """#!{python}
+import sys
+from pathlib import Path
+sys.path.insert(0, "{tools}")
+from devcloud_lib.installer import Installer
+installer = Installer(Path("{home}") / "uv", Path("{venv}") / "pip.log")
+if sys.argv[1] == "install":
+    installer.install(Path("{venv}"), *sys.argv[2:])
+else:
+    installer.uninstall(Path("{venv}"), sys.argv[-1])
+"""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +46,7 @@ def login() -> dict[str, Any]:
     return {**{n: os.environ[f"OS_{n.upper()}"] for n in names}, "system_scope": "all"}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def keystone(login: dict[str, Any]) -> Iterator[Connection]:
     """The real Keystone, with what Blazar's devstack plugin puts there before ours runs."""
     cloud = openstack.connect(
@@ -55,6 +60,8 @@ def keystone(login: dict[str, Any]) -> Iterator[Connection]:
         identity.create_region(id=REGION)
     service = next(identity.services(type="reservation"))
     user = identity.create_user(name=USER, password="secret", domain_id="default")
+    project = identity.find_project("service", domain_id="default")
+    identity.assign_project_role_to_user(project, user, identity.find_role("admin"))
     identity.create_endpoint(
         service_id=service.id, interface="public", url="http://127.0.0.1/v1", region_id=REGION
     )
@@ -71,7 +78,7 @@ def _registered(keystone: Connection) -> list[Any]:
     return [r for r in keystone.identity.registered_limits() if r.region_id == REGION]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def database() -> Iterator[str]:
     """The URL of an empty database for Blazar's tables."""
     theirs = sa.make_url(devcloud.database_url())
@@ -85,37 +92,35 @@ def database() -> Iterator[str]:
     engine.dispose()
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """The directory of the program ``openstack`` of ``CLIENT``."""
-    return devcloud.environment(tmp_path_factory.mktemp("client"), CLIENT)
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture(params=[False, True], ids=["after Blazar's", "before Blazar's"])
 def stack(
-    tmp_path_factory: pytest.TempPathFactory,
-    client: pathlib.Path,
+    tmp_path: pathlib.Path,
     keystone: Connection,
     login: dict[str, Any],
     database: str,
+    request: pytest.FixtureRequest,
 ) -> Devstack:
-    directory = tmp_path_factory.mktemp("devstack")
-    clouds = directory / "clouds.yaml"
+    """A devstack whose local.conf enables our plugin after or before Blazar's."""
+    clouds = tmp_path / "clouds.yaml"
     entry = {"auth": login, "region_name": os.environ["OS_REGION_NAME"]}
     clouds.write_text(json.dumps({"clouds": {"devstack-system-admin": entry}}))
-    programs = devcloud.home() / "venv" / "bin"
     made = Devstack(
-        directory,
+        tmp_path,
         _stock_conf(database),
-        BLAZAR_BIN_DIR=str(programs),
         BLAZAR_USER_NAME=USER,
         REGION_NAME=REGION,
         KEYSTONE_SERVICE_URI=login["auth_url"],
         OS_CLIENT_CONFIG_FILE=str(clouds),
-        PATH=f"{client}{os.pathsep}{os.environ['PATH']}",
     )
-    command = [programs / "blazar-db-manage", "--config-file", made.conf, "upgrade", "head"]
-    subprocess.run(command, check=True, capture_output=True)
+    made.ours_first = request.param
+    programs = devcloud.environment(made.venv.parent, "pymysql")
+    made.variables["BLAZAR_BIN_DIR"] = str(programs)
+    made.variables["PATH"] = os.pathsep.join([str(made.bin), str(programs), os.environ["PATH"]])
+    tools = pathlib.Path(__file__).parents[3] / "tools"
+    values = {"python": sys.executable, "tools": tools, "home": devcloud.home(), "venv": made.venv}
+    made.script("pip", _PIP.format(**values), programs)
+    # Nothing serves the API in this region.
+    made.program("curl")
     return made
 
 
@@ -125,10 +130,9 @@ def _stock_conf(database: str) -> str:
     parser = configparser.RawConfigParser(default_section="")
     parser.read(theirs)
     parser["database"]["connection"] = database
+    parser["DEFAULT"]["os_region_name"] = REGION
+    parser["keystone_authtoken"] |= {"username": USER, "password": "secret"}
     parser["manager"]["plugins"] = "physical.host.plugin"
-    parser["api"]["api_v2_controllers"] = "oshosts,leases"
-    parser.remove_section("enforcement")
-    parser.remove_section("oslo_limit")
     lines = [
         f"[{name}]\n" + "".join(f"{option} = {value}\n" for option, value in section.items())
         for name, section in parser.items()
@@ -155,26 +159,45 @@ def entries(keystone: Connection) -> dict[str, Any]:
     }
 
 
+def constrained(stack: Devstack) -> set[str]:
+    """The installed packages that the constraints name.
+
+    A package with another version than that of the constraints fails the test.
+    """
+    path = pathlib.Path(stack.variables["REQUIREMENTS_DIR"]) / "upper-constraints.txt"
+    lines = (line.partition(";")[0].split("===") for line in path.read_text().splitlines())
+    pins = {canonicalize_name(name): version.strip() for name, version in lines}
+    (packages,) = stack.venv.glob("lib/python*/site-packages")
+    installed = {
+        canonicalize_name(each.metadata["Name"]): each.version
+        for each in importlib.metadata.distributions(path=[str(packages)])
+    }
+    found = installed.keys() & pins.keys() - {"pip", "setuptools"}
+    assert {name: installed[name] for name in found} == {name: pins[name] for name in found}
+    return found
+
+
 def test_stack_and_clean_can_each_run_twice(stack: Devstack, keystone: Connection, database: str):
     # The script ends with this package's upgrade check on these limits, Nova and tables.
     said = ran(stack, "stack")
     assert "Upgrade Check Results" in said
+    assert constrained(stack) >= {"oslo-db", "python-openstackclient", "sqlalchemy"}
     made, text = entries(keystone), stack.conf.read_text()
     assert [limit[:2] for limit in made["limits"]] == [("hours", 1000), ("reservation", 10)]
     assert "http://127.0.0.1/reservation/v2/warre" in [url for url, _ in made["endpoints"]]
     assert len(made["roles"]) == 1
     assert migration.revision_of(database) == migration.head()
+    plugins = "physical.host.plugin,virtual.instance.plugin,flavor.instance.plugin"
+    assert f"blazar-m reads {plugins},flavor.slot.plugin" in stack.calls()
     ran(stack, "stack")
     assert entries(keystone) == made
     assert stack.conf.read_text() == text
-    stack.calls()
     for _ in range(2):
         # unstack.sh with openrc's credentials, then clean.sh without Keystone and database.
         ran(stack, "clean")
         # The next stack.sh makes Keystone anew.
         assert entries(keystone) == made
-        assert _OURS.isdisjoint(stack.conf.read_text().replace(",", " ").split())
-        uninstalled = [call for call in stack.calls() if "uninstall" in call]
-        assert uninstalled == [f"{stack.venv}/bin/pip uninstall -y warre-blazar"]
+        assert "flavor.slot.plugin" not in stack.conf.read_text()
+        assert not list(stack.venv.glob("bin/warre-blazar-*"))
     # The tables stay. Blazar's plugin or clean.sh deletes Blazar's whole database.
     assert migration.revision_of(database) == migration.head()
