@@ -169,7 +169,7 @@ class World(Site):
     def __enter__(self) -> Self:
         self._forget_caches()
         cfg.CONF(["--config-file", str(self._configuration())], project="blazar")
-        url = self._open.enter_context(databases.made(self.database, self._directory))
+        url = self._open.enter_context(databases.made(self.database, self.directory))
         cfg.CONF.set_override("connection", url, group="database")
         cfg.CONF.set_override("moves_per_booking", MOVES_PER_BOOKING, group="warre")
         for service in self.cloud.services:
@@ -321,7 +321,7 @@ class World(Site):
 
     def make_warre(self) -> warre_site.Warre:
         """Make a Warre with its flavors."""
-        url = self._open.enter_context(databases.made("mariadb", self._directory))
+        url = self._open.enter_context(databases.made("mariadb", self.directory))
         found = warre_site.Warre(sa.create_engine(url, poolclass=sa.NullPool))
         found.make_tables()
         found.run(*(s for s in warre_site._statements("example.sql", {}) if _is_of_flavors(s)))

@@ -18,7 +18,7 @@ _TIMEOUT = 10.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class ServedApi:
     """What was found.
 
     :ivar shortcoming: what is wrong, and what to do. Empty: nothing.
@@ -28,7 +28,7 @@ class Report:
     shortcoming: str = ""
 
 
-def look() -> Report:
+def look() -> ServedApi:
     """Ask the public endpoint for its list of versions, and read who answers.
 
     :raises ServiceUnavailable: Keystone can't be reached, or the catalog has no endpoint of Blazar.
@@ -40,7 +40,7 @@ def look() -> Report:
             url, authenticated=False, raise_exc=False, timeout=_TIMEOUT
         )
     except ks_exc.ClientException as error:
-        return Report(shortcoming=_unreachable(url, error))
+        return ServedApi(shortcoming=_unreachable(url, error))
     return _read(url, answer.status_code, answer.headers.get(_HEADER))
 
 
@@ -49,10 +49,10 @@ def _unreachable(url: str, error: ks_exc.ClientException) -> str:
     return f"Blazar's public endpoint {url} can't be reached from here, so nothing is known: {why}."
 
 
-def _read(url: str, status: int, value: str | None) -> Report:
+def _read(url: str, status: int, value: str | None) -> ServedApi:
     said = _VALUE.fullmatch(value.strip()) if value else None
     if said is None:
-        return Report(
+        return ServedApi(
             shortcoming=f"{url} answers with {status} and without the header {_HEADER}. So it "
             "serves Blazar without this package's checks, or an older version of this package. "
             "Install this version there, name flavor.slot.plugin in [manager] plugins, and restart "
@@ -63,16 +63,16 @@ def _read(url: str, status: int, value: str | None) -> Report:
     found = f"{url} serves version {version} with {number} in each process."
     installed = importlib.metadata.version("warre-blazar")
     if version != installed:
-        return Report(
+        return ServedApi(
             found,
             f"{url} serves version {version}, and {installed} is installed here. Install the same "
             "version everywhere, and restart blazar-api.",
         )
     if threads == "1":
-        return Report(
+        return ServedApi(
             found,
             f"Each process of {url} has one thread. While it waits for a manager, it answers no "
             "other request, not even a load balancer's. Give it threads, for example threads = 16 "
             "in the file of uWSGI.",
         )
-    return Report(found)
+    return ServedApi(found)
