@@ -128,10 +128,10 @@ def _refusal(error: blazar_exc.BlazarException) -> exceptions.WarreError:
 
 def _call(context: Mapping[str, Any], method: str, **arguments: Any) -> Any:
     client = _client()
-    # With None, oslo.messaging waits as long as its own option says.
-    timeout = None if waiting.limit is None else waiting.limited(cfg.CONF.rpc_response_timeout)
+    if waiting.limit is not None:
+        client = client.prepare(timeout=waiting.limited(cfg.CONF.rpc_response_timeout))
     with _refusals():
-        return client.prepare(timeout=timeout).call(dict(context), method, **arguments)
+        return client.call(dict(context), method, **arguments)
 
 
 def create_lease(context: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
