@@ -12,8 +12,9 @@ from oslo_utils import timeutils
 from tests.fakes.cloud import Cloud
 from tests.functional.db import world
 from tests.functional.db.plugin_calls import SPAN, reserve, values
+from warre_blazar import enforcement
 from warre_blazar.edge import conditions
-from warre_blazar.errors import blazar_errors
+from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.plugins import flavor_slot
 from warre_blazar.services.booking import lookup
 from warre_blazar.services.running import backing
@@ -38,6 +39,20 @@ def flavor(plugin):
 
 def resource_id(lease: world.Lease) -> str:
     return db_api.reservation_get(lease.reservation_id)["resource_id"]
+
+
+def test_plugin_does_not_load_without_v1(plugin, conf):
+    """Blazar loads this package's API together with its v1."""
+    conf.config(enable_v1_api=False)
+    with pytest.raises(exceptions.Misconfigured, match=r"enable_v1_api is .*: set it to true"):
+        flavor_slot.FlavorSlotPlugin()
+
+
+@pytest.mark.parametrize("named", [[], ["MaxLeaseDurationFilter"]])
+def test_plugin_enables_its_filters(plugin, conf, named):
+    conf.config(enabled_filters=named, group="enforcement")
+    flavor_slot.FlavorSlotPlugin()
+    assert conf.conf.enforcement.enabled_filters == [*named, *enforcement.FILTERS]
 
 
 def test_candidates_are_hosts(plugin, flavor):

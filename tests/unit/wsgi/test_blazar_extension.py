@@ -8,10 +8,13 @@ import sys
 import types
 from typing import Any
 
+import pecan
 import pytest
 from blazar.api import app as stock_app
 from blazar.api.v1 import app as v1_app
+from blazar.api.v2.controllers import extensions
 from oslo_config import cfg
+from stevedore import extension
 
 from tests.unit.api import things
 from tests.unit.api.people import Person
@@ -60,6 +63,38 @@ def test_controllers_that_a_former_release_needed_are_ignored(site: WholeSite, n
         assert cfg.CONF.api.api_v2_controllers == left
     finally:
         cfg.CONF.clear_override("api_v2_controllers", group="api")
+
+
+class Other(extensions.BaseController):
+    """A controller of another package for Blazar's v2."""
+
+    name = "other"
+
+    @pecan.expose("json")
+    def get_all(self) -> dict[str, bool]:
+        return {"other": True}
+
+    get_one = post = put = delete = get_all
+
+
+def test_controller_of_another_package_is_served_behind_the_checks(
+    site: WholeSite, monkeypatch: pytest.MonkeyPatch
+):
+    # Blazar makes its controllers when this is imported, by the configuration.
+    from blazar.api import root  # noqa: PLC0415
+
+    controllers = root.RootController.v2
+    loaded = [
+        *controllers.extension_manager.extensions,
+        extension.Extension("other", None, Other, Other()),
+    ]
+    monkeypatch.setattr(controllers.extension_manager, "extensions", loaded)
+    monkeypatch.setattr(controllers, "other", Other(), raising=False)
+    answer = sending.send(site.app, "GET", "/v2/other")
+    assert (answer.status_int, answer.json) == (200, {"other": True})
+    assert sending.send(site.app, "GET", "/v2/other", who=None).status_int == 401
+    assert sending.send(site.app, "GET", "/v2/other", who="unscoped").status_int == 403
+    assert sending.send(site.app, "POST", "/v2/other", b"{").status_int == 400
 
 
 def test_application_for_v1_serves_everything_without_blazars_selector(
