@@ -10,23 +10,32 @@ from warre_blazar.policies import reservations as policies
 from warre_blazar.services.caller import Caller
 from warre_blazar.services.waits.serving import NotPermitted
 
+#: The seconds for which what Keystone has shown of a user is good enough for a new wait. The check
+#: of the wait's contact may just have asked.
+_JUST_READ = 5.0
 
-def permit(wait: Wait) -> Caller:
+
+class RoleMissing(NotPermitted):
+    """Keystone lists no role of the user that lets the user book."""
+
+
+def permit(wait: Wait, max_age: float = 0.0) -> Caller:
     """The user of a wait, with the roles that Keystone says they have in the project now.
 
     A user who is only told needs no role.
 
+    :param max_age: for how many seconds what Keystone has shown of the user is good enough.
     :raises NotPermitted: the user, the project or a domain of theirs is gone or disabled, or the
         policy doesn't let the user book.
     :raises ServiceUnavailable, ServiceRefused: Keystone doesn't say.
     """
-    if reason := people.why_disabled(wait.user_id, wait.project_id):
+    if reason := people.why_disabled(wait.user_id, wait.project_id, max_age):
         raise NotPermitted(reason)
     books = wait.mode is Mode.BOOK
     roles = people.roles(wait.user_id, wait.project_id) if books else []
     context = BlazarContext(user_id=wait.user_id, project_id=wait.project_id, roles=roles)
     if books and not policy.allows(context, policies.CREATE):
-        raise NotPermitted("Keystone lists no role of yours in the project that lets you book")
+        raise RoleMissing("Keystone lists no role of yours in the project that lets you book")
     return Caller(wait.user_id, context.to_dict())
 
 
@@ -35,15 +44,20 @@ def require(wait: Wait) -> None:
 
     The token of a federated user may have roles that Keystone doesn't list as role assignments.
 
-    :raises Forbidden: as ``permit`` raises ``NotPermitted``.
+    :raises Forbidden: the user has no such role.
+    :raises Refused: the user, the project or a domain of theirs is gone or disabled.
     :raises ServiceUnavailable, ServiceRefused: Keystone doesn't say.
     """
     try:
-        permit(wait)
-    except NotPermitted as error:
+        permit(wait, _JUST_READ)
+    except RoleMissing as error:
         raise exceptions.Forbidden(
             policies.CREATE,
             f"{error}, so nobody could book for you later. A federated login has roles only while "
             "you are logged in. Book now, wait with the mode tell, or ask for a role assignment of "
             "your own",
+        ) from None
+    except NotPermitted as error:
+        raise exceptions.Refused(
+            exceptions.Forbidden.code, f"{error}, so it can't wait for anything"
         ) from None

@@ -66,13 +66,14 @@ def find_project(project_id: str) -> Mapping[str, Any] | None:
     return _find("project", project_id)
 
 
-def why_disabled(user_id: str, project_id: str) -> str | None:
+def why_disabled(user_id: str, project_id: str, max_age: float = 0.0) -> str | None:
     """Why a user can't act in a project, or None if neither of them is gone or disabled.
 
+    :param max_age: for how many seconds an answer about the user is good enough.
     :raises ServiceUnavailable, ServiceRefused: as for ``find_user``.
     """
     for noun, identity in (("user", user_id), ("project", project_id)):
-        found = _find(noun, identity)
+        found = recent_user(identity, max_age) if noun == "user" else find_project(identity)
         if found is None:
             return f"The {noun} {identity} doesn't exist any more"
         if not found.get("enabled", True):

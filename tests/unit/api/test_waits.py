@@ -217,6 +217,31 @@ def test_user_whose_roles_keystone_does_not_list_can_only_be_told(
     assert shown(alpha, wait)["status"] == "TOLD"
 
 
+@pytest.mark.parametrize("mode", ["book", "tell"])
+@pytest.mark.parametrize("noun", ["user", "project"])
+def test_wait_of_somebody_disabled_is_refused_without_vain_advice(
+    site: Site, alpha: Person, full, noun: str, mode: str
+):
+    """Their token may still be remembered as valid."""
+    flavor, _ = full
+    keystone = site.cloud.keystone
+    (keystone.users if noun == "user" else keystone.projects)[f"{noun}-alpha"] = {"enabled": False}
+    answer = alpha.post("waits", wish(flavor, mode=mode))
+    assert refusal(answer) == (403, "forbidden")
+    text = answer.json["error_message"]
+    assert f"The {noun} {noun}-alpha is disabled" in text
+    assert "tell" not in text
+    assert "federated" not in text
+
+
+def test_new_wait_with_a_contact_reads_its_user_once(site: Site, alpha: Person, full):
+    flavor, _ = full
+    site.cloud.keystone.requests.clear()
+    post(alpha, flavor, contact="alpha@example.org")
+    asked = [line for line in site.cloud.keystone.requests if line.startswith("GET /v3/users/")]
+    assert asked == ["GET /v3/users/user-alpha"]
+
+
 @pytest.mark.usefixtures("listened")
 def test_user_with_another_role_by_now_books_nothing(site, alpha: Person, beta: Person, full):
     flavor, taken = full
