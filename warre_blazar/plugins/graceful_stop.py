@@ -6,6 +6,7 @@ clients wait in vain for an answer.
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from blazar.manager import service
@@ -26,9 +27,44 @@ def register() -> None:
 
     @functools.wraps(stop)
     def finishing(self: Any) -> None:
+        server = self._server
+        if server.listener:
+            server.listener.stop = _leaving_the_queue(server.listener)
         # After this, the manager doesn't listen any more. What it has received, is queued in it.
         stop(self)
         LOG.info("The manager stops when it has answered the requests that it has received")
-        self._server.wait()
+        server.wait()
 
     service.ManagerService.stop = finishing
+
+
+def _leaving_the_queue(listener: Any) -> Callable[[], None]:
+    """The method that stops a listener, and afterwards ends RabbitMQ's deliveries to it.
+
+    oslo.messaging itself ends them only when it closes the connection. Until then RabbitMQ would
+    deliver further requests to this process, although another manager could take them. And as it
+    closes the connection, oslo.messaging acknowledges what has been delivered, and drops it.
+    """
+    stop = listener.stop
+
+    def stop_and_leave() -> None:
+        stop()
+        # Only the driver for RabbitMQ has this.
+        connection = getattr(getattr(listener, "_poll_style_listener", None), "conn", None)
+        if connection is None:
+            return
+        try:
+            # What RabbitMQ delivers until it has got the cancellation, goes back to the queue.
+            for consumer in connection._consumers:
+                consumer.callback = _give_back
+            for consumer, tag in connection._consumers.items():
+                consumer.cancel(tag)
+        except Exception:
+            # Then RabbitMQ can't be reached, and delivers nothing.
+            LOG.warning("The manager's consumers couldn't be canceled", exc_info=True)
+
+    return stop_and_leave
+
+
+def _give_back(message: Any) -> None:
+    message.requeue()

@@ -1,6 +1,7 @@
 """SIGHUP restarts the process of a manager in the middle of bookings."""
 
 import collections
+import time
 from collections.abc import Callable
 from concurrent import futures
 
@@ -13,7 +14,7 @@ from tests.functional.cloud.records import Records
 from tests.functional.cloud.waiting import LONG, begun, until
 
 #: How many instances there is room for, and how many bookings are requested.
-HELD, ASKED = 7, 10
+HELD, ASKED = 13, 20
 _TIMES = 4
 
 
@@ -29,13 +30,20 @@ def test_bookings_during_hang_ups_are_booked_or_refused(
         making = records.rows("leases", status="CREATING")
         return bool(making) or all(each.done() for each in bookings)
 
+    def begin() -> None:
+        bookings.append(begun(world.book, alpha, flavor, period))
+
     for number in range(_TIMES):
-        # In the later rounds the manager has requests of the earlier ones too.
-        asked = ASKED * (number + 1) // _TIMES - len(bookings)
-        bookings += [begun(world.book, alpha, flavor, period) for _ in range(asked)]
+        begin()
+        begin()
         until("a lease to be half made", in_the_middle, pause=0.02)
         print(f"hang-up {number}: {sum(not each.done() for each in bookings)} under way")
-        devcloud.hang_up()
+        restart = begun(devcloud.hang_up)
+        # These reach the manager while it stops, while it is away, or while it starts.
+        for _ in range(ASKED // _TIMES - 2):
+            begin()
+            time.sleep(0.5)
+        restart.result(LONG)
     answers = [each.result(LONG) for each in bookings]
 
     outcomes = collections.Counter((a.status_code, a.json().get("code")) for a in answers)
