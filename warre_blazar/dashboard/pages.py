@@ -18,6 +18,10 @@ from warre_blazar.client import Page as ListPage
 from warre_blazar.dashboard import connection, once
 
 
+class ServiceFailed(Exception):
+    """Another service than Blazar can't be reached, or refuses. The text is for the user."""
+
+
 class PageView(generic.TemplateView):
     """A page, which is shown only to those whom a policy rule allows it."""
 
@@ -46,7 +50,7 @@ class PageView(generic.TemplateView):
             raise exceptions.NotAuthorized
         try:
             return super().dispatch(request, *args, **kwargs)
-        except (errors.ClientError, ksa.ClientException) as error:
+        except (errors.ClientError, ksa.ClientException, ServiceFailed) as error:
             return self._failed(error)
 
     def _failed(self, error: Exception) -> Any:

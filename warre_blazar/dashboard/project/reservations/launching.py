@@ -1,14 +1,22 @@
 """The page that launches a server in a running reservation."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from glanceclient import exc as glance_exc
+from horizon import exceptions
+from keystoneauth1 import exceptions as ksa
 from openstack_dashboard.api import glance, neutron, nova
 
 from warre_blazar.dashboard import forms as fields
 from warre_blazar.dashboard import pages
+
+#: What Horizon's functions raise if a service can't be reached, or refuses.
+_FAILURES = (*exceptions.RECOVERABLE, glance_exc.BaseException, ksa.ClientException)
 
 
 class LaunchForm(fields.BaseForm):
@@ -38,16 +46,17 @@ class LaunchPage(pages.FormView):
     form_class = LaunchForm
 
     def form_arguments(self) -> dict[str, Any]:
-        images, _more, _previous = glance.image_list_detailed(self.request)
-        networks = neutron.network_list_for_tenant(self.request, self.request.user.project_id)
+        with _asking("Glance"):
+            images, _more, _previous = glance.image_list_detailed(self.request)
+        with _asking("Neutron"):
+            networks = neutron.network_list_for_tenant(self.request, self.request.user.project_id)
+        with _asking("Nova"):
+            keys = nova.keypair_list(self.request)
         return {
             "choices": {
                 "image": [(image.id, image.name) for image in images if image.status == "active"],
                 "network": [(network.id, network.name) for network in networks],
-                "key": [
-                    ("", _("none")),
-                    *((key.name, key.name) for key in nova.keypair_list(self.request)),
-                ],
+                "key": [("", _("none")), *((key.name, key.name) for key in keys)],
             }
         }
 
@@ -63,15 +72,32 @@ class LaunchPage(pages.FormView):
         if found.status != "ACTIVE":
             form.add_error(None, _("The reservation isn't running, so it can hold no server yet."))
             return self.shown(form)
-        nova.server_create(
-            self.request,
-            given["name"],
-            given["image"],
-            found.compute_flavor,
-            given["key"] or None,
-            "",
-            [],
-            nics=[{"net-id": given["network"]}],
-        )
+        try:
+            nova.server_create(
+                self.request,
+                given["name"],
+                given["image"],
+                found.compute_flavor,
+                given["key"] or None,
+                "",
+                [],
+                nics=[{"net-id": given["network"]}],
+            )
+        except _FAILURES as error:
+            form.add_error(None, _("Nova refuses: %(error)s") % {"error": error})
+            return self.shown(form)
         text = _("Nova starts the server %(name)s.") % {"name": given["name"]}
         return self.done(text, "horizon:project:flavor_reservations:detail", found.id)
+
+
+@contextlib.contextmanager
+def _asking(service: str) -> Iterator[None]:
+    """Name the service if it fails.
+
+    :raises pages.ServiceFailed:
+    """
+    try:
+        yield
+    except _FAILURES as error:
+        text = _("%(service)s can't be asked at the moment: %(error)s")
+        raise pages.ServiceFailed(text % {"service": service, "error": error}) from error

@@ -1,0 +1,76 @@
+"""The page that launches a server, while Glance, Neutron or Nova is away."""
+
+from typing import Any
+
+import pytest
+from glanceclient import exc as glance_exc
+from keystoneauth1 import exceptions as ksa
+from novaclient import exceptions as nova_exc
+from openstack import exceptions as sdk_exc
+from openstack_dashboard.api import glance
+
+from tests.dashboard import site
+from tests.dashboard.conftest import Visitor
+from tests.fakes.service import Answer
+from tests.unit.cli.fake_api import Api, reservation
+
+PAGE = f"/project/flavor_reservations/{site.RESERVATION}/launch/"
+FUNCTIONS = {
+    "Glance": "glance.image_list_detailed",
+    "Neutron": "neutron.network_list_for_tenant",
+    "Nova": "nova.keypair_list",
+}
+FAILURES = [
+    ("Glance", glance_exc.CommunicationError("Error finding address")),
+    ("Glance", glance_exc.InvalidEndpoint("Error communicating")),
+    ("Glance", glance_exc.HTTPServiceUnavailable("503")),
+    ("Neutron", sdk_exc.HttpException("503: Server Error")),
+    ("Neutron", ksa.ConnectFailure("Unable to establish connection")),
+    ("Nova", nova_exc.ClientException(503)),
+    ("Nova", ksa.ConnectTimeout("timed out")),
+]
+#: Horizon's own function, which the other tests replace.
+_images = glance.image_list_detailed
+
+
+@pytest.fixture(autouse=True)
+def answers(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.fill(api, monkeypatch)
+    running = Answer(200, reservation(status="ACTIVE"))
+    api.answers[f"GET /v2/reservations/{site.RESERVATION}"] = running
+
+
+def text(member: Visitor) -> str:
+    answer = member.browser.get(PAGE)
+    assert answer.status_code == 502
+    return str(answer.content.decode())
+
+
+def test_page_says_that_glance_is_away(member: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing listens at the address that the catalog has for Glance."""
+    monkeypatch.setattr(f"openstack_dashboard.api.{FUNCTIONS['Glance']}", _images)
+    assert "Glance can&#x27;t be asked" in text(member)
+
+
+@pytest.mark.parametrize(("service", "error"), FAILURES, ids=lambda value: type(value).__name__)
+def test_page_names_the_service_that_fails(
+    member: Visitor, monkeypatch: pytest.MonkeyPatch, service: str, error: Exception
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(f"openstack_dashboard.api.{FUNCTIONS[service]}", fail)
+    assert f"{service} can&#x27;t be asked" in text(member)
+
+
+def test_page_says_why_nova_refuses_the_server(
+    member: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise nova_exc.Forbidden(403, "Quota exceeded for cores")
+
+    monkeypatch.setattr("openstack_dashboard.api.nova.server_create", refuse)
+    values = {"name": "worker", "image": "1", "network": "1", **site.hidden(member.sees(PAGE))}
+    page = member.sends(PAGE, values, 200).content.decode()
+    assert "Quota exceeded for cores" in page
+    assert "worker" in page
