@@ -80,10 +80,14 @@ def require(application: Any) -> Application:
 
     :param application: what Blazar has made.
     :raises Misconfigured: ``[manager] plugins`` doesn't name the plugin, or v1 isn't enabled.
+    :raises RuntimeError: the package was upgraded without its entry points.
     """
     enabling.check()
     v1 = getattr(application, "v1", application)
-    assert isinstance(v1, Served), "Blazar hasn't loaded this package's extension"
+    if not isinstance(v1, Served):
+        raise RuntimeError(
+            "Blazar hasn't found the entry point of warre-blazar's API: install the package again"
+        )
     return v1
 
 

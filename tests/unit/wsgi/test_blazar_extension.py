@@ -137,6 +137,12 @@ def test_what_keeps_blazar_from_loading_the_api_is_said(
         cfg.CONF.clear_override(option, group=group)
 
 
+def test_application_that_lacks_the_extension_is_refused(site: WholeSite):
+    """A clone that is installed with ``--editable`` can have the entry points of an old commit."""
+    with pytest.raises(RuntimeError, match="install the package again"):
+        checked_application.require(site.stock_app())
+
+
 ANSWERS = [
     ("GET", "/v2/flavors", "alpha", 200),
     ("HEAD", "/v2/flavors", "alpha", 200),
