@@ -175,7 +175,7 @@ def many(layered: Layered, flavor: dict[str, Any]) -> bool:
 
 
 def unscoped(layered: Layered, flavor: dict[str, Any]) -> bool:
-    return bool(layered.send("GET", "/v2/flavors", who="unscoped").status_int >= 500)
+    return bool(layered.send("GET", "/v1/leases", who="unscoped").status_int >= 500)
 
 
 def outdated_end(layered: Layered, flavor: dict[str, Any]) -> bool:
