@@ -11,9 +11,8 @@ import re
 #: For each package, the oldest version with which warre-blazar works.
 OLDEST = {"blazar": (17, 0), "SQLAlchemy": (2, 0)}
 
-#: Major versions of Blazar with which all tests are run. With older versions, only the unit tests
-#: and the database tests are run.
-TESTED = (18,)
+#: Major versions of Blazar with which ``tools/test releases`` runs the tests.
+TESTED = (17, 18)
 
 
 _OF_SERVER = re.compile(r"""([\w.-]+).*\bextra == ["']server["']""")

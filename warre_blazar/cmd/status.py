@@ -93,7 +93,7 @@ class Checks(upgradecheck.UpgradeCommands):
             tested = ", ".join(map(str, compat.TESTED))
             return Result(
                 _WARNING,
-                f"Blazar {installed} is installed, but this package is fully tested only with "
+                f"Blazar {installed} is installed, but this package is tested only with "
                 f"Blazar {tested}.",
             )
         return Result(_SUCCESS)
