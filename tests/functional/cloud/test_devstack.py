@@ -131,7 +131,7 @@ def _stock_conf(database: str) -> str:
     parser.read(theirs)
     parser["database"]["connection"] = database
     parser["DEFAULT"]["os_region_name"] = REGION
-    parser["keystone_authtoken"] |= {"username": USER, "password": "secret"}
+    parser["keystone_authtoken"].update({"username": USER, "password": "secret"})
     parser["manager"]["plugins"] = "physical.host.plugin"
     parser.remove_section("oslo_limit")
     lines = [
