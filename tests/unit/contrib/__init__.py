@@ -1,0 +1,1 @@
+"""Tests of the files in ``contrib/`` that need no deployment tool."""
