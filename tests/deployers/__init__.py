@@ -1,0 +1,1 @@
+"""Tests of the files in ``contrib/``. Deployers' own code renders these files."""
