@@ -133,7 +133,6 @@ def _stock_conf(database: str) -> str:
     parser["DEFAULT"]["os_region_name"] = REGION
     parser["keystone_authtoken"].update({"username": USER, "password": "secret"})
     parser["manager"]["plugins"] = "physical.host.plugin"
-    parser.remove_section("oslo_limit")
     lines = [
         f"[{name}]\n" + "".join(f"{option} = {value}\n" for option, value in section.items())
         for name, section in parser.items()
