@@ -4,6 +4,7 @@ Its application is made without authentication, because the token has been check
 """
 
 import importlib.util
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from pecan import rest
 from warre_blazar.api import parsing, pecan_requests
 from warre_blazar.api.application import V2Application
 from warre_blazar.errors import exceptions
-from warre_blazar.wsgi import after_authentication
+from warre_blazar.wsgi import after_authentication, host_types
 
 LOG = logging.getLogger(__name__)
 
@@ -29,8 +30,8 @@ _CONFIGURATION = {
         "enable_acl": False,
     }
 }
-#: The length of the longest number that every database takes.
-_LONGEST_ID = 18
+#: The IDs that Nova gives hosts: numbers, which every database must take, or UUIDs.
+_HOST_ID = re.compile(r"[0-9]{1,18}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def application(ours: V2Application) -> Application | None:
@@ -44,6 +45,7 @@ def application(ours: V2Application) -> Application | None:
         return None
     _leave_out(ours.names)
     rest.RestController._lookup_child = pecan_requests.child
+    host_types.correct()
     made: Application = pecan.load_app(_CONFIGURATION)
     return made
 
@@ -80,8 +82,7 @@ def check(environ: dict[str, Any]) -> None:
 
 
 def _check_item(name: str, item_id: str, environ: dict[str, Any]) -> None:
-    if name == "os-hosts" and len(item_id) > _LONGEST_ID:
-        # Blazar takes it for a number, which may be too large for the database.
+    if name == "os-hosts" and item_id and not _HOST_ID.fullmatch(item_id):
         raise exceptions.Refused("not_found", f"Host {parsing.shown(item_id)} doesn't exist")
     if name == "leases" and item_id:
         after_authentication.check_lease(item_id, webob.Request(environ))
