@@ -6,7 +6,7 @@ from typing import Any
 from wsme import types as wsme_types
 
 
-class HostID(wsme_types.UserType):  # type: ignore[misc]
+class HostID(wsme_types.UserType):
     """The ID of a host. A number stays a number, as Blazar's v2 has always shown it."""
 
     basetype = wsme_types.text
