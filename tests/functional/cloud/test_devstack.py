@@ -65,6 +65,15 @@ def keystone(login: dict[str, Any]) -> Iterator[Connection]:
     identity.create_endpoint(
         service_id=service.id, interface="public", url="http://127.0.0.1/v1", region_id=REGION
     )
+    for each in list(identity.endpoints(region_id=os.environ["OS_REGION_NAME"])):
+        if each.service_id != service.id:
+            # The region has the cloud's other services.
+            identity.create_endpoint(
+                service_id=each.service_id,
+                interface=each.interface,
+                url=each.url,
+                region_id=REGION,
+            )
     yield cloud
     for limit in _registered(cloud):
         identity.delete_registered_limit(limit)
@@ -133,6 +142,7 @@ def _stock_conf(database: str) -> str:
     parser["DEFAULT"]["os_region_name"] = REGION
     parser["keystone_authtoken"].update({"username": USER, "password": "secret"})
     parser["manager"]["plugins"] = "physical.host.plugin"
+    parser.remove_section("oslo_limit")
     lines = [
         f"[{name}]\n" + "".join(f"{option} = {value}\n" for option, value in section.items())
         for name, section in parser.items()
