@@ -14,6 +14,9 @@ OLDEST = {"blazar": (17, 0), "SQLAlchemy": (2, 0)}
 #: Major versions of Blazar with which ``tools/test releases`` runs the tests.
 TESTED = (17, 18)
 
+#: The first major version of Blazar whose processes don't use eventlet.
+WITHOUT_EVENTLET = 18
+
 
 _OF_SERVER = re.compile(r"""([\w.-]+).*\bextra == ["']server["']""")
 

@@ -5,8 +5,6 @@ import re
 
 from warre_blazar import compat
 
-#: The first major version of Blazar without eventlet.
-_WITHOUT_EVENTLET = 18
 #: Imports of modules whose tests run the API and the manager in threads, or start an HTTP server,
 #: and commands of programs that do so.
 _SERVES = re.compile(
@@ -26,7 +24,7 @@ def pytest_ignore_collect(collection_path: pathlib.Path) -> bool | None:
     process. A server in a thread then answers only while the test waits by eventlet's own means. If
     the test waits for a program that asks the server, both wait forever.
     """
-    if compat.version("blazar")[0] >= _WITHOUT_EVENTLET:
+    if compat.version("blazar")[0] >= compat.WITHOUT_EVENTLET:
         return None
     relative = collection_path.relative_to(pathlib.Path(__file__).parent)
     if relative.parts[:1] and relative.parts[0] in _DIRECTORIES:

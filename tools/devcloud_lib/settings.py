@@ -87,7 +87,8 @@ def choose(home: Path, **given: int | str | None) -> Settings:
     if last is not None and last.port_offset != chosen.port_offset:
         # Ports are written into Keystone's catalog and Nova's cell mappings.
         raise Failure("the ports of a cloud cannot change: run `down --wipe` first")
-    if chosen.release != package_sets.NEWEST.name and home == default_home():
+    is_shared = last is None and home == default_home()
+    if chosen.release != package_sets.NEWEST.name and is_shared:
         # Other clouds run the programs of the cloud in that directory.
         raise Failure("a cloud of a release needs a directory of its own: use `--home`")
     if last is not None and last.release != chosen.release:

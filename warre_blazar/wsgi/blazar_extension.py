@@ -18,7 +18,8 @@ def load() -> "flask.Blueprint":
     """The blueprint that Blazar adds to its application for v1. It has no paths.
 
     :raises NotInstalled: the extra ``server`` isn't installed.
-    :raises Unsupported: an installed package is too old.
+    :raises Unsupported: an installed package is too old, or Blazar can't use the web server's
+        threads.
     :raises Misconfigured: an option that flavors depend on is malformed.
     :raises MigrationError: the tables are those of another release.
     """

@@ -52,9 +52,11 @@ class Served(flask.Flask):
 def blueprint() -> flask.Blueprint:
     """Change Blazar's API in this process, and make the blueprint that changes its application.
 
+    :raises Unsupported: the web server's processes have threads, which Blazar can't use.
     :raises Misconfigured: an option that flavors depend on is malformed.
     :raises MigrationError: the tables are those of another release.
     """
+    request_threads.check()
     conf.register(cfg.CONF)
     authtoken.complete_region(cfg.CONF)
     session.keep_uncarried_texts_out_of_the_log()

@@ -1,9 +1,9 @@
-"""Tells how many requests this process serves at the same time."""
+"""Tells how many requests this process serves at the same time, and checks that it can."""
 
 import importlib
 from typing import Any
 
-from warre_blazar import waiting
+from warre_blazar import compat, waiting
 
 #: The modules that web servers bring, with the attribute that has the number. With uWSGI, one core
 #: serves one request at a time, be it a thread or, with ``gevent``, a greenlet.
@@ -27,8 +27,35 @@ def count() -> int | None:
 
     :returns: None if the web server doesn't tell. Then there are usually many.
     """
-    if _told is not None:
-        return _told
+    return _of_server() if _told is None else _told
+
+
+def check() -> None:
+    """Check that Blazar's API works in the threads of the web server.
+
+    With eventlet, what one thread waits for can't be woken by another one. Once two threads have
+    called the manager, each further call would hang.
+
+    :raises Unsupported: Blazar uses eventlet, and the process has several threads.
+    """
+    major, _ = compat.version("blazar")
+    threads = _of_server() or 1
+    if major < compat.WITHOUT_EVENTLET and threads > 1:
+        raise compat.Unsupported(
+            f"The API of Blazar {major} uses eventlet, so only one thread of a process can serve "
+            f"requests, but the web server's process has {threads}: set its number of threads to "
+            "1, and let it start more processes"
+        )
+
+
+def limit_waiting() -> None:
+    """If this process serves one request at a time, don't let it wait long for a manager."""
+    if count() == 1:
+        waiting.limit = LONGEST_WAIT
+
+
+def _of_server() -> int | None:
+    """The number of threads that a web server in this process tells."""
     for name, attribute in _SERVERS:
         try:
             module: Any = importlib.import_module(name)
@@ -37,9 +64,3 @@ def count() -> int | None:
         number = getattr(module, attribute, None)
         return number if isinstance(number, int) else None
     return None
-
-
-def limit_waiting() -> None:
-    """If this process serves one request at a time, don't let it wait long for a manager."""
-    if count() == 1:
-        waiting.limit = LONGEST_WAIT

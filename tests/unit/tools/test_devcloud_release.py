@@ -29,6 +29,14 @@ def test_cloud_of_a_release_needs_a_directory_of_its_own(
         settings.choose(tmp_path, release="2026.1")
 
 
+def test_cloud_of_a_release_can_be_the_one_that_is_used(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+):
+    settings.save(tmp_path, settings.choose(tmp_path, release="2026.1"))
+    monkeypatch.setenv("WARRE_DEVCLOUD_HOME", str(tmp_path))
+    assert settings.choose(tmp_path, managers=2).release == "2026.1"
+
+
 def test_unknown_release_is_refused():
     with pytest.raises(Failure, match=r"one of 2026\.1, master, newest"):
         settings.Settings(release="2025.2")

@@ -143,4 +143,4 @@ def test_tests_with_servers_are_left_out_with_eventlet(
 def test_eventlet_is_in_the_sets_whose_blazar_uses_it():
     uses: dict[int, PackageSet] = dict(zip(majors(), package_sets.SETS.values(), strict=False))
     for major, chosen in uses.items():
-        assert chosen.eventlet is (major < conftest._WITHOUT_EVENTLET)
+        assert chosen.eventlet is (major < compat.WITHOUT_EVENTLET)
