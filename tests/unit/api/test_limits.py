@@ -77,6 +77,12 @@ def test_project_that_keystone_does_not_have_gets_no_limits(admin: Person, root:
     assert "project_id: expected the id of a project that Keystone has" in answer.text
 
 
+def test_what_a_deleted_project_has_booked_counts(site: Site, admin: Person, beta: Person):
+    things.book(beta, things.add_flavor(admin))
+    site.cloud.keystone.fail(match="/v3/projects/", status=404)
+    assert limits(admin, f"?project_id={beta.project_id}") == (1000, 1, 100000, 2)
+
+
 def test_keystone_is_asked_once_for_a_project(site: Site, admin: Person, beta: Person):
     for _ in range(3):
         limits(admin, f"?project_id={beta.project_id}")

@@ -53,7 +53,7 @@ def transport(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 @pytest.fixture
-def running(transport: Any, monkeypatch: pytest.MonkeyPatch) -> Manager:
+def running(transport: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
     monkeypatch.setattr(service.ManagerService, "stop", service.ManagerService.stop)
     graceful_stop.register()
     made = Manager()
@@ -65,23 +65,29 @@ def running(transport: Any, monkeypatch: pytest.MonkeyPatch) -> Manager:
 
     monkeypatch.setattr(made._server, "stop", stop_listening)
     made.begin()
-    return made
+    yield made
+    # A manager that goes on listening would write into the logs of other tests.
+    made.stop()
 
 
 def call(number: int) -> int:
-    with context.BlazarContext():
-        return int(service_utils.RPCClient(manager.get_target()).call("work", number=number))
+    # Not Blazar's own client, which this package changes in processes that serve the API.
+    client = rpc.get_client(manager.get_target())
+    return int(client.call(context.BlazarContext().to_dict(), "work", number=number))
 
 
 def test_manager_answers_what_it_has_received_before_it_stops(running: Manager) -> None:
     with futures.ThreadPoolExecutor(_REQUESTS) as pool:
-        answers = pool.map(call, range(_REQUESTS))
+        answers = [pool.submit(call, number) for number in range(_REQUESTS)]
         everything = threading.Event()
         while running.received() < _REQUESTS:
+            # If a call fails before the manager stops, the test fails with the call's error.
+            failed = [answer.exception() for answer in answers if answer.done()]
+            assert failed == []
             everything.wait(0.05)
         running.stop()
         assert sorted(running.finished) == list(range(_REQUESTS))
-        assert list(answers) == list(range(_REQUESTS))
+        assert [answer.result() for answer in answers] == list(range(_REQUESTS))
 
 
 def test_request_that_comes_while_a_manager_stops_is_left_to_the_next(running: Manager) -> None:

@@ -33,8 +33,11 @@ class LimitsController(base.Controller):
             )
         if project_id != context.project_id:
             policy.authorize(context, policies.GET_OTHER)
-        # For a project that it doesn't have, Keystone has limits too: the registered ones.
-        standing = quotas.of_project(conditions.quota_rule(), base.existing_project(project_id))
+        standing = quotas.of_project(conditions.quota_rule(), project_id)
+        if not any(standing.used.by_name().values()):
+            # For a project that it doesn't have, Keystone has limits too: the registered ones. But
+            # what a deleted project has booked counts until it is deleted.
+            base.existing_project(project_id)
         return views.limits(standing, base.field_filter())
 
 
