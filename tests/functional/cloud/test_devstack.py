@@ -122,7 +122,8 @@ def stack(
         OS_CLIENT_CONFIG_FILE=str(clouds),
     )
     made.ours_first = request.param
-    programs = devcloud.environment(made.venv.parent, "pymysql")
+    constraints = f"{made.variables['REQUIREMENTS_DIR']}/upper-constraints.txt"
+    programs = devcloud.environment(made.venv.parent, "-c", constraints, "pymysql")
     made.variables["BLAZAR_BIN_DIR"] = str(programs)
     made.variables["PATH"] = os.pathsep.join([str(made.bin), str(programs), os.environ["PATH"]])
     tools = pathlib.Path(__file__).parents[3] / "tools"
