@@ -37,6 +37,7 @@ _OTHER_WORDS = {
     *("room", "service", "start_from", "types", "wait", "windows"),
     *("fields", "now", "sent", "PATCH"),
     *("Accept", "Forwarded", "GET", "POST", "VCPU", "admin", "blazar-api", "blazar-manager"),
+    "X-Warre-Blazar",
     *("COUNT", "FREQ", "UNTIL"),
     *("cleaning_time", "max_series_occurrences", "rpc_response_timeout"),
 }
