@@ -65,8 +65,9 @@ def keystone(login: dict[str, Any]) -> Iterator[Connection]:
     identity.create_endpoint(
         service_id=service.id, interface="public", url="http://127.0.0.1/v1", region_id=REGION
     )
+    reservations = {each.id for each in identity.services() if "reservation" in each.type}
     for each in list(identity.endpoints(region_id=os.environ["OS_REGION_NAME"])):
-        if each.service_id != service.id:
+        if each.service_id not in reservations:
             # The region has the cloud's other services.
             identity.create_endpoint(
                 service_id=each.service_id,
@@ -162,7 +163,7 @@ def entries(keystone: Connection) -> dict[str, Any]:
     """What the plugin has put into Keystone for this region."""
     identity = keystone.identity
     user = identity.find_user(USER, domain_id="default")
-    roles = identity.role_assignments(user_id=user.id, scope_system=True)
+    roles = [r for r in identity.role_assignments(user_id=user.id) if "system" in r.scope]
     return {
         "endpoints": sorted((e.url, e.id) for e in identity.endpoints(region_id=REGION)),
         "limits": sorted((r.resource_name, r.default_limit, r.id) for r in _registered(keystone)),
