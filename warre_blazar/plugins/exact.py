@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, ParamSpec, TypeVar
 
+from blazar import context
 from blazar.db import api as db_api
 from blazar.manager import exceptions as manager_exc
 from blazar.plugins import base
@@ -21,13 +22,15 @@ from blazar.plugins.instances import instance_plugin
 from blazar.plugins.oshosts import host_plugin
 from blazar.utils import plugins as blazar_plugins
 from blazar.utils.openstack import nova, placement
+from keystoneauth1 import exceptions as ks_exc
 from novaclient import exceptions as nova_exc
 from oslo_config import cfg
 from oslo_log import log as logging
-from oslo_utils import strutils
+from oslo_utils import strutils, timeutils
 from sqlalchemy.orm import Session
 
-from warre_blazar.db import hosts, lease_writes, migration, session
+from warre_blazar.db import backings, hosts, lease_writes, migration, session
+from warre_blazar.domain.backing_phases import Phase
 from warre_blazar.domain.request_groups import PlacementRequest
 from warre_blazar.domain.timeline import Span
 from warre_blazar.edge import conditions
@@ -37,6 +40,7 @@ from warre_blazar.plugins import blazar_changes, lease_guard
 from warre_blazar.services.booking import neighbors
 from warre_blazar.services.booking.neighbors import HostNeed
 from warre_blazar.services.hosts import new_hosts
+from warre_blazar.services.running import backing
 
 LOG = logging.getLogger(__name__)
 
@@ -98,6 +102,36 @@ def _note(update: Callable[[str, Mapping[str, Any]], Any], row_id: str, made: An
     """Write the ids of what was made in Nova for a reservation."""
     with session.writer():
         update(row_id, made)
+
+
+@contextlib.contextmanager
+def _making(reservation_id: str) -> Iterator[None]:
+    """Make in Nova and Placement what a reservation needs, or leave nothing of it.
+
+    A note says meanwhile that something may be there. So ``backing.reconcile`` removes what can't
+    be removed at once, for example because Nova is away, or because this manager is killed.
+
+    :raises NovaClientError: Nova refuses.
+    :raises WarreServiceUnavailable: Nova or Keystone can't be reached.
+    """
+    now = timeutils.utcnow()
+    with session.writer() as db:
+        project_id = context.current().project_id
+        # Blazar names the Nova flavor after the reservation.
+        backings.insert(db, reservation_id, project_id, now, reservation_id, Phase.CLOSING)
+        backings.set_late(db, reservation_id, now + backing.LATE)
+    try:
+        yield
+    except Exception as error:
+        backing.remove_or_leave(reservation_id)
+        if isinstance(error, nova_exc.ClientException):
+            LOG.exception("Nova refused what reservation %s needs", reservation_id)
+            raise manager_exc.NovaClientError() from error
+        with blazar_errors.translated():
+            if isinstance(error, ks_exc.ClientException):
+                raise exceptions.ServiceUnavailable("Nova", type(error).__name__) from error
+            raise
+    session.change(backings.delete, reservation_id)
 
 
 def _matching(*requirements: str) -> Collection[str]:
@@ -287,7 +321,8 @@ class ExactPhysicalHostPlugin(_Exact, host_plugin.PhysicalHostPlugin):
         with blazar_errors.translated():
             made = _booked(lambda: self._write(reservation_id, values))
         zone = cfg.CONF[self.resource_type].blazar_az_prefix + reservation_id
-        aggregate = nova.ReservationPool().create(name=reservation_id, az=zone)
+        with _making(reservation_id):
+            aggregate = nova.ReservationPool().create(name=reservation_id, az=zone)
         _note(db_api.host_reservation_update, made, {"aggregate_id": aggregate.id})
         return made
 
@@ -365,12 +400,8 @@ class ExactVirtualInstancePlugin(_Exact, instance_plugin.VirtualInstancePlugin):
         new_hosts.read()
         with blazar_errors.translated():
             made = _booked(lambda: self._write(reservation_id, values))
-        try:
+        with _making(reservation_id):
             flavor, group, aggregate = self._create_resources(made)
-        except nova_exc.ClientException as error:
-            LOG.exception("Nova refused what reservation %s needs", reservation_id)
-            self.cleanup_resources(made)
-            raise manager_exc.NovaClientError() from error
         made_in_nova = {
             "flavor_id": flavor.id,
             "server_group_id": None if group is None else group.id,
@@ -440,12 +471,8 @@ class ExactFlavorPlugin(_Exact, flavor_plugin.FlavorPlugin):
         new_hosts.read()
         with blazar_errors.translated():
             made = _booked(lambda: self._write(reservation_id, values, source))
-        try:
+        with _making(reservation_id):
             flavor_id, aggregate_id = self._create_resources(made)
-        except nova_exc.ClientException as error:
-            LOG.exception("Nova refused what reservation %s needs", reservation_id)
-            self._cleanup_resources(made)
-            raise manager_exc.NovaClientError() from error
         made_in_nova = {"flavor_id": flavor_id, "aggregate_id": aggregate_id}
         _note(db_api.instance_reservation_update, made["id"], made_in_nova)
         return str(made["id"])

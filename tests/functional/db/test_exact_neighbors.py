@@ -12,17 +12,21 @@ import sqlalchemy as sa
 from blazar import context
 from blazar.db import api as db_api
 from blazar.manager import exceptions as manager_exc
+from keystoneauth1 import exceptions as ks_exc
+from novaclient import exceptions as nova_exc
 
 from tests.fakes.cloud import Cloud
 from tests.functional.db import databases, oversold, races, world
 from tests.functional.db.stepping import stepping
 from tests.functional.db.test_update_races import MARKING, Manager
 from warre_blazar import compat
-from warre_blazar.db import hosts, session
+from warre_blazar.db import backings, hosts, session
 from warre_blazar.domain.timeline import Span
-from warre_blazar.errors import exceptions
+from warre_blazar.errors import blazar_errors, exceptions
+from warre_blazar.openstack import nova
 from warre_blazar.plugins import exact, lease_contexts
 from warre_blazar.services.booking import admission
+from warre_blazar.services.running import backing
 
 pytestmark = pytest.mark.usefixtures("database", "cloud")
 
@@ -405,3 +409,66 @@ def test_update_of_several_reservations_oversells_nothing(
         if is_over:
             return
     pytest.fail("the request has more transactions")
+
+
+#: How a request fails that makes something in Nova or Placement, and what the user is told.
+FAILURES: dict[str, tuple[Exception, type[Exception]]] = {
+    "refused": (nova_exc.BadRequest(400), manager_exc.NovaClientError),
+    "away": (ks_exc.ConnectFailure("no route"), blazar_errors.WarreServiceUnavailable),
+}
+
+
+@pytest.mark.parametrize("is_away", [False, True], ids=["stays", "goes away"])
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize("resource_type", ["virtual:instance", "flavor:instance"])
+def test_what_a_failed_booking_has_made_is_removed(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, resource_type: str, failure: str, is_away: bool
+):
+    """Also if Nova can't be asked any more, which is done later then."""
+    raised, told = FAILURES[failure]
+
+    def fail_half_way(_self: Any, made: Any) -> Any:
+        name = made["reservation_id"]
+        sizes = {"vcpus": 1, "ram": 1, "disk": 1, "ephemeral": 0}
+        nova.make_flavor(name, name, extra_specs={}, **sizes)
+        nova.make_aggregate(name, {})
+        if is_away:
+            cloud.nova.stop()
+        raise raised
+
+    monkeypatch.setattr(PLUGINS[resource_type], "_create_resources", fail_half_way)
+    make_hosts(cloud, resource_type)
+    lease = world.add_lease(SPAN, resource_type=resource_type)
+    with pytest.raises(told):
+        reserve(resource_type, lease)
+    # Blazar deletes the lease.
+    db_api.lease_destroy(lease.id)
+    cloud.nova.start()
+    backing.reconcile()
+    assert cloud.leftovers() == {}
+
+
+def test_note_of_a_booking_that_succeeds_is_deleted(cloud: Cloud):
+    make_hosts(cloud, "virtual:instance")
+    lease = world.add_lease(SPAN, resource_type="virtual:instance")
+    reserve("virtual:instance", lease)
+    with session.reader() as db:
+        assert backings.get(db, lease.reservation_id) is None
+
+
+def test_what_a_killed_manager_has_made_is_removed_with_its_lease(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+):
+    def be_killed(_self: Any, made: Any) -> Any:
+        nova.make_aggregate(made["reservation_id"], {})
+        raise SystemExit
+
+    monkeypatch.setattr(Instances, "_create_resources", be_killed)
+    make_hosts(cloud, "virtual:instance")
+    lease = world.add_lease(SPAN, resource_type="virtual:instance")
+    with pytest.raises(SystemExit):
+        reserve("virtual:instance", lease)
+    assert "aggregates" in cloud.leftovers()
+    db_api.lease_destroy(lease.id)
+    backing.reconcile()
+    assert cloud.leftovers() == {}
