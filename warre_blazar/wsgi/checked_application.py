@@ -66,7 +66,7 @@ def blueprint() -> flask.Blueprint:
     blazar_answers.correct_statuses()
     # Blazar's v1 looks up a manager's exception by its class name.
     blazar_errors.expose_to_v1()
-    manager_calls.register(asks_for_heartbeats=has_tables)
+    manager_calls.register(has_heartbeats=has_tables)
     request_threads.limit_waiting()
     if has_tables:
         enforcement.enable()

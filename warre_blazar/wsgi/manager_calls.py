@@ -26,17 +26,25 @@ _failure: contextvars.ContextVar[Exception | None] = contextvars.ContextVar(
 )
 
 
-def register(*, asks_for_heartbeats: bool) -> None:
+#: Whether this package's tables are there, which have the heartbeats of managers.
+_has_heartbeats = False
+
+
+def register(*, has_heartbeats: bool) -> None:
     """Look after the calls by Blazar's own client of the manager.
 
-    :param asks_for_heartbeats: whether this package's tables are there, which have the heartbeats.
+    :param has_heartbeats: whether this package's tables are there, which have the heartbeats.
     """
-    call = getattr(service.RPCClient.call, "__wrapped__", service.RPCClient.call)
+    global _has_heartbeats  # noqa: PLW0603
+    _has_heartbeats = has_heartbeats
+    call = service.RPCClient.call
+    if hasattr(call, "__wrapped__"):
+        return
 
     @functools.wraps(call)
     def remembered(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            if asks_for_heartbeats:
+            if _has_heartbeats:
                 manager_calls.check_alive()
             # A manager that works on a request gives a sign of that. So stock leases have all the
             # time that they need. The time without a sign is limited if the process has one thread.

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from blazarclient.v1.shell_commands import hosts as shell_hosts
 
 ROOT = pathlib.Path(__file__).parents[3]
 MISSING = (
@@ -43,7 +44,10 @@ def test_design_page_lists_every_change(changes):
     page = (ROOT / "doc/source/design.rst").read_text()
     section = page.split("\nWhat is changed in Blazar\n----", 1)[1].split("\n----", 1)[0]
     packages = "blazar|blazarclient|oslo_db|oslo_messaging|pecan|sqlalchemy"
-    names = re.findall(rf"``((?:{packages})\.[\w.]+)``", section)
+    names = set(re.findall(rf"``((?:{packages})\.[\w.]+)``", section))
+    if not hasattr(shell_hosts, "UnsetAttributesHost"):
+        # Older than 4.6.0, python-blazarclient has no such command, so it needs no other name.
+        names -= {f"{shell_hosts.__name__}.UnsetAttributeHost"}
     assert sorted(names) == changes["enabled"]
 
 
