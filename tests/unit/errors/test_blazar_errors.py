@@ -172,11 +172,15 @@ def test_v1_answers_unknown_exception_class_with_500():
 
 
 @pytest.mark.slow
-def test_controllers_expose_our_exceptions_to_v1():
+def test_extension_exposes_our_exceptions_to_v1():
     script = (
-        "from warre_blazar.api.controllers.reservations import ReservationsController\n"
-        "ReservationsController()\n"
-        "import blazar.api.v1.app, blazar.api.v2.app\n"
+        "from oslo_config import cfg\n"
+        "from blazar.api.v1 import app\n"
+        "from warre_blazar.edge import enabling\n"
+        "from warre_blazar.wsgi import blazar_extension\n"
+        "cfg.CONF([], project='blazar', default_config_files=[])\n"
+        "cfg.CONF.set_override('plugins', [enabling.PLUGIN], group='manager')\n"
+        "blazar_extension.load()\n"
         "from blazar.manager import exceptions\n"
         "print(exceptions.WarreTryAgain.code)"
     )
