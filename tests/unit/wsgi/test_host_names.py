@@ -1,4 +1,4 @@
-"""Operators add and remove hosts by their names and IDs, also where names are parts of others."""
+"""Operators add and remove hosts by their names, also where names are parts of others."""
 
 from typing import Any
 
@@ -13,7 +13,6 @@ COMPUTES = {
     "cmp1": "81",
     "cmp10": "82",
     "cmp11": "83",
-    "82": "84",
     "gpu1.example": "6f8a0d4e-5f0c-4a8e-9a55-0d8a64a1c2aa",
 }
 
@@ -35,11 +34,7 @@ def add(site: WholeSite, name: str) -> Any:
     [
         ("cmp1", "cmp1"),
         ("cmp10", "cmp10"),
-        ("81", "cmp1"),
-        ("82", "cmp10"),
-        ("84", "82"),
         ("gpu1", "gpu1.example"),
-        (COMPUTES["gpu1.example"], "gpu1.example"),
     ],
 )
 def test_host_is_added(site, given, added):
@@ -58,10 +53,9 @@ def test_host_is_removed(site, removed):
     assert db_api.host_get(COMPUTES[removed]) is None
 
 
-@pytest.mark.parametrize("given", ["cmp1", "81"])
-def test_host_with_servers_is_not_added(site, given):
+def test_host_with_servers_is_not_added(site):
     site.cloud.nova.servers_on["cmp1"] = {"server-1"}
-    answer = add(site, given)
+    answer = add(site, "cmp1")
     assert answer.status_int == 409
     assert "server-1" in answer.json["error_message"]
 
@@ -75,8 +69,8 @@ def test_ambiguous_name_says_what_to_give(site):
     answer = add(site, "cmp")
     assert answer.status_int == 409
     assert answer.json["error_message"] == (
-        "3 hosts have 'cmp' in their names: cmp1, cmp10, cmp11; give the whole name of one, or its "
-        "ID (openstack hypervisor list)"
+        "3 hosts have 'cmp' in their names: cmp1, cmp10, cmp11; give the whole name of one "
+        "(openstack hypervisor list)"
     )
     assert len(db_api.host_list()) == 3
 
