@@ -10,7 +10,8 @@ from warre_blazar import compat
 _SERVES = re.compile(
     r"^((from|import) (http\.server|tests\.unit\.(api|wsgi))\b"
     r"|from tests\.fakes\.service import .*\bService\b"
-    r"|.*\"-m\", f\"tests\.unit\.plugins\b)",
+    r"|.*\"-m\", f\"tests\.unit\.plugins\b"
+    r"|.*kombu\+memory)",
     re.MULTILINE,
 )
 #: The directories of such tests, and of the tests of this repository's tools, which serve HTTP too.
