@@ -60,7 +60,9 @@ def render(version: str, directory: Path, site: Mapping[str, Any], service: str)
     """
     kolla = environments.home() / f"kolla-ansible-{version}" / "share" / "kolla-ansible"
     (directory / "group_vars").symlink_to(kolla / "ansible" / "group_vars")
-    _write(directory / "passwords.yml", _passwords(kolla))
+    # What is in this file takes precedence over the site's other variables.
+    passwords = {name: value for name, value in site.items() if name.endswith("_password")}
+    _write(directory / "passwords.yml", {**_passwords(kolla), **passwords})
     ours = yaml.safe_load((CONTRIB / "globals.yml").read_text())
     _write(directory / "globals.yml", {**SITE, **ours, **site})
     written = {name: directory / name / "etc" for name in (STOCK, OURS)}
