@@ -7,10 +7,10 @@ import re
 from keystoneauth1 import exceptions as ks_exc
 
 from warre_blazar.openstack import keystone
+from warre_blazar.wsgi.guard import HEADER
 
-#: This package adds this header to each answer, also to refusals. It leaves out the number of
+#: The value of the header that each answer of this package has. It leaves out the number of
 #: threads if the web server doesn't tell it.
-_HEADER = "X-Warre-Blazar"
 _VALUE = re.compile(r"(?P<version>[^;\s]+)(?:\s*;\s*threads=(?P<threads>\d+))?")
 #: The URL of the API ends with the version, which isn't part of the root.
 _VERSION = re.compile(r"/v2$")
@@ -41,7 +41,7 @@ def look() -> ServedApi:
         )
     except ks_exc.ClientException as error:
         return ServedApi(shortcoming=_unreachable(url, error))
-    return _read(url, answer.status_code, answer.headers.get(_HEADER))
+    return _read(url, answer.status_code, answer.headers.get(HEADER))
 
 
 def _unreachable(url: str, error: ks_exc.ClientException) -> str:
@@ -53,7 +53,7 @@ def _read(url: str, status: int, value: str | None) -> ServedApi:
     said = _VALUE.fullmatch(value.strip()) if value else None
     if said is None:
         return ServedApi(
-            shortcoming=f"{url} answers with {status} and without the header {_HEADER}. So it "
+            shortcoming=f"{url} answers with {status} and without the header {HEADER}. So it "
             "serves Blazar without this package's checks, or an older version of this package. "
             "Install this version there, name flavor.slot.plugin in [manager] plugins, and restart "
             "blazar-api.",

@@ -24,10 +24,10 @@ from warre_blazar.db.tables import (
 from warre_blazar.domain.flavor import Flavor
 from warre_blazar.domain.hosts import Host
 
-NOTHING: Mapping[str, Any] = types.MappingProxyType({})
+_NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 
 
-def claim_flavor(db: Session, flavor: Flavor, values: Mapping[str, Any] = NOTHING) -> None:
+def claim_flavor(db: Session, flavor: Flavor, values: Mapping[str, Any] = _NOTHING) -> None:
     """Increase a flavor's generation, provided that it is as it was read.
 
     :param values: the flavor's columns to write.

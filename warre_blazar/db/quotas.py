@@ -1,7 +1,4 @@
-"""Reads how much of its quota a project uses, and claims quota for bookings.
-
-To claim quota, a booking increases the project's generation.
-"""
+"""Reads how much of its quota a project uses."""
 
 from collections.abc import Collection
 from typing import Any

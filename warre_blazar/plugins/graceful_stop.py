@@ -30,7 +30,7 @@ def register() -> None:
         server = self._server
         if server.listener:
             server.listener.stop = _leaving_the_queue(server.listener)
-        # After this, the manager doesn't listen any more. What it has received, is queued in it.
+        # After this, the manager doesn't listen any more, but has the requests it has received.
         stop(self)
         LOG.info("The manager stops when it has answered the requests that it has received")
         server.wait()

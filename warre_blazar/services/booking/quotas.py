@@ -61,7 +61,7 @@ class QuotaStanding:
     limits: Amount
     used: Amount
     #: A claim on the quota is written only if this generation still holds: see
-    #: ``db.quotas.claim``. Of two simultaneous claims, only one finds it unchanged.
+    #: ``db.generations.claim_project``. Of two simultaneous claims, only one finds it unchanged.
     generation: int = 0
     #: The resources of which the project has a limit of its own. It is empty in decisions.
     own: frozenset[str] = frozenset()
