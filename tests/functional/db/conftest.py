@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 from oslo_config import cfg
 from oslo_config import fixture as config_fixture
+from oslo_utils import timeutils
 
 from tests.functional.db import databases, nodes
 from tests.functional.db.fake_clock import FakeClock
@@ -75,6 +76,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     made = FakeClock()
     monkeypatch.setattr(waiting, "clock", made)
     return made
+
+
+@pytest.fixture(autouse=True)
+def real_time() -> Iterator[None]:
+    """End a time that a test has set, so that the next test sees the real one."""
+    yield
+    timeutils.clear_time_override()
 
 
 @pytest.fixture(autouse=True)

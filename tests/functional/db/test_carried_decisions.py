@@ -32,7 +32,6 @@ def plugin(cloud: Cloud):
         carried_decisions.carrying(),
     ):
         yield flavor_slot.FlavorSlotPlugin()
-    timeutils.clear_time_override()
 
 
 @pytest.fixture

@@ -540,7 +540,6 @@ def test_three_managers_execute_each_start_and_end_once(cloud: Cloud):
                 stop.set()
                 for thread in rounds:
                     thread.result()  # The error that has ended one of the threads.
-    timeutils.clear_time_override()
     events = ("event.start_lease", "event.end_lease")
     assert sorted(told()) == sorted((lease.id, event) for lease in made for event in events)
     ended = [lease_id for manager in managers for lease_id in manager.outside.ended]

@@ -263,7 +263,6 @@ def test_what_nova_makes_without_an_answer_of_its_own_is_removed_later(
     assert cloud.leftovers() == {}
     timeutils.set_time_override(world.NOW + backing.LATE)
     assert_all_gone(database, cloud)
-    timeutils.clear_time_override()
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,6 @@ def outside(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Outside:
 def site(database: sa.Engine, cloud: Cloud, outside: Outside):
     timeutils.set_time_override(world.NOW)
     yield Site(cloud, outside)
-    timeutils.clear_time_override()
 
 
 def answer_of(step: Step, site: Site, lease: world.Lease | None) -> str:

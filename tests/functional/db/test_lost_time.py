@@ -1,7 +1,6 @@
 """What is lost: the log has when a reservation wasn't open, and what was on failed hosts."""
 
 import datetime
-from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
@@ -28,12 +27,10 @@ HOUR = datetime.timedelta(hours=1)
 
 
 @pytest.fixture
-def recorded(database: sa.Engine) -> Iterator[None]:
+def recorded(database: sa.Engine) -> None:
     change_records.register()
     deletion_records.register()
     session.change(outbox.set_channels, {"bills": True})
-    yield
-    timeutils.clear_time_override()
 
 
 def at(hours: float) -> datetime.datetime:

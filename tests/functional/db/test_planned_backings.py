@@ -148,7 +148,6 @@ def test_note_of_a_killed_maker_stays_as_long_as_its_requests_may_act(
     db_api.lease_destroy(lease.id)
     timeutils.set_time_override(now + datetime.timedelta(minutes=minutes))
     backing.reconcile()
-    timeutils.clear_time_override()
     assert world.phase(lease) == ("closing" if minutes < 10 else None)
 
 

@@ -29,7 +29,6 @@ def plugin(cloud: Cloud):
     timeutils.set_time_override(world.NOW)
     with context.BlazarContext(project_id=world.PROJECT, user_id="user"):
         yield flavor_slot.FlavorSlotPlugin()
-    timeutils.clear_time_override()
 
 
 @pytest.fixture

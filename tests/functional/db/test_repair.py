@@ -479,7 +479,6 @@ def test_any_combination_of_statuses_comes_to_rest(
     timeutils.set_time_override(now)
     for _ in range(3):
         backing.reconcile()
-    timeutils.clear_time_override()
     with session.reader() as db:
         left = leases.read(db, [lease.id for lease in made])
     for lease in left:

@@ -206,7 +206,6 @@ def test_sums_survive_deletion_and_leave_with_the_record(
     assert before.instances.used > 0
     timeutils.set_time_override(SPAN.end + MINUTE)
     db_api.lease_destroy(lease.id)
-    timeutils.clear_time_override()
     assert usage.report(UsageFilter(window=whole), None, whole.end)[None] == before
     history.purge(SPAN.end + datetime.timedelta(days=3), 1)
     assert usage.report(UsageFilter(window=whole), None, whole.end)[None] == usage.Sum()

@@ -5,7 +5,7 @@ import dataclasses
 import datetime
 import itertools
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import pytest
 import sqlalchemy as sa
@@ -38,12 +38,10 @@ PROJECTS = ("project-alpha", "project-beta")
 
 
 @pytest.fixture
-def told(database: sa.Engine) -> Iterator[None]:
+def told(database: sa.Engine) -> None:
     change_records.register()
     deletion_records.register()
     session.change(outbox.set_channels, {"bills": True})
-    yield
-    timeutils.clear_time_override()
 
 
 def after(hours: float) -> datetime.datetime:
