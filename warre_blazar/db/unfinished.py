@@ -20,6 +20,10 @@ class _Kind:
     condition: sa.ColumnElement[bool]
 
 
+#: Blazar's plugins remove what is made for their own reservations. The exact plugins note it too.
+_THEIRS = sa.select(reservations.c.id).where(
+    reservations.c.resource_type != RESOURCE_TYPE, reservations.c.status != "deleted"
+)
 _OVER = sa.select(leases.c.id).where(leases.c.status == TERMINATED)
 _KINDS = (
     _Kind(
@@ -32,7 +36,7 @@ _KINDS = (
     _Kind(
         "reservations that have something in Nova or Placement",
         backings,
-        backings.c.phase != Phase.PLANNED,
+        sa.and_(backings.c.phase != Phase.PLANNED, backings.c.reservation_id.not_in(_THEIRS)),
     ),
     _Kind("series", series, series.c.status != SeriesStatus.ENDED.value),
     _Kind("waits", waits, waits.c.state.in_(OPEN)),

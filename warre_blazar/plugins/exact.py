@@ -108,8 +108,10 @@ def _note(update: Callable[[str, Mapping[str, Any]], Any], row_id: str, made: An
 def _making(reservation_id: str) -> Iterator[None]:
     """Make in Nova and Placement what a reservation needs, or leave nothing of it.
 
-    A note says meanwhile that something may be there. So ``backing.reconcile`` removes what can't
-    be removed at once, for example because Nova is away, or because this manager is killed.
+    A note says that something may be there. ``backing.reconcile`` follows it once the reservation
+    has ended or is gone, and removes what nobody else has removed: Nova was away, this manager was
+    killed, or the creation of the lease failed after the plugin's part of it, of which Blazar tells
+    no plugin.
 
     :raises NovaClientError: Nova refuses.
     :raises WarreServiceUnavailable: Nova or Keystone can't be reached.
@@ -131,7 +133,7 @@ def _making(reservation_id: str) -> Iterator[None]:
             if isinstance(error, ks_exc.ClientException):
                 raise exceptions.ServiceUnavailable("Nova", type(error).__name__) from error
             raise
-    session.change(backings.delete, reservation_id)
+    session.change(backings.set_late, reservation_id, None)
 
 
 def _matching(*requirements: str) -> Collection[str]:

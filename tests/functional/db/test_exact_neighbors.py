@@ -20,7 +20,7 @@ from tests.functional.db import databases, oversold, races, world
 from tests.functional.db.stepping import stepping
 from tests.functional.db.test_update_races import MARKING, Manager
 from warre_blazar import compat
-from warre_blazar.db import backings, hosts, session
+from warre_blazar.db import backings, hosts, session, unfinished
 from warre_blazar.domain.timeline import Span
 from warre_blazar.errors import blazar_errors, exceptions
 from warre_blazar.openstack import nova
@@ -448,10 +448,35 @@ def test_what_a_failed_booking_has_made_is_removed(
     assert cloud.leftovers() == {}
 
 
-def test_note_of_a_booking_that_succeeds_is_deleted(cloud: Cloud):
+def test_what_is_made_for_a_lease_whose_creation_fails_afterwards_is_removed(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+):
+    """The database was away when Blazar wrote the lease's events, for example."""
+
+    def make(_self: Any, made: Any) -> Any:
+        nova.make_aggregate(made["reservation_id"], {})
+        return _Made, None, _Made
+
+    monkeypatch.setattr(Instances, "_create_resources", make)
     make_hosts(cloud, "virtual:instance")
     lease = world.add_lease(SPAN, resource_type="virtual:instance")
     reserve("virtual:instance", lease)
+    backing.reconcile()
+    assert "aggregates" in cloud.leftovers()
+    db_api.lease_destroy(lease.id)
+    backing.reconcile()
+    assert cloud.leftovers() == {}
+
+
+def test_note_of_a_stock_reservation_is_deleted_after_its_end(cloud: Cloud, database: sa.Engine):
+    make_hosts(cloud, "virtual:instance")
+    lease = world.add_lease(SPAN, resource_type="virtual:instance")
+    reserve("virtual:instance", lease)
+    with database.connect() as connection:
+        assert unfinished.counts(connection) == {}
+    db_api.reservation_update(lease.reservation_id, {"status": "deleted"})
+    backing.reconcile()
+    assert cloud.leftovers() == {}
     with session.reader() as db:
         assert backings.get(db, lease.reservation_id) is None
 
