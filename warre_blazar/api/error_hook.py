@@ -87,5 +87,5 @@ def as_warre(error: Exception) -> exceptions.WarreError:
         return exceptions.InvalidField("body", "a value can't be stored by this database")
     # FAILURES includes SQLAlchemy's errors that oslo.db doesn't translate, such as a missing table.
     if isinstance(error, session.FAILURES):
-        return exceptions.ServiceUnavailable("The database", type(error).__name__)
+        return exceptions.DatabaseUnavailable(error)
     return exceptions.Refused("internal", "Internal Server Error")

@@ -93,6 +93,7 @@ _SYNONYMS = {
     "--until": "--end",
     "--to": "--end",
     "--duration": "--hours",
+    "--minutes": "--length",
     "--ram": "--memory",
 }
 

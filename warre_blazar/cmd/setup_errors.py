@@ -1,11 +1,10 @@
 """Error messages for operators whose configuration or database can't be used."""
 
-import re
-
 from oslo_config import cfg
 from oslo_db import exception as db_exc
 
 from warre_blazar.db import session
+from warre_blazar.errors import exceptions
 
 #: The exceptions that can be raised while the configuration is read. For instance, a given path may
 #: be a directory, or a file that isn't text.
@@ -13,9 +12,6 @@ CONFIGURATION = (cfg.Error, OSError, UnicodeDecodeError)
 #: The exceptions that can be raised while the database is used. They include the errors for a URL
 #: that is missing or malformed, and for a driver that isn't installed.
 DATABASE = (*session.FAILURES, db_exc.CantStartEngineError, ImportError)
-
-#: What MariaDB, PostgreSQL and SQLite say if a table of this package doesn't exist.
-_TABLE_MISSING = re.compile(r"\bwarre_\w+\W+(?:doesn't|does not) exist|no such table: warre_")
 
 
 def configuration(error: Exception) -> str:
@@ -34,7 +30,7 @@ def database(error: Exception) -> str:
         )
     if isinstance(error, db_exc.DBError) or getattr(error, "orig", None):
         why = _first_line(getattr(error, "orig", None) or error)
-        advice = "; run warre-blazar-manage db upgrade" if _TABLE_MISSING.search(why) else ""
+        advice = "; run warre-blazar-manage setup" if exceptions.tables_are_missing(why) else ""
         return f"Blazar's database can't be read: {why}{advice}"
     return f"[database] connection can't be used: {_first_line(error)}"
 

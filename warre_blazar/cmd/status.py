@@ -108,7 +108,9 @@ class Checks(upgradecheck.UpgradeCommands):
             return Result(
                 _FAILURE,
                 f"The tables are at revision {revision}, not {migration.head()}: run "
-                "warre-blazar-manage db upgrade.",
+                "warre-blazar-manage db upgrade."
+                if revision
+                else "The tables are missing: run warre-blazar-manage setup.",
             )
         return Result(_SUCCESS)
 

@@ -171,6 +171,6 @@ def require(url: str) -> None:
         return
     if is_missing:
         raise MigrationError(
-            "The tables of warre-blazar are missing: run warre-blazar-manage db upgrade, and then "
+            "The tables of warre-blazar are missing: run warre-blazar-manage setup, and then "
             "restart blazar-manager and blazar-api"
         )

@@ -152,5 +152,5 @@ def translated(*, updating: bool = False) -> Iterator[None]:
             text = exceptions.UncarriedText("flavor_id")
             raise as_blazar(text, updating=updating) from error
         LOG.exception("The database failed")
-        away = exceptions.ServiceUnavailable("The database", type(error).__name__)
+        away = exceptions.DatabaseUnavailable(error)
         raise as_blazar(away, updating=updating) from error

@@ -5,6 +5,7 @@ Every error has a stable ``code`` for programs, and a text for people that says 
 ``statuses`` maps codes to statuses, and ``blazar_errors`` maps errors to Blazar exceptions.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -370,6 +371,27 @@ class ServiceUnavailable(WarreError):
 
     def __init__(self, service: str, reason: str) -> None:
         super().__init__(f"{service} is not available ({reason}); try again later", service=service)
+
+
+class DatabaseUnavailable(ServiceUnavailable):
+    """The database doesn't answer, or this package's tables aren't there.
+
+    :param error: what SQLAlchemy, oslo.db or the driver raised.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        missing = "this package's tables are missing: the operator runs warre-blazar-manage setup"
+        reason = missing if tables_are_missing(str(error)) else type(error).__name__
+        super().__init__("The database", reason)
+
+
+#: What MariaDB, PostgreSQL and SQLite say if a table of this package doesn't exist.
+_TABLE_MISSING = re.compile(r"\bwarre_\w+\W+(?:doesn't|does not) exist|no such table: warre_")
+
+
+def tables_are_missing(text: str) -> bool:
+    """Whether the text of a database's error says that a table of this package is missing."""
+    return bool(_TABLE_MISSING.search(text))
 
 
 class Busy(ServiceUnavailable):

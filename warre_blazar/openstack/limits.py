@@ -19,7 +19,7 @@ from warre_blazar.errors import exceptions
 from warre_blazar.openstack import keystone, limits_login
 from warre_blazar.openstack.turns import Turns
 
-_SERVICE = "Keystone's limits"
+_SERVICE = "Keystone's list of limits"
 
 
 class _Remembered:

@@ -90,7 +90,8 @@ def why_not(error: Exception) -> str:
     :param error: what keystoneauth or oslo.limit raises.
     """
     causes = _causes(error)
-    text = str(error).rstrip(". ")
+    # oslo.limit says only that there is no session. What it met is the first cause.
+    text = ": ".join(dict.fromkeys(str(each).rstrip(". ") for each in (error, causes[-1])))
     if any(isinstance(c, ks_exc.SSLError) or "SSL exception" in str(c) for c in causes):
         cafile = cfg.CONF.oslo_limit.cafile or "not set"
         return (

@@ -25,4 +25,4 @@ def refusal(error: exceptions.WarreError) -> webob.Response:
 
 def database_is_away(error: db_exc.DBError) -> webob.Response:
     """The answer to a request for which Blazar's code can't read the database."""
-    return refusal(exceptions.ServiceUnavailable("The database", type(error).__name__))
+    return refusal(exceptions.DatabaseUnavailable(error))

@@ -76,5 +76,5 @@ def failure(method: str) -> exceptions.WarreError | None:
         case exceptions.WarreError() as error:
             return error
         case db_exc.DBError() as error:
-            return exceptions.ServiceUnavailable("The database", type(error).__name__)
+            return exceptions.DatabaseUnavailable(error)
     return None

@@ -85,7 +85,7 @@ def answer(environ: dict[str, Any]) -> webob.Response:
             is_stopped = not _wants_messages(body)
             (stopping.stop if is_stopped else stopping.resume)(mailbox)
     except session.FAILURES as error:
-        raise exceptions.ServiceUnavailable("The database", type(error).__name__) from error
+        raise exceptions.DatabaseUnavailable(error) from error
     site = cfg.CONF.warre_messages.site_name
     page = _PAGE.render(site=site, mailbox=mailbox, is_stopped=is_stopped)
     made = webob.Response(page, status=404 if mailbox is None else 200, charset="UTF-8")

@@ -143,7 +143,7 @@ def test_unavailable_keystone_refuses_only_what_needs_quota(cloud: Cloud, flavor
         lambda: world.book(wish(flavor)),
         lambda: world.move(lease, world.hours(1, 9), rule=world.QUOTA),
     ):
-        with pytest.raises(exceptions.ServiceUnavailable, match="Keystone's limits"):
+        with pytest.raises(exceptions.ServiceUnavailable, match="Keystone's list of limits"):
             act()
     assert held() == Amount(1, 2)
     world.move(lease, world.hours(1, 2), rule=world.QUOTA)  # This change needs no quota.

@@ -27,6 +27,7 @@ from warre_blazar.cli.failure import Failure
         (reservations.CreateReservation, ["--strat", "now"], "is --start meant?"),
         (reservations.CreateReservation, ["--cuont=3"], "is --count meant?"),
         (reservations.CreateReservation, ["--instances", "3"], "is --count meant?"),
+        (reservations.CreateReservation, ["--minutes", "30"], "is --length meant?"),
         (reservations.CreateReservation, ["13:00"], "in quotes, as in --start 'mon 9:00'"),
         (reservations.CreateReservation, ["--zzzz", "1"], "Unrecognized arguments: --zzzz 1"),
         (usage.ShowUsage, ["--stash", "1"], "Unrecognized arguments: --stash 1"),

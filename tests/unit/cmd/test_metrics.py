@@ -99,7 +99,7 @@ def test_missing_tables_are_reported_in_one_line(tmp_path: pathlib.Path, cloud: 
         facade_wrapper._clear_engine()
     told = capsys.readouterr().err
     assert told.startswith("warre-blazar-manage: Blazar's database can't be read: ")
-    assert "run warre-blazar-manage db upgrade" in told
+    assert "run warre-blazar-manage setup" in told
     assert len(told.splitlines()) == 1
 
 

@@ -54,5 +54,5 @@ def test_failure_of_keystone_is_reported(cloud: Cloud, register: Manage, capsys,
     cloud.keystone.fail(match="POST /v3/registered_limits", **fault)
     assert register() == 1
     told = capsys.readouterr()
-    assert "Keystone's limits" in told.err
+    assert "Keystone's list of limits" in told.err
     assert told.out == ""

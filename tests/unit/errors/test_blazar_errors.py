@@ -43,6 +43,7 @@ SAMPLES = [
     exceptions.InvalidState("Reservation r1 is COMPLETE"),
     exceptions.Forbidden("warre:reservations:create"),
     exceptions.ServiceUnavailable("Nova", "ConnectFailure"),
+    exceptions.DatabaseUnavailable(OSError("gone")),
     exceptions.ServiceTimedOut("Nova", "ConnectTimeout"),
     exceptions.Busy(),
     exceptions.IdempotencyKeyReused(),

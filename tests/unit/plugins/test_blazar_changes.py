@@ -12,7 +12,7 @@ from blazarclient.v1.shell_commands import hosts as shell_hosts
 
 ROOT = pathlib.Path(__file__).parents[3]
 MISSING = (
-    "The tables of warre-blazar are missing: run warre-blazar-manage db upgrade, and then restart "
+    "The tables of warre-blazar are missing: run warre-blazar-manage setup, and then restart "
     "blazar-manager and blazar-api"
 )
 
