@@ -106,23 +106,24 @@ class Campaign:
     # All at once.
 
     def _loud(self, prepared: Stage) -> list[str]:
-        """Send the requests from several threads. Return how memory has grown."""
+        """Send the requests from several threads. Return lines that say how memory has grown."""
         deadline = time.monotonic() + 60 * self._chosen.minutes
         killer = threading.Thread(target=self._kill_in_turn, name="killer")
         killer.start()
         try:
             requests = self._chosen.requests
-            sent = self._send_all(prepared, requests // 2, 0, deadline)
-            half = measures.memory(measures.members(self._watched))
-            sent += self._send_all(prepared, requests - requests // 2, 1, deadline)
+            with measures.Watch(self._watched) as memory:
+                sent = self._send_all(prepared, requests // 2, 0, deadline)
+                half = memory.latest()
+                sent += self._send_all(prepared, requests - requests // 2, 1, deadline)
+                end = memory.latest()
         finally:
             self._over.set()
             killer.join()
         if sent < requests:
             self.verdicts.fail("too slow", f"{sent} of {requests} requests were sent")
         self._services.bring_up(self._managers)
-        end = measures.memory(measures.members(self._watched))
-        return self.verdicts.judge_memory(half, end, requests)
+        return [*self.verdicts.judge_memory(half, end, requests), *memory.lines()]
 
     def _send_all(self, prepared: Stage, number: int, part: int, deadline: float) -> int:
         """Send requests, and return how many were sent until all were or the time was up."""

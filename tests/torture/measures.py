@@ -3,6 +3,7 @@
 import os
 import pathlib
 import resource
+import threading
 from collections.abc import Iterable
 
 from devcloud_lib import processes
@@ -38,6 +39,53 @@ def memory(these: Iterable[Process]) -> dict[Process, int]:
             if line.startswith("RssAnon:") and _is(process):
                 found[process] = int(line.split()[1]) * 1024
     return found
+
+
+class Watch:
+    """Reads the memory of the processes of services again and again, in a thread of its own.
+
+    What a process holds rises with each large answer and falls afterwards, so one reading says
+    little.
+    """
+
+    #: Seconds between two readings.
+    _PAUSE = 5.0
+    #: How many readings are looked at.
+    _LATEST = 24
+    #: Of how many readings one is printed.
+    _PRINTED = 12
+
+    def __init__(self, services: Iterable[Service]) -> None:
+        self._services = list(services)
+        self._readings: list[dict[Process, int]] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._read_on, name="memory")
+
+    def __enter__(self) -> "Watch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def latest(self) -> dict[Process, int]:
+        """The most bytes that each process that is there now had in the last two minutes."""
+        readings = [*self._readings[-self._LATEST :], memory(members(self._services))]
+        return {each: max(r.get(each, 0) for r in readings) for each in readings[-1]}
+
+    def lines(self) -> list[str]:
+        """For each process, a line with its MiB from minute to minute."""
+        readings = self._readings[:: self._PRINTED]
+        names = sorted({each for r in readings for each in r}, key=lambda p: (p.service, p.pid))
+        return [
+            f"{p.service} {p.pid}: {' '.join(str(r[p] >> 20) for r in readings if p in r)}"
+            for p in names
+        ]
+
+    def _read_on(self) -> None:
+        while not self._over.wait(self._PAUSE):
+            self._readings.append(memory(members(self._services)))
 
 
 def cpu_seconds(these: Iterable[Process]) -> dict[Process, float]:

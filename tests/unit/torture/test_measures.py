@@ -51,6 +51,20 @@ def test_workers_of_a_service_are_measured(service: Service):
     assert measures.cpu_seconds([worker])[worker] >= 0.4
 
 
+def test_watch_tells_the_most_memory_of_the_processes_that_are_left(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+):
+    (worker,) = measures.members([service])
+    killed = measures.Process("one", 1, 1)
+    peak = iter([{worker: 5 << 20, killed: 9 << 20}])
+    monkeypatch.setattr(measures.Watch, "_PAUSE", 0.01)
+    monkeypatch.setattr(measures, "memory", lambda _: next(peak, {worker: 3 << 20}))
+    with measures.Watch([service]) as memory:
+        wait(lambda: len(memory.lines()) == 2)
+        assert memory.latest() == {worker: 5 << 20}
+    assert memory.lines()[0] == "one 1: 9"
+
+
 def test_process_that_has_ended_is_not_measured(service: Service):
     these = measures.members([service])
     service.stop(kill=True)
