@@ -165,7 +165,7 @@ def test_manager_does_not_start_with_the_tables_of_another_release(
         slot_monitor.get_polling_interval()
     assert not Recorded.started
     assert revision in caplog.text
-    assert "warre-blazar-manage setup" in caplog.text
+    assert "warre-blazar-manage db upgrade" in caplog.text
 
 
 def test_manager_starts_with_its_own_tables(slot_monitor, monkeypatch: pytest.MonkeyPatch):
